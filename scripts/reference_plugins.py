@@ -48,7 +48,7 @@ SPEC_WORDS = {
     "example": "path and query of a GET to try first, as `clerkship up` shows it; else its first that takes nothing",
     "listeners": "listeners of protocols other than HTTP (`clerkship.sandbox.listener.ProtocolListener`)",
     "outbound": (
-        "how it delivers messages to an agent that registered an address with `OperationContext.link` "
+        "how it delivers messages to an agent that registered an address with `OperationContext.register_callback` "
         "(`clerkship.transports.outbound.delivery.OutboundDelivery`)"
     ),
     "assets": "folders of static files of its package (`clerkship.transports.assets.AssetFolder`)",

@@ -54,8 +54,8 @@ def show(context: OperationContext[Any], place: Place) -> dict[str, str]:
     if place.path == "/breaks":
         raise ZeroDivisionError
     if place.path.startswith("/link"):
-        context.link("listener", place.path.removeprefix("/link/"))
-    return {"alias": context.alias}
+        context.register_callback("listener", place.path.removeprefix("/link/"))
+    return {"address": context.secret_address}
 
 
 def parse(call: HttpCall, context: OperationContext[Any]) -> Place:
@@ -244,8 +244,8 @@ def test_one_listener_serves_every_playground_and_each_is_found_by_its_own_addre
     assert told[0]["user"] != told[1]["user"]
     for each in told:
         address = str(each["user"])
-        assert ask(each) == (200, {"alias": address})
-        assert ask(each, user=address.lower()) == (200, {"alias": address})
+        assert ask(each) == (200, {"address": address})
+        assert ask(each, user=address.lower()) == (200, {"address": address})
     assert ask(told[0], user="nobody")[0] == 599
 
 

@@ -123,7 +123,7 @@ class NoticeId(Frozen):
 @operation(logs_body=False)
 def register(context: OperationContext[Notices], webhook: WebhookUrl) -> None:
     """Say where you accept webhooks."""
-    context.link("webhook", webhook.url)
+    context.register_callback("webhook", webhook.url)
 
 
 @operation()

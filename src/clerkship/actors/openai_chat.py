@@ -164,7 +164,7 @@ class Toolbox:
         tool = self._tools[name]
         request = tool.request(arguments)
         self._sandboxes.report(ActionExecuted(name=name, arguments=arguments))
-        return _cut(self._asked(tool, request), tool.route.operation.shorter)
+        return _cut(self._asked(tool, request), tool.route.operation.shorter_hint)
 
     def _asked(self, tool: Tool, request: Request) -> str:
         try:

@@ -44,15 +44,14 @@ class OperationContext(Generic[StateT]):
 
     state: StateT
     act: ActionContext
-    base: str = ""
+    base_url: str = ""
     """The address of the sandbox as the client has it, without a slash at its end; empty where a protocol has none."""
-    alias: str = ""
-    """The secret address of the sandbox in protocols other than HTTP. Where an agent writes it, it is kept out of the
-    log."""
-    link: Callable[[str, str], None] = _no_callback
-    """Register where the agent can be reached (a name, and `host:port` or nothing), outside the log."""
-    room: int = sys.maxsize
-    """Events that the log has room for: one request may do much."""
+    secret_address: str = ""
+    """Its address in protocols other than HTTP. A secret: keep it out of the log where an agent writes it."""
+    register_callback: Callable[[str, str], None] = _no_callback
+    """Register where the agent can be called (a name, and `host:port`, a URL or nothing), outside the log."""
+    events_left: int = sys.maxsize
+    """How many more events the log may hold: one request may emit many."""
     transport: str = ""
     """The protocol of the request, such as `mllp`; empty for HTTP and for calls in process."""
     credentials: SandboxCredentials | None = None
@@ -63,7 +62,7 @@ Run = Callable[[OperationContext[Any], InputT], ResultT]
 
 
 class Operation(Generic[InputT, ResultT]):
-    """One thing that a simulator does. Its docstring is what a model is told about it."""
+    """One operation of a simulator. Its docstring is the description that models get."""
 
     def __init__(  # noqa: PLR0913  (all but the function are named options)
         self,
@@ -73,7 +72,7 @@ class Operation(Generic[InputT, ResultT]):
         access: Access = "agent",
         tool: bool = True,
         logs_body: bool = True,
-        shorter: str = "",
+        shorter_hint: str = "",
         schema: Mapping[str, Any] | None = None,
     ) -> None:
         self.run = run
@@ -81,11 +80,11 @@ class Operation(Generic[InputT, ResultT]):
         self.input: type[Any] = input_of(run)
         self.access: Access = access
         self.tool = tool
-        """Whether models get it as a tool. What another operation does as well only makes a choice harder."""
+        """Whether models get it as a tool; set False where another operation does the same."""
         self.logs_body = logs_body
         """Whether the log may keep the body of a request; not where it differs between machines, as a port does."""
-        self.shorter = shorter
-        """How to ask for less, where a result may be long."""
+        self.shorter_hint = shorter_hint
+        """How to get a shorter result, for a model whose tool result was cut."""
         self._schema = schema
 
     @cached_property
@@ -125,7 +124,7 @@ def operation(**options: Any) -> Callable[[Run[InputT, ResultT]], Operation[Inpu
 
 
 class Interface(Protocol):
-    """What a request has to know of the simulator that it is for."""
+    """What a call needs to know about its simulator."""
 
     @property
     def routes(self) -> Sequence[Any]:

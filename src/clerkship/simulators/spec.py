@@ -55,7 +55,7 @@ class Spec(ComponentSpec):
     listeners: tuple[type[ProtocolListener], ...] = ()
     """Listeners of protocols other than HTTP."""
     outbound: tuple[type[OutboundDelivery], ...] = ()
-    """How it delivers messages to an agent that has registered an address with `OperationContext.link`."""
+    """How it delivers messages to an agent that has registered an address with `OperationContext.register_callback`."""
     assets: tuple[AssetFolder, ...] = ()
     """Folders of static files, for a simulator that is a website."""
     authentication: tuple[AuthenticationScheme, ...] = (BearerToken(),)

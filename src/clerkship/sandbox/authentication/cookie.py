@@ -93,4 +93,4 @@ class CookieSession(PasswordScheme):
 
 def _path(context: OperationContext[Any]) -> str:
     """Return the path of the sandbox: its cookies are sent to no other one."""
-    return urlsplit(context.base).path or "/"
+    return urlsplit(context.base_url).path or "/"

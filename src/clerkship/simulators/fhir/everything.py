@@ -61,7 +61,7 @@ class Listed(NamedTuple):
     key: str
 
 
-@interaction(shorter=FEWER)
+@interaction(shorter_hint=FEWER)
 def everything(transaction: Transaction, wanted: EverythingInput) -> FhirResponse:
     """All there is about one patient (FHIR R4 $everything), as a Bundle with a `next` link where there is more."""
     patient = Listed(0, f"{PATIENT}/{wanted.id}")

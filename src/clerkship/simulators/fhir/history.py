@@ -90,7 +90,7 @@ def history_type(transaction: Transaction, history: TypeHistory) -> FhirResponse
     return _history(transaction, history, f"/{history.type}/_history", known_type(history.type))
 
 
-@interaction(shorter=FEWER)
+@interaction(shorter_hint=FEWER)
 def history_instance(transaction: Transaction, history: ResourceHistory) -> FhirResponse:
     """All versions of one FHIR R4 resource, the newest first, as a Bundle with a `next` link where there are more."""
     path = f"/{history.type}/{history.id}/_history"

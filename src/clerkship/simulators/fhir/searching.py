@@ -55,7 +55,7 @@ class CompartmentSearch(Frozen):
 Search = TypeSearch | SystemSearch | CompartmentSearch
 
 
-@interaction(shorter=FEWER)
+@interaction(shorter_hint=FEWER)
 def search_type(transaction: Transaction, search: TypeSearch) -> FhirResponse:
     """Search for FHIR R4 resources of a type: those that match, as a Bundle with a `next` link where there are more."""
     return _search(transaction, search, f"/{search.type}", known_type(search.type))

@@ -307,7 +307,7 @@ class Interaction(Operation[InputT, FhirResponse]):
     ) -> None:
         @wraps(decide)
         def run(context: OperationContext[Any], input: InputT) -> FhirResponse:
-            with Transaction(context.state, context.act, address_of(context.base)) as transaction:
+            with Transaction(context.state, context.act, address_of(context.base_url)) as transaction:
                 try:
                     return decide(transaction, input)
                 except RecursionError:  # bodies and patches have a limit of depth; whatever gets here was still sent

@@ -28,7 +28,7 @@ def masked(run: Callable[[Any, InputT], ResultT]) -> Callable[[Any, InputT], Res
 
     @wraps(run)
     def run_masked(context: Any, input: InputT) -> ResultT:
-        alias = context.alias
+        alias = context.secret_address
         if not alias:
             return run(context, input)
         try:

@@ -126,7 +126,7 @@ class FileSpace(NamedTuple):
     now: datetime
 
 
-@operation(shorter="give a `prefix`, or a `count`")
+@operation(shorter_hint="give a `prefix`, or a `count`")
 @masked
 def list_files(context: Context, files: FilesUnder) -> Page:
     """What is there, all or under `?prefix=` a folder and the folders in it: `{"files": [{"path", "size"}]}`."""
@@ -166,7 +166,7 @@ def delete_file(context: Context, file: FilePath) -> None:
     context.state.delete(context.act, parse_path(file.path))
 
 
-@operation(shorter="give a `count`")
+@operation(shorter_hint="give a `count`")
 @masked
 def list_folder(context: Context, page: FolderPage) -> Page | FolderSummary:
     """What is in one folder, files and folders: `{"entries": [{"name", "folder", "size", "modified"}]}`."""
@@ -179,7 +179,7 @@ def list_folder(context: Context, page: FolderPage) -> Page | FolderSummary:
     return Page(entries, last.name + "/" * last.folder if last is not None else "")
 
 
-list_outermost = Operation(list_folder.run, name="list_outermost", tool=False, shorter="give a `count`")
+list_outermost = Operation(list_folder.run, name="list_outermost", tool=False, shorter_hint="give a `count`")
 
 
 @operation()

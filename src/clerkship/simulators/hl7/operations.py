@@ -74,7 +74,7 @@ class Answered(NamedTuple):
 
 
 def _mask(context: Context) -> Mask:
-    return Mask(context.alias, context.state.settings.facility)
+    return Mask(context.secret_address, context.state.settings.facility)
 
 
 @operation()
@@ -87,7 +87,7 @@ def send_message(context: Context, sent: NewMessages) -> Answered:
     """
     mask = _mask(context)
     batch, messages = parse_content(sent.message, sent.charset, mask)
-    if len(messages) > 1 and len(messages) * MAX_EVENTS_EACH > context.room:
+    if len(messages) > 1 and len(messages) * MAX_EVENTS_EACH > context.events_left:
         reason = f"this run's log has no room for {len(messages)} messages any more; nothing of the batch was done"
         raise Refusal(429, "too_many_requests", reason)
     answers = [_receive(context, message, batch.flaws, sent.size) for message in messages]
@@ -139,7 +139,7 @@ def acknowledge_message(context: Context, ack: NewAcknowledgement) -> None:
 @operation(tool=False, logs_body=False)
 def name_listener(context: Context, listener: ListenerAddress) -> None:
     """Say where you listen for MLLP, on this machine: from then on what is in the inbox is delivered there."""
-    context.link("listener", f"{listener.host}:{listener.port}")  # it may be refused
+    context.register_callback("listener", f"{listener.host}:{listener.port}")  # it may be refused
     context.state.name_listener(context.act)
 
 
@@ -147,7 +147,7 @@ def name_listener(context: Context, listener: ListenerAddress) -> None:
 def forget_listener(context: Context, _: NoInput) -> None:
     """Say that you listen no more."""
     context.state.forget_listener(context.act)
-    context.link("listener", "")
+    context.register_callback("listener", "")
 
 
 OPERATIONS = (

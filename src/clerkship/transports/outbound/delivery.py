@@ -79,7 +79,7 @@ class OutboundDelivery(ABC):
     name: ClassVar[str]
     """What the log calls it, such as `mllp`."""
     link: ClassVar[str] = "listener"
-    """The name under which the agent registers its address, with `Call.link`."""
+    """The name under which the agent registers its address, with `OperationContext.register_callback`."""
     wakes_on: ClassVar[str] = ".arrived"
     """How the kinds of events end after which there may be something to deliver."""
     in_order: ClassVar[bool] = True
