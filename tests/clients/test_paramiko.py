@@ -12,7 +12,7 @@ import paramiko
 import pytest
 
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
 from tests.simulators.files.served import Served
 

@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.events.lifecycle import RequestRefused
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
 from tests.clients.sftp_programs import Programs
 from tests.simulators.files.served import Served

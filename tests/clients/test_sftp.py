@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileRenamed, FileStamped, FileWritten, FolderListed, FolderMade
 from tests.clients.sftp_programs import Programs
 from tests.simulators.files.served import Served

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listeners import ListenerPool
 from tests.simulators.files.served import Served
 from tests.simulators.hl7.feed import Feed
 

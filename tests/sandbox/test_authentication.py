@@ -18,7 +18,7 @@ from clerkship.domains.component import NoConfig
 from clerkship.faults.error import Error
 from clerkship.faults.expired import Expired
 from clerkship.playground.doors import open_doors
-from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listeners import ListenerPool
 from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.credentials import MAX_ISSUED, PURGE_FROM, SandboxCredentials
 from clerkship.sandbox.authentication.password import encode_basic
@@ -55,7 +55,7 @@ def kinds(rig: Rig) -> list[str]:
 
 
 def told(rig: Rig, scheme: str) -> dict[str, str]:
-    return dict(rig.playground.sandboxes[rig.name].connection_info(rig.url())[scheme])  # type: ignore[arg-type]
+    return dict(rig.playground.sandboxes[rig.name].authentication_info(rig.url())[scheme])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -447,7 +447,7 @@ def test_the_command_line_shows_what_each_scheme_needs(name: str) -> None:
     with Rig(SPECS[name]) as rig:
         base = rig.url().rpartition("/")[0]
         [way] = _ways(rig.playground, base, ListenerPool(rig.gateway)).values()
-        assert way.credentials == rig.playground.sandboxes["box"].connection_info(rig.url())
+        assert way.credentials == rig.playground.sandboxes["box"].authentication_info(rig.url())
         console = out()
         with console.capture() as captured:
             _print_way(console, "box", way)

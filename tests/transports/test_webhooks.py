@@ -27,7 +27,7 @@ from clerkship.playground import clock_hold
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
-from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Before, Playground
 from clerkship.playground.sandbox import PreparedSimulator

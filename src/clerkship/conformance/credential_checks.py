@@ -7,7 +7,7 @@ import orjson
 
 from clerkship.conformance.failure import must
 from clerkship.conformance.rig import Rig
-from clerkship.playground.lines import RunningListener
+from clerkship.playground.listeners import RunningListener
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import http_schemes

@@ -59,7 +59,7 @@ from clerkship.model.usage import Role
 from clerkship.playground.doors import open_doors
 from clerkship.playground.failure import TRACEBACK
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import INVALID, Playground, PlaygroundOptions
 from clerkship.sandbox.door import Sandboxes

@@ -8,7 +8,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.playground.agent_clock import AgentClock, recording_failures
 from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.guard import guard
-from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.door import Dropped, Sandboxes
 from clerkship.sandbox.exchange import IMMEDIATE, Reply, Request, check_request
@@ -61,7 +61,7 @@ class InProcessDoor:
     @property
     def credentials(self) -> dict[str, ConnectionInfo]:
         """What its authentication schemes need over HTTP beside the token, by scheme."""
-        return self._playground.sandboxes[self._sandbox].connection_info(self.url)
+        return self._playground.sandboxes[self._sandbox].authentication_info(self.url)
 
     @property
     def lines(self) -> dict[str, ConnectionInfo]:

@@ -94,7 +94,7 @@ class RequestContext:
     """The events of the faults that took effect on it."""
     began: float = field(default_factory=perf_counter)
     on_link: Callable[[Playground, Sandbox], None] | None = None
-    """Told when an agent says where it can be reached."""
+    """Called when an agent registers an address."""
     check_address: Callable[[OutboundAddress], None] = lambda _: None
     """Raises OutboundRefused for an address that a sandbox may not call."""
 
@@ -108,7 +108,7 @@ class RequestContext:
         """The sandbox and the request, to name it in an error."""
         return f"{self.sandbox_name}: {title_of(self.call)}"
 
-    def keep_link(self, name: str, value: str) -> None:
+    def register_callback(self, name: str, value: str) -> None:
         """Register an address where the agent accepts calls, `host:port` or a URL; an empty value removes it.
 
         Raises Refusal for what is no address, or one that the policy refuses.
@@ -152,11 +152,11 @@ class Gateway:
         self.unplaced = UnloggedRequests()
         """Requests whose address names no trial under way."""
         self.on_link: Callable[[Playground, Sandbox], None] | None = None
-        """Told when an agent has said where it can be reached."""
+        """Called when an agent has registered an address."""
         self.on_leave: Callable[[str], None] | None = None
-        """Told the address of each sandbox that had one, when its run is over."""
-        self.line_ports: Callable[[], Iterable[int]] = tuple
-        """Where lines listen."""
+        """Called with the address of each sandbox that had one, when its run has ended."""
+        self.listener_ports: Callable[[], Iterable[int]] = tuple
+        """Returns the ports of the running listeners."""
         self.handlers: tuple[Handler, ...] = (
             self.identify,
             serve_asset,
@@ -178,7 +178,7 @@ class Gateway:
         return playground.id
 
     def locate(self, playground: Playground, sandbox: Sandbox) -> str:
-        """A sandbox's unguessable name on every line; made once, when first asked for."""
+        """Return the secret address of a sandbox in protocols other than HTTP; made once, when first needed."""
         self.admit(playground)
         with playground.lock:
             if not sandbox.address and not playground.closed:
@@ -199,10 +199,10 @@ class Gateway:
 
     def _own_ports(self) -> set[str]:
         """Return the ports of the HTTP listener and of protocol listeners."""
-        doors = {playground.address.rpartition(":")[2] for playground in list(self.playgrounds.values())}
-        boxes = [sandbox for _, sandbox in self._addresses.values()]
-        lines = {str(told.get("port")) for box in boxes for told in box.told.values()}
-        return doors | lines | {str(number) for number in self.line_ports()}
+        ports = {playground.address.rpartition(":")[2] for playground in list(self.playgrounds.values())}
+        for _, sandbox in self._addresses.values():
+            ports.update(str(info.get("port")) for info in sandbox.connection_info.values())
+        return ports.union(map(str, self.listener_ports()))
 
     def dismiss(self, playground: Playground) -> None:
         """Let none in any more; who still comes is told so in the words of the protocol they speak."""
@@ -465,7 +465,7 @@ def run_operation(exchange: RequestContext) -> None:
             playground.act(sandbox.name, "agent", exchange.cause),
             call.base,
             sandbox.address,
-            exchange.keep_link,
+            exchange.register_callback,
             playground.log.room,
             call.transport,
             sandbox.credentials,

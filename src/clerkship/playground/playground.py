@@ -507,8 +507,8 @@ class Playground:
 
     def redactor(self) -> CredentialRedactor:
         """Return what replaces it, built anew when there is more to hide."""
-        boxes = self.sandboxes.values()
-        known: list[object] = [self.id, self.address, *[(box.address, box.opened, box.told) for box in boxes]]
+        sandboxes = [(box.address, box.opened, box.connection_info) for box in self.sandboxes.values()]
+        known: list[object] = [self.id, self.address, *sandboxes]
         if known != self._redacts:
             self._redactor, self._redacts = self._build_redactor(), known
         return self._redactor
@@ -517,8 +517,8 @@ class Playground:
         hidden = {self.id: "[playground]", self.address: "[address]"}
         ports: dict[int, str] = {}
         for name, sandbox in self.sandboxes.items():
-            hidden |= secrets_of(name, sandbox.told)
-            ports |= ports_of(name, sandbox.told)
+            hidden |= secrets_of(name, sandbox.connection_info)
+            ports |= ports_of(name, sandbox.connection_info)
             hidden[sandbox.address] = f"[address of {name}]"
             hidden |= dict.fromkeys(sandbox.secrets(), f"[token of {name}]")
         hidden.pop("", None)

@@ -31,8 +31,8 @@ class Sandbox(RunningComponent):
     _callbacks: dict[str, str] | None = None
     address = ""
     """Its address in every protocol but HTTP; empty until it is first used."""
-    told: Mapping[str, ConnectionInfo] = MappingProxyType({})
-    """What its agent was told of each line: all of it opens something."""
+    connection_info: Mapping[str, ConnectionInfo] = MappingProxyType({})
+    """Connection details given to the agent, by protocol; all are secrets."""
 
     @property
     def callbacks(self) -> dict[str, str]:
@@ -63,8 +63,8 @@ class Sandbox(RunningComponent):
         schemes = self.spec.authentication if self.opened else ()
         return [secret for scheme in schemes for secret in scheme.secrets(self.credentials)]
 
-    def connection_info(self, url: str) -> dict[str, ConnectionInfo]:
+    def authentication_info(self, url: str) -> dict[str, ConnectionInfo]:
         """Return what an agent needs to authenticate at `url`, by scheme; nothing for a scheme that takes the token."""
         schemes = http_schemes(self.spec.authentication)
-        told = {scheme.name: scheme.connection_info(self.credentials, url) for scheme in schemes}
-        return {name: info for name, info in told.items() if info}
+        infos = {scheme.name: scheme.connection_info(self.credentials, url) for scheme in schemes}
+        return {name: info for name, info in infos.items() if info}

@@ -35,7 +35,7 @@ from clerkship.model.task import Task
 from clerkship.playground.control import CONTROL, ControlDoor
 from clerkship.playground.gateway import CLOCK, Gateway
 from clerkship.playground.http import open_http
-from clerkship.playground.lines import ListenerPool, ProtocolPortTaken, is_there
+from clerkship.playground.listeners import ListenerPool, ProtocolPortTaken, is_available
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground, PlaygroundOptions
 from clerkship.playground.reactions import bind_reactions
@@ -320,7 +320,7 @@ def check_lines(ports: Mapping[str, int], rooms: Iterable[PreparedSimulator]) ->
         if name not in there:
             hint = did_you_mean(name, there) if there else "no sandbox here has any line beside HTTP"
             raise InputError.of(f"no line is called `{name}` here", hint=hint)
-        if not is_there(there[name]):
+        if not is_available(there[name]):
             raise InputError.of(
                 f"the line {name} needs a package that is not installed: {there[name].package}",
                 hint=f"pip install 'clerkship[{there[name].extra}]'",
@@ -333,7 +333,7 @@ def _way(sandbox: Sandbox, url: str, lines: Mapping[str, tuple[ProtocolListener,
     curl = _try_out(sandbox, url + (spec.example or next(iter(plain), "/")))
     info = {name: info for name, (_, info) in lines.items()}
     examples = tuple(listener.example(info) for listener, info in lines.values())
-    credentials = sandbox.connection_info(url)
+    credentials = sandbox.authentication_info(url)
     return Way(spec.kind, url, sandbox.token, curl, info, examples, unoffered(spec), credentials)
 
 

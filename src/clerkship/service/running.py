@@ -38,7 +38,7 @@ from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.model.votes import MOST_VOTES
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
-from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listeners import ListenerPool
 from clerkship.service.casting import Cast, Wanted, choose, needs_of
 from clerkship.service.checking import check_process, load_checked, options_with
 from clerkship.service.frozen import without_solution

@@ -8,16 +8,16 @@ from clerkship.actors.webhook import WebhookSolver
 from clerkship.engine.catalog import Registered
 from clerkship.model.environment import Environment
 from clerkship.model.problem import Problem
-from clerkship.playground.lines import is_there
+from clerkship.playground.listeners import is_available
 from clerkship.simulators.spec import Spec
 
 
 def unoffered(spec: Spec) -> dict[str, str]:
     """Lines of a simulator that are missing here, and what brings each."""
     return {
-        line.name: f"pip install 'clerkship[{line.extra}]', or uv run --extra {line.extra}"
-        for line in spec.listeners
-        if not is_there(line)
+        listener.name: f"pip install 'clerkship[{listener.extra}]', or uv run --extra {listener.extra}"
+        for listener in spec.listeners
+        if not is_available(listener)
     }
 
 

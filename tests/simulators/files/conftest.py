@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listeners import ListenerPool
 from tests.simulators.files.served import Served
 
 Serve = Callable[..., Served]

@@ -16,7 +16,7 @@ from clerkship.faults.error import Error
 from clerkship.faults.latency import Latency
 from clerkship.faults.truncated import Truncated
 from clerkship.kit.wall import perf_counter
-from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
 from clerkship.simulators.files.sftp.line import LIMITS, Sftp
 from tests.simulators.files.conftest import Serve
@@ -265,11 +265,11 @@ def test_one_agent_does_not_take_all_connections(monkeypatch: pytest.MonkeyPatch
 def test_nothing_of_a_run_is_kept_once_it_is_over(serve: Serve, lines: ListenerPool) -> None:
     drop = serve()
     use(drop, look)
-    line = lines._running["files", "sftp"].line
-    assert isinstance(line, Sftp)
-    assert len(line._entrances) == 1
+    listener = lines._running["files", "sftp"].listener
+    assert isinstance(listener, Sftp)
+    assert len(listener._entrances) == 1
     drop.end()
-    assert wait_until(lambda: not line._entrances)
+    assert wait_until(lambda: not listener._entrances)
 
 
 def test_closing_the_line_keeps_what_is_on_its_way(serve: Serve, lines: ListenerPool) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from clerkship.events.lifecycle import RequestRefused
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import ListenerPool, RunningListener
+from clerkship.playground.listeners import ListenerPool, RunningListener
 from clerkship.simulators.files.sftp.drop import Broken, Drop
 from clerkship.simulators.files.sftp.line import LIMITS, SETTINGS, Sftp, max_connections
 from clerkship.simulators.files.sftp.session import MOST_HANDLES, Session
@@ -37,9 +37,9 @@ def resident() -> int:
 
 def held(serve_lines: ListenerPool) -> int:
     """Bytes on their way into any drop."""
-    line = serve_lines._running["files", "sftp"].line
-    assert isinstance(line, Sftp)
-    return sum(entrance.uploads.held for entrance in line._entrances.values())
+    listener = serve_lines._running["files", "sftp"].listener
+    assert isinstance(listener, Sftp)
+    return sum(entrance.uploads.held for entrance in listener._entrances.values())
 
 
 class Raw:
@@ -240,8 +240,8 @@ def test_whatever_packets_come_each_is_answered(packets: list[bytes]) -> None:
     gateway = Gateway()
     drop = Served(gateway, None, {"inbox/a": b"abc"}, quota=10_000, max_file=5000)
     uploads = Uploads()
-    seat = RunningListener(gateway, "files", Sftp).seat(drop.playground, drop.playground.sandboxes["drop"])
-    session = Session(Drop(seat, uploads))
+    client = RunningListener(gateway, "files", Sftp).client_for(drop.playground, drop.playground.sandboxes["drop"])
+    session = Session(Drop(client, uploads))
 
     async def work() -> None:
         await session.answer(memoryview(bytes([Kind.INIT]) + struct.pack(">I", 3)))

@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.events.lifecycle import RequestRefused
 from clerkship.kit.wall import perf_counter
-from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileWritten, FolderListed
 from clerkship.simulators.files.sftp import session as session_module
 from clerkship.simulators.files.sftp.session import Session

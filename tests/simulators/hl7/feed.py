@@ -11,7 +11,7 @@ from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
-from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.listener import SandboxDirectory
@@ -93,8 +93,8 @@ class Feed:
     def line(self) -> Mllp:
         """The listener itself."""
         [running] = self.lines._running.values()
-        assert isinstance(running.line, Mllp)
-        return running.line
+        assert isinstance(running.listener, Mllp)
+        return running.listener
 
     def delivery(self, lab: "Lab") -> MllpDelivery:
         """The delivery of a laboratory's inbox, which must be running."""

@@ -17,10 +17,10 @@ from clerkship.faults.error import Error
 from clerkship.faults.latency import Latency
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.frozen import Frozen
-from clerkship.playground import lines as module
+from clerkship.playground import listeners as module
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import ListenerPool, ProtocolListenerFailed, ProtocolPortTaken, is_there
+from clerkship.playground.listeners import ListenerPool, ProtocolListenerFailed, ProtocolPortTaken, is_available
 from clerkship.playground.playground import Before, Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import Refusal, Reply, json_reply, refuse_as_json
@@ -64,7 +64,7 @@ def parse(call: HttpCall, context: OperationContext[Any]) -> Place:
 
 
 class PlainCall(OperationCall[Place, dict[str, str]]):
-    """A call over the line, answered in JSON."""
+    """A call over the listener, answered in JSON."""
 
     transport: ClassVar[str] = "plain"
 
@@ -122,7 +122,7 @@ class Unpacked(Plain):
 
 
 class Calls(OutboundDelivery):
-    """Has nothing to deliver; keeps where it would, and the events it is told of."""
+    """Has nothing to deliver; keeps where it would, and the events it hears."""
 
     name: ClassVar[str] = "calls"
     addresses: ClassVar[list[str]] = []
@@ -191,7 +191,7 @@ def room(*lines: type[ProtocolListener], outbound: type[OutboundDelivery] = Call
 
 
 class House:
-    """A gateway, its lines, and playgrounds."""
+    """A gateway, its listeners, and playgrounds."""
 
     def __init__(self) -> None:
         self.gateway = Gateway()
@@ -202,9 +202,9 @@ class House:
         environment = Environment(name="house", simulators={"box": Simulator(kind="files")})
         return Playground(environment, {"box": room(*(lines or (Plain,)), outbound=outbound)}, "lines")
 
-    def told(self, playground: Playground, line: str = "plain") -> ConnectionInfo:
-        """What its agent is told."""
-        return self.lines.of(playground, playground.sandboxes["box"])[line][1]
+    def connection_info(self, playground: Playground, listener: str = "plain") -> ConnectionInfo:
+        """Return what its agent gets."""
+        return self.lines.of(playground, playground.sandboxes["box"])[listener][1]
 
     def end(self, playground: Playground) -> None:
         """Its run is over."""
@@ -223,10 +223,10 @@ def house() -> Iterator[House]:
     built.lines.close()
 
 
-def ask(told: ConnectionInfo, path: str = "/x", user: str | None = None) -> tuple[int, Any]:
-    """Over the line."""
-    with socket.create_connection(("127.0.0.1", int(told["port"])), timeout=10) as connection:
-        connection.sendall(f"{told['user'] if user is None else user} {path}\n".encode())
+def ask(info: ConnectionInfo, path: str = "/x", user: str | None = None) -> tuple[int, Any]:
+    """Send a path and read the answer."""
+    with socket.create_connection(("127.0.0.1", int(info["port"])), timeout=10) as connection:
+        connection.sendall(f"{info['user'] if user is None else user} {path}\n".encode())
         data = b"".join(iter(lambda: connection.recv(65536), b""))
     status, _, body = data.partition(b" ")
     return int(status), orjson.loads(body) if body else None
@@ -238,41 +238,41 @@ def threads(name: str) -> list[threading.Thread]:
 
 def test_one_listener_serves_every_playground_and_each_is_found_by_its_own_address(house: House) -> None:
     one, other = house.play(), house.play()
-    told = [house.told(one), house.told(other)]
+    info = [house.connection_info(one), house.connection_info(other)]
     assert Plain.opened == 1
-    assert told[0]["port"] == told[1]["port"]
-    assert told[0]["user"] != told[1]["user"]
-    for each in told:
+    assert info[0]["port"] == info[1]["port"]
+    assert info[0]["user"] != info[1]["user"]
+    for each in info:
         address = str(each["user"])
         assert ask(each) == (200, {"address": address})
         assert ask(each, user=address.lower()) == (200, {"address": address})
-    assert ask(told[0], user="nobody")[0] == 599
+    assert ask(info[0], user="nobody")[0] == 599
 
 
-def test_a_sandbox_of_another_kind_is_not_behind_a_line(house: House) -> None:
-    told = house.told(house.play())
+def test_a_sandbox_of_another_kind_is_not_behind_a_listener(house: House) -> None:
+    info = house.connection_info(house.play())
     environment = Environment(name="house", simulators={"box": Simulator(kind="files")})
     other = Playground(environment, {"box": PreparedSimulator(files.SPEC, files.SPEC.config())}, "lines")
     address = house.gateway.locate(other, other.sandboxes["box"])
-    assert ask(told, user=address)[0] == 599
+    assert ask(info, user=address)[0] == 599
 
 
 @pytest.mark.parametrize("dismissed", [True, False])
 def test_once_the_run_is_over_its_address_finds_nobody(house: House, dismissed: bool) -> None:
     playground = house.play()
-    told = house.told(playground)
-    assert ask(told)[0] == 200
+    info = house.connection_info(playground)
+    assert ask(info)[0] == 200
     playground.close()
     if dismissed:
         house.gateway.dismiss(playground)
-        until(lambda: Plain.gone_from == [told["user"]])
-    assert ask(told)[0] == 599
+        until(lambda: Plain.gone_from == [info["user"]])
+    assert ask(info)[0] == 599
 
 
-def test_a_line_is_not_there_without_its_package(house: House) -> None:
+def test_a_listener_is_not_available_without_its_package(house: House) -> None:
     playground = house.play(Unpacked)
     assert house.lines.of(playground, playground.sandboxes["box"]) == {}
-    assert not is_there(Unpacked)
+    assert not is_available(Unpacked)
     assert Plain.opened == 0
 
 
@@ -290,7 +290,7 @@ def test_a_delivery_that_breaks_makes_the_run_errored_and_does_not_hold_the_cloc
 ) -> None:
     monkeypatch.setattr(Calls, "is_broken", True)
     playground = house.play()
-    assert ask(house.told(playground), "/link/127.0.0.1:6661")[0] == 200
+    assert ask(house.connection_info(playground), "/link/127.0.0.1:6661")[0] == 200
     until(lambda: playground.broken is not None)
     assert playground.broken == "box: outbound calls: ZeroDivisionError: a bug in a delivery"
     assert not playground.clock_hold.is_used
@@ -312,41 +312,41 @@ def test_a_port_that_is_taken_is_a_clear_error_and_leaves_no_thread(house: House
 
 def test_what_fails_to_open_says_why_and_leaves_no_thread(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ProtocolListenerFailed, match="broken did not start: ValueError: no key can be made"):
-        house.told(house.play(Broken))
+        house.connection_info(house.play(Broken))
     monkeypatch.setattr(module, "START_LIMIT", 0.05)
     with pytest.raises(ProtocolListenerFailed, match="stuck did not start within"):
-        house.told(house.play(Stuck))
+        house.connection_info(house.play(Stuck))
     until(lambda: not threads("broken") and not threads("stuck"))
 
 
-def test_after_the_lines_are_closed_there_are_none_and_their_thread_ends(house: House) -> None:
+def test_after_the_listeners_are_closed_there_are_none_and_their_thread_ends(house: House) -> None:
     playground = house.play()
-    told = house.told(playground)
+    info = house.connection_info(playground)
     [thread] = threads("plain")
     house.lines.close()
     thread.join(5)
     assert not thread.is_alive()
     with pytest.raises(ConnectionRefusedError):
-        ask(told)
-    with pytest.raises(ProtocolListenerFailed, match="the run is over"):
-        house.told(playground)
-    house.end(playground)  # there is nobody left to be told
+        ask(info)
+    with pytest.raises(ProtocolListenerFailed, match="the run has ended; its listeners are closed"):
+        house.connection_info(playground)
+    house.end(playground)  # there is nobody left to notify
     house.lines.close()
 
 
 def test_an_agent_says_where_it_listens_and_is_watched(house: House) -> None:
     playground = house.play()
-    told = house.told(playground)
-    assert ask(told, "/link/127.0.0.1:6661")[0] == 200
+    info = house.connection_info(playground)
+    assert ask(info, "/link/127.0.0.1:6661")[0] == 200
     until(lambda: Calls.addresses == ["127.0.0.1:6661"])
     playground.inject(Error(sandbox="box", times=1))
-    assert ask(told)[0] == 503
+    assert ask(info)[0] == 503
     until(lambda: Calls.seen == ["fault.injected"])
     playground.rewind(Before())  # another log, the same watchers, which start over
     playground.inject(Error(sandbox="box", times=1))
-    assert ask(told)[0] == 503
+    assert ask(info)[0] == 503
     assert Calls.seen == ["fault.injected"] * 2
-    assert ask(told, "/link/")[0] == 200
+    assert ask(info, "/link/")[0] == 200
     until(lambda: Calls.addresses == ["127.0.0.1:6661", "127.0.0.1:6661", ""])
 
 
@@ -358,18 +358,18 @@ def test_an_address_that_is_none_or_that_the_policy_refuses_is_not_registered(
     house: House, address: str, code: str
 ) -> None:
     playground = house.play()
-    status, body = ask(house.told(playground), f"/link/{address}")
+    status, body = ask(house.connection_info(playground), f"/link/{address}")
     assert (status, body["error"]["code"]) == (400, code)
     assert playground.sandboxes["box"].callbacks == {}
     assert Calls.addresses == []
 
 
-def test_a_simulator_that_breaks_is_refused_and_breaks_the_run_not_the_line(house: House) -> None:
+def test_a_simulator_that_breaks_is_refused_and_breaks_the_run_not_the_listener(house: House) -> None:
     playground, other = house.play(), house.play()
-    status, body = ask(house.told(playground), "/breaks")
+    status, body = ask(house.connection_info(playground), "/breaks")
     assert (status, body["error"]["code"]) == (500, "internal_error")
     assert playground.broken == "box: ask /breaks: ZeroDivisionError: "
-    assert ask(house.told(other))[0] == 200
+    assert ask(house.connection_info(other))[0] == 200
 
 
 @pytest.mark.parametrize("thinks", [True, False])
@@ -377,10 +377,10 @@ def test_what_waits_in_one_playground_holds_up_no_other(house: House, thinks: bo
     slow, quick = house.play(), house.play()
     slow.environment = slow.environment.model_copy(update={"time": "paced"})
     slow.thinks = thinks
-    told, others = house.told(slow), house.told(quick)
+    info, others = house.connection_info(slow), house.connection_info(quick)
     slow.lock.acquire()  # somebody thinks, or is at work
     try:
-        waiting = threading.Thread(target=ask, args=(told,))
+        waiting = threading.Thread(target=ask, args=(info,))
         waiting.start()
         for _ in range(20):
             assert ask(others)[0] == 200
@@ -396,7 +396,7 @@ def test_a_delay_on_the_way_is_waited_out(house: House) -> None:
     playground.environment = playground.environment.model_copy(update={"time": "paced"})
     playground.inject(Latency.model_validate({"by": "0.2s", "times": 1}))
     began = time.monotonic()
-    assert ask(house.told(playground))[0] == 200
+    assert ask(house.connection_info(playground))[0] == 200
     assert time.monotonic() - began >= 0.2
 
 
@@ -405,8 +405,8 @@ def test_two_hundred_playgrounds_leave_nothing(house: House) -> None:
     kept: list[weakref.ref[Playground]] = []
     for _ in range(200):
         playground = house.play()
-        told = house.told(playground)
-        assert ask(told, "/link/127.0.0.1:6661")[0] == 200
+        info = house.connection_info(playground)
+        assert ask(info, "/link/127.0.0.1:6661")[0] == 200
         house.end(playground)
         kept.append(weakref.ref(playground))
         del playground

@@ -1,0 +1,160 @@
+"""The protocol listeners of this process: each is opened once, when first needed, in a thread of its own."""
+
+import importlib.util
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from clerkship.kit.descriptors import raise_limit
+from clerkship.model.problem import PlatformError
+from clerkship.playground.client import GatewayClient
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.outbound import OutboundPool
+from clerkship.playground.playground import Playground
+from clerkship.playground.sandbox import Sandbox
+from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
+from clerkship.transports.executor import WorkerPool
+from clerkship.transports.loop_thread import LoopThread
+
+HOST = "127.0.0.1"
+START_LIMIT = 20.0
+CLOSE_LIMIT = 3.0
+
+
+class ProtocolListenerFailed(PlatformError):
+    """A listener did not start."""
+
+
+class ProtocolPortTaken(ProtocolListenerFailed):
+    """The port of a listener is in use."""
+
+
+@dataclass
+class RunningListener:
+    """One listener, its event loop and its thread."""
+
+    gateway: Gateway
+    kind: str
+    listener_type: type[ProtocolListener]
+    port: int = 0
+    workers: WorkerPool = field(default_factory=WorkerPool)
+    listener: ProtocolListener = field(init=False)
+    _thread: LoopThread = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Create the listener and its thread."""
+        self.listener, self._thread = self.listener_type(self), LoopThread(self.listener_type.name)
+
+    def find(self, address: str) -> SandboxClient | None:
+        """Return the sandbox with this address, if it is of the listener's kind."""
+        found = self.gateway.at(address)
+        if found is None:
+            return None
+        playground, sandbox = found
+        if playground.closed or sandbox.spec.kind != self.kind:
+            return None
+        return GatewayClient(self.gateway, self.workers, playground, sandbox, sandbox.address, self.listener_type.name)
+
+    def list_refused(self, address: str, operation: str, reason: str) -> None:
+        """List a request without a valid credential: beside the log of its trial if the address is known."""
+        found = self.gateway.at(address)
+        name, listed = "", self.gateway.unplaced
+        if found is not None:
+            name, listed = found[1].name, found[0].sidecar.unauthenticated
+        listed.add(sandbox=name, over=self.listener_type.name, method=operation, reason=reason)
+
+    def client_for(self, playground: Playground, sandbox: Sandbox) -> GatewayClient:
+        """Return the client of the listener for a sandbox."""
+        address = self.gateway.locate(playground, sandbox)
+        return GatewayClient(self.gateway, self.workers, playground, sandbox, address, self.listener_type.name)
+
+    def start(self) -> None:
+        """Start the listener and wait until it is open."""
+        name = self.listener_type.name
+        try:
+            self._thread.start(partial(self.listener.open, HOST, self.port), self.listener.close, START_LIMIT)
+        except TimeoutError:
+            raise ProtocolListenerFailed(f"{name} did not start within {START_LIMIT:.0f} s") from None
+        except OSError as error:
+            reason = os.strerror(error.errno).lower() if error.errno else str(error)
+            raise ProtocolPortTaken(f"{name}: nothing can listen on port {self.port}: {reason}") from None
+        except Exception as error:
+            raise ProtocolListenerFailed(f"{name} did not start: {type(error).__name__}: {error}") from error
+
+    def run_ended(self, address: str) -> None:
+        """Call `run_ended` of the listener in its event loop."""
+        self._thread.submit(partial(self.listener.run_ended, address))
+
+    def stop(self) -> None:
+        """Close the listener, and wait a few seconds at most. From any thread."""
+        self._thread.stop(CLOSE_LIMIT)
+        self.workers.close()
+
+
+class ListenerPool:
+    """The running listeners, by the kind of simulator and the name of the listener."""
+
+    def __init__(self, gateway: Gateway, ports: Mapping[str, int] | None = None) -> None:
+        self._gateway = gateway
+        self._ports = ports or {}
+        self._running: dict[tuple[str, str], RunningListener] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        self._outbound = OutboundPool(gateway)
+        gateway.on_link, gateway.on_leave = self._outbound.start, self._left
+        gateway.listener_ports = self._open_ports
+
+    def of(self, playground: Playground, sandbox: Sandbox) -> dict[str, tuple[ProtocolListener, ConnectionInfo]]:
+        """Return the listeners of a sandbox with their connection info; start those that are not running."""
+        found = {
+            each.name: (running.listener, running.listener.connection_info(running.client_for(playground, sandbox)))
+            for each in sandbox.spec.listeners
+            if (running := self._run(sandbox.spec.kind, each)) is not None
+        }
+        sandbox.connection_info = {name: info for name, (_, info) in found.items()}
+        return found
+
+    def prepare(self, playground: Playground) -> None:
+        """Start to call the agent where a config says how it is reached."""
+        self._outbound.prepare(playground)
+
+    def close(self) -> None:
+        """Stop all listeners and deliveries."""
+        with self._lock:
+            self._closed = True
+            running, self._running = list(self._running.values()), {}
+        for listener in running:  # without the lock: a request that is being answered may need it
+            listener.stop()
+        self._outbound.close()
+
+    def _run(self, kind: str, listener_type: type[ProtocolListener]) -> RunningListener | None:
+        if not is_available(listener_type):
+            return None
+        with self._lock:
+            if self._closed:
+                raise ProtocolListenerFailed("the run has ended; its listeners are closed")
+            found = self._running.get((kind, listener_type.name))
+            if found is None:
+                raise_limit()
+                found = RunningListener(self._gateway, kind, listener_type, self._ports.get(listener_type.name, 0))
+                found.start()
+                self._running[kind, listener_type.name] = found
+            return found
+
+    def _open_ports(self) -> list[int]:
+        """Return the ports of the running listeners, whether or not an agent has them."""
+        return [port for running in list(self._running.values()) for port in running.listener.ports()]
+
+    def _left(self, address: str) -> None:
+        with self._lock:
+            running = list(self._running.values())
+        for listener in running:
+            listener.run_ended(address)
+        self._outbound.stop(address)
+
+
+def is_available(listener_type: type[ProtocolListener]) -> bool:
+    """Return whether the package that the listener requires is installed."""
+    return not listener_type.package or importlib.util.find_spec(listener_type.package) is not None
