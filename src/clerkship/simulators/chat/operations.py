@@ -15,32 +15,34 @@ Context = OperationContext[ChatState]
 class NewMessage(Frozen):
     """A message that an agent sends."""
 
-    text: Annotated[str, Field(min_length=1, max_length=100_000)]
-    buttons: tuple[dict[str, Any], ...] = ()
+    text: Annotated[str, Field(min_length=1, max_length=100_000, description="the text of the message")]
+    buttons: Annotated[tuple[dict[str, Any], ...], Field(description='buttons to show: [{"title", "payload"}]')] = ()
 
 
 class MessagesAfter(Frozen):
     """Which messages to list."""
 
-    after: Annotated[int, Field(description="id of a message; only later ones")] = 0
+    after: Annotated[int, Field(description="id of a message; only later messages are listed")] = 0
 
 
 @operation()
 def show_session(context: Context, _: NoInput) -> dict[str, Any]:
-    """Who is there: `{"open", "person", "turns"}`."""
+    """Show whether the conversation is open, who the person is, and how many turns it has:
+    {"open", "person", "turns"}."""
     state = context.state
     return {"open": state.open, "person": state.person, "turns": state.turns}
 
 
 @operation()
 def list_messages(context: Context, messages: MessagesAfter) -> list[Event]:
-    """What was said, all or `?after=` the id of a message: `{"open", "messages": [{"id", "at", "from", "text"}]}`."""
+    """List the messages of the conversation, oldest first: {"open", "messages": [{"id", "at", "from", "text"}]}.
+    With after, only later ones."""
     return context.state.since(messages.after)
 
 
 @operation()
 def send_message(context: Context, message: NewMessage) -> Event:
-    """The agent says something: `{"text": …, "buttons": […]}`; the reply is that message with its `id`."""
+    """Send a message to the person. Returns the message with its id."""
     return context.state.say(context.act, message.text, buttons=message.buttons)
 
 

@@ -55,7 +55,7 @@ def _manner(config: FhirConfig) -> Manner:
 
 @interaction(access="open", tool=False)
 def capabilities(transaction: Transaction, _: NoInput) -> FhirResponse:
-    """What this FHIR R4 server can do: its CapabilityStatement."""
+    """Return the CapabilityStatement of this FHIR R4 server."""
     transaction.note(CapabilitiesRead())
     stamped = {
         **_statement(_manner(transaction.settings)),

@@ -34,13 +34,13 @@ class EverythingInput(Frozen):
     """What to return of a patient's record."""
 
     id: Annotated[str, Field(description="the patient's id, such as 42 of Patient/42")]
-    since: Annotated[Text, Field(alias="_since", description="only what was changed at or after this instant")] = None
-    types: Annotated[Text, Field(alias="_type", description="only these types, with commas between them")] = None
-    start: Annotated[Text, Field(alias="start", description="only care dated at or after this date")] = None
-    end: Annotated[Text, Field(alias="end", description="only care dated at or before this date")] = None
-    count: Annotated[
-        Number, Field(alias="_count", description="resources on a page; all of them on one if not given")
-    ] = None
+    since: Annotated[Text, Field(alias="_since", description="only resources changed at or after this instant")] = None
+    types: Annotated[Text, Field(alias="_type", description="only these types, separated by commas")] = None
+    start: Annotated[Text, Field(alias="start", description="only resources about care on or after this date")] = None
+    end: Annotated[Text, Field(alias="end", description="only resources about care on or before this date")] = None
+    count: Annotated[Number, Field(alias="_count", description="number of resources on a page; all if not given")] = (
+        None
+    )
     cursor: Annotated[Text, Field(alias=CURSOR, description=NEXT)] = None
 
 
@@ -63,7 +63,7 @@ class Listed(NamedTuple):
 
 @interaction(shorter_hint=FEWER)
 def everything(transaction: Transaction, wanted: EverythingInput) -> FhirResponse:
-    """All there is about one patient (FHIR R4 $everything), as a Bundle with a `next` link where there is more."""
+    """Return all resources about one patient (FHIR R4 $everything), as a Bundle; a next link leads to more."""
     patient = Listed(0, f"{PATIENT}/{wanted.id}")
     existing(transaction, patient.key)
     scope = _scope(transaction, wanted)
@@ -74,7 +74,8 @@ def everything(transaction: Transaction, wanted: EverythingInput) -> FhirRespons
 
 
 everything_by_post = everything.renamed(
-    "everything_by_post", "The same with its parameters in the body, as a Parameters resource."
+    "everything_by_post",
+    "Return all resources about one patient, with the parameters in a Parameters resource in the body.",
 )
 
 

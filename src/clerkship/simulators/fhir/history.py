@@ -19,8 +19,8 @@ from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, int
 from clerkship.simulators.fhir.writing import known_type
 
 CURSOR = "_cursor"
-Count = Annotated[Number, Field(alias="_count", description="versions on a page")]
-Since = Annotated[Text, Field(alias="_since", description="only versions made at or after this instant")]
+Count = Annotated[Number, Field(alias="_count", description="number of versions on a page")]
+Since = Annotated[Text, Field(alias="_since", description="only versions created at or after this instant")]
 At = Annotated[Text, Field(alias="_at", description="only versions that were current at some time in this period")]
 Cursor = Annotated[Text, Field(alias=CURSOR, description=NEXT)]
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(T.+)?)?)?")
@@ -80,19 +80,19 @@ class Wanted(NamedTuple):
 
 @interaction(tool=False)
 def history_system(transaction: Transaction, history: SystemHistory) -> FhirResponse:
-    """All versions of everything, the newest first."""
+    """List the versions of all FHIR R4 resources, newest first."""
     return _history(transaction, history, "/_history")
 
 
 @interaction(tool=False)
 def history_type(transaction: Transaction, history: TypeHistory) -> FhirResponse:
-    """All versions of all resources of a type, the newest first."""
+    """List the versions of all FHIR R4 resources of a type, newest first."""
     return _history(transaction, history, f"/{history.type}/_history", known_type(history.type))
 
 
 @interaction(shorter_hint=FEWER)
 def history_instance(transaction: Transaction, history: ResourceHistory) -> FhirResponse:
-    """All versions of one FHIR R4 resource, the newest first, as a Bundle with a `next` link where there are more."""
+    """List the versions of one FHIR R4 resource, newest first. Returns a Bundle; a next link leads to more."""
     path = f"/{history.type}/{history.id}/_history"
     return _history(transaction, history, path, known_type(history.type), history.id)
 

@@ -13,11 +13,11 @@ Pairs = tuple[tuple[str, str], ...]
 """Names and values of a query, in order."""
 Returns = Literal["minimal", "representation", "OperationOutcome"]
 """What the client wants to see of a write (R4 http: Prefer)."""
-FEWER = "ask for fewer with `_count`, and go on by the `next` link of that page"
-NEXT = "the `_cursor` of the answer's `next` link, for the next page; the other arguments stay the same"
+FEWER = "ask for fewer with `_count`, and follow the `next` link of each page"
+NEXT = "for the next page: the `_cursor` of the `next` link; keep the other arguments"
 SEARCH = (
     "FHIR R4 search parameters as in a URL, such as name=smith&birthdate=ge1970&_count=10;"
-    " for the next page, what stands behind the ? of the answer's `next` link"
+    " for the next page, the part after the ? of the `next` link"
 )
 _RESOURCE = {
     "type": "object",
@@ -39,10 +39,10 @@ def _without_default(schema: dict[str, Any]) -> None:
 
 
 TypeName = Annotated[str, Field(description="FHIR R4 resource type, such as Observation")]
-ResourceId = Annotated[str, Field(description="the resource's id, such as 42 of Observation/42")]
+ResourceId = Annotated[str, Field(description="id of the resource, such as 42 in Observation/42")]
 AnyResource = Annotated[
     Any,
-    Field(description="the whole resource as FHIR R4 JSON; its elements depend on its type"),
+    Field(description="the complete resource as FHIR R4 JSON; its elements depend on its type"),
     WithJsonSchema(_RESOURCE),
 ]
 Criteria = Annotated[

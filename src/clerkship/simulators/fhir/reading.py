@@ -34,13 +34,13 @@ class VersionInput(Frozen):
 
     type: TypeName
     id: ResourceId
-    version: Annotated[str, Field(description="the version's id: `meta.versionId` of the resource as it was")]
+    version: Annotated[str, Field(description="id of the version, from `meta.versionId`")]
     parts: SkipJsonSchema[Pairs] = ()
 
 
 @interaction()
 def read(transaction: Transaction, wanted: ReadInput) -> FhirResponse:
-    """Read one FHIR R4 resource, by its type and id, as it is now."""
+    """Read the current version of a FHIR R4 resource."""
     version = existing(transaction, f"{wanted.type}/{wanted.id}")
     status = 304 if _is_known(wanted, version) else 200
     return _show(transaction, wanted, version, "read", status)
@@ -48,7 +48,7 @@ def read(transaction: Transaction, wanted: ReadInput) -> FhirResponse:
 
 @interaction()
 def vread(transaction: Transaction, wanted: VersionInput) -> FhirResponse:
-    """Read one FHIR R4 resource as it was in an earlier version."""
+    """Read an earlier version of a FHIR R4 resource."""
     key = f"{known_type(wanted.type)}/{wanted.id}"
     found = next((version for version in transaction.versions(key) if version.id == wanted.version), None)
     if found is None:

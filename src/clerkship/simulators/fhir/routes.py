@@ -76,7 +76,7 @@ def _always(request: Request) -> bool:
 
 @interaction(makes_much=True)
 def bundle(transaction: Transaction, given: BundleInput) -> FhirResponse:
-    """Do several FHIR R4 interactions at once: a batch Bundle (each by itself) or a transaction (all or none)."""
+    """Run several FHIR R4 interactions in one Bundle: a batch (each on its own) or a transaction (all or none)."""
     return process(transaction, given, ROUTES)
 
 

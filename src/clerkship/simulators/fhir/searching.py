@@ -20,7 +20,7 @@ from clerkship.simulators.fhir.outcome import refusal, refused
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
 from clerkship.simulators.fhir.writing import existing, known_type
 
-BY_POST = "The same search with its parameters in the body, as a form."
+BY_POST = "Search with the parameters in the body, as a form."
 Compartment = tuple[str, str]
 """The type and id of the resource whose compartment is searched."""
 Lenient = SkipJsonSchema[bool]
@@ -57,19 +57,19 @@ Search = TypeSearch | SystemSearch | CompartmentSearch
 
 @interaction(shorter_hint=FEWER)
 def search_type(transaction: Transaction, search: TypeSearch) -> FhirResponse:
-    """Search for FHIR R4 resources of a type: those that match, as a Bundle with a `next` link where there are more."""
+    """Search for FHIR R4 resources of a type. Returns a Bundle; a next link leads to more."""
     return _search(transaction, search, f"/{search.type}", known_type(search.type))
 
 
 @interaction(tool=False)
 def search_system(transaction: Transaction, search: SystemSearch) -> FhirResponse:
-    """Resources of several types that match: `_type=Patient,Practitioner` and parameters that they share."""
+    """Search for FHIR R4 resources of several types: `_type=Patient,Practitioner` and parameters that they share."""
     return _search(transaction, search, "/")
 
 
 @interaction(tool=False)
 def search_compartment(transaction: Transaction, search: CompartmentSearch) -> FhirResponse:
-    """Resources of a type that belong to one, such as Patient/1/Observation; `*` for every type."""
+    """Search for FHIR R4 resources in a compartment, such as Patient/1/Observation; `*` for every type."""
     owner = known_type(search.type)
     if owner not in compartment_types():
         raise refusal(404, "not-supported", f"R4 has no compartment of a {owner}")

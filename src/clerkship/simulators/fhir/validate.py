@@ -39,13 +39,13 @@ class InstanceValidation(Frozen):
 
 @interaction()
 def validate(transaction: Transaction, given: ValidationInput) -> FhirResponse:
-    """What is wrong with a FHIR R4 resource, without keeping it: always an OperationOutcome."""
+    """Check a FHIR R4 resource without storing it. Returns an OperationOutcome."""
     return _validate(transaction, given)
 
 
 @interaction(tool=False)
 def validate_instance(transaction: Transaction, given: InstanceValidation) -> FhirResponse:
-    """What would be wrong with a resource in place of one that is there, or with deleting that."""
+    """Check an update or a deletion of an existing FHIR R4 resource without doing it. Returns an OperationOutcome."""
     return _validate(transaction, given, given.id)
 
 

@@ -18,7 +18,7 @@ class WellKnownName(Frozen):
 
 @operation(access="open", tool=False)
 def well_known(context: OperationContext[Any], document: WellKnownName) -> dict[str, list[str]]:
-    """What this server offers of SMART App Launch: no launch, no scopes and no token endpoint."""
+    """Return the SMART App Launch configuration: no launch, no scopes and no token endpoint."""
     if document.name != SMART_CONFIGURATION:
         reason = f"unknown document `{document.name[:80]}`; known: {SMART_CONFIGURATION}"
         raise refusal(404, "not-found", reason)

@@ -123,7 +123,7 @@ class ConditionalDeletion(Frozen):
 
 @interaction()
 def create(transaction: Transaction, new: NewResource) -> FhirResponse:
-    """Create a FHIR R4 resource, under an id the server chooses; answered with the resource as it is kept."""
+    """Create a FHIR R4 resource. The server chooses the id. Returns the stored resource."""
     if new.if_none_exist is not None:
         check_writable(transaction)
         found = find_one(transaction, new.type, new.if_none_exist)
@@ -134,7 +134,7 @@ def create(transaction: Transaction, new: NewResource) -> FhirResponse:
 
 @interaction()
 def update(transaction: Transaction, update: ResourceUpdate) -> FhirResponse:
-    """Replace a FHIR R4 resource by a whole one, which has the same `id`."""
+    """Replace a FHIR R4 resource. Give the complete resource, with the same `id`."""
     check_writable(transaction)
     key = f"{update.type}/{update.id}"
     is_new = not transaction.is_there(key)
@@ -145,7 +145,7 @@ def update(transaction: Transaction, update: ResourceUpdate) -> FhirResponse:
 
 @interaction(tool=False)
 def conditional_update(transaction: Transaction, given: ConditionalUpdate) -> FhirResponse:
-    """A whole resource in place of the one that a search finds, or new if there is none."""
+    """Replace the FHIR R4 resource that a search finds, or create it if there is none."""
     check_writable(transaction)
     key = target_of_update(transaction, given)
     if key is None:
@@ -156,21 +156,21 @@ def conditional_update(transaction: Transaction, given: ConditionalUpdate) -> Fh
 
 @interaction()
 def patch(transaction: Transaction, patch: ResourcePatch) -> FhirResponse:
-    """Change parts of a FHIR R4 resource by a JSON Patch (RFC 6902): a list of operations."""
+    """Change parts of a FHIR R4 resource with a JSON Patch (RFC 6902), a list of operations."""
     key = patch_resource(transaction, f"{patch.type}/{patch.id}", patch.operations, if_match=patch.if_match)
     return _shown(transaction, _written(transaction, key, is_new=False), "patch", patch)
 
 
 @interaction(tool=False)
 def conditional_patch(transaction: Transaction, given: ConditionalPatch) -> FhirResponse:
-    """Change the resource that a search finds by a JSON Patch (RFC 6902)."""
+    """Change the FHIR R4 resource that a search finds with a JSON Patch (RFC 6902)."""
     check_writable(transaction)
     return patch.decide(transaction, patch_of(given, target_of_patch(transaction, given)))
 
 
 @interaction()
 def delete(transaction: Transaction, deletion: ResourceDeletion) -> FhirResponse:
-    """Delete a FHIR R4 resource; its versions stay."""
+    """Delete a FHIR R4 resource. Earlier versions can still be read."""
     key = f"{deletion.type}/{deletion.id}"
     if not delete_resource(transaction, key, if_match=deletion.if_match):
         return FhirResponse(200, message=f"there is no {key[:140]}: there was nothing to delete")
@@ -179,7 +179,7 @@ def delete(transaction: Transaction, deletion: ResourceDeletion) -> FhirResponse
 
 @interaction(tool=False)
 def conditional_delete(transaction: Transaction, deletion: ConditionalDeletion) -> FhirResponse:
-    """Delete the one resource that a search finds; several are refused."""
+    """Delete the FHIR R4 resource that a search finds; refused if it finds several."""
     check_writable(transaction)
     found = find_one(transaction, deletion.type, deletion.query)
     if found is None:

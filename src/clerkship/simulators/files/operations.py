@@ -18,8 +18,8 @@ MAX_ENTRIES = 1_000_000
 Context = OperationContext[FilesState]
 Path = Annotated[str, Field(description="a path in the drop, such as inbox/referral.csv; upper and lower case differ")]
 Folder = Annotated[str, Field(description="a folder, such as inbox")]
-After = Annotated[str, Field(description="only what comes behind this: `next` of the page before")]
-Count = Annotated[int, Field(description="at most so many; `next` in the answer says that there is more")]
+After = Annotated[str, Field(description="entries after this one: the next of the previous page")]
+Count = Annotated[int, Field(description="the largest number of entries to return; next is set if there are more")]
 
 
 class FilePath(Frozen):
@@ -37,7 +37,7 @@ class FolderPath(Frozen):
 class FilesUnder(Frozen):
     """Which files to list."""
 
-    prefix: Annotated[str, Field(description="a folder; only what is in it")] = ""
+    prefix: Annotated[str, Field(description="a folder; only files under it are listed")] = ""
     after: After = ""
     count: Count = MAX_ENTRIES
 
@@ -55,7 +55,7 @@ class NewFile(Frozen):
     """A file to write."""
 
     path: Path
-    data: Annotated[bytes, Field(description="what the file says")] = b""
+    data: Annotated[bytes, Field(description="the content of the file")] = b""
     complete: SkipJsonSchema[bool] = True
     """False if an upload broke off."""
     patch: SkipJsonSchema[Patch | None] = None
@@ -72,26 +72,24 @@ class NewTime(Frozen):
 class NewName(Frozen):
     """A file or folder to move."""
 
-    path: Annotated[str, Field(alias="from", description="the file or folder as it is called now")]
-    to: Annotated[str, Field(description="its new path; the folder it will be in must be there")]
-    replace: Annotated[Flag, Field(description="whether it takes the place of a file that is there already")] = False
+    path: Annotated[str, Field(alias="from", description="current path")]
+    to: Annotated[str, Field(description="new path; its folder must exist")]
+    replace: Annotated[Flag, Field(description="whether an existing file is replaced")] = False
 
 
 class StatPath(Frozen):
-    """A file or folder to look at."""
+    """A file or folder to describe."""
 
     path: Folder = ""
-    missing: Annotated[
-        str, Field(description="`ok` if it need not be there: then the answer is `null`, and nothing is refused")
-    ] = ""
+    missing: Annotated[str, Field(description="`ok`: return null instead of an error if nothing is there")] = ""
 
 
 class FileSize(Frozen):
     """A file that is to be written."""
 
     path: Path
-    size: Annotated[int, Field(description="bytes that the file would have")] = 0
-    coming: Annotated[int, Field(description="bytes of other files that are on their way")] = 0
+    size: Annotated[int, Field(description="size of the file, in bytes")] = 0
+    coming: Annotated[int, Field(description="bytes of other files that are being uploaded")] = 0
 
 
 class Page(NamedTuple):
@@ -129,7 +127,7 @@ class FileSpace(NamedTuple):
 @operation(shorter_hint="give a `prefix`, or a `count`")
 @masked
 def list_files(context: Context, files: FilesUnder) -> Page:
-    """What is there, all or under `?prefix=` a folder and the folders in it: `{"files": [{"path", "size"}]}`."""
+    """List files with their sizes, all or those under prefix (subfolders included): {"files": [{"path", "size"}]}."""
     parse_folder(files.after)
     found = context.state.list(context.act, parse_folder(files.prefix), files.after, files.count)
     return Page(found, found[-1][0] if len(found) == files.count else "")
@@ -138,14 +136,14 @@ def list_files(context: Context, files: FilesUnder) -> Page:
 @operation()
 @masked
 def read_file(context: Context, file: FilePath) -> bytes:
-    """One file's bytes."""
+    """Return the content of a file."""
     return context.state.read(context.act, parse_path(file.path))
 
 
 @operation()
 @masked
 def write_file(context: Context, file: NewFile) -> bool:
-    """Make a file (201), or make it anew (204), from the body; folders that it needs are made with it."""
+    """Write a file: create it or replace its content. Missing folders are created."""
     path, state = parse_path(file.path), context.state
     if file.patch is not None:
         return state.patch(context.act, path, file.patch, file.data, complete=file.complete)
@@ -155,21 +153,21 @@ def write_file(context: Context, file: NewFile) -> bool:
 @operation(tool=False)
 @masked
 def stamp_file(context: Context, stamp: NewTime) -> None:
-    """Say when a file, or a folder, was last modified: `{"modified": "2026-03-02T09:00:00Z"}`."""
+    """Set the modification time of a file or folder."""
     context.state.stamp(context.act, parse_path(stamp.path), stamp.modified)
 
 
 @operation()
 @masked
 def delete_file(context: Context, file: FilePath) -> None:
-    """Remove a file."""
+    """Delete a file."""
     context.state.delete(context.act, parse_path(file.path))
 
 
 @operation(shorter_hint="give a `count`")
 @masked
 def list_folder(context: Context, page: FolderPage) -> Page | FolderSummary:
-    """What is in one folder, files and folders: `{"entries": [{"name", "folder", "size", "modified"}]}`."""
+    """List the files and folders directly in a folder: {"entries": [{"name", "folder", "size", "modified"}]}."""
     state, folder = context.state, parse_folder(page.path)
     parse_folder(page.after)
     if page.only_count:
@@ -185,29 +183,28 @@ list_outermost = Operation(list_folder.run, name="list_outermost", tool=False, s
 @operation()
 @masked
 def make_folder(context: Context, folder: FolderPath) -> None:
-    """Make an empty folder, in one that is there."""
+    """Create an empty folder. Its parent must exist."""
     context.state.make_folder(context.act, parse_folder(folder.path))
 
 
 @operation()
 @masked
 def remove_folder(context: Context, folder: FolderPath) -> None:
-    """Remove a folder that is empty."""
+    """Remove an empty folder."""
     context.state.remove_folder(context.act, parse_folder(folder.path))
 
 
 @operation()
 @masked
 def rename(context: Context, names: NewName) -> None:
-    """Move a file, or a folder with all that is in it: `{"from": "inbox/a.csv", "to": "archive/a.csv"}`. Where
-    something is already, it is refused, unless `"replace": true` is said."""
+    """Move or rename a file, or a folder with its content. An existing target is an error unless replace is true."""
     context.state.rename(context.act, parse_path(names.path), parse_path(names.to), replace=names.replace)
 
 
 @operation(tool=False)
 @masked
 def stat(context: Context, place: StatPath) -> Entry | None:
-    """What is at a path, without opening it: `{"path", "folder", "size", "modified"}`."""
+    """Return the size and modification time of a path."""
     path = parse_folder(place.path)
     if place.missing == "ok" and not context.state.is_there(path):
         return None
@@ -219,7 +216,7 @@ stat_outermost = Operation(stat.run, name="stat_outermost", tool=False)
 
 @operation(tool=False)
 def space(context: Context, _: NoInput) -> Quota:
-    """How much the drop may hold, and how much of that is free: `{"quota", "free"}`."""
+    """Return the quota and the free space, in bytes."""
     quota = context.state.limits.quota
     return Quota(quota, max(0, quota - context.state.used))
 
@@ -227,7 +224,7 @@ def space(context: Context, _: NoInput) -> Quota:
 @operation(tool=False)
 @masked
 def space_for(context: Context, file: FileSize) -> FileSpace:
-    """What may be written at a path, before it is: `{"size", "most", "room", "now"}`; refused if `?size=` may not."""
+    """Return how many bytes may be written at a path; refused if size is too large."""
     found = context.state.space_for(context.act, parse_path(file.path), file.size, file.coming)
     return FileSpace(*found, context.act.now)
 

@@ -19,7 +19,7 @@ from clerkship.simulators.hl7.state import Hl7State, Incoming, Outgoing
 MAX_EVENTS_EACH = 4
 """What a message of a batch may leave in the log: itself, its answer, and what follows from it elsewhere."""
 Context = OperationContext[Hl7State]
-MessageId = Annotated[str, Field(description="which message of the inbox: 1, 2, …")]
+MessageId = Annotated[str, Field(description="id of a message in the inbox, such as 1")]
 
 
 def _text(description: str) -> WithJsonSchema:
@@ -30,7 +30,7 @@ def _text(description: str) -> WithJsonSchema:
 class NewMessages(Frozen):
     """A message to send, or a batch of them."""
 
-    message: Annotated[bytes, _text("the message: its segments, one a line, from MSH on")]
+    message: Annotated[bytes, _text("the message in ER7, one segment per line, starting with MSH")]
     charset: SkipJsonSchema[str] = ""
     """Stated by the protocol that brought it; before MSH-18 (HL7 over HTTP)."""
     size: SkipJsonSchema[int] = 0
@@ -40,7 +40,7 @@ class NewMessages(Frozen):
 class InboxFilter(Frozen):
     """Which messages of the inbox to list."""
 
-    all: Annotated[Flag, Field(description="true: those acknowledged too")] = False
+    all: Annotated[Flag, Field(description="whether acknowledged messages are listed too")] = False
 
 
 class InboxMessage(Frozen):
@@ -50,12 +50,12 @@ class InboxMessage(Frozen):
 
 
 class NewAcknowledgement(Frozen):
-    """What to say to a message of the inbox."""
+    """The acknowledgement of a message of the inbox."""
 
     id: MessageId
-    code: Annotated[str, Field(description="AA (if not given), AE, AR; or CA, CE, CR")] = "AA"
-    text: Annotated[str, Field(description="why; goes into MSA-3")] = ""
-    message: Annotated[bytes, _text("an ACK of your own, where `code` and `text` are not enough")] = b""
+    code: Annotated[str, Field(description="AA (default), AE or AR; or CA, CE, CR")] = "AA"
+    text: Annotated[str, Field(description="reason, for MSA-3")] = ""
+    message: Annotated[bytes, _text("a complete ACK in ER7, instead of code and text")] = b""
     charset: SkipJsonSchema[str] = ""
 
 
@@ -79,11 +79,11 @@ def _mask(context: Context) -> Mask:
 
 @operation()
 def send_message(context: Context, sent: NewMessages) -> Answered:
-    r"""Send an HL7 v2 message (ADT, ORM, ORU, SIU or MDM) in ER7: the body is its segments, one a line, the first like
-    `MSH|^~\&|EHR|CLINIC|LAB|CLERKSHIP|20260302090000||ADT^A08^ADT_A01|ID-1|P|2.5.1`, with a new control id (MSH-10).
+    r"""Send an HL7 v2 message (ADT, ORM, ORU, SIU or MDM) in ER7. Use a new control id (MSH-10). First line, for
+    example: `MSH|^~\&|EHR|CLINIC|LAB|CLERKSHIP|20260302090000||ADT^A08^ADT_A01|ID-1|P|2.5.1`.
 
-    Answered with the ACK: MSA-1 is AA if it was taken; AE or AR if not, and then its ERR segments say why. Correct it
-    and send it again. A batch (FHS, BHS) is answered with a batch.
+    Returns the ACK. MSA-1 is AA if it was accepted; with AE or AR, the ERR segments give the reason. A batch (FHS, BHS)
+    is answered with a batch.
     """
     mask = _mask(context)
     batch, messages = parse_content(sent.message, sent.charset, mask)
@@ -106,13 +106,13 @@ def _receive(context: Context, message: Message, around: Sequence[Flaw], stated_
 
 @operation()
 def list_sent(context: Context, _: NoInput) -> Sequence[Outgoing]:
-    """What you have sent, taken or refused, in order, each with the code it was acknowledged with."""
+    """List the messages you have sent, each with its acknowledgement code."""
     return context.state.sent
 
 
 @operation()
 def list_inbox(context: Context, inbox: InboxFilter) -> Sequence[Incoming]:
-    """HL7 v2 messages that came for you and wait for an acknowledgement, the oldest first; with `all=true` every one.
+    """List received messages that are not acknowledged, oldest first. With all, every received message.
 
     `{"messages": [{"id", "control_id", "type", "arrived", "acknowledged", "message"}]}`; the message is in ER7.
     """
@@ -121,14 +121,14 @@ def list_inbox(context: Context, inbox: InboxFilter) -> Sequence[Incoming]:
 
 @operation()
 def read_message(context: Context, message: InboxMessage) -> str:
-    """One HL7 v2 message of the inbox, in ER7."""
+    """Return one message of the inbox, in ER7."""
     return context.state.take(context.act, message.id, context.transport or "http").text
 
 
 @operation()
 def acknowledge_message(context: Context, ack: NewAcknowledgement) -> None:
-    """Acknowledge a message of the inbox, once it is dealt with: `code` AA (accepted), AE (error) or AR (rejected),
-    with a `text` that says why. Or give the whole ACK in ER7 as the body."""
+    """Acknowledge a message of the inbox: code AA (accepted), AE (error) or AR (rejected), with an optional text. Or
+    give a complete ACK as message."""
     if ack.message.strip():
         message = parse_acknowledgement(ack.message, ack.charset, _mask(context))
         context.state.acknowledge(context.act, ack.id, message)
@@ -138,14 +138,14 @@ def acknowledge_message(context: Context, ack: NewAcknowledgement) -> None:
 
 @operation(tool=False, logs_body=False)
 def name_listener(context: Context, listener: ListenerAddress) -> None:
-    """Say where you listen for MLLP, on this machine: from then on what is in the inbox is delivered there."""
+    """Register the MLLP address where you listen; messages of the inbox are delivered there."""
     context.register_callback("listener", f"{listener.host}:{listener.port}")  # it may be refused
     context.state.name_listener(context.act)
 
 
 @operation(tool=False)
 def forget_listener(context: Context, _: NoInput) -> None:
-    """Say that you listen no more."""
+    """Remove the registered MLLP address."""
     context.state.forget_listener(context.act)
     context.register_callback("listener", "")
 
