@@ -151,7 +151,7 @@ def test_after_the_run_its_token_has_expired_in_the_words_of_the_protocol(hall: 
 
 
 def test_only_so_many_past_runs_are_remembered(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "MOST_REMEMBERED", 2)
+    monkeypatch.setattr(gate, "MAX_REMEMBERED", 2)
     hall.gateway.dismiss(hall.playground)
     for _ in range(2):
         assert hall.ask("/x")[0] == 401

@@ -52,7 +52,7 @@ from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, OutboundRefused
 
 OVER = "the run is over, and its tokens with it"
-MOST_REMEMBERED = 4096
+MAX_REMEMBERED = 4096
 """Playgrounds that are over: later ones push the earliest out, and then nobody knows what was spoken there."""
 LOG_FULL = 429
 """The status of requests that a full log has no room for."""
@@ -209,7 +209,7 @@ class Gateway:
         if self.playgrounds.pop(playground.id, None) is not None:
             with self._gate:
                 self._past[playground.id] = {name: box.spec for name, box in playground.sandboxes.items()}
-                if len(self._past) > MOST_REMEMBERED:
+                if len(self._past) > MAX_REMEMBERED:
                     del self._past[next(iter(self._past))]
         self._ears.pop(id(playground), None)
         for sandbox in playground.sandboxes.values():

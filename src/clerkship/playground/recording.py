@@ -23,8 +23,8 @@ MAX_PAIRS = 200
 MAX_SECRET = 4096
 """Bytes; a secret that begins before the place where a body is cut is still found whole."""
 _READABLE = "/:,|$@!*'();~[]"
-SHORTEST = 6
-"""Characters that a secret has at least: what is shorter occurs in texts by chance."""
+MIN_SECRET_LENGTH = 6
+"""Characters. Shorter strings are not redacted: they occur in texts by chance."""
 LONG_WORD = 20
 _HERE = r"(?:127\.0\.0\.1|localhost|\[?::1\]?|port)"
 ISSUED = re.compile(rf"(?:{SESSION_PREFIX}|{ACCESS_TOKEN_PREFIX})_[\w-]{{1,43}}", re.IGNORECASE)
@@ -67,11 +67,11 @@ def secrets_of(name: str, lines: Mapping[str, ConnectionInfo]) -> Iterator[tuple
 def _forms(value: str) -> Iterator[str]:
     """Yield a secret whole, with its line ends escaped, line by line, and the long words of its lines."""
     whole = value.strip()
-    if len(whole) >= SHORTEST:
+    if len(whole) >= MIN_SECRET_LENGTH:
         yield from {whole, whole.replace("\n", "\\n"), whole.replace("\n", "\\\\n")}
     lines = whole.splitlines()
     for line in lines if len(lines) > 1 else ():
-        if len(line) >= SHORTEST and not line.startswith("-----"):  # what every key begins and ends with
+        if len(line) >= MIN_SECRET_LENGTH and not line.startswith("-----"):  # what every key begins and ends with
             yield line
     for word in whole.split():
         if len(word) >= LONG_WORD:

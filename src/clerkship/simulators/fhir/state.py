@@ -27,7 +27,7 @@ _META = re.compile(
 
 
 _COUNTED = re.compile(r"(.+)\.(\d{1,17})", re.ASCII)
-_LONGEST = 64
+MAX_ID_LENGTH = 64
 """Characters of an id (R4 datatypes)."""
 Tags = tuple[str, ...]
 """Ids of versions, as preconditions have them; `*` is any."""
@@ -83,7 +83,7 @@ def next_id(version: Version | None) -> str:
         return str(int(id) + 1)
     found = _COUNTED.fullmatch(id)
     stem, number = (found[1], str(int(found[2]) + 1)) if found is not None else (id, "1")
-    return f"{stem[: _LONGEST - 1 - len(number)]}.{number}"
+    return f"{stem[: MAX_ID_LENGTH - 1 - len(number)]}.{number}"
 
 
 def instant(now: datetime) -> str:

@@ -14,7 +14,7 @@ from clerkship.simulators.files.sftp.wire import BadPacket, Splitter
 if TYPE_CHECKING:
     from asyncssh import SSHServerChannel
 
-MOST_WAITING = 512 * 1024
+MAX_WAITING_BYTES = 512 * 1024
 """Bytes of requests that wait while one is being answered; then no more are read."""
 SENT_AT_ONCE = 64 * 1024
 NOT_SFTP = 255
@@ -59,7 +59,7 @@ class Pump:
         self._waiting.extend(packets)
         self._held += sum(map(len, packets))
         self._go_on()
-        if self._held > MOST_WAITING and not self._paused:
+        if self._held > MAX_WAITING_BYTES and not self._paused:
             self._paused = True
             self._chan.pause_reading()
 
@@ -102,7 +102,7 @@ class Pump:
                 self._send(out)
                 out, size = [], 0
         self._send(out)
-        if self._paused and self._held <= MOST_WAITING // 2:
+        if self._paused and self._held <= MAX_WAITING_BYTES // 2:
             self._paused = False
             self._chan.resume_reading()
         if self._ended and not self._waiting and self._asking is None:
@@ -140,7 +140,7 @@ class Transfer:
         self, chan: "SSHServerChannel[bytes]", drop: Drop, command: Command, give_up: Callable[[], None]
     ) -> None:
         self._chan, self._give_up = chan, give_up
-        self._reader = asyncio.StreamReader(limit=MOST_WAITING // 2)
+        self._reader = asyncio.StreamReader(limit=MAX_WAITING_BYTES // 2)
         # All that is asked of it is to pause, and to go on.
         self._reader.set_transport(chan)  # type: ignore[arg-type]
         self._room = asyncio.Event()

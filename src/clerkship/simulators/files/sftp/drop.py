@@ -19,7 +19,7 @@ from clerkship.simulators.files.sftp.wire import Code, Entry
 
 _CODES = {404: Code.NO_SUCH_FILE, 403: Code.PERMISSION_DENIED, 501: Code.OP_UNSUPPORTED}
 NAMES_AT_ONCE = 400
-MOST_HELD = 1_000_000_000
+MAX_HELD_BYTES = 1_000_000_000
 """Bytes on their way into one sandbox, however much it may hold."""
 T = TypeVar("T")
 InputT = TypeVar("InputT")
@@ -129,7 +129,7 @@ class Drop:
         _refuse_root(path)
         space = await self._result(ops.space_for, ops.FileSize(path=path, size=size), path)
         base = None if anew else space.size
-        room, now = min(space.room, MOST_HELD), int(space.now.timestamp())
+        room, now = min(space.room, MAX_HELD_BYTES), int(space.now.timestamp())
         return Upload(path, space.most, room, self.uploads, space.size is not None, base, append, now)
 
     async def write(self, upload: Upload, offset: int, data: memoryview) -> None:

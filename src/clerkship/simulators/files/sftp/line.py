@@ -29,8 +29,8 @@ MIN_CONNECTIONS = 32
 RESERVED = 256
 """Open files of this process that are left for all else: its limit less these is how many may connect."""
 USUAL_PORT = 22
-MOST_CHANNELS = 10
-MOST_TRIES = 6
+MAX_CHANNELS = 10
+MAX_LOGIN_TRIES = 6
 """Credentials that one connection may try."""
 AGREED = 2
 """The progress of a connection that has agreed on keys."""
@@ -162,7 +162,7 @@ class SftpConnection:
 
     def session_requested(self) -> Any:
         """A channel, for whoever has come in."""
-        if self.entrance is None or self._channels >= MOST_CHANNELS:
+        if self.entrance is None or self._channels >= MAX_CHANNELS:
             return False
         self._channels += 1
         return self._listener.make_channel(Drop(self.entrance.client, self.entrance.uploads), self)
@@ -208,7 +208,7 @@ class SftpConnection:
     def _try(self, right: bool) -> bool:
         """Keys are offered before they are proved, so each of a client's keys is a try, as OpenSSH counts them."""
         self._tries += not right
-        if self._tries >= MOST_TRIES:
+        if self._tries >= MAX_LOGIN_TRIES:
             self.dismiss("too many authentication failures")
         return right
 
