@@ -75,7 +75,7 @@ TYPE_WORDS = {
 DOMAIN_WORDS = SPEC_WORDS | {
     "exercise": "required: calls (functions of its state and an `ActionContext`) that lead to every event it declares, "
     "for the conformance suite",
-    "samples": "datasets that the conformance suite loads it from",
+    "exercise_datasets": "datasets that the conformance suite loads it from",
 }
 CONSTANTS = {
     "CONTRACT": "the version of this contract",

@@ -137,5 +137,7 @@ SPEC = DomainSpec(
         lambda book, act: book.take(act, "10:00", "p2"),
         lambda book, act: book.take(act, "09:00", "p2"),
     ),
-    samples=(Dataset(name="slots", type="records", records=({"slot": "09:00"}, {"slot": "09:30", "patient": "p9"})),),
+    exercise_datasets=(
+        Dataset(name="slots", type="records", records=({"slot": "09:00"}, {"slot": "09:30", "patient": "p9"})),
+    ),
 )

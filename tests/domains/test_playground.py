@@ -20,7 +20,7 @@ from tests.domains.book import BookConfig, BookState, SlotOpened
 from tests.domains.fronts import DESK, DeskState
 
 ROOMS = {"desk": PreparedSimulator(DESK, DESK.config()), "drop": PreparedSimulator(files.SPEC, files.SPEC.config())}
-BOOK = PreparedComponent(book.SPEC, BookConfig(), book.SPEC.prepare(book.SPEC.samples))
+BOOK = PreparedComponent(book.SPEC, BookConfig(), book.SPEC.prepare(book.SPEC.exercise_datasets))
 
 
 def open_playground(**domains: PreparedComponent) -> Playground:

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import AfterValidator, Field, PrivateAttr
 
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.assertions.evaluation import Evaluated, Undecided, evaluate
+from clerkship.assertions.evaluation import AssertionOutcome, Undecided, evaluate
 from clerkship.events.evidence import Evidence
 from clerkship.model.call import ANY_OF, AssertionCall
 from clerkship.model.run import FieldCheck
@@ -51,7 +51,7 @@ class AnyOf(Assertion):
         """Evaluate the nested assertions: first those that ask no model, then, if none passed, the others."""
         if not self._built:
             raise RuntimeError("`any_of` was not built: call resolve() before check()")
-        results: list[Evaluated | None] = [None] * len(self._built)
+        results: list[AssertionOutcome | None] = [None] * len(self._built)
         for asks_model in (False, True):
             if not any(result is not None and result.check.passed for result in results):
                 for number, assertion in enumerate(self._built):
@@ -59,7 +59,7 @@ class AnyOf(Assertion):
                         results[number] = evaluate(assertion, evidence)
         return self._combine(results)
 
-    def _combine(self, results: Sequence[Evaluated | None]) -> Check:
+    def _combine(self, results: Sequence[AssertionOutcome | None]) -> Check:
         evaluated = [result for result in results if result is not None]
         rows = tuple(map(_summary, self._names, results))
         passed = [name for name, result in zip(self._names, results, strict=True) if result and result.check.passed]
@@ -79,7 +79,7 @@ class AnyOf(Assertion):
         return [f"{number}. {call.name}" for number, call in enumerate(self.assertions, 1)]
 
 
-def _summary(name: str, result: Evaluated | None) -> FieldCheck:
+def _summary(name: str, result: AssertionOutcome | None) -> FieldCheck:
     """Show how one nested assertion came out."""
     if result is None:
         return FieldCheck(path=name, expected="passes", actual="not checked: another passed", passed=False)
@@ -89,7 +89,7 @@ def _summary(name: str, result: Evaluated | None) -> FieldCheck:
     )
 
 
-def _nested(name: str, result: Evaluated) -> Iterator[FieldCheck]:
+def _nested(name: str, result: AssertionOutcome) -> Iterator[FieldCheck]:
     """Yield the evidence of a nested assertion, each row with the assertion in its path."""
     for row in result.check.evidence[:MAX_NESTED_ROWS]:
         yield row.model_copy(update={"path": f"{name}: {row.path}"})

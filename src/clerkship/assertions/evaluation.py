@@ -19,7 +19,7 @@ class Undecided(Exception):
         self.traceback = traceback
 
 
-class Evaluated(NamedTuple):
+class AssertionOutcome(NamedTuple):
     """How an assertion came out; the check of an error has not passed, and its detail is the message."""
 
     status: Literal["judged", "error"]
@@ -27,15 +27,17 @@ class Evaluated(NamedTuple):
     traceback: str = ""
 
 
-def evaluate(assertion: Assertion, evidence: Evidence) -> Evaluated:
+def evaluate(assertion: Assertion, evidence: Evidence) -> AssertionOutcome:
     """Check an assertion, and turn whatever it raises into data."""
     try:
-        return Evaluated("judged", explain_unreported(assertion, assertion.check(evidence), evidence))
+        return AssertionOutcome("judged", explain_unreported(assertion, assertion.check(evidence), evidence))
     except PatternTooSlow as slow:  # patterns are probed at load: what is slow is the agent's text
-        return Evaluated("judged", Check.of(False, f"{slow}; a text that cannot be checked in time does not pass"))
+        return AssertionOutcome(
+            "judged", Check.of(False, f"{slow}; a text that cannot be checked in time does not pass")
+        )
     except Undecided as undecided:
-        return Evaluated("error", Check.of(False, str(undecided)), undecided.traceback)
+        return AssertionOutcome("error", Check.of(False, str(undecided)), undecided.traceback)
     except (NoModel, BadAnswer, ClerkshipError) as error:  # their messages are written for readers of reports
-        return Evaluated("error", Check.of(False, str(error)))
+        return AssertionOutcome("error", Check.of(False, str(error)))
     except Exception as error:  # one criterion's error is data, and takes no other down
-        return Evaluated("error", Check.of(False, describe_with_place(error)), render_traceback(error))
+        return AssertionOutcome("error", Check.of(False, describe_with_place(error)), render_traceback(error))

@@ -18,10 +18,10 @@ NAME = "domain"
 
 
 class DomainRig:
-    """A playground with one domain, loaded from the samples of its spec, and nothing else."""
+    """A playground with one domain, loaded from the exercise datasets of its spec, and nothing else."""
 
     def __init__(self, spec: DomainSpec, prepared: PreparedComponent | None = None) -> None:
-        self.prepared = prepared or PreparedComponent(spec, spec.config(), spec.prepare(spec.samples))
+        self.prepared = prepared or PreparedComponent(spec, spec.config(), spec.prepare(spec.exercise_datasets))
         environment = Environment(name="conformance")
         self.playground = Playground(environment, {}, "conformance", PlaygroundOptions(domains={NAME: self.prepared}))
         self._spec = spec

@@ -231,9 +231,11 @@ def declared_events(spec: Spec) -> list[type[Payload]]:
 
 
 def _domains(spec: Spec) -> dict[str, PreparedComponent]:
-    """Prepare the domains that a simulator calls from their samples, named by the last word of their kind."""
+    """Prepare the domains that a simulator calls from their exercise datasets, named by the last word of their kind."""
     return {
-        domain.kind.rpartition(".")[2]: PreparedComponent(domain, domain.config(), domain.prepare(domain.samples))
+        domain.kind.rpartition(".")[2]: PreparedComponent(
+            domain, domain.config(), domain.prepare(domain.exercise_datasets)
+        )
         for domain in spec.domains
     }
 

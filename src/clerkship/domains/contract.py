@@ -18,5 +18,5 @@ class DomainSpec(ComponentSpec):
 
     exercise: tuple[DomainCall, ...]
     """Calls that lead to every event it declares, for the conformance suite. A call may be refused."""
-    samples: tuple[Dataset, ...] = ()
+    exercise_datasets: tuple[Dataset, ...] = ()
     """Datasets that the conformance suite loads it from."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from clerkship.assertions.agent_acted import AgentActed, had_a_turn
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.assertions.evaluation import Evaluated, evaluate
+from clerkship.assertions.evaluation import AssertionOutcome, evaluate
 from clerkship.events.evidence import Evidence
 from clerkship.kit.depth import cut_at_depth
 from clerkship.llm.together import together
@@ -91,7 +91,7 @@ def _needless(ending: Ending) -> str:
 def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, skip: str) -> CriterionRun:
     if criterion.input_entity_id is not None:
         evidence = evidence.about(criterion.input_entity_id)
-    found = Evaluated("judged", Check.of(False, skip)) if skip else evaluate(assertion, evidence)
+    found = AssertionOutcome("judged", Check.of(False, skip)) if skip else evaluate(assertion, evidence)
     check = found.check
     return CriterionRun(
         label=unescape_text(criterion.label),

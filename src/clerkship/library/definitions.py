@@ -26,7 +26,7 @@ _BY_FILE = ("scenario", "e2e", "conftest", KEY)
 
 
 @dataclass
-class Definitions:
+class FolderDefinitions:
     """The pieces of a folder by sort and name, whether they are valid or not."""
 
     folder: Folder

@@ -20,7 +20,7 @@ from clerkship.library.check import Checker, Surroundings, surroundings
 from clerkship.library.conftest import STEM, ConftestReader
 from clerkship.library.dataset_cache import Cache
 from clerkship.library.datasets import Datasets, named_in
-from clerkship.library.definitions import Definitions
+from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.e2e import E2eFiles
 from clerkship.library.entities import FOR_EACH, Binder, Bound
 from clerkship.library.finding import Finder
@@ -68,7 +68,7 @@ class Loader:
         self._variables = self.catalog.variables()
         self._reporter = Reporter(self.folder.report)
         self.problem = self._reporter.problem
-        self._definitions = Definitions(self.folder, self._reporter, self.catalog.built_in_datasets())
+        self._definitions = FolderDefinitions(self.folder, self._reporter, self.catalog.built_in_datasets())
         self._personas = Personas(self.folder, self._definitions, self._reporter)
         self._conftest = ConftestReader(self.folder, self._reporter)
         self._datasets = Datasets(

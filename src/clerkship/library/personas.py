@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clerkship.library.bind import Filler
-from clerkship.library.definitions import Definitions
+from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.piece import Piece
 from clerkship.library.reporting import Reporter
 from clerkship.library.source import Folder, personas_above
@@ -22,7 +22,7 @@ class Personas:
     """Reads personas and puts them into tasks."""
 
     folder: Folder
-    definitions: Definitions
+    definitions: FolderDefinitions
     reporter: Reporter
     found: dict[str, Persona] = field(default_factory=dict)
     _looked_above: bool = False

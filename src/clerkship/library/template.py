@@ -146,7 +146,7 @@ def render_parts(
                 raise BadTemplate("statements ({% … %}) are not templates here", "only {{ name.path | filter }}")
             expression, after = _expression(text, start + 2)
             literal = _LITERAL.fullmatch(expression)
-            found_value = Evaluated(literal[1][1:-1]) if literal else _evaluate(expression, values, find)
+            found_value = TemplateValue(literal[1][1:-1]) if literal else _evaluate(expression, values, find)
             if alone and count == 0 and not literal and not text[:start].strip() and not text[after:].strip():
                 return Alone(found_value.plain())
             parts += [text[end:start], found_value.text()]
@@ -171,7 +171,7 @@ def _expression(text: str, start: int) -> tuple[str, int]:
     return text[start:close], close + 2
 
 
-class Evaluated(NamedTuple):
+class TemplateValue(NamedTuple):
     """The value of an expression, and the record it comes from if that has its own way to be read."""
 
     value: Any
@@ -191,7 +191,7 @@ class Evaluated(NamedTuple):
         return self.value if self.record is None else self.record.plain(self.value)
 
 
-def _evaluate(expression: str, values: Mapping[str, Any], find: FindFilter) -> Evaluated:
+def _evaluate(expression: str, values: Mapping[str, Any], find: FindFilter) -> TemplateValue:
     text = expression.strip()
     path = _PATH.match(text)
     if path is None or not re.match(r"\s*+(\||$)", text[path.end() :]):
@@ -199,7 +199,7 @@ def _evaluate(expression: str, values: Mapping[str, Any], find: FindFilter) -> E
             f"`{_short(text)}` is not an expression" if text else "nothing stands between `{{` and `}}`",
             "write a name with dots and filters, such as {{ patient.name | upper }}",
         )
-    evaluated = Evaluated(_find(path[0], values), *_record_at(path[0], values))
+    evaluated = TemplateValue(_find(path[0], values), *_record_at(path[0], values))
     end = path.end()
     for _ in range(MOST_FILTERS):
         if end == len(text):
@@ -245,7 +245,7 @@ def _there(names: Collection[str]) -> str:
     return f"known: {', '.join(found[:MOST_NAMED])}{more}" if found else ""
 
 
-def _apply(found: "re.Match[str]", evaluated: Evaluated, find: FindFilter) -> Any:
+def _apply(found: "re.Match[str]", evaluated: TemplateValue, find: FindFilter) -> Any:
     name, double, single, number = found.groups()
     try:
         apply = find(name)

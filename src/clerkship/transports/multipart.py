@@ -50,7 +50,7 @@ def parse_form(request: Request, max_parts: int = MAX_PARTS) -> tuple[FormPart, 
     boundary = options.get(b"boundary", b"")
     if not boundary:
         raise _malformed("its Content-Type has no boundary")
-    reader = _Reader(max_parts)
+    reader = _FormParser(max_parts)
     limits = {"max_header_count": MAX_PART_HEADERS, "max_header_size": MAX_PART_HEADER}
     try:
         parser = library.MultipartParser(boundary, reader.callbacks(), **limits)
@@ -68,7 +68,7 @@ def _malformed(reason: str) -> Refusal:
 
 
 @dataclass
-class _Reader:
+class _FormParser:
     """Collects what the parser finds."""
 
     max_parts: int

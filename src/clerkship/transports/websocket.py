@@ -25,13 +25,13 @@ MAX_UNSENT = 1_000_000
 NORMAL, GOING_AWAY, ABNORMAL, NOT_TEXT, INTERNAL_ERROR, TRY_LATER = 1000, 1001, 1006, 1007, 1011, 1013
 
 
-class Received(NamedTuple):
+class QueuedMessage(NamedTuple):
     """A message of the client."""
 
     message: WebSocketMessage
 
 
-class Happened(NamedTuple):
+class QueuedEvent(NamedTuple):
     """An event of the sandbox."""
 
     kind: str
@@ -47,7 +47,7 @@ class WebSocketConnection(TcpConnection):
         super().__init__(port)
         self._client, self._handler = client, handler
         self._frames: ServerProtocol = ServerProtocol(state=State.OPEN, max_size=handler.max_message)
-        self._queue: deque[Received | Happened] = deque()
+        self._queue: deque[QueuedMessage | QueuedEvent] = deque()
         self._parts: list[bytes] = []
         self._is_text = False
         self._loop = asyncio.get_running_loop()
@@ -163,7 +163,7 @@ class WebSocketConnection(TcpConnection):
             return
         data = b"".join(self._parts)
         try:
-            self._queue.append(Received(data.decode() if self._is_text else data))
+            self._queue.append(QueuedMessage(data.decode() if self._is_text else data))
         except UnicodeDecodeError:
             self._close(NOT_TEXT, "the message is not UTF-8")
 
@@ -192,7 +192,7 @@ class WebSocketConnection(TcpConnection):
             self._loop.call_soon_threadsafe(self._queue_event, kind)
 
     def _queue_event(self, kind: str) -> None:
-        self._queue.append(Happened(kind))
+        self._queue.append(QueuedEvent(kind))
         self._start()
 
     async def _answer_queue(self) -> None:
@@ -200,7 +200,7 @@ class WebSocketConnection(TcpConnection):
             queued = self._queue.popleft()
             if len(self._queue) == MAX_QUEUED:
                 self._transport.resume_reading()
-            if isinstance(queued, Happened):
+            if isinstance(queued, QueuedEvent):
                 await self._client.read_state(partial(self._handler.noticed, queued.kind))
                 continue
             call = self._handler.received(queued.message)

@@ -7,7 +7,7 @@ from clerkship.fhir.parameters import Component, Parameter, parameters_of, refus
 from clerkship.fhir.resource import ID
 from clerkship.fhir.search.query import (
     ASPECTS,
-    AnyOf,
+    AlternativeValues,
     Aspect,
     Chain,
     Criterion,
@@ -174,4 +174,6 @@ def compartment_criterion(type: str, parameters: Sequence[str], key: str, base: 
     spellings = (key, f"{base.rstrip('/')}/{key}") if base else (key,)
     known_here = parameters_of(type)
     terms = [Term("link", known_here[name].arms, (Link(spellings),)) for name in parameters if name in known_here]
-    return AnyOf((*terms, Ids(frozenset({key.partition("/")[2]}))) if type == key.partition("/")[0] else tuple(terms))
+    return AlternativeValues(
+        (*terms, Ids(frozenset({key.partition("/")[2]}))) if type == key.partition("/")[0] else tuple(terms)
+    )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from clerkship.fhir.chart import View
 from clerkship.fhir.search.index import Index, Part, Present, Rows, Words, rows_of
-from clerkship.fhir.search.query import AnyOf, Chain, Criterion, Ids, Missing, Reverse, Term, Together
+from clerkship.fhir.search.query import AlternativeValues, Chain, Criterion, Ids, Missing, Reverse, Term, Together
 from clerkship.fhir.search.shelf import Forward, Kept, Loose, Shelf
 
 SLOWER = 200
@@ -150,7 +150,7 @@ class Search:
             parts = self._any(criterion, shelf)
         return Hits([part for part in parts if part.rows], negated, shelf.size)
 
-    def _any(self, criterion: AnyOf, shelf: Shelf) -> list[Part]:
+    def _any(self, criterion: AlternativeValues, shelf: Shelf) -> list[Part]:
         every = [self.hits(each, shelf) for each in criterion.criteria]
         if any(hits.negated for hits in every):
             return [Part(sorted(hits.take())) for hits in every]

@@ -128,13 +128,13 @@ class Together:
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf:
+class AlternativeValues:
     """One of several holds."""
 
     criteria: tuple["Criterion", ...]
 
 
-Criterion = Term | Missing | Ids | Chain | Reverse | Together | AnyOf
+Criterion = Term | Missing | Ids | Chain | Reverse | Together | AlternativeValues
 
 
 class SortBy(NamedTuple):

@@ -44,7 +44,7 @@ class EverythingInput(Frozen):
     cursor: Annotated[Text, Field(alias=CURSOR, description=NEXT)] = None
 
 
-class Scope(NamedTuple):
+class EverythingScope(NamedTuple):
     """Which resources of the record to return."""
 
     types: frozenset[str]
@@ -53,7 +53,7 @@ class Scope(NamedTuple):
     end: str
 
 
-class Listed(NamedTuple):
+class RankedResource(NamedTuple):
     """A resource in the answer, and its place there."""
 
     rank: int
@@ -64,7 +64,7 @@ class Listed(NamedTuple):
 @interaction(shorter_hint=FEWER)
 def everything(transaction: Transaction, wanted: EverythingInput) -> FhirResponse:
     """Return all resources about one patient (FHIR R4 $everything), as a Bundle; a next link leads to more."""
-    patient = Listed(0, f"{PATIENT}/{wanted.id}")
+    patient = RankedResource(0, f"{PATIENT}/{wanted.id}")
     existing(transaction, patient.key)
     scope = _scope(transaction, wanted)
     own = sorted(_compartment(transaction, wanted.id, scope))
@@ -79,17 +79,17 @@ everything_by_post = everything.renamed(
 )
 
 
-def _scope(transaction: Transaction, wanted: EverythingInput) -> Scope:
+def _scope(transaction: Transaction, wanted: EverythingInput) -> EverythingScope:
     here = transaction.here
     types = frozenset(known_type(type) for type in (wanted.types or "").split(",") if type)
     since = period(wanted.since, "_since", here)[0] if wanted.since is not None else None
     for name, date in (("start", wanted.start), ("end", wanted.end)):
         if date is not None:
             period(date, name, here)
-    return Scope(types, since, wanted.start or "", wanted.end or "")
+    return EverythingScope(types, since, wanted.start or "", wanted.end or "")
 
 
-def _compartment(transaction: Transaction, id: str, wanted: Scope) -> set[Listed]:
+def _compartment(transaction: Transaction, id: str, wanted: EverythingScope) -> set[RankedResource]:
     """What belongs to the patient, other than their own record."""
     found: set[str] = set()
     for type in types_in(PATIENT):
@@ -97,10 +97,10 @@ def _compartment(transaction: Transaction, id: str, wanted: Scope) -> set[Listed
         for parameter in compartment_parameters(PATIENT, type):
             own.update(find_keys(transaction, type, [(parameter, f"{PATIENT}/{id}")]))
         found |= own & _in_time(transaction, type, wanted) if own and (wanted.start or wanted.end) else own
-    return {Listed(1, key) for key in found if key != f"{PATIENT}/{id}"}
+    return {RankedResource(1, key) for key in found if key != f"{PATIENT}/{id}"}
 
 
-def _in_time(transaction: Transaction, type: str, wanted: Scope) -> set[str]:
+def _in_time(transaction: Transaction, type: str, wanted: EverythingScope) -> set[str]:
     """What of a type is care in the time asked for, or has no date."""
     name = next(
         (name for name in _DATES if name in parameters_of(type) and parameters_of(type)[name].type == "date"), ""
@@ -111,7 +111,7 @@ def _in_time(transaction: Transaction, type: str, wanted: Scope) -> set[str]:
     return {*find_keys(transaction, type, bounds), *find_keys(transaction, type, [(f"{name}:missing", "true")])}
 
 
-def _referred(transaction: Transaction, listed: Iterable[Listed]) -> set[Listed]:
+def _referred(transaction: Transaction, listed: Iterable[RankedResource]) -> set[RankedResource]:
     """What those refer to and what that refers to, as far as it is nobody's: practitioners, places, medications."""
     personal = frozenset(types_in(PATIENT))
     found: set[str] = set()
@@ -120,7 +120,7 @@ def _referred(transaction: Transaction, listed: Iterable[Listed]) -> set[Listed]
         targets = {target for key in fresh for target in _targets(transaction, key)}
         fresh = [key for key in targets - found if key.partition("/")[0] not in personal and transaction.is_there(key)]
         found.update(fresh)
-    return {Listed(2, key) for key in found}
+    return {RankedResource(2, key) for key in found}
 
 
 def _targets(transaction: Transaction, key: str) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _targets(transaction: Transaction, key: str) -> Iterator[str]:
             yield target.key
 
 
-def _is_wanted(transaction: Transaction, one: Listed, wanted: Scope) -> bool:
+def _is_wanted(transaction: Transaction, one: RankedResource, wanted: EverythingScope) -> bool:
     if wanted.types and one.key.partition("/")[0] not in wanted.types:
         return False
     version = transaction.version(one.key)
@@ -138,7 +138,7 @@ def _is_wanted(transaction: Transaction, one: Listed, wanted: Scope) -> bool:
     return wanted.since is None or (changed is not None and changed >= wanted.since)
 
 
-def _page(transaction: Transaction, wanted: EverythingInput, listed: list[Listed]) -> FhirResponse:
+def _page(transaction: Transaction, wanted: EverythingInput, listed: list[RankedResource]) -> FhirResponse:
     after = _parse_cursor(wanted.cursor)
     rest = [one for one in listed if after is None or one > after]
     page = rest if wanted.count is None else rest[: min(wanted.count, transaction.settings.max_page_size)]
@@ -164,16 +164,16 @@ def _page(transaction: Transaction, wanted: EverythingInput, listed: list[Listed
     return FhirResponse(200, splice.bundle("searchset", links, entries, len(listed)))
 
 
-def _data(transaction: Transaction, one: Listed) -> bytes:
+def _data(transaction: Transaction, one: RankedResource) -> bytes:
     version = transaction.version(one.key)
     assert version is not None
     return version.data or b"null"
 
 
-def _parse_cursor(text: str | None) -> Listed | None:
+def _parse_cursor(text: str | None) -> RankedResource | None:
     if text is None:
         return None
     rank, _, key = text.partition(":")
     if rank not in ("0", "1", "2"):
         raise refusal(400, "value", f"`{CURSOR}` is what a `next` link has in it")
-    return Listed(int(rank), key)
+    return RankedResource(int(rank), key)

@@ -88,13 +88,13 @@ def _bad_body(error: ValidationError, example: str) -> Refusal:
     return Refusal(400, "bad_body", f"{where}: {first['msg']}; expected {example}".removeprefix(": "))
 
 
-def render_files(call: HttpCall, context: Context, page: ops.Page) -> Reply:
+def render_files(call: HttpCall, context: Context, page: ops.EntryPage) -> Reply:
     """Write paths and sizes, and what the next page begins behind, if there is one."""
     listing: dict[str, Any] = {"files": [{"path": path, "size": size} for path, size in page.entries]}
     return json_reply(200, listing | ({"next": page.next} if page.next else {}))
 
 
-def render_entries(call: HttpCall, context: Context, page: ops.Page) -> Reply:
+def render_entries(call: HttpCall, context: Context, page: ops.EntryPage) -> Reply:
     """Write what is in a folder."""
     listing: dict[str, Any] = {"entries": [_show(entry, "name") for entry in page.entries]}
     return json_reply(200, listing | ({"next": page.next} if page.next else {}))

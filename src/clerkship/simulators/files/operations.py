@@ -92,7 +92,7 @@ class FileSize(Frozen):
     coming: Annotated[int, Field(description="bytes of other files that are being uploaded")] = 0
 
 
-class Page(NamedTuple):
+class EntryPage(NamedTuple):
     """Entries, and where the next page begins."""
 
     entries: Any
@@ -126,11 +126,11 @@ class FileSpace(NamedTuple):
 
 @operation(shorter_hint="give a `prefix`, or a `count`")
 @masked
-def list_files(context: Context, files: FilesUnder) -> Page:
+def list_files(context: Context, files: FilesUnder) -> EntryPage:
     """List files with their sizes, all or those under prefix (subfolders included): {"files": [{"path", "size"}]}."""
     parse_folder(files.after)
     found = context.state.list(context.act, parse_folder(files.prefix), files.after, files.count)
-    return Page(found, found[-1][0] if len(found) == files.count else "")
+    return EntryPage(found, found[-1][0] if len(found) == files.count else "")
 
 
 @operation()
@@ -166,7 +166,7 @@ def delete_file(context: Context, file: FilePath) -> None:
 
 @operation(shorter_hint="give a `count`")
 @masked
-def list_folder(context: Context, page: FolderPage) -> Page | FolderSummary:
+def list_folder(context: Context, page: FolderPage) -> EntryPage | FolderSummary:
     """List the files and folders directly in a folder: {"entries": [{"name", "folder", "size", "modified"}]}."""
     state, folder = context.state, parse_folder(page.path)
     parse_folder(page.after)
@@ -174,7 +174,7 @@ def list_folder(context: Context, page: FolderPage) -> Page | FolderSummary:
         return FolderSummary(folder, state.count(context.act, folder), state.modified(folder), context.act.now)
     entries = state.entries(context.act, folder, page.after, page.count)
     last = entries[-1] if len(entries) == page.count else None
-    return Page(entries, last.name + "/" * last.folder if last is not None else "")
+    return EntryPage(entries, last.name + "/" * last.folder if last is not None else "")
 
 
 list_outermost = Operation(list_folder.run, name="list_outermost", tool=False, shorter_hint="give a `count`")

@@ -23,7 +23,7 @@ MAX_LINES = 100_000
 """In one body."""
 
 
-class Content(NamedTuple):
+class MessageBatch(NamedTuple):
     """What came in one body."""
 
     batch: Batch
@@ -58,7 +58,7 @@ def _split(data: bytes | str) -> Batch:
     return batch
 
 
-def parse_content(body: bytes, charset: str, mask: Mask) -> Content:
+def parse_content(body: bytes, charset: str, mask: Mask) -> MessageBatch:
     """Parse the messages of a body; refuse all of it where it is no HL7 v2."""
     batch = _split(_read(body, charset))
     batch.flaws[:] = [each._replace(text=mask.hide(each.text)) for each in batch.flaws]
@@ -70,7 +70,7 @@ def parse_content(body: bytes, charset: str, mask: Mask) -> Content:
     if not messages:
         why = batch.flaws[0].text if batch.flaws else "it is empty"
         raise Refusal(400, "not_hl7", f"there is no HL7 v2 message here: {why}")
-    return Content(batch, messages)
+    return MessageBatch(batch, messages)
 
 
 def parse_acknowledgement(body: bytes, charset: str, mask: Mask) -> Message:

@@ -29,7 +29,7 @@ def _pointer(text: str) -> str:
 Pointer = Annotated[str, AfterValidator(_pointer)]
 
 
-class Operation(Frozen):
+class PatchOperation(Frozen):
     """One operation of JSON Patch (RFC 6902)."""
 
     op: Literal["add", "remove", "replace", "move", "copy", "test"]
@@ -55,7 +55,7 @@ class Patch(OnResource):
 
     name: ClassVar[str] = "fhir.patch"
     simulator: ClassVar[str | None] = "fhir"
-    operations: Annotated[tuple[Operation, ...], Field(description="JSON Patch (RFC 6902), in order")] = ()
+    operations: Annotated[tuple[PatchOperation, ...], Field(description="JSON Patch (RFC 6902), in order")] = ()
     set: Annotated[
         dict[str, JsonValue],
         Field(description="dotted path -> what is there from now on; null for nothing. A list takes an index"),
