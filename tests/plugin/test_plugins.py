@@ -105,7 +105,7 @@ PLUGIN = Plugin(contract=2, reactions=(ReactionPair(source="acme.pager", target=
 TASK = """
 environment:
   name: two
-  simulators: {ward: {kind: acme.pager, config: {longest: 50}}, desk: {kind: acme.pager}}
+  simulators: {ward: {kind: acme.pager, config: {max_length: 50}}, desk: {kind: acme.pager}}
   reactions: [ward.message.sent -> desk]
 task:
   name: Pass it on
@@ -415,7 +415,7 @@ def test_the_conformance_suite_as_a_command(tmp_path: Path) -> None:
     state = site / "acme_pager" / "pager" / "state.py"
     text = state.read_text(encoding="utf-8")
     broken = text.replace(
-        "        self._fits(text)\n        number = len(self.messages) + 1\n        act.emit",
+        "        self._check_length(text)\n        number = len(self.messages) + 1\n        act.emit",
         "        return 1\n        act.emit",
     )
     assert broken != text

@@ -82,7 +82,7 @@ def new_simulator(text: str, target: Path) -> list[Path]:
     }
     root = target / named.package
     folder = root / "src" / named.package / named.name
-    files = render("package", root, values) | render("package_simulator", root, values)
+    files = render("package", root, values, ("simulator",)) | render("package_simulator", root, values)
     return write(files | render("simulator", folder, values))
 
 
