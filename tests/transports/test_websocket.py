@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any, ClassVar
 
@@ -49,6 +50,22 @@ def say(context: OperationContext[Any], sentence: Sentence) -> dict[str, str]:
     return {"said": sentence.text}
 
 
+def refuse(text: str) -> WebSocketCall[Any, Any]:
+    raise Refusal(409, "not_now", f"not now: {text}")
+
+
+PARSERS_BY_WORD: dict[str, Callable[[str], WebSocketCall[Any, Any]]] = {
+    "refuse": refuse,
+    "values": lambda text: WebSocketCall(say, orjson.loads(text), body=text.encode()),
+    "model": lambda text: WebSocketCall(say, Sentence.model_validate(orjson.loads(text))),
+    "key": lambda text: WebSocketCall(say, Sentence(text=orjson.loads(text)["text"])),
+    "get": lambda text: WebSocketCall(say, Sentence(text=orjson.loads(text).get("text"))),
+    "json": lambda text: WebSocketCall(say, json.loads(text)),
+}
+PARSERS = tuple(f"{word} " for word in PARSERS_BY_WORD)
+"""How a message begins that the handler parses in another way."""
+
+
 class Talk(WebSocketHandler):
     """Each message is a call of `say`; each event of the sandbox is pushed."""
 
@@ -73,6 +90,8 @@ class Talk(WebSocketHandler):
                 self.session.send("x" * 100_000)
             return None
         text = message if isinstance(message, str) else message.decode()
+        if text.startswith(PARSERS):
+            return PARSERS_BY_WORD[text.partition(" ")[0]](text.partition(" ")[2])
         return WebSocketCall(say, Sentence(text=text), body=text.encode())
 
     def noticed(self, kind: str, state: Any) -> None:
@@ -151,6 +170,79 @@ def test_a_refusal_is_an_answer_and_is_recorded(site: Site) -> None:
     assert refused.request is not None
     assert (refused.kind, refused.request.over) == ("sandbox.refused", "websocket")
     assert line_of(refused) == "WebSocket say → 422 that is nonsense"
+
+
+def test_a_call_may_have_plain_values_which_the_gateway_validates(site: Site) -> None:
+    with dial(site) as client:
+        client.send('values {"text": "hello"}')
+        assert replies(client, 1) == [{"said": "hello"}]
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ("{}", "text: Field required"),
+        ('{"text": 5}', "text: Input should be a valid string"),
+        ('{"text": "x", "more": 1}', "more: unknown; expected: text"),
+        ("[]", "the message must be an object"),
+        ("null", "the message must be an object"),
+    ],
+)
+def test_plain_values_that_do_not_fit_are_refused_and_recorded(site: Site, values: str, reason: str) -> None:
+    with dial(site) as client:
+        client.send(f"values {values}")
+        assert replies(client, 1) == [{"error": {"code": "invalid_input", "message": reason}}]
+        client.send("still open")
+        assert replies(client, 1) == [{"said": "still open"}]
+    refused = next(event for event in site.playground.log.events if event.kind == "sandbox.refused")
+    assert line_of(refused) == f"WebSocket say → 422 {reason}"
+    assert site.playground.broken is None
+
+
+def test_a_handler_may_refuse_a_message_and_the_connection_stays_open(site: Site) -> None:
+    with dial(site) as client:
+        client.send("refuse please")
+        assert replies(client, 1) == [{"error": {"code": "not_now", "message": "not now: please"}}]
+        client.send("still open")
+        assert replies(client, 1) == [{"said": "still open"}]
+    [refused] = [event for event in site.playground.log.events if event.kind == "sandbox.refused"]
+    assert line_of(refused) == "WebSocket message → 409 not now: please"
+    assert refused.request is not None
+    assert refused.request.body == b"refuse please"
+    assert site.playground.broken is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("values {", "model {", 'model {"text": 5}', "key {}", "key []", "key 5", "get []", "get 5"),
+        *("json " + "[" * 900, b"\xff\xfe"),
+    ],
+)
+def test_a_message_that_a_handler_cannot_parse_is_refused_and_the_run_goes_on(
+    site: Site, message: WebSocketMessage
+) -> None:
+    with dial(site) as client:
+        client.send(message)
+        [reply] = replies(client, 1)
+        assert reply["error"]["code"] == "bad_message"
+        client.send("still open")
+        assert replies(client, 1) == [{"said": "still open"}]
+    [refused] = [event for event in site.playground.log.events if event.kind == "sandbox.refused"]
+    assert (refused.payload.status, refused.payload.code) == (400, "bad_message")  # type: ignore[attr-defined]
+    assert site.playground.broken is None
+
+
+def test_a_recorder_of_requests_receives_the_messages_whose_operation_has_a_route(site: Site) -> None:
+    heard: list[str] = []
+    site.gateway.overhear(site.playground, lambda _, request: heard.append(f"{request.method} {request.path}"))
+    with dial(site) as client:
+        client.send("refuse please")
+        client.send('values {"text": "hello"}')
+        client.send("values {}")
+        replies(client, 3)
+    assert heard == ["GET /talk", "POST /say", "POST /say"]
+    assert site.playground.broken is None
 
 
 def test_fragments_are_one_message(site: Site) -> None:

@@ -229,7 +229,9 @@ class Gateway:
         at_clock = exchange.sandbox_name == CLOCK and exchange.refusal is None
         if hear is not None and exchange.counts and (exchange.sandbox is not None or at_clock):
             routes = () if exchange.sandbox is None else exchange.sandbox.spec.routes
-            hear(exchange.sandbox_name, request_of(exchange.call, routes))
+            request = request_of(exchange.call, routes)
+            if request is not None:
+                hear(exchange.sandbox_name, request)
 
     def try_handle(self, exchange: RequestContext) -> Reply | None:
         """Answer a request if that is quick; return None if it is for a worker thread, which calls `handle`.

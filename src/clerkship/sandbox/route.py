@@ -8,7 +8,7 @@ from typing import Any, ClassVar, get_args
 from urllib.parse import urlencode
 
 import orjson
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.model.frozen import plain
@@ -182,7 +182,7 @@ def bind(call: HttpCall, context: OperationContext[Any]) -> Any:
 
 def validated(operation: Operation[Any, Any], values: Mapping[str, Any]) -> Any:
     """Return the input that these values are; raises Refusal where they do not fit."""
-    unknown = sorted(values.keys() - operation.fields)
+    unknown = sorted(map(str, values.keys() - operation.fields))
     if unknown:
         raise Refusal(422, "invalid_input", f"{unknown[0]}: unknown; expected: {', '.join(sorted(operation.fields))}")
     if operation.input is dict:
@@ -193,9 +193,13 @@ def validated(operation: Operation[Any, Any], values: Mapping[str, Any]) -> Any:
     try:
         return operation.input.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "input"
-        raise Refusal(422, "invalid_input", f"{place}: {first['msg']}") from None
+        raise Refusal(422, "invalid_input", first_error(error)) from None
+
+
+def first_error(error: ValidationError) -> str:
+    """Return the first error of a validation in one line, with its place."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'input'}: {first['msg']}"
 
 
 def _parse_body(route: Route, body: bytes) -> dict[str, Any]:
@@ -259,13 +263,18 @@ def path_of(route: Route, params: Mapping[str, str]) -> str:
     return _PARAMETER.sub(lambda found: params[found[1]], route.path)
 
 
-def request_of(call: ProtocolCall, routes: Sequence[Route]) -> Request:
-    """Return a call as it would be over HTTP, without what only a listener can say."""
+def request_of(call: ProtocolCall, routes: Sequence[Route]) -> Request | None:
+    """Return a call as it would be over HTTP, without what only a listener can say; None if no route has its operation
+    or its input is no mapping."""
     if isinstance(call, HttpCall):
         return call.request
     assert isinstance(call, OperationCall)
-    route = next(route for route in routes if route.operation is call.operation)
-    given = call.input.model_dump(mode="python", by_alias=True, exclude_defaults=True)
+    route = next((route for route in routes if route.operation is call.operation), None)
+    given = call.input
+    if isinstance(given, BaseModel):
+        given = given.model_dump(mode="python", by_alias=True, exclude_defaults=True)
+    if route is None or not isinstance(given, Mapping):
+        return None
     params = {name: str(given.get(name, "")) for name in route.params}
     query = {name: str(given[name]) for name in route.query if name in given}
     headers = {"content-type": route.media} if route.media and call.body else {}

@@ -1,23 +1,61 @@
 """WebSockets as a simulator has them: a handler for each, and calls of operations in their messages."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Protocol, cast
 
 import orjson
+from pydantic import BaseModel
 
 from clerkship.events.request_line import WEBSOCKET
+from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.model.frozen import plain
 from clerkship.sandbox.exchange import Refusal, Reply, Upgrade, refuse_as_json
-from clerkship.sandbox.operation import OK, InputT, Interface, OperationCall, OperationContext, ProtocolCall, ResultT
+from clerkship.sandbox.operation import (
+    OK,
+    InputT,
+    Interface,
+    NoInput,
+    Operation,
+    OperationCall,
+    OperationContext,
+    ProtocolCall,
+    ResultT,
+    operation,
+)
+from clerkship.sandbox.route import validated
 
 WebSocketMessage = str | bytes
 
 
 class WebSocketCall(OperationCall[InputT, ResultT]):
     """A message that calls an operation. Its result is written as it is if it is text or bytes, else as JSON; a refusal
-    as JSON."""
+    as JSON.
+
+    The input is a model, or a mapping of its fields, such as a parsed JSON object. A mapping is validated when the call
+    is handled: one that does not fit is refused.
+    """
 
     transport: ClassVar[str] = WEBSOCKET
+
+    def __init__(
+        self,
+        operation: Operation[InputT, ResultT],
+        input: InputT | Mapping[str, Any],
+        target: str = "",
+        body: bytes = b"",
+    ) -> None:
+        super().__init__(operation, cast(InputT, input), target, body)
+
+    def parse(self, context: OperationContext[Any]) -> InputT:
+        """Return the input; raises Refusal."""
+        values = self.input
+        if isinstance(values, BaseModel):
+            return values
+        if not isinstance(values, Mapping):
+            raise Refusal(422, "invalid_input", "the message must be an object")
+        if is_deeper_than(values):
+            raise Refusal(422, "invalid_input", f"the message is nested more than {MAX_DEPTH} levels deep")
+        return cast(InputT, validated(self.operation, values))
 
     def render(self, context: OperationContext[Any], result: ResultT) -> Reply:
         """Write a result."""
@@ -35,6 +73,24 @@ class WebSocketCall(OperationCall[InputT, ResultT]):
     def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
         """Write a refusal."""
         return Reply(refusal.status, refuse_as_json(refusal).body, refusal=refusal)
+
+
+@operation(name="message", tool=False)
+def _no_operation(context: OperationContext[Any], input: NoInput) -> None:
+    """Stand for the operation of a message that calls none; it never runs."""
+
+
+class RefusedMessage(WebSocketCall[NoInput, None]):
+    """A message that is refused before its operation is known. It is recorded like any refused request."""
+
+    def __init__(self, refusal: Refusal, message: WebSocketMessage) -> None:
+        body = message.encode() if isinstance(message, str) else message
+        super().__init__(_no_operation, NoInput(), body=body)
+        self._refusal = refusal
+
+    def locate(self, interface: Interface) -> None:
+        """Raise the refusal."""
+        raise self._refusal
 
 
 class WebSocketSession(Protocol):
@@ -66,7 +122,11 @@ class WebSocketHandler(Upgrade):
         """Keep the session, and send what is to be sent first."""
 
     def received(self, message: WebSocketMessage) -> ProtocolCall | None:
-        """Return the call that a message stands for, such as a WebSocketCall; None if it stands for none."""
+        """Return the call for a message; None to ignore it. Raise Refusal for a message that is not valid: it is sent
+        back, and the connection stays open.
+
+        Errors of parsing, such as ValueError, KeyError and TypeError, refuse the message too (400 `bad_message`).
+        """
         return None
 
     def replied(self, reply: Reply) -> WebSocketMessage | None:
