@@ -9,11 +9,13 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.operation import NoInput, Operation, operation
+from clerkship.sandbox.operation import NoInput, Operation, OperationContext, operation
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.tools import BadArguments, Tool, table, tool_name, tools_of
+from clerkship.sandbox.websocket import WebSocketHandler
 from clerkship.simulators.registry import KINDS
 from clerkship.simulators.spec import Spec
+from clerkship.transports.websocket_handshake import websocket_route
 
 
 class Line(Frozen):
@@ -220,3 +222,13 @@ def test_a_health_records_tools_are_few_and_each_stands_alone() -> None:
         assert all("description" in about for about in tool.parameters["properties"].values()), tool.name
     for pages in ("everything", "history_instance"):
         assert "`next` link" in tools[pages].parameters["properties"]["_cursor"]["description"]
+
+
+def test_a_websocket_is_no_tool() -> None:
+    @operation()
+    def listen(context: OperationContext[Any], input: NoInput) -> WebSocketHandler:
+        """Open a WebSocket."""
+        return WebSocketHandler()
+
+    routes = (websocket_route("/live", listen), *ROUTES[:1])
+    assert [tool.name for tool in tools_of("shop", routes)] == ["shop__read_special"]

@@ -232,7 +232,7 @@ def an_acknowledged_write_has_an_effect(context: CheckContext) -> None:
 def every_operation_is_a_tool(spec: Spec) -> None:
     """A model can be given each operation, by a name and a schema it may have, and its call reaches that operation.
 
-    One whose route says that it is no tool is left out; what is to be done by a model needs another then.
+    One that is declared to be no tool, and a WebSocket, is left out; what is to be done by a model needs another then.
     """
     tools = tools_of("box", spec.routes)
     _must(len(table(tools)) == len(tools), "two operations make the same tool")
@@ -261,7 +261,7 @@ def _reached_by_tool(spec: Spec, tools: Sequence[Tool], request: Request) -> Non
         route, params = find_route(spec.routes, request)
     except Refusal:
         return  # an exercise may knock at a wrong door
-    if not route.operation.tool:
+    if not route.is_tool:
         return
     arguments = _arguments(route, params, request)
     if arguments is None:

@@ -48,6 +48,7 @@ class Route:
         refuse: Callable[[Refusal], Reply] | None = None,
         is_heavy: Callable[[Request], bool] | None = None,
         max_body: int = MAX_BODY,
+        is_upgrade: bool = False,
     ) -> None:
         self.method, self.path, self.operation = method, path, operation
         self.body = body
@@ -65,9 +66,17 @@ class Route:
         """Whether a request may take long whatever the one before it took: it is never answered on the event loop."""
         self.max_body = max_body
         """Bytes that the body may have. The HTTP listener takes no more than 20 MB, whatever this says."""
+        self.is_upgrade = is_upgrade
+        """Whether its reply hands the connection over to another protocol, such as WebSocket: models do not get it as a
+        tool."""
         self.params = tuple(name for name, _ in _PARAMETER.findall(path))
         self._query = query
         self.pattern = _compile(path)
+
+    @property
+    def is_tool(self) -> bool:
+        """Whether models get it as a tool."""
+        return self.operation.tool and not self.is_upgrade
 
     @cached_property
     def query(self) -> tuple[str, ...]:

@@ -102,7 +102,7 @@ def tools_of(sandbox: str, routes: Sequence[Route], *, is_only: bool = False) ->
     return [
         Tool(tool_name("" if is_only else sandbox, route.operation.name), sandbox, route, routes)
         for route in routes
-        if route.operation.tool
+        if route.is_tool
     ]
 
 

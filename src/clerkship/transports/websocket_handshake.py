@@ -37,7 +37,7 @@ def token_of(request: Request) -> str:
 
 def websocket_route(path: str, operation: Operation[Any, WebSocketHandler]) -> Route:
     """Return the route of a WebSocket. The operation runs once for each handshake, and returns its handler."""
-    return Route("GET", path, operation, parse=_parse, render=_accept)
+    return Route("GET", path, operation, parse=_parse, render=_accept, is_upgrade=True)
 
 
 def _parse(call: HttpCall, context: OperationContext[Any]) -> Any:
