@@ -1,5 +1,8 @@
 """Every registered simulator, through the suite that ships."""
 
+from typing import Any
+
+import orjson
 import pytest
 
 from clerkship.conformance import CHECKS
@@ -9,6 +12,7 @@ from clerkship.conformance.checks import (
     a_replay_rebuilds_the_state,
     check_simulator,
     every_operation_is_a_tool,
+    garbage_is_refused_in_order,
     playgrounds_share_nothing,
     the_dataset_does_not_change,
     the_exercise_is_accepted,
@@ -21,23 +25,29 @@ from clerkship.playground.gateway import SimulatorBroken
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.exchange import Reply, Request, json_reply
-from clerkship.sandbox.operation import OperationContext, operation
+from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import ActionContext, State
+from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage
 from clerkship.simulators import files
 from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.registry import KINDS, BrokenSimulator, KindEntry, load_simulators
 from clerkship.simulators.spec import Spec
+from clerkship.transports.websocket_handshake import websocket_route
 from tests.playground.tickets import (
+    EXERCISE,
     ChangesBase,
     ChangesNestedRecordInPlace,
     ChangesPayload,
     ChangesRecordInPlace,
     TicketClosed,
     TicketsState,
+    close_ticket,
+    list_tickets,
     tickets,
 )
+from tests.playground.tickets import ROUTES as TICKET_ROUTES
 from tests.raw_routes import RawCall, raw_route
 
 
@@ -108,6 +118,44 @@ def test_the_suite_catches_an_operation_that_a_model_could_not_call() -> None:
     )
     with pytest.raises(NotConforming, match="box__write_file sends another body"):
         every_operation_is_a_tool(_changed(routes=routes))
+
+
+class CloseByMessage(WebSocketHandler):
+    """Each message is the ticket to close."""
+
+    def received(self, message: WebSocketMessage) -> WebSocketCall[Any, Any]:
+        """Close it."""
+        return WebSocketCall(close_ticket, orjson.loads(message))
+
+
+class DividesByLength(CloseByMessage):
+    """Fails if a message is empty."""
+
+    def received(self, message: WebSocketMessage) -> WebSocketCall[Any, Any]:
+        """Divide by the length of the message."""
+        return WebSocketCall(close_ticket, {"id": str(1 / len(message))})
+
+
+def tickets_over_websocket(handler: type[WebSocketHandler]) -> Spec:
+    @operation()
+    def open_live(context: OperationContext[TicketsState], input: NoInput) -> WebSocketHandler:
+        """Open a WebSocket."""
+        return handler()
+
+    return tickets(
+        operations=(list_tickets, close_ticket, open_live),
+        routes=(*TICKET_ROUTES, websocket_route("/live", open_live)),
+        exercise=(*EXERCISE, Request("GET", "/live")),
+    )
+
+
+def test_a_simulator_with_a_websocket_conforms() -> None:
+    check_simulator(tickets_over_websocket(CloseByMessage))
+
+
+def test_the_suite_sends_garbage_over_websockets() -> None:
+    with pytest.raises(SimulatorBroken, match="ZeroDivisionError"):
+        garbage_is_refused_in_order(tickets_over_websocket(DividesByLength))
 
 
 def test_the_registry_refuses_a_kind_taken_twice_and_a_spec_that_contradicts_itself() -> None:

@@ -12,6 +12,7 @@ import orjson
 from clerkship.conformance.credential_checks import a_credential_is_needed_for_every_operation
 from clerkship.conformance.failure import must as _must
 from clerkship.conformance.rig import WRITES, RequestCounts, Rig, declared_events, exercise, garbage, to_bytes
+from clerkship.conformance.websocket_garbage import send_garbage_messages
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.faults.contract import Fault
 from clerkship.faults.drip import Drip
@@ -187,6 +188,7 @@ def garbage_is_refused_in_order(context: CheckContext) -> None:
                     unchanged = rig.dump() == before and len(rig.own_events()) == events
                     _must(unchanged, f"{request.method} {request.path[:60]} was refused and still did something")
                 before, events = rig.dump(), len(rig.own_events())
+        send_garbage_messages(rig)
         _must(rig.playground.broken is None, f"it broke: {rig.playground.broken}")
 
 

@@ -1,0 +1,58 @@
+"""Send garbage to the WebSockets of a simulator, in process."""
+
+from clerkship.conformance.failure import must
+from clerkship.conformance.rig import Rig
+from clerkship.playground.websocket_guard import GuardedWebSocket
+from clerkship.sandbox.exchange import Refusal, Request
+from clerkship.sandbox.route import find_route
+from clerkship.sandbox.websocket import WebSocketHandler, WebSocketMessage
+
+HANDSHAKE = {
+    "connection": "Upgrade",
+    "upgrade": "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
+MESSAGES: tuple[WebSocketMessage, ...] = (
+    *("", "garbage", "{", "null", "5", "[]", "{}", '{"unknown": 1}', '{"text": 5}', "[" * 10_000),
+    *(b"", b"{", b"[]", bytes(range(256))),
+)
+
+
+class DiscardingSession:
+    """An open WebSocket whose client reads nothing."""
+
+    def send(self, message: WebSocketMessage) -> None:
+        """Discard the message."""
+
+    def close(self, code: int = 1000, reason: str = "") -> None:
+        """Do nothing."""
+
+
+def send_garbage_messages(rig: Rig) -> None:
+    """Open each WebSocket that the exercise opens, and send garbage; raises NotConforming or SimulatorBroken."""
+    for request in rig.rooms[rig.name].spec.exercise:
+        if _opens_websocket(rig, request):
+            headers = {**request.headers, **HANDSHAKE}
+            handler = rig.send(Request(request.method, request.path, request.query, headers)).upgrade
+            if isinstance(handler, WebSocketHandler):
+                _send_to(rig, GuardedWebSocket(handler, rig.playground, f"WebSocket {request.path}"))
+
+
+def _opens_websocket(rig: Rig, request: Request) -> bool:
+    try:
+        return find_route(rig.rooms[rig.name].spec.routes, request)[0].is_upgrade
+    except Refusal:
+        return False
+
+
+def _send_to(rig: Rig, handler: GuardedWebSocket) -> None:
+    handler.opened(DiscardingSession())
+    for message in MESSAGES:
+        before, call = rig.dump(), handler.received(message)
+        if call is None:
+            continue
+        reply = rig.call(call)
+        must(reply.ok or rig.dump() == before, f"the message {message[:60]!r} was refused and still did something")
+        handler.replied(reply)
+    handler.closed(1000)
