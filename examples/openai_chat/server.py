@@ -17,7 +17,7 @@ def next_message(messages, tools):
     names = [tool["function"]["name"] for tool in tools]
     last = messages[-1]
     if "finish" in names:
-        return work(last)
+        return work(last, next(name for name in names if name.endswith("read_file")))
     return talk([message for message in messages if message["role"] != "system"], last)
 
 
@@ -34,10 +34,10 @@ def talk(messages, last):
     return say("Which day would suit you?")
 
 
-def work(last):
-    """A piece of work: read the file, add it up, finish."""
+def work(last, read_file):
+    """A piece of work: read the file, add it up, finish. With several sandboxes the tool is `drop__read_file`."""
     if last["role"] != "tool":
-        return call("read_file", {"path": "inbox/orders.csv"})
+        return call(read_file, {"path": "inbox/orders.csv"})
     lines = last["content"].splitlines()[1:]
     return call("finish", {"answer": sum(int(line.split(",")[1]) for line in lines)})
 

@@ -91,7 +91,7 @@ def works(task_item: dict[str, Any], sandboxes: Any) -> dict[str, Any]:
         found["not a report"] = str(error)
     found["nothing due"] = sandboxes.wait()
     found["status"] = drop.send_as_is(Request("BREW", "/files/x")).status
-    found["routes"] = [route.operation for route in drop.routes][:3]
+    found["routes"] = [route.operation.name for route in drop.routes][:3]
     found["address"] = drop.url.startswith("http://127.0.0.1:") and drop.token.startswith("clk_")
     found["input"] = sys.stdin.read() if os.environ.get("CLERKSHIP_PROCESS") else ""
     threads = [threading.Thread(target=drop.write, args=(f"{number}", b"x")) for number in range(4)]

@@ -21,7 +21,7 @@ from clerkship.conformance.credential_checks import a_credential_is_needed_for_e
 from clerkship.conformance.failure import NotConforming
 from clerkship.kit.clock import Clock
 from clerkship.model.frozen import Frozen
-from clerkship.playground.gateway import SimulatorBroken
+from clerkship.playground.failure import SimulatorBroken
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.exchange import Reply, Request, json_reply

@@ -1,7 +1,7 @@
 """An event read back from its bytes is the event, for every kind there is."""
 
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 from hypothesis import given, settings
@@ -28,9 +28,8 @@ BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     bytes: BYTES | LARGE.map(str.encode),
     str | None: st.none() | LARGE,
     bool: st.booleans(),
+    int | None: st.none() | WHOLE,
     float | None: st.none() | st.floats(allow_nan=False, allow_infinity=False),
-    Literal["local", "mcp"]: st.sampled_from(["local", "mcp"]),
-    Literal["history", "warm_up", "nothing"]: st.sampled_from(["history", "warm_up", "nothing"]),
     Any: JSON,
     tuple[str, ...]: st.lists(LARGE, max_size=3).map(tuple),
     tuple[int, ...]: st.lists(WHOLE, max_size=3).map(tuple),
@@ -44,7 +43,14 @@ TIMES = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.ju
 
 def payloads(kind: type[Payload]) -> st.SearchStrategy[Payload]:
     """Any payload of a kind, by the types of its fields."""
-    return st.builds(kind, **{name: BY_TYPE[info.annotation] for name, info in kind.model_fields.items()})
+    return st.builds(kind, **{name: values(info.annotation) for name, info in kind.model_fields.items()})
+
+
+def values(annotation: Any) -> st.SearchStrategy[Any]:
+    """Any value of a field, by its type."""
+    if get_origin(annotation) is Literal:
+        return st.sampled_from(get_args(annotation))
+    return BY_TYPE[annotation]
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

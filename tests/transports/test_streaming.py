@@ -12,7 +12,7 @@ import pytest
 from clerkship.faults.drip import Drip
 from clerkship.faults.drop import Drop
 from clerkship.faults.truncated import Truncated
-from clerkship.playground.gateway import SimulatorBroken
+from clerkship.playground.failure import SimulatorBroken
 from clerkship.sandbox.door import Dropped
 from clerkship.sandbox.exchange import ByteStream, Reply
 from tests.raw_routes import RawCall, raw_route

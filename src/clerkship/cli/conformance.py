@@ -3,12 +3,13 @@
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 
 from clerkship.cli.catalog import registered
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
-from clerkship.service.conforming import conform
+from clerkship.service.conforming import Outcome, conform
 
 
 def conformance(
@@ -23,18 +24,24 @@ def conformance(
 
         clerkship conformance files
     """
-    console, found = out(), []
+    console = out()
+    found: list[Outcome] = []
     for outcome in conform(kind, registered()):
-        found.append(outcome)
         if not json:
-            mark = "[fail]✗[/]" if outcome.reason else "[pass]✓[/]"
-            requests = f" [quiet]({outcome.sent} requests, {outcome.refused} refused)[/]" if outcome.sent else ""
-            console.print(f"{mark} {outcome.check}: {escape(outcome.sentence)}{requests}", soft_wrap=True)
-            if outcome.reason:
-                console.print(f"    {escape(outcome.reason)}", soft_wrap=True)
+            _print(console, outcome, is_repeated=outcome.reason in {before.reason for before in found})
+        found.append(outcome)
     failed = [outcome for outcome in found if outcome.reason]
     if json:
         print_json({"kind": kind, "checks": [outcome._asdict() for outcome in found]})
     else:
         console.print(f"\n{len(found) - len(failed)} of {len(found)} hold")
     raise typer.Exit(1 if failed else 0)
+
+
+def _print(console: Console, outcome: Outcome, *, is_repeated: bool) -> None:
+    mark = "[fail]✗[/]" if outcome.reason else "[pass]✓[/]"
+    requests = f" [quiet]({outcome.sent} requests, {outcome.refused} refused)[/]" if outcome.sent else ""
+    console.print(f"{mark} {outcome.check}: {escape(outcome.sentence)}{requests}", soft_wrap=True)
+    if outcome.reason:
+        reason = "the same error as above" if is_repeated else outcome.reason
+        console.print(f"    {escape(reason)}", soft_wrap=True)

@@ -22,8 +22,11 @@ UNKNOWN_ADDRESS = "C0000000000000000000"
 
 
 def a_credential_is_needed_for_every_operation(spec: Spec) -> None:
-    """No operation does anything without a credential, or with a wrong one, another sandbox's, or that of an ended run;
-    such requests are refused in the words of the protocol and leave no trace in the log. Open operations answer."""
+    """No operation but an open one does anything without a valid credential; refusals leave no trace in the log.
+
+    A credential that is wrong, of another sandbox or of an ended run is not valid. Refusals are in the words of the
+    protocol.
+    """
     asked = dict(_requests(spec))
     with Rig(spec, others=(NEIGHBOUR,)) as rig, Rig(spec) as other:
         before = rig.dump(), len(rig.lines), rig.playground.now

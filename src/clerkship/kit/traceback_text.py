@@ -14,13 +14,18 @@ _PACKAGES = ("site-packages", "dist-packages", "src")
 
 def render_traceback(error: BaseException) -> str:
     """Render an exception with its causes, oldest first, without the folders of this machine."""
+    text = "\n".join("\n".join(_lines(link)) for link in reversed(_chain(error)))
+    return writable(text[-MAX_CHARACTERS:])
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """Return an exception and its causes, oldest last."""
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and link not in chain:
         chain.append(link)
         link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
-    text = "\n".join("\n".join(_lines(link)) for link in reversed(chain))
-    return writable(text[-MAX_CHARACTERS:])
+    return chain
 
 
 def describe(error: BaseException) -> str:
@@ -34,6 +39,19 @@ def describe_with_place(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return describe(error) + place
+
+
+def place_in(module: str, error: BaseException) -> str:
+    """Return where an exception or its oldest cause was last in the package of a module, as `pager/state.py:69`;
+    empty if it was not there."""
+    package = module.rpartition(".")[0] or module
+    for link in reversed(_chain(error)):
+        for frame, line in reversed(list(traceback.walk_tb(link.__traceback__))):
+            name = frame.f_globals.get("__name__", "")
+            if name == package or name.startswith(f"{package}."):
+                parts = Path(frame.f_code.co_filename).parts
+                return f"{'/'.join(parts[-2:] if package != module else parts[-1:])}:{line}"
+    return ""
 
 
 def message_of(error: BaseException) -> str:

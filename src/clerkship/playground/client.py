@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from clerkship.events.event import Event, Payload
 from clerkship.model.frozen import Frozen
-from clerkship.playground.gateway import Gateway, RequestContext, SimulatorBroken
+from clerkship.playground.failure import SimulatorBroken
+from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.exchange import IMMEDIATE, Refusal, Reply

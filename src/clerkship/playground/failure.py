@@ -1,10 +1,19 @@
 """Record a failure of the platform in the run it happens in: the operation, the error and the traceback."""
 
+import sys
+
 from clerkship.kit.traceback_text import describe, render_traceback
+from clerkship.model.problem import PlatformError
 from clerkship.playground.playground import Playground
 
 TRACEBACK = "platform_traceback"
 """Name of the fact in a run's sidecar that holds the traceback."""
+MAX_CALLER_DEPTH = 300
+"""Frames above a request: with more of them it is the agent that recurses."""
+
+
+class SimulatorBroken(PlatformError):
+    """A simulator failed where it should have answered."""
 
 
 def record_failure(playground: Playground, error: BaseException, operation: str) -> str:
@@ -13,3 +22,11 @@ def record_failure(playground: Playground, error: BaseException, operation: str)
         playground.broken = playground.redacted(f"{operation}: {describe(error)}")
         playground.sidecar.facts[TRACEBACK] = playground.redacted(render_traceback(error))
     return playground.broken
+
+
+def call_depth() -> int:
+    """Count the frames of the caller."""
+    frame, depth = sys._getframe(1), 0
+    while frame.f_back is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth

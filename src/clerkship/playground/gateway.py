@@ -4,7 +4,6 @@ A request arrives in the form of its protocol and becomes a call of one of the s
 the call in turn until one answers it; the closing handlers look at every call.
 """
 
-import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -19,7 +18,6 @@ from clerkship.events.request import AgentRequest
 from clerkship.events.sidecar import UnloggedRequests
 from clerkship.kit.secrets import Names, same
 from clerkship.kit.wall import perf_counter
-from clerkship.model.problem import PlatformError
 from clerkship.playground.anonymous import (
     CLOCK_SCHEMES,
     access_of,
@@ -29,7 +27,7 @@ from clerkship.playground.anonymous import (
     refuse_anonymous,
 )
 from clerkship.playground.clock_requests import answer_clock
-from clerkship.playground.failure import record_failure
+from clerkship.playground.failure import MAX_CALLER_DEPTH, SimulatorBroken, call_depth, record_failure
 from clerkship.playground.pace import Shape, shape_of
 from clerkship.playground.playground import ActiveFault, Playground
 from clerkship.playground.recording import (
@@ -56,8 +54,6 @@ MAX_REMEMBERED = 4096
 """Playgrounds that are over: later ones push the earliest out, and then nobody knows what was spoken there."""
 LOG_FULL = 429
 """The status of requests that a full log has no room for."""
-MAX_CALLER_DEPTH = 300
-"""Frames above a request: with more of them it is the agent that recurses."""
 CLOCK = "clock"
 """A path beside the sandboxes: the simulated clock. No sandbox may have its name."""
 
@@ -131,10 +127,6 @@ Handler = Callable[[RequestContext], None]
 Refuse = Callable[[Refusal], Reply]
 Hear = Callable[[str, Request], None]
 """Receives each request, as it would be over HTTP, with the name of the sandbox that it was for."""
-
-
-class SimulatorBroken(PlatformError):
-    """A simulator failed where it should have answered."""
 
 
 class Gateway:
@@ -268,7 +260,7 @@ class Gateway:
             try:
                 return self._through(exchange)
             except RecursionError:
-                if _depth() > MAX_CALLER_DEPTH:
+                if call_depth() > MAX_CALLER_DEPTH:
                     raise  # the agent's own recursion left no room
                 playground.broken = f"{exchange.title}: it recurses without end"
                 raise SimulatorBroken(playground.broken) from None
@@ -605,11 +597,3 @@ def record_touch(exchange: RequestContext) -> None:
 
 def _in_its_words(exchange: RequestContext, refusal: Refusal) -> Reply:
     return exchange.call.refuse(refusal, None if exchange.sandbox is None else exchange.sandbox.spec)
-
-
-def _depth() -> int:
-    """Count the frames of the caller."""
-    frame, depth = sys._getframe(1), 0
-    while frame.f_back is not None:
-        frame, depth = frame.f_back, depth + 1
-    return depth

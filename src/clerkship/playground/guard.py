@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from clerkship.playground.failure import record_failure
-from clerkship.playground.gateway import SimulatorBroken
+from clerkship.playground.failure import SimulatorBroken, record_failure
 from clerkship.playground.playground import Playground
 
 T = TypeVar("T")

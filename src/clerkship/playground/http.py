@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from clerkship.events.request_line import WEBSOCKET
 from clerkship.playground.client import GatewayClient
 from clerkship.playground.control import ControlDoor
-from clerkship.playground.gateway import CLOCK, Gateway, RequestContext, SimulatorBroken
+from clerkship.playground.failure import SimulatorBroken
+from clerkship.playground.gateway import CLOCK, Gateway, RequestContext
 from clerkship.playground.guard import guard
 from clerkship.playground.websocket_guard import GuardedWebSocket
 from clerkship.sandbox.exchange import ByteStream, Refusal, Reply

@@ -8,6 +8,7 @@ from clerkship.conformance.failure import NotConforming
 from clerkship.conformance.rig import RequestCounts
 from clerkship.domains.component import ComponentSpec
 from clerkship.engine.catalog import Registered
+from clerkship.kit.traceback_text import describe, place_in
 
 C = TypeVar("C", bound=ComponentSpec)
 
@@ -31,12 +32,13 @@ def conform(kind: str, catalog: Registered) -> Iterator[Outcome]:
 
 def _outcomes(checks: Iterable[Callable[[C], RequestCounts | None]], spec: C) -> Iterator[Outcome]:
     for check in checks:
-        name, sentence = check.__name__, (check.__doc__ or "").strip()
+        name, sentence = check.__name__, (check.__doc__ or "").strip().partition("\n")[0]
         try:
             counts = check(spec) or RequestCounts()
         except NotConforming as broken:
             yield Outcome(name, sentence, str(broken))
         except Exception as error:  # a bug of the simulator or domain: here it is the answer
-            yield Outcome(name, sentence, f"it raised {type(error).__name__}: {error}")
+            place = place_in(spec.state.__module__, error)
+            yield Outcome(name, sentence, f"it raised {describe(error)}{f' ({place})' if place else ''}")
         else:
             yield Outcome(name, sentence, "", counts.sent, counts.refused)

@@ -7,7 +7,6 @@ import pytest
 from clerkship.sandbox.operation import Operation, OperationContext
 from clerkship.sandbox.tools import tools_of
 from clerkship.simulators.fhir import SPEC
-from clerkship.simulators.fhir.routes import OPERATIONS
 from clerkship.simulators.fhir.searching import TypeSearch, search_type
 from clerkship.simulators.fhir.transaction import FhirResponse
 from clerkship.simulators.fhir.writing import NewResource, ResourceDeletion, create, delete
@@ -23,7 +22,7 @@ def run(server: Server, operation: Operation[Any, FhirResponse], input: Any) -> 
 
 
 def test_each_operation_has_a_name_of_its_own() -> None:
-    names = [operation.name for operation in OPERATIONS]
+    names = [operation.name for operation in SPEC.operations]
     assert len(names) == len(set(names)) == len(SPEC.routes)
 
 

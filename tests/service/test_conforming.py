@@ -1,0 +1,39 @@
+"""What the conformance suite reports of a simulator with a bug."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from clerkship.conformance import DOMAIN_CHECKS
+from clerkship.engine.catalog import Registered
+from clerkship.service.conforming import Outcome, conform
+from clerkship.simulators.registry import KindEntry
+from tests.playground.tickets import TicketsState, tickets
+
+
+class CannotClose(TicketsState):
+    """Has a bug in an operation."""
+
+    def close(self, act: Any, id: str) -> None:
+        """Look up what is not there."""
+        empty: Mapping[str, str] = {}
+        empty[id]
+
+
+def outcomes() -> dict[str, Outcome]:
+    catalog = Registered(kinds=[KindEntry.of(tickets(state=CannotClose))])
+    return {outcome.check: outcome for outcome in conform("tickets", catalog)}
+
+
+def test_an_error_is_reported_with_its_place_in_the_code_of_the_simulator() -> None:
+    line = CannotClose.close.__code__.co_firstlineno + 3
+    found = outcomes()
+    assert found["same_seed_gives_the_same_log"].reason == (
+        f"it raised SimulatorBroken: box: POST /tickets/1/close: KeyError: '1' (service/test_conforming.py:{line})"
+    )
+    assert found["every_operation_is_a_tool"].reason == ""
+
+
+def test_the_sentence_of_a_check_is_the_first_line_of_its_docstring() -> None:
+    sentences = [outcome.sentence for outcome in outcomes().values()]
+    assert [text for text in sentences if "\n" in text or not text.endswith(".")] == []
+    assert all((check.__doc__ or "").partition("\n")[0].endswith(".") for check in DOMAIN_CHECKS)
