@@ -567,7 +567,7 @@ def _simulators(catalog: Registered) -> str:
 # Simulators
 
 Over HTTP a sandbox is at `/<playground>/<sandbox>`, with a token of its own; an agent in Python has both as
-`sandboxes["drop"].url` and `.token`, or uses the typed handle and no HTTP at all. Both doors lead to the same list of
+`sandboxes["drop"].url` and `.token`, or uses the typed handle and no HTTP at all. Both ways go through the same
 handlers and leave the same log. How the token is presented is said under each simulator. Where a scheme needs more,
 such as a user, the agent is [told that](../decisions/authentication.md#what-an-agent-is-told) beside the token.
 

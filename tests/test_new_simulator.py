@@ -52,7 +52,7 @@ def test_a_new_simulator_conforms_and_keeps_the_rules_of_the_house(house: Path) 
         "night_bell or not a_simulator_conforms",
     )
     assert " passed" in said
-    assert "14 of 14 hold" in _do(house, "-m", "clerkship", "conformance", "night_bell")
+    assert "14 of 14 checks pass" in _do(house, "-m", "clerkship", "conformance", "night_bell")
     written = "".join(path.read_text() for path in (house / "src/clerkship/simulators/night_bell").rglob("*.py"))
     assert "clerkship.plugin" not in written
     again = _run(house, sys.executable, "scripts/new_simulator.py", "night_bell")

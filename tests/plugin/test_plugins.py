@@ -412,7 +412,7 @@ def test_the_conformance_suite_as_a_command(tmp_path: Path) -> None:
     lay_down_simulator(site)
     done = clerkship(site, "conformance", "acme.pager", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    assert "14 of 14 hold" in done.stdout
+    assert "14 of 14 checks pass" in done.stdout
     state = site / "acme_pager" / "pager" / "state.py"
     text = state.read_text(encoding="utf-8")
     broken = text.replace(

@@ -18,7 +18,7 @@ def conformance(
 ) -> None:
     """Run the conformance suite on a simulator or a domain, ours or a plug-in's.
 
-    Each check is a sentence about it that must be true. Exit code: 0 all are · 1 one is not · 2 there is no such kind.
+    Exit code: 0 all checks pass · 1 a check fails · 2 unknown kind.
 
     Example:
 
@@ -34,7 +34,7 @@ def conformance(
     if json:
         print_json({"kind": kind, "checks": [outcome._asdict() for outcome in found]})
     else:
-        console.print(f"\n{len(found) - len(failed)} of {len(found)} hold")
+        console.print(f"\n{len(found) - len(failed)} of {len(found)} checks pass")
     raise typer.Exit(1 if failed else 0)
 
 

@@ -42,7 +42,8 @@ class ReactionRunner:
         """Run the reactions to an event. Raises ReactionLoop if they are nested too deep."""
         for reaction in self._bound.get((event.source, event.kind), ()):
             if self._depth >= MAX_REACTION_DEPTH:
-                raise ReactionLoop(f"reactions go round in circles: {event.source} -> {reaction.target}")
+                place = f"{event.source} -> {reaction.target}"
+                raise ReactionLoop(f"reactions are nested more than {MAX_REACTION_DEPTH} deep: {place}")
             self._depth += 1
             try:
                 result = self._run_one(reaction, event, act(reaction.target, "reaction", event.seq))

@@ -1,4 +1,4 @@
-"""HTTP routes: which request is which operation of a simulator, where its input stands, and how a result is written."""
+"""HTTP routes: bind requests to the operations of a simulator, parse their input and render their results."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -24,12 +24,13 @@ _WITHOUT_BODY = frozenset({"GET", "HEAD", "DELETE"})
 
 
 class Route:
-    """A method and a path (`/files/{path*}` takes slashes too) with the operation they mean.
+    """An HTTP method and path bound to an operation.
 
-    Each field of the operation's input stands in one place of the request: in the path if its name does, in the body if
-    it is the field that `body` names, else in the query of GET and DELETE, and in a JSON object in the body of all
-    other methods. `query` names fields that stand in the query nevertheless. A simulator may read requests and write
-    results and refusals by functions of its own: `parse`, `render` and `refuse`.
+    `{name}` in a path matches up to the next slash, `{name*}` also matches slashes. Each field of the operation's input
+    is in one place of the request: in the path if the path has its name, in the body if `body` names it, else in the
+    query of GET, HEAD and DELETE, and in a JSON object in the body of all other methods. `query` names fields that are
+    in the query nevertheless. Give `parse`, `render` and `refuse` to read requests and write results and refusals in
+    another form.
     """
 
     def __init__(  # noqa: PLR0913  (a line of a table: all but what it is and what it means have names)
@@ -54,7 +55,7 @@ class Route:
         self.body = body
         """The field that is the body: bytes, text, or JSON."""
         self.free_query = free_query
-        """The field, a text, that has the whole query, where any name may stand there."""
+        """The field, a text, that has the whole query, where any name is allowed in it."""
         self.media = media
         """The media type of the body, where the type of its field does not say it."""
         self.status = status
@@ -80,7 +81,7 @@ class Route:
 
     @cached_property
     def query(self) -> tuple[str, ...]:
-        """The fields that stand in the query."""
+        """The fields that are in the query."""
         elsewhere = {*self.params, self.body, self.free_query}
         named = self.operation.fields if self.method in _WITHOUT_BODY else self._query
         return tuple(
@@ -89,7 +90,7 @@ class Route:
 
     @cached_property
     def json_fields(self) -> tuple[str, ...]:
-        """The fields that stand in a JSON object in the body."""
+        """The fields that are in a JSON object in the body."""
         if self.body or self.method in _WITHOUT_BODY:
             return ()
         elsewhere = {*self.params, *self.query, self.free_query}
@@ -175,7 +176,7 @@ class HttpCall:
 
 
 def bind(call: HttpCall, context: OperationContext[Any]) -> Any:
-    """Read the input of an operation from the places of the request where its fields stand."""
+    """Read the input of an operation from the path, query and body of the request."""
     route, request = call.route, call.request
     assert route is not None
     values: dict[str, Any] = {name: request.query[name] for name in route.query if name in request.query}
@@ -299,7 +300,7 @@ def _find_instead(
     if "GET" in allowed and "HEAD" not in allowed:
         allowed.insert(allowed.index("GET") + 1, "HEAD")
     listed = ", ".join(allowed)
-    reason = f"{request.method} is not done here; what is done is {listed}"
+    reason = f"{request.method} is not allowed here (allowed: {listed})"
     raise Refusal(405, "method_not_allowed", reason, {"Allow": listed})
 
 
@@ -319,4 +320,4 @@ def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mappin
             return _find_instead(routes, request, path, list(allowed))
     there = ", ".join(f"{route.method} {route.path}" for route in routes[:MAX_LISTED_ROUTES])
     more = f" and {len(routes) - MAX_LISTED_ROUTES} more" if len(routes) > MAX_LISTED_ROUTES else ""
-    raise Refusal(404, "no_such_route", f"nothing is at {request.path[:200]}; there is {there}{more}")
+    raise Refusal(404, "no_such_route", f"no route for {request.path[:200]}; routes: {there}{more}")

@@ -46,7 +46,7 @@ class HttpListener:
         """Return its address; open it if it is not open."""
         with self._lock:
             if self._closed:
-                raise ListenerFailed("the run is over; there is no address any more")
+                raise ListenerFailed("the run has ended; its HTTP listener is closed")
             if self._thread is None:
                 self._open()
             return self._url

@@ -129,7 +129,7 @@ def test_what_is_not_done_says_what_is() -> None:
     server = Server()
     answer = server.send("POST", "Patient/ada/_history")
     assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
-    assert answer.json["issue"][0]["diagnostics"] == "POST is not done here; what is done is GET, HEAD"
+    assert answer.json["issue"][0]["diagnostics"] == "POST is not allowed here (allowed: GET, HEAD)"
     allowed = server.send("OPTIONS", "Patient/ada").headers["Allow"].split(", ")
     assert sorted(allowed) == ["DELETE", "GET", "HEAD", "PATCH", "PUT"]
 

@@ -62,11 +62,11 @@ Preference = SkipJsonSchema[Returns]
 
 
 def query_names(model: type[Frozen]) -> frozenset[str]:
-    """Return the names of the fields of an input that stand in the query of a request: those with an alias."""
+    """Return the names of the fields of an input that are in the query of a request: those with an alias."""
     return frozenset(field.alias for field in model.model_fields.values() if field.alias is not None)
 
 
 def query_pairs(input: Frozen) -> list[tuple[str, str]]:
-    """Return the fields of an input that stand in the query of a request, with their values."""
+    """Return the fields of an input that are in the query of a request, with their values."""
     fields = ((field.alias, getattr(input, name)) for name, field in type(input).model_fields.items())
     return [(alias, str(value)) for alias, value in fields if alias is not None and value is not None]

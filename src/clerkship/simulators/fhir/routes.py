@@ -89,7 +89,7 @@ def _search(path: str, interaction: Any, read: Any) -> FhirRoute:
 
 
 def _form(path: str, interaction: Any, read: Any) -> FhirRoute:
-    """Return the route of a search whose parameters stand in the body."""
+    """Return the route of a search whose parameters are in the body."""
     options: dict[str, Any] = {"free_query": "query", "media": FORM, "is_heavy": _always, "in_bundle": False}
     return FhirRoute("POST", path, interaction, from_form(read), **options)
 
