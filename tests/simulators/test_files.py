@@ -281,3 +281,12 @@ def test_forks_share_what_was_found_out() -> None:
     assert isinstance(one, FilesState)
     assert isinstance(other, FilesState)
     assert one.tree.names("inbox") is other.tree.names("inbox") is room.base.folders["inbox"]
+
+
+@pytest.mark.parametrize("path", ["/folders", "/stat"])
+def test_the_routes_of_the_outermost_folder_take_no_path(path: str) -> None:
+    outer, inner = [next(route for route in SPEC.routes if route.path == at) for at in (path, f"{path}/{{path*}}")]
+    assert outer.operation.name.endswith("_outermost")
+    assert "path" not in outer.operation.fields
+    assert outer.operation.fields | {"path"} == inner.operation.fields
+    assert "outermost folder" in outer.operation.description

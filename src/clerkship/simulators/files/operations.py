@@ -7,7 +7,7 @@ from pydantic import AwareDatetime, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.model.frozen import Flag, Frozen
-from clerkship.sandbox.operation import NoInput, Operation, OperationContext, operation
+from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.simulators.files.entry import Entry
 from clerkship.simulators.files.mask import masked
 from clerkship.simulators.files.patch import Patch
@@ -42,13 +42,17 @@ class FilesUnder(Frozen):
     count: Count = MAX_ENTRIES
 
 
-class FolderPage(FolderPath):
-    """Which entries of a folder to list."""
+class OutermostPage(Frozen):
+    """Which entries of the outermost folder to list."""
 
     after: After = ""
     count: Count = MAX_ENTRIES
     only_count: SkipJsonSchema[bool] = False
     """Whether a listener reads the entries page by page: then only their number is returned."""
+
+
+class FolderPage(OutermostPage, FolderPath):
+    """Which entries of a folder to list."""
 
 
 class NewFile(Frozen):
@@ -77,11 +81,14 @@ class NewName(Frozen):
     replace: Annotated[Flag, Field(description="whether an existing file is replaced")] = False
 
 
-class StatPath(Frozen):
-    """A file or folder to describe."""
+class OutermostStat(Frozen):
+    """How to describe the outermost folder."""
 
-    path: Folder = ""
     missing: Annotated[str, Field(description="`ok`: return null instead of an error if nothing is there")] = ""
+
+
+class StatPath(OutermostStat, FolderPath):
+    """A file or folder to look at."""
 
 
 class FileSize(Frozen):
@@ -177,7 +184,10 @@ def list_folder(context: Context, page: FolderPage) -> EntryPage | FolderSummary
     return EntryPage(entries, last.name + "/" * last.folder if last is not None else "")
 
 
-list_outermost = Operation(list_folder.run, name="list_outermost", tool=False, shorter_hint="give a `count`")
+@operation(tool=False, shorter_hint="give a `count`")
+def list_outermost(context: Context, page: OutermostPage) -> EntryPage | FolderSummary:
+    """List the outermost folder: `{"entries": [{"name", "folder", "size", "modified"}]}`."""
+    return list_folder.run(context, FolderPage(after=page.after, count=page.count, only_count=page.only_count))
 
 
 @operation()
@@ -211,7 +221,10 @@ def stat(context: Context, place: StatPath) -> Entry | None:
     return context.state.stat(path)
 
 
-stat_outermost = Operation(stat.run, name="stat_outermost", tool=False)
+@operation(tool=False)
+def stat_outermost(context: Context, place: OutermostStat) -> Entry | None:
+    """Describe the outermost folder: `{"path", "folder", "size", "modified"}`."""
+    return stat.run(context, StatPath(missing=place.missing))
 
 
 @operation(tool=False)

@@ -90,8 +90,10 @@ class Drop:
         upload = self.uploads.by_path.get(path)
         if upload is not None:
             return upload.entry
-        operation = ops.stat if path else ops.stat_outermost
-        entry = await self._result(operation, ops.StatPath(path=path, missing="ok"), path)
+        if path:
+            entry = await self._result(ops.stat, ops.StatPath(path=path, missing="ok"), path)
+        else:
+            entry = await self._result(ops.stat_outermost, ops.OutermostStat(), path)
         if entry is None:
             raise Refused(Code.NO_SUCH_FILE, f"there is no file or folder {path}")
         name, folder, size, modified = entry
@@ -99,8 +101,10 @@ class Drop:
 
     async def open_folder(self, path: str) -> Listing:
         """A folder, with what is on its way into it; that it is looked at is one event, however long it is."""
-        operation = ops.list_folder if path else ops.list_outermost
-        found = await self._result(operation, ops.FolderPage(path=path, only_count=True), path)
+        if path:
+            found = await self._result(ops.list_folder, ops.FolderPage(path=path, only_count=True), path)
+        else:
+            found = await self._result(ops.list_outermost, ops.OutermostPage(only_count=True), path)
         assert isinstance(found, ops.FolderSummary)
         coming = {
             upload.path.rpartition("/")[2]: upload
