@@ -116,6 +116,20 @@ def test_links_lead_somewhere_and_yaml_is_yaml(page: Path) -> None:
             _check_json(body)
 
 
+@pytest.mark.parametrize("page", PROSE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_to_a_heading_lead_to_one(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+        found = _anchors(page.parent / target if target else page)
+        assert anchor in found, f"{page.name} links to {target}#{anchor}; there are: {', '.join(sorted(found))}"
+
+
+def _anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub makes them."""
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def _check_json(body: str) -> None:
     """To be copied: JSON, or a line of it after another."""
     try:
