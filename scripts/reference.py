@@ -862,8 +862,9 @@ def _fields(model: type[BaseModel]) -> str:
 
 
 def _inner(model: type[BaseModel]) -> str:
-    """The models inside its fields, which no other page lists."""
-    inner = {found for info in model.model_fields.values() for found in _models(info.annotation)} - {EventMatch}
+    """Describe the models inside its fields, unless another page does or files do not write them by their fields."""
+    found = {inner for info in model.model_fields.values() for inner in _models(info.annotation)}
+    inner = {model for model in found - {EventMatch} if model.__name__ not in _WORDS}
     return "".join(f"\n{found.__name__}: {_doc(found)}\n\n{_fields(found)}" for found in sorted(inner, key=str))
 
 

@@ -67,6 +67,10 @@ def test_it_fails_when_all_fail_and_shows_the_evidence_of_each() -> None:
     found = built(ORDER, NOTE).check(story.evidence())
     assert (found.passed, found.score) == (False, 0.0)
     assert found.detail == "none of 2 assertions passed"
+    assert [row.path for row in found.evidence] == [
+        *("1. event_occurred", "1. event_occurred: path"),
+        *("2. event_occurred", "2. event_occurred: path"),
+    ]
     rows = {row.path: row for row in found.evidence}
     assert rows["1. event_occurred"].actual.startswith("failed: `files.file.written` where path is 'order' did not")
     assert (rows["1. event_occurred: path"].expected, rows["1. event_occurred: path"].actual) == ("order", "other")

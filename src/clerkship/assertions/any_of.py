@@ -32,7 +32,10 @@ class AnyOf(Assertion):
     assertions: Annotated[
         tuple[AssertionCall, ...],
         AfterValidator(_at_least_two),
-        Field(description="at least two, each a map with one key", json_schema_extra={"minItems": 2}),
+        Field(
+            description="at least two; each entry is `{name of an assertion: its keys}`",
+            json_schema_extra={"minItems": 2},
+        ),
     ]
     _built: tuple[Assertion, ...] = PrivateAttr(default=())
 
@@ -71,8 +74,12 @@ class AnyOf(Assertion):
             details = "; ".join(f"{row.path}: {row.actual}" for row in rows)
             message = f"none passed, and {len(errors)} of {len(rows)} could not be checked: {details}"
             raise Undecided(message, next((error.traceback for error in errors if error.traceback), ""))
-        nested = (row for name, result in zip(self._names, evaluated, strict=True) for row in _nested(name, result))
-        return Check(False, score, f"none of {len(rows)} assertions passed", (*rows, *nested))
+        shown = (
+            row
+            for summary, result in zip(rows, evaluated, strict=True)
+            for row in (summary, *_nested(summary.path, result))
+        )
+        return Check(False, score, f"none of {len(rows)} assertions passed", tuple(shown))
 
     @property
     def _names(self) -> list[str]:
