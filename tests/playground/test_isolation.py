@@ -27,6 +27,7 @@ from clerkship.model.run import TaskRun
 from clerkship.playground.overlay import Overlay
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.changes import initial_records, record_changes
 from clerkship.sandbox.exchange import Request
 from clerkship.sandbox.state import State
 from clerkship.service.running import RunRequest, execute, plan_run
@@ -156,6 +157,41 @@ def test_an_object_is_copied_for_each_playground_and_its_change_is_kept(record: 
     before, after = one.changed()["a"]
     assert before != after
     assert before is not record
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda records: record_changes(records)["a"].before["doses"].sort(reverse=True),
+        lambda records: initial_records(records)["b"]["doses"].append(4),
+        lambda records: next(iter(initial_records(records).values())).clear(),
+        lambda records: initial_records(records).get("b", {}).update(doses=[]),
+    ],
+)
+def test_an_assertion_cannot_change_the_records_that_the_trial_began_with(change: Callable[[Overlay], Any]) -> None:
+    base = {"a": {"doses": [1, 2]}, "b": {"doses": [3]}}
+    records = Overlay(base)
+    records["a"] = {"doses": [9]}
+    with pytest.raises(TypeError, match="cannot be changed in place"):
+        change(records)
+    assert base == {"a": {"doses": [1, 2]}, "b": {"doses": [3]}}
+
+
+def test_an_assertion_gets_a_copy_of_an_initial_record_that_is_an_object() -> None:
+    base = {"a": Machine(), "b": Machine()}
+    records = Overlay(base)
+    records["a"] = Machine("on")
+    record_changes(records)["a"].before.parts.append("motor")
+    initial_records(records)["b"].status = "on"
+    assert base == {"a": Machine(), "b": Machine()}
+
+
+def test_the_view_of_initial_records_is_read_only_and_freezes_what_is_read() -> None:
+    base: dict[str, Any] = {str(number): {"n": number} for number in range(1000)}
+    initial = initial_records(Overlay(base))
+    assert not hasattr(initial, "__setitem__")
+    assert (initial == base, len(initial), "7" in initial, "x" in initial) == (True, 1000, True, False)
+    assert not any(isinstance(record, FrozenDict) for record in base.values())
 
 
 def test_a_default_that_was_stored_is_returned_as_it_is_stored() -> None:

@@ -1,8 +1,9 @@
 """What a sandbox's records were at the start of a trial, and how they differ now."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
+from clerkship.model.freeze import freeze_or_copy
 from clerkship.model.path import MISSING
 
 
@@ -31,9 +32,30 @@ class LayeredRecords(Protocol):
         ...
 
 
+class FrozenRecords(Mapping[str, Any]):
+    """A read-only view of records that all playgrounds share. A record is frozen, or copied, when it is read."""
+
+    __slots__ = ("_base",)
+
+    def __init__(self, base: Mapping[str, Any]) -> None:
+        self._base = base
+
+    def __getitem__(self, key: str) -> Any:
+        return freeze_or_copy(self._base[key])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._base
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._base)
+
+    def __len__(self) -> int:
+        return len(self._base)
+
+
 def initial_records(records: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the records that a trial began with; none where they are not laid over a dataset."""
-    return records.base if isinstance(records, LayeredRecords) else {}
+    return FrozenRecords(records.base) if isinstance(records, LayeredRecords) else {}
 
 
 def record_changes(records: Mapping[str, Any]) -> dict[str, RecordChange]:
