@@ -159,6 +159,58 @@ def test_an_object_is_copied_for_each_playground_and_its_change_is_kept(record: 
     assert before is not record
 
 
+class Pump:
+    """An object without `__eq__`."""
+
+    def __init__(self, rate: int) -> None:
+        self.rate = rate
+        self.doses = [rate]
+        self.of: Any = self
+
+
+class SlottedPump:
+    """An object without `__eq__` or `__dict__`."""
+
+    __slots__ = ("doses", "rate")
+
+    def __init__(self, rate: int) -> None:
+        self.rate = rate
+        self.doses = [rate]
+
+
+@dataclass
+class Stand:
+    """An object that compares another which has no `__eq__`."""
+
+    pump: Pump
+
+
+@pytest.mark.parametrize("pump", [Pump, SlottedPump])
+@pytest.mark.parametrize(
+    ("record_of", "pump_of"),
+    [
+        (lambda pump: pump, lambda record: record),
+        (lambda pump: {"pumps": [pump], "n": 1}, lambda record: record["pumps"][0]),
+        (Stand, lambda record: record.pump),
+    ],
+)
+def test_an_object_without_eq_is_changed_only_when_its_state_is(
+    pump: Callable[[int], Any], record_of: Callable[[Any], Any], pump_of: Callable[[Any], Any]
+) -> None:
+    base = {"read": record_of(pump(1)), "set": record_of(pump(1)), "deep": record_of(pump(1)), "gone": pump(1)}
+    records = Overlay(base)
+    assert pump_of(records["read"]) is pump_of(records["read"])
+    pump_of(records["set"]).rate = 2
+    pump_of(records["deep"]).doses.append(2)
+    assert records["gone"].rate == 1
+    del records["gone"]
+    assert sorted(records.changed()) == ["deep", "gone", "set"]
+    assert sorted(record_changes(records)) == ["deep", "gone", "set"]
+    assert pump_of(base["set"]).rate == 1
+    assert "gone" not in records
+    assert len(records) == len(list(records)) == 3
+
+
 @pytest.mark.parametrize(
     "change",
     [

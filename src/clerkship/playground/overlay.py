@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from copy import deepcopy
+from dataclasses import is_dataclass
 from typing import Any
 
 from clerkship.model.freeze import IMMUTABLE, NotPlain, freeze, freeze_or_copy
 
 _GONE = object()
+_IDENTITY: Any = object.__eq__
+"""The comparison of a class that defines none."""
 
 
 class Overlay(MutableMapping[str, Any]):
@@ -16,11 +19,12 @@ class Overlay(MutableMapping[str, Any]):
     is not plain data cannot be frozen: the playground gets its own deep copy of it on first access, and keeps it.
     """
 
-    __slots__ = ("_changes", "_size", "base")
+    __slots__ = ("_changes", "_copies", "_size", "base")
 
     def __init__(self, base: Mapping[str, Any]) -> None:
         self.base = base
         self._changes: dict[str, Any] = {}
+        self._copies: dict[str, Any] = {}
         self._size = len(base)
 
     def __getitem__(self, key: str) -> Any:
@@ -36,11 +40,12 @@ class Overlay(MutableMapping[str, Any]):
 
     def _isolated(self, key: str, value: Any) -> Any:
         """Return a record of the base in a form that cannot affect other playgrounds."""
+        if key in self._copies:
+            return self._copies[key]
         try:
             frozen = freeze(value)
         except NotPlain:
-            self._changes[key] = own = deepcopy(value)
-            return own
+            return self._copies.setdefault(key, deepcopy(value))
         if isinstance(self.base, dict):
             self.base[key] = frozen  # equal to the record, so that no playground has to freeze it again
         return frozen
@@ -81,4 +86,22 @@ class Overlay(MutableMapping[str, Any]):
         """Return each record that differs from the base, before and after; None where there was, or is, nothing."""
         now = {key: None if value is _GONE else value for key, value in self._changes.items()}
         changed = {key: value for key, value in now.items() if self.base.get(key) != value}
+        copies = {key: own for key, own in self._copies.items() if key not in now}
+        changed |= {key: own for key, own in copies.items() if not _is_same(self.base[key], own, set())}
         return {key: (freeze_or_copy(self.base.get(key)), value) for key, value in changed.items()}
+
+
+def _is_same(one: Any, other: Any, compared: set[tuple[int, int]]) -> bool:
+    """Return whether a copy has the value of its original; objects without `__eq__` are compared by their state."""
+    if one == other or (id(one), id(other)) in compared:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_is_same(one[key], other[key], compared) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(_is_same(*items, compared) for items in zip(one, other, strict=True))
+    if type(one).__eq__ is not _IDENTITY and not is_dataclass(one):
+        return False
+    compared.add((id(one), id(other)))  # it may refer to itself
+    return _is_same(one.__getstate__(), other.__getstate__(), compared)
