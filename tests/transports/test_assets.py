@@ -90,6 +90,19 @@ def test_an_asset_leaves_a_touch_and_no_event_and_meets_no_fault(site: Site) -> 
     assert httpx.get(f"{site.url}/land", headers=site.headers).status_code == 503
 
 
+@pytest.mark.parametrize(("method", "path", "status"), [("GET", "nope.css", 404), ("POST", "site.css", 405)])
+@pytest.mark.parametrize("has_token", [False, True])
+def test_a_refused_request_for_an_asset_is_listed_beside_the_log(
+    site: Site, method: str, path: str, status: int, has_token: bool
+) -> None:
+    events, now = len(site.playground.log.events), site.playground.now
+    reply = httpx.request(method, f"{site.url}/static/{path}", headers=site.headers if has_token else {})
+    assert reply.status_code == status
+    assert (len(site.playground.log.events), site.playground.now) == (events, now)
+    [listed] = site.playground.sidecar.unauthenticated.requests
+    assert (listed["method"], listed["path"], listed["status"]) == (method, f"/static/{path}", status)
+
+
 def test_other_paths_still_need_a_credential(site: Site) -> None:
     assert httpx.get(f"{site.url}/staticky").status_code == 401
     assert httpx.get(f"{site.url}/staticky", headers=site.headers).text == "/staticky"

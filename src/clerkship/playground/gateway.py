@@ -352,11 +352,11 @@ def serve_asset(exchange: RequestContext) -> None:
     """Answer a request for a static file. It needs no credential, leaves no event and meets no fault."""
     if exchange.sandbox is None or not isinstance(exchange.call, HttpCall):
         return
-    for folder in exchange.sandbox.spec.assets:
-        exchange.reply = folder.serve(exchange.call.request)
-        if exchange.reply is not None:
-            exchange.counts = False
-            return
+    request = exchange.call.request
+    folder = next((folder for folder in exchange.sandbox.spec.assets if folder.covers(request)), None)
+    if folder is not None:
+        exchange.counts = False  # not in the log even if it is refused: anyone could write to it otherwise
+        exchange.reply = folder.serve(request)
 
 
 def authenticate(exchange: RequestContext) -> None:

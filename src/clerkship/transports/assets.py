@@ -66,10 +66,12 @@ class AssetFolder:
         if not self.prefix.startswith("/") or self.prefix.endswith("/"):
             raise ValueError(f"the prefix of assets must begin with a slash and not end with one: {self.prefix!r}")
 
-    def serve(self, request: Request) -> Reply | None:
-        """Answer a request below the prefix, None for any other; raises Refusal for a file or method there is not."""
-        if not request.path.startswith(f"{self.prefix}/"):
-            return None
+    def covers(self, request: Request) -> bool:
+        """Return whether the path of a request is below the prefix."""
+        return request.path.startswith(f"{self.prefix}/")
+
+    def serve(self, request: Request) -> Reply:
+        """Answer a request below the prefix; raises Refusal if there is no such file, or for another method."""
         if request.method not in ("GET", "HEAD"):
             raise Refusal(405, "method_not_allowed", "static files can only be read: GET or HEAD", ALLOWED)
         asset = self._find(request.path.removeprefix(f"{self.prefix}/"))
