@@ -10,9 +10,12 @@ from pydantic import ValidationError
 from clerkship.assertions.any_of import AnyOf
 from clerkship.assertions.contract import Assertion
 from clerkship.assertions.evaluation import evaluate
+from clerkship.engine.score import judge
 from clerkship.library.load import load
 from clerkship.model.call import AssertionCall
+from clerkship.model.criterion import Criterion
 from clerkship.model.problem import InputError
+from clerkship.model.run import Ending
 from clerkship.service.schemas import schema
 from tests.assertions.judge import FakeJudge
 from tests.assertions.story import Story
@@ -134,6 +137,36 @@ def test_a_criterion_with_a_judged_assertion_is_skipped_without_a_judge(tmp_path
     bench.write("suite.yml", SUITE.replace("file_present: {path: order}", "judged: It wrote an order."))
     [criterion] = written(bench.run_one("nop", judge="none"))
     assert (criterion.status, criterion.passed) == ("skipped", False)
+
+
+@pytest.mark.parametrize("ending", ["agent_done", "timed_out"])
+@pytest.mark.parametrize("nested", [[JUDGED, NOTE], [{"any_of": [BREAKS, JUDGED, NOTE]}, ORDER, JUDGED]])
+def test_without_a_judge_it_passes_if_an_assertion_that_needs_none_does(ending: Ending, nested: list[Any]) -> None:
+    criterion = Criterion(label="One", assertion=AssertionCall.model_validate({"any_of": nested}))
+    story, judge_model = Story(), FakeJudge(NO)
+    skips = ending == "agent_done"
+    evidence = story.evidence(ending=ending, model=judge_model)
+    [found] = judge([(criterion, built(*nested))], evidence, skip_judged=skips)
+    reason = "no model was to be asked" if skips else "the run is timed out, and no model was asked"
+    assert (found.status, found.passed, found.detail) == ("skipped", False, reason)
+    story.wrote("note")
+    evidence = story.evidence(ending=ending, model=judge_model)
+    [found] = judge([(criterion, built(*nested))], evidence, skip_judged=skips)
+    assert (found.status, found.passed, found.score) == ("judged", True, 1.0)
+    assert found.evidence[-1].path in ("2. event_occurred", "3. judged")
+    assert judge_model.asked == []
+
+
+def test_a_run_without_a_judge_passes_by_the_assertion_that_needs_none(tmp_path: Path) -> None:
+    def writes(task_item: Any, sandboxes: Any) -> str:
+        sandboxes["drop"].write("note", b"x")
+        return "done"
+
+    bench = Workbench(tmp_path)
+    bench.write("suite.yml", SUITE.replace("file_present: {path: order}", "judged: It wrote an order."))
+    task_run = bench.run_one(writes, judge="none")
+    assert [(one.status, one.passed) for one in written(task_run)] == [("judged", True)]
+    assert task_run.verdict == "pass"
 
 
 def test_doing_nothing_fails_though_a_nested_assertion_passes_then(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def _at_least_two(assertions: tuple[AssertionCall, ...]) -> tuple[AssertionCall,
 class AnyOf(Assertion):
     """At least one of the assertions passes; the score is the best of theirs. One that cannot be checked does not
     matter if another passes; otherwise the criterion is an error. Assertions that a model judges are checked last,
-    and only if no other passes. An assertion that also passes when the agent does nothing, such as `never`, makes
+    and only if no other passes; without a judge the criterion is then skipped. An assertion that also passes when the agent does nothing, such as `never`, makes
     the whole pass then: `clerkship validate` warns about it."""
 
     name: ClassVar[str] = ANY_OF
@@ -37,18 +37,25 @@ class AnyOf(Assertion):
             json_schema_extra={"minItems": 2},
         ),
     ]
-    _built: tuple[Assertion, ...] = PrivateAttr(default=())
+    _built: tuple[Assertion | None, ...] = PrivateAttr(default=())
+    """The nested assertions; None in place of one that is not to be checked."""
 
     @property
     def asks_model(self) -> bool:
         """Whether a model is asked by one of the nested assertions."""
-        return any(assertion.asks_model for assertion in self._built)
+        return any(assertion.asks_model for assertion in self._built if assertion is not None)
 
     def resolve(self, build: Callable[[AssertionCall], Assertion]) -> Self:
         """Return a copy with its nested assertions built."""
         copy = self.model_copy()
         copy._built = tuple(map(build, self.assertions))
         return copy
+
+    def without_model(self) -> Self | None:
+        """Return a copy that checks only the nested assertions that need no model; None if all need one."""
+        copy = self.model_copy()
+        copy._built = tuple(None if nested is None else nested.without_model() for nested in self._built)
+        return None if all(nested is None for nested in copy._built) else copy
 
     def check(self, evidence: Evidence) -> Check:
         """Evaluate the nested assertions: first those that ask no model, then, if none passed, the others."""
@@ -58,7 +65,7 @@ class AnyOf(Assertion):
         for asks_model in (False, True):
             if not any(result is not None and result.check.passed for result in results):
                 for number, assertion in enumerate(self._built):
-                    if assertion.asks_model is asks_model:
+                    if assertion is not None and assertion.asks_model is asks_model:
                         results[number] = evaluate(assertion, evidence)
         return self._combine(results)
 
@@ -76,8 +83,8 @@ class AnyOf(Assertion):
             raise Undecided(message, next((error.traceback for error in errors if error.traceback), ""))
         shown = (
             row
-            for summary, result in zip(rows, evaluated, strict=True)
-            for row in (summary, *_nested(summary.path, result))
+            for summary, result in zip(rows, results, strict=True)
+            for row in (summary, *(() if result is None else _nested(summary.path, result)))
         )
         return Check(False, score, f"none of {len(rows)} assertions passed", tuple(shown))
 

@@ -115,6 +115,10 @@ class Assertion(Frozen):
         """Return a copy whose nested assertions are built; the assertion itself if it has none."""
         return self
 
+    def without_model(self) -> "Assertion | None":
+        """Return what of the assertion needs no model, if a pass of that decides the whole; None if nothing does."""
+        return None if self.asks_model else self
+
     @abstractmethod
     def check(self, evidence: Evidence) -> Check:
         """Look at the evidence and say. An exception is this criterion's error, nobody else's."""

@@ -91,12 +91,12 @@ def _needless(ending: Ending) -> str:
 def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, skip: str) -> CriterionRun:
     if criterion.input_entity_id is not None:
         evidence = evidence.about(criterion.input_entity_id)
-    found = AssertionOutcome("judged", Check.of(False, skip)) if skip else evaluate(assertion, evidence)
-    check = found.check
+    found = _evaluate_without_model(assertion, evidence) if skip else evaluate(assertion, evidence)
+    check = Check.of(False, skip) if found is None else found.check
     return CriterionRun(
         label=unescape_text(criterion.label),
         assertion=criterion.assertion.name,
-        status="skipped" if skip else found.status,
+        status="skipped" if found is None else found.status,
         passed=check.passed,
         score=min(max(check.score, 0.0), 1.0),
         detail=check.detail,
@@ -105,8 +105,15 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
         axis=criterion.axis,
         input_entity_id=criterion.input_entity_id,
         gate=bool(criterion.gate),
-        traceback=found.traceback,
+        traceback="" if found is None else found.traceback,
     )
+
+
+def _evaluate_without_model(assertion: Assertion, evidence: Evidence) -> AssertionOutcome | None:
+    """Return the result of an assertion that passes whatever a model would say; None if only a model can decide."""
+    rest = assertion.without_model()
+    found = None if rest is None else evaluate(rest, evidence)
+    return found if found is not None and found.check.passed else None
 
 
 def _bounded(row: FieldCheck) -> FieldCheck:
