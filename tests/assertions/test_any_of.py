@@ -1,16 +1,18 @@
 """`any_of`: at least one of several assertions passes, whichever they are."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jsonschema
 import pytest
 from pydantic import ValidationError
 
 from clerkship.assertions.any_of import AnyOf
-from clerkship.assertions.contract import Assertion
+from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.evaluation import evaluate
+from clerkship.engine.catalog import Registered
 from clerkship.engine.score import judge
+from clerkship.events.evidence import Evidence
 from clerkship.library.load import load
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
@@ -199,8 +201,89 @@ def test_an_assertion_that_passes_on_inaction_is_warned_about(tmp_path: Path, ne
     (tmp_path / "suite.yml").write_text(SUITE.replace("file_present: {path: order}", nested))
     [warning] = [str(warning) for warning in load(tmp_path, CATALOG).warnings]
     name = nested.partition(":")[0]
-    assert f"`{name}` also passes when the agent does nothing, and then so does this `any_of`" in warning
+    assert f"`{name}` can also pass when the agent does nothing, and then so does this `any_of`" in warning
     assert "suite.yml:12" in warning
+
+
+def warned(call: Any) -> bool:
+    return CATALOG.passes_on_inaction(AssertionCall.model_validate(call))
+
+
+ORDERS = {"resource_type": "ServiceRequest"}
+CREATED = {"type": "ServiceRequest", "change": "created"}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"fhir_no_other_changes": {}},
+        {"fhir_no_other_changes": {"may": [CREATED], "must_not": [CREATED]}},
+        {"fhir_no_other_changes": {"must": [{**CREATED, "count": {"lte": 2}}]}},
+        {"fhir_was_not_read": "Observation"},
+        {"fhir_was_read": {"resource_type": "Observation", "count": 0}},
+        {"fhir_resource_state": {**ORDERS, "none": True}},
+        {"fhir_resource_state": {**ORDERS, "count": {"lt": 2}}},
+        {"file_present": {"path": "order", "absent": True}},
+        {"file_present": {"path": "order", "none": True}},
+        {"file_present": {"path": "order", "count": 0}},
+        {"file_was_read": {"path": "order", "none": True}},
+        {"hl7_structural": {"type": "ORU^R01", "none": True}},
+        {"hl7_acknowledged": {"code": "AE", "count": {"lte": 1}}},
+        {"memory_was_not_set": [{"name": "order"}]},
+        {"slot_was_not_set": [{"name": "order"}]},
+        {"flow_not_started": "order"},
+        {"action_not_executed": "order"},
+    ],
+)
+def test_negative_forms_can_pass_on_inaction_whether_they_read_the_log_or_a_state(call: Any) -> None:
+    assert warned(call)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"fhir_no_other_changes": {"must": [CREATED]}},
+        {"fhir_no_other_changes": {"must": [{**CREATED, "count": {"gte": 1}}]}},
+        {"fhir_was_read": "Observation"},
+        {"fhir_resource_state": ORDERS},
+        {"fhir_resource_state": {**ORDERS, "count": 1}},
+        {"file_present": {"path": "order"}},
+        {"file_present": {"path": "order", "count": 2}},
+        {"hl7_structural": "ORU^R01"},
+        {"hl7_acknowledged": {}},
+        {"memory_was_set": [{"name": "order"}]},
+        {"judged": "The agent ordered nothing."},
+    ],
+)
+def test_positive_forms_are_not_taken_to_pass_on_inaction(call: Any) -> None:
+    assert CATALOG.assertion(next(iter(call))).model_validate(next(iter(call.values())))
+    assert not warned(call)
+
+
+def test_a_lazy_agent_that_passes_by_a_state_assertion_was_warned_about(tmp_path: Path) -> None:
+    text = SUITE.replace("file_present: {path: order}", "file_present: {path: draft, absent: true}")
+    bench = Workbench(tmp_path)
+    bench.write("suite.yml", text)
+    [warning] = [str(warning) for warning in load(tmp_path, CATALOG).warnings]
+    assert "`file_present` can also pass when the agent does nothing" in warning
+    assert [one.passed for one in written(bench.run_one(lambda task_item, sandboxes: "done"))] == [True]
+
+
+class StaysClosed(Assertion):
+    """An assertion of a plug-in that reads a state and declares that it holds on inaction."""
+
+    name: ClassVar[str] = "test.stays_closed"
+    holds_on_inaction: ClassVar[bool] = True
+
+    def check(self, evidence: Evidence) -> Check:
+        """Fail without the state."""
+        raise LookupError("no sandbox")
+
+
+def test_an_assertion_class_declares_that_it_holds_on_inaction() -> None:
+    catalog = Registered(())
+    catalog.assertions.add(StaysClosed.name, StaysClosed)
+    assert catalog.passes_on_inaction(AssertionCall.model_validate({StaysClosed.name: None}))
 
 
 def test_the_schema_of_a_task_takes_assertions_inside() -> None:

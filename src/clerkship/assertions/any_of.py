@@ -23,9 +23,10 @@ def _at_least_two(assertions: tuple[AssertionCall, ...]) -> tuple[AssertionCall,
 
 class AnyOf(Assertion):
     """At least one of the assertions passes; the score is the best of theirs. One that cannot be checked does not
-    matter if another passes; otherwise the criterion is an error. Assertions that a model judges are checked last,
-    and only if no other passes; without a judge the criterion is then skipped. An assertion that also passes when the agent does nothing, such as `never`, makes
-    the whole pass then: `clerkship validate` warns about it."""
+    matter if another passes; otherwise the criterion is an error. Assertions that a model judges are checked last, and
+    only if no other passes; without a judge the criterion is then skipped. An assertion that also passes when the
+    agent does nothing, such as `never`, `fhir_no_other_changes` or `file_present` with `absent`, makes the whole pass
+    then: `clerkship validate` warns about those that declare it and those that pass on an empty log."""
 
     name: ClassVar[str] = ANY_OF
     shorthand: ClassVar[str | None] = "assertions"

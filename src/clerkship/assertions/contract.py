@@ -78,6 +78,9 @@ class Assertion(Frozen):
     """Fields of it that name entities of the task."""
     judged: ClassVar[bool] = False
     """Whether a model is asked; without one it can be skipped, and is never taken for passed."""
+    holds_on_inaction: ClassVar[bool] = False
+    """Whether it can pass when the agent does nothing, for one that reads a state: `validate` warns about it inside
+    `any_of`. One that reads the log alone need not say: it is evaluated on a run in which nothing happened."""
     events: ClassVar[tuple[type[Payload], ...]] = ()
     """Events of the agent's own that it looks for; an agent whose engine writes none of them is warned about."""
     shorthand: ClassVar[str | None] = None
@@ -110,6 +113,11 @@ class Assertion(Frozen):
     def asks_model(self) -> bool:
         """Whether a model is asked, by this assertion or by one nested in it."""
         return self.judged
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing; override it where that depends on the arguments."""
+        return self.holds_on_inaction
 
     def resolve(self, build: Callable[[AssertionCall], "Assertion"]) -> Self:
         """Return a copy whose nested assertions are built; the assertion itself if it has none."""

@@ -60,6 +60,11 @@ BY_EQUALITY = Difference("a value is equal", "as JSON has it: `true` is not 1", 
 NO_MATCHER = Difference("a map such as `{gte: 5}` as a value", "a matcher", "a literal")
 
 
+def allows_zero(count: JsonValue) -> bool:
+    """Return whether a `count` is given and 0 satisfies it."""
+    return count is not None and holds(count, 0)
+
+
 class Scope(Frozen):
     """Which turns are looked at."""
 

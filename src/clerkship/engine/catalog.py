@@ -222,13 +222,15 @@ class Registered:
         return self.assertions.get(name).entity_fields
 
     def passes_on_inaction(self, call: AssertionCall) -> bool:
-        """Whether an assertion passes on a run in which nothing happened; False where that cannot be told, because it
-        is not valid, reads the state of a sandbox or asks a model."""
+        """Whether an assertion can pass when the agent does nothing: it says so, or passes on an empty run. False if it
+        is not valid or asks a model."""
         try:
             assertion = self.assertions.get(call.name).model_validate(call.args)
         except (UnknownName, ValidationError):
             return False
-        return not assertion.asks_model and evaluate(assertion, _NOTHING_HAPPENED).check.passed
+        if assertion.asks_model:
+            return False
+        return assertion.passes_on_inaction or evaluate(assertion, _NOTHING_HAPPENED).check.passed
 
     def reads(self, name: str) -> frozenset[str]:
         """The agent's own events that an assertion of this name looks for; none if there is no such assertion."""

@@ -80,7 +80,7 @@ class Catalog(Protocol):
         ...
 
     def passes_on_inaction(self, call: AssertionCall) -> bool:
-        """Whether an assertion passes on a run in which nothing happened; False where that cannot be told."""
+        """Whether an assertion can pass when the agent does nothing; False where that is not known."""
         ...
 
     def reads(self, name: str) -> frozenset[str]:

@@ -314,12 +314,12 @@ class Checker:
         return parsed
 
     def _check_alternatives(self, args: JsonValue, path: Path, place: Surroundings | None) -> None:
-        """Check each assertion of an `any_of`. One that passes when nothing happens makes the whole pass then."""
+        """Check each assertion of an `any_of`. One that passes on inaction makes the whole pass then."""
         for within, call in nested_calls(args):
             here = [*path, *within]
             self._check_call("assertion", call.name, call.args, here, place)
             if self.catalog.passes_on_inaction(call):
-                message = f"`{call.name}` also passes when the agent does nothing, and then so does this `any_of`"
+                message = f"`{call.name}` can also pass when the agent does nothing, and then so does this `any_of`"
                 self.warn([*here, call.name], message, "make it a criterion of its own, or assert what must happen")
 
     def _check_args(self, model: type[BaseModel], args: Any, path: Path) -> BaseModel | None:

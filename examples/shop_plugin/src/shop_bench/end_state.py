@@ -16,6 +16,11 @@ class EndState(Assertion):
     changes: Annotated[dict[str, dict[str, Any]], Field(description="order id -> fields with their new values")] = {}
     sandbox: Annotated[str | None, Field(description="which one; the only one if not given")] = None
 
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing."""
+        return not self.changes
+
     def check(self, evidence: Evidence) -> Check:
         """Compare every order that changed, or should have, as a whole."""
         state = evidence.state(OrdersState, self.sandbox)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.occurrence import allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check, shown
 from clerkship.fhir import exact
@@ -57,6 +58,12 @@ class FhirNoOtherChanges(Assertion):
         if found:
             raise misplaced(found)
         return self
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing."""
+        required = (*self.must, *(item for item in self.may if item.count is not None))
+        return all(allows_zero(item.count) for item in required)
 
     def check(self, evidence: Evidence) -> Check:
         """Compare what the agent left behind with what is listed; with `ever`, what it had changed at any time."""

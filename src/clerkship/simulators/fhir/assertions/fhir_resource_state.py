@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.assertions.occurrence import HowMany
+from clerkship.assertions.occurrence import HowMany, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.fhir.search import parse_query
@@ -64,6 +64,11 @@ class FhirResourceState(Assertion):
         if len(counted) > 1:
             raise ValueError(f"`{counted[0]}` and `{counted[1]}` do not go together")
         return self
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing."""
+        return self.none or allows_zero(self.count)
 
     def check(self, evidence: Evidence) -> Check:
         """Search the final chart, and compare."""

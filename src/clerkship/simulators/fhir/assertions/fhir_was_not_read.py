@@ -27,6 +27,7 @@ class FhirWasNotRead(Sight):
 
     name: ClassVar[str] = "fhir_was_not_read"
     shorthand: ClassVar[str | None] = "resource_type"
+    holds_on_inaction: ClassVar[bool] = True
     entity_fields: ClassVar[tuple[str, ...]] = ("patient_other_than",)
     patient_other_than: Annotated[
         str | tuple[str, ...] | None, Field(description="entity ids of the patients whose resources may be looked at")

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.assertions.contract import Check
-from clerkship.assertions.occurrence import HowMany
+from clerkship.assertions.occurrence import HowMany, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.model.matcher import describe, holds
 from clerkship.model.run import FieldCheck
@@ -19,6 +19,11 @@ class FhirWasRead(Sight):
     name: ClassVar[str] = "fhir_was_read"
     shorthand: ClassVar[str | None] = "resource_type"
     count: Annotated[HowMany | None, Field(description="how many different resources; one or more if not given")] = None
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing."""
+        return allows_zero(self.count)
 
     def check(self, evidence: Evidence) -> Check:
         """Look for it in the log."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
-from clerkship.assertions.occurrence import HowMany
+from clerkship.assertions.occurrence import HowMany, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe, holds
@@ -92,6 +92,11 @@ class FilePresent(Assertion):
         if self.count is not None and (self.absent or self.none):
             raise ValueError(f"`count` and `{'none' if self.none else 'absent'}` do not go together")
         return self
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing."""
+        return self.absent or self.none or allows_zero(self.count)
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every file at the path; the best one decides."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Check
-from clerkship.assertions.occurrence import HowMany
+from clerkship.assertions.occurrence import HowMany, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import shown
 from clerkship.model.duration import Duration, render_duration
@@ -42,6 +42,11 @@ class Hl7Acknowledged(AboutMessages):
         if not is_matcher(self.code) and self.code not in CODES:
             raise ValueError(f"`code` is one of {', '.join(CODES)}, or a matcher")
         return self
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing."""
+        return self.none or allows_zero(self.count)
 
     def check(self, evidence: Evidence) -> Check:
         """Look at what the agent said to each."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.contract import Check
-from clerkship.assertions.occurrence import HowMany
+from clerkship.assertions.occurrence import HowMany, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.hl7.message import Message
 from clerkship.hl7.path import BadPath, parse_path
@@ -53,6 +53,11 @@ class Hl7Structural(AboutMessages):
         if self.none and self.count is not None:
             raise ValueError("`count` and `none` do not go together")
         return self
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing."""
+        return self.none or allows_zero(self.count)
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every message that is meant; the best one decides."""
