@@ -75,6 +75,22 @@ def test_a_request_that_a_fault_doubles_counts_once(tmp_path: Path) -> None:
     assert criterion.detail.startswith("the agent took 5 actions")
 
 
+def test_a_bundle_of_many_entries_is_one_action(tmp_path: Path) -> None:
+    def bundle(task_item: Any, sandboxes: Any) -> str:
+        entry = {"resource": {"resourceType": "Patient"}, "request": {"method": "POST", "url": "Patient"}}
+        sandboxes["drop"].transaction({"resourceType": "Bundle", "type": "batch", "entry": [entry] * 3})
+        return "done"
+
+    bench = Workbench(tmp_path)
+    suite = SUITE.replace("drop: {{kind: files}}", "drop: {{kind: fhir}}")
+    bench.write("suite.yml", suite.format(scenario="", arguments="1"))
+    task_run = bench.run_one(bundle)
+    [criterion] = written(task_run)
+    assert len([event for event in bench.events(task_run) if event["kind"] == "fhir.resource.created"]) == 3
+    assert criterion.detail.startswith("the agent took 1 action (")
+    assert criterion.passed
+
+
 def test_messages_and_reports_count_and_what_others_do_does_not() -> None:
     story = Story()
     story.said("Hello", actor="person")

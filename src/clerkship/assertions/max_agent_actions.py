@@ -20,10 +20,10 @@ MAX_SHOWN = 10
 
 class MaxAgentActions(Assertion):
     """The agent took at most this many actions. An action is a request to a sandbox, a message to the person, or an
-    event that the agent reports of itself, such as a tool call. A request counts once, however many events it causes;
-    so does one that a fault sent twice. A request that a fault answered in place of the sandbox does not count, nor do
-    the final answer, waiting, and what an engine reports at the start of every session. An agent that does nothing
-    stays within every limit."""
+    event that the agent reports of itself, such as a tool call. A request counts once, however many events it causes:
+    a FHIR Bundle of many entries is one request, and so one action. One that a fault sent twice counts once too. A
+    request that a fault answered in place of the sandbox does not count, nor do the final answer, waiting, and what an
+    engine reports at the start of every session. An agent that does nothing stays within every limit."""
 
     name: ClassVar[str] = "max_agent_actions"
     shorthand: ClassVar[str | None] = "limit"
