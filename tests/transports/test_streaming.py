@@ -60,7 +60,13 @@ def breaks(call: RawCall) -> Reply:
     return Reply(200, stream=ByteStream(chunks()))
 
 
-ROUTES = tuple(raw_route("GET", f"/{run.__name__}", run.__name__, run) for run in (count, flood, wait, breaks))
+def move(call: RawCall) -> Reply:
+    """Redirect with a streamed body."""
+    return Reply(303, headers={"Location": "/count"}, stream=ByteStream([b"moved"]))
+
+
+OPERATIONS = (count, flood, wait, breaks, move)
+ROUTES = tuple(raw_route("GET", f"/{run.__name__}", run.__name__, run) for run in OPERATIONS)
 WHOLE = b"".join(f"chunk {number}\n".encode() for number in range(10))
 
 
@@ -74,6 +80,11 @@ def site() -> Iterator[Site]:
 
 def in_process(site: Site, path: str) -> Reply:
     return site.box.request("GET", path)
+
+
+def test_a_streamed_redirect_to_a_path_of_the_sandbox_is_followed_by_a_client(site: Site) -> None:
+    with httpx.Client(headers=site.headers, follow_redirects=True) as client:
+        assert client.get(f"{site.url}/move").content == WHOLE
 
 
 def test_a_streamed_reply_is_chunked_and_the_connection_is_kept(site: Site) -> None:

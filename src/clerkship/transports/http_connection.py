@@ -203,8 +203,10 @@ class HttpConnection(TcpConnection):
     async def _write_stream(self, queued: QueuedRequest, pending: PendingRequest, reply: Reply) -> None:
         method, is_cut = queued.incoming.request.method, reply.delivery.promised is not None
         keep_alive = self._keeps_alive(queued) and queued.chunked
-        head = render_head(reply, keep_alive=keep_alive, method=method, chunked=queued.chunked)
-        self._transport.write(head)
+        base = queued.incoming.base
+        self._transport.write(
+            render_head(reply, keep_alive=keep_alive, method=method, chunked=queued.chunked, base=base)
+        )
         if has_body(method, reply):
             render = render_chunk if queued.chunked else bytes
             if not await self._write_chunks(queued, pending, reply, render):
