@@ -94,6 +94,13 @@ def test_what_is_wrong_with_a_form_is_named(body: bytes, reason: str) -> None:
     assert (refused.value.status, reason in refused.value.reason) == (400, True)
 
 
+def test_a_malformed_form_writes_no_warnings(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(Refusal):
+        form(b"--c\r\n\r\nx\r\n--c--\r\n")
+    form(part('Content-Disposition: form-data; name="a"') + b"--b--\r\ntrailing")
+    assert caplog.records == []
+
+
 def test_a_form_has_at_most_so_many_parts() -> None:
     body = part('Content-Disposition: form-data; name="a"') * 3 + b"--b--\r\n"
     request = Request("POST", "/", headers={"content-type": MEDIA}, body=body)

@@ -1,5 +1,6 @@
 """Parse `multipart/form-data` (RFC 7578), as browsers and upload clients send files."""
 
+import logging
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ MAX_PARTS = 200
 MAX_PART_HEADERS = 8
 MAX_PART_HEADER = 4096
 _FOLDERS = re.compile(r"[\\/]")
+logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it warns of malformed forms, which are refused
 
 
 @dataclass(frozen=True, slots=True)
