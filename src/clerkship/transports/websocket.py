@@ -22,7 +22,9 @@ MAX_QUEUED = 64
 """Messages that are received and not answered; further ones are not read yet."""
 MAX_UNSENT = 1_000_000
 """Bytes that the client has not read; then it is too slow for what the sandbox pushes, and is closed."""
-NORMAL, GOING_AWAY, ABNORMAL, NOT_TEXT, INTERNAL_ERROR, TRY_LATER = 1000, 1001, 1006, 1007, 1011, 1013
+MAX_FRAGMENTS = 4096
+"""Frames of one message: empty ones add nothing to its size."""
+NORMAL, GOING_AWAY, ABNORMAL, NOT_TEXT, TOO_BIG, INTERNAL_ERROR, TRY_LATER = 1000, 1001, 1006, 1007, 1009, 1011, 1013
 
 
 class QueuedMessage(NamedTuple):
@@ -140,6 +142,18 @@ class WebSocketConnection(TcpConnection):
         self._frames.receive_eof()
         return False
 
+    def pause_writing(self) -> None:
+        """Read nothing while the client does not read: each ping that is read adds a pong to what is unsent."""
+        super().pause_writing()
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """Read again."""
+        super().resume_writing()
+        self._active_at = monotonic()
+        if len(self._queue) <= MAX_QUEUED:
+            self._transport.resume_reading()
+
     def data_received(self, data: bytes) -> None:
         """Queue the messages that are complete, answer pings, and take part in closing."""
         self._active_at = monotonic()
@@ -157,6 +171,9 @@ class WebSocketConnection(TcpConnection):
         if frame.opcode.name in ("TEXT", "BINARY"):
             self._parts, self._is_text = [], frame.opcode.name == "TEXT"
         elif frame.opcode.name != "CONT":
+            return
+        if len(self._parts) == MAX_FRAGMENTS:
+            self._close(TOO_BIG, f"a message may have {MAX_FRAGMENTS} fragments")
             return
         self._parts.append(bytes(frame.data))
         if not frame.fin:

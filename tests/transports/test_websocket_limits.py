@@ -1,0 +1,64 @@
+"""WebSockets with clients that send or read more, or less, than they should, and with handlers that fail."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from clerkship.transports.websocket import MAX_FRAGMENTS
+from tests.transports.site import Site, open_site
+from tests.transports.test_websocket import ROUTES, credential, dial, replies, until_closed
+
+PING = b"\x89\xfd\x00\x00\x00\x00" + b"p" * 125  # masked with zeros
+PONG_SIZE = 127
+MAX_FLOOD = 20_000_000
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with open_site(*ROUTES) as site:
+        yield site
+
+
+@contextlib.contextmanager
+def dial_raw(site: Site) -> Iterator[socket.socket]:
+    """Open a WebSocket whose client has a small buffer, and reads nothing by itself."""
+    lines = [
+        f"GET {site.place.path}/talk HTTP/1.1", "Host: x", "Connection: Upgrade", "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", *credential(site), "", "",
+    ]  # fmt: skip
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        client.settimeout(10)
+        client.connect((site.place.hostname, site.place.port))
+        client.sendall("\r\n".join(lines).encode())
+        head = b""
+        while b"welcome" not in head:
+            head += client.recv(65_536)
+        yield client
+
+
+def test_pings_of_a_client_that_does_not_read_are_not_read_until_it_does(site: Site) -> None:
+    with dial_raw(site) as client:
+        client.settimeout(0.3)
+        sent, blob = 0, PING * 1000
+        with contextlib.suppress(TimeoutError):
+            while sent < MAX_FLOOD:
+                sent += client.send(blob[sent % len(PING) :])
+        assert sent < MAX_FLOOD
+        client.settimeout(10)
+        received = 0
+        while received < sent // len(PING) * PONG_SIZE:
+            received += len(client.recv(1_000_000))
+
+
+def test_a_message_in_too_many_fragments_closes_with_1009(site: Site) -> None:
+    with dial(site) as client:
+        client.send(["x"] + [""] * (MAX_FRAGMENTS - 2))
+        assert replies(client, 1) == [{"said": "x"}]
+        with contextlib.suppress(OSError):
+            client.send(["x"] + [""] * MAX_FRAGMENTS)
+        closed = until_closed(client)
+    assert closed.rcvd is not None
+    assert closed.rcvd.code == 1009
