@@ -1,14 +1,23 @@
 """WebSockets with clients that send or read more, or less, than they should, and with handlers that fail."""
 
+import asyncio
 import contextlib
 import socket
 from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, ClassVar
 
 import pytest
 
+from clerkship.faults.drip import Drip
+from clerkship.sandbox.exchange import Reply
+from clerkship.sandbox.operation import NoInput, OperationContext, operation
+from clerkship.sandbox.route import Route
+from clerkship.sandbox.websocket import WebSocketHandler, WebSocketMessage
 from clerkship.transports.websocket import MAX_FRAGMENTS
+from clerkship.transports.websocket_handshake import websocket_route
 from tests.transports.site import Site, open_site
-from tests.transports.test_websocket import ROUTES, credential, dial, replies, until_closed
+from tests.transports.test_websocket import ROUTES, Talk, credential, dial, replies, say, until_closed
 
 PING = b"\x89\xfd\x00\x00\x00\x00" + b"p" * 125  # masked with zeros
 PONG_SIZE = 127
@@ -62,3 +71,37 @@ def test_a_message_in_too_many_fragments_closes_with_1009(site: Site) -> None:
         closed = until_closed(client)
     assert closed.rcvd is not None
     assert closed.rcvd.code == 1009
+
+
+class Eager(Talk):
+    """Pushes while its reply is sent in pieces."""
+
+    watches: ClassVar[bool] = False
+
+    def replied(self, reply: Reply) -> WebSocketMessage | None:
+        """Push now, and once the first piece of the reply is sent."""
+        for after in (0.0, 0.15):
+            asyncio.get_running_loop().call_later(after, self.session.send, "pushed")
+        return super().replied(reply)
+
+
+@contextlib.contextmanager
+def open_talk(handler: type[WebSocketHandler], **changes: Any) -> Iterator[Site]:
+    """Serve `/talk` with this handler."""
+
+    @operation(tool=False)
+    def open_handler(context: OperationContext[Any], input: NoInput) -> WebSocketHandler:
+        """Open a WebSocket."""
+        return handler()
+
+    routes = websocket_route("/talk", open_handler), Route("POST", "/say", say, body="text")
+    with open_site(*routes, **changes) as site:
+        yield site
+
+
+def test_a_push_waits_while_a_message_is_sent_in_pieces() -> None:
+    with open_talk(Eager, time="paced") as site, dial(site) as client:
+        site.playground.inject(Drip(operation="say", over=timedelta(seconds=0.3), pieces=3))
+        client.send("hello there")
+        received = [client.recv(timeout=10) for _ in range(4)]
+    assert sorted(received) == ["pushed", "pushed", "welcome", '{"said":"hello there"}']

@@ -52,6 +52,10 @@ class WebSocketConnection(TcpConnection):
         self._queue: deque[QueuedMessage | QueuedEvent] = deque()
         self._parts: list[bytes] = []
         self._is_text = False
+        self._held: list[WebSocketMessage] = []
+        """Messages that are pushed while another is sent in pieces."""
+        self._held_size = 0
+        self._is_in_pieces = False
         self._loop = asyncio.get_running_loop()
         self._stop_watching: Callable[[], None] | None = None
         self._pinged_at = 0.0
@@ -83,8 +87,11 @@ class WebSocketConnection(TcpConnection):
             self._loop.call_soon_threadsafe(self._close, code, reason)
 
     def _push(self, message: WebSocketMessage) -> None:
-        if self._transport.get_write_buffer_size() > MAX_UNSENT:
+        if self._transport.get_write_buffer_size() + self._held_size > MAX_UNSENT:
             self._close(TRY_LATER, "messages are not read fast enough")
+        elif self._is_in_pieces:  # nothing but control frames may come between the pieces (RFC 6455 §5.4)
+            self._held.append(message)
+            self._held_size += len(message)
         else:
             self._send_part(message, fin=True)
 
@@ -99,6 +106,14 @@ class WebSocketConnection(TcpConnection):
         else:
             self._frames.send_binary(data, fin)
         self._flush()
+        self._is_in_pieces = not fin
+        if fin and self._held:
+            self._send_held()
+
+    def _send_held(self) -> None:
+        held, self._held, self._held_size = self._held, [], 0
+        for message in held:
+            self._send_part(message, fin=True)
 
     @property
     def _is_open(self) -> bool:
