@@ -8,12 +8,13 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 from clerkship.faults.drip import Drip
 from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.route import Route
-from clerkship.sandbox.websocket import WebSocketHandler, WebSocketMessage
+from clerkship.sandbox.websocket import WebSocketHandler, WebSocketMessage, WebSocketSession
 from clerkship.transports.websocket import MAX_FRAGMENTS
 from clerkship.transports.websocket_handshake import websocket_route
 from tests.transports.site import Site, open_site
@@ -105,3 +106,33 @@ def test_a_push_waits_while_a_message_is_sent_in_pieces() -> None:
         client.send("hello there")
         received = [client.recv(timeout=10) for _ in range(4)]
     assert sorted(received) == ["pushed", "pushed", "welcome", '{"said":"hello there"}']
+
+
+class Unencodable(Talk):
+    """Answers with text that is not UTF-8."""
+
+    watches: ClassVar[bool] = False
+
+    def replied(self, reply: Reply) -> WebSocketMessage | None:
+        """Return a lone surrogate."""
+        return "\ud800"
+
+
+class UnencodablePush(Unencodable):
+    """Pushes such text as well."""
+
+    def opened(self, session: WebSocketSession) -> None:
+        """Push it."""
+        session.send("\ud800")
+
+
+@pytest.mark.parametrize("handler", [Unencodable, UnencodablePush])
+def test_a_message_that_cannot_be_sent_closes_with_1011_and_errors_the_run(handler: type[WebSocketHandler]) -> None:
+    with open_talk(handler) as site:
+        with dial(site) as client:
+            with contextlib.suppress(ConnectionClosed):
+                client.send("hello")
+            closed = until_closed(client)
+        assert closed.rcvd is not None
+        assert closed.rcvd.code == 1011
+        assert "UnicodeEncodeError" in (site.playground.broken or "")

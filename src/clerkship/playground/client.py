@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from clerkship.events.event import Event, Payload
 from clerkship.model.frozen import Frozen
-from clerkship.playground.failure import SimulatorBroken
+from clerkship.playground.failure import SimulatorBroken, record_failure
 from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
@@ -112,6 +112,10 @@ class GatewayClient:
 
         self.playground.follow(forward)
         return partial(self.playground.unfollow, forward)
+
+    async def fail(self, error: Exception) -> None:
+        """Record a bug of the simulator."""
+        await self._locked(partial(record_failure, self.playground, error, f"{self.sandbox.name}: {self.over}"))
 
     # For deliveries.
 

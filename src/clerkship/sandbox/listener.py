@@ -68,6 +68,10 @@ class SandboxClient(Protocol):
         """
         ...
 
+    async def fail(self, error: Exception) -> None:
+        """Record a bug of the simulator outside of a request: the run is errored."""
+        ...
+
 
 class SandboxDirectory(Protocol):
     """The running sandboxes of the listener's kind."""

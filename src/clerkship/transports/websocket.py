@@ -56,6 +56,7 @@ class WebSocketConnection(TcpConnection):
         """Messages that are pushed while another is sent in pieces."""
         self._held_size = 0
         self._is_in_pieces = False
+        self._failing: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._stop_watching: Callable[[], None] | None = None
         self._pinged_at = 0.0
@@ -87,6 +88,12 @@ class WebSocketConnection(TcpConnection):
             self._loop.call_soon_threadsafe(self._close, code, reason)
 
     def _push(self, message: WebSocketMessage) -> None:
+        try:
+            self._send_or_hold(message)
+        except Exception as error:  # such as text that is not UTF-8
+            self._failing = self._loop.create_task(self._fail(error))
+
+    def _send_or_hold(self, message: WebSocketMessage) -> None:
         if self._transport.get_write_buffer_size() + self._held_size > MAX_UNSENT:
             self._close(TRY_LATER, "messages are not read fast enough")
         elif self._is_in_pieces:  # nothing but control frames may come between the pieces (RFC 6455 §5.4)
@@ -144,8 +151,10 @@ class WebSocketConnection(TcpConnection):
         self._queue.clear()
         if self._task is not None:
             self._task.cancel()
-        with suppress(PlatformError):  # the run is errored already
+        try:
             self._handler.closed(ABNORMAL if self._frames.close_rcvd is None else self._frames.close_rcvd.code)
+        except Exception as error:
+            self._failing = self._loop.create_task(self._fail(error))
         if self._stop_watching is not None:
             self._task = self._loop.create_task(self._unwatch(self._stop_watching))
 
@@ -208,10 +217,20 @@ class WebSocketConnection(TcpConnection):
     async def _work(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
             await run()
-        except PlatformError:
-            self._close(INTERNAL_ERROR, "the simulator failed; the run will be errored")
-        self._task = None
+        except Exception as error:
+            await self._fail(error)
+        finally:
+            if self._task is asyncio.current_task():  # when the client is gone, another task may be under way
+                self._task = None
         self._start()
+
+    async def _fail(self, error: Exception) -> None:
+        """Record a bug of the simulator, and close the WebSocket."""
+        try:
+            if not isinstance(error, PlatformError):  # which is recorded already
+                await self._client.fail(error)
+        finally:
+            self._close(INTERNAL_ERROR, "the simulator failed; the run will be errored")
 
     async def _open(self) -> None:
         self._handler.opened(self)
