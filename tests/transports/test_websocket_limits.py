@@ -3,22 +3,24 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any, ClassVar
 
 import pytest
 from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection
 
 from clerkship.faults.drip import Drip
 from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.route import Route
-from clerkship.sandbox.websocket import WebSocketHandler, WebSocketMessage, WebSocketSession
+from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, WebSocketSession
 from clerkship.transports.websocket import MAX_FRAGMENTS
 from clerkship.transports.websocket_handshake import websocket_route
 from tests.transports.site import Site, open_site
-from tests.transports.test_websocket import ROUTES, Talk, credential, dial, replies, say, until_closed
+from tests.transports.test_websocket import ROUTES, Talk, credential, dial, replies, say, until_closed, wait_for
 
 PING = b"\x89\xfd\x00\x00\x00\x00" + b"p" * 125  # masked with zeros
 PONG_SIZE = 127
@@ -136,3 +138,39 @@ def test_a_message_that_cannot_be_sent_closes_with_1011_and_errors_the_run(handl
         assert closed.rcvd is not None
         assert closed.rcvd.code == 1011
         assert "UnicodeEncodeError" in (site.playground.broken or "")
+
+
+FAILED = threading.Event()
+
+
+class Failing(Talk):
+    """Fails at a message, and when it is closed."""
+
+    watches: ClassVar[bool] = False
+
+    def received(self, message: WebSocketMessage) -> WebSocketCall[Any, Any] | None:
+        """Fail."""
+        FAILED.set()
+        raise ZeroDivisionError("in the handler")
+
+    def closed(self, code: int) -> None:
+        """Fail."""
+        FAILED.set()
+        raise ZeroDivisionError("when closed")
+
+
+@pytest.mark.parametrize(
+    "fail", [lambda client: client.send("hello"), lambda client: client.close()], ids=["message", "close"]
+)
+def test_a_handler_that_fails_in_a_locked_playground_leaves_the_loop_free(
+    fail: Callable[[ClientConnection], None],
+) -> None:
+    FAILED.clear()
+    with open_talk(Failing) as site, dial(site) as other, dial(site) as client:
+        assert other.recv(timeout=10) == client.recv(timeout=10) == "welcome"
+        with site.playground.lock:
+            fail(client)
+            assert FAILED.wait(10)
+            assert other.ping().wait(5)
+            assert site.playground.broken is None
+        wait_for(lambda: "ZeroDivisionError" in (site.playground.broken or ""))

@@ -9,10 +9,17 @@ from clerkship.playground.playground import Playground
 T = TypeVar("T")
 
 
-def guard(playground: Playground, title: str, work: Callable[[], T]) -> T:
-    """Return what `work` returns; raise SimulatorBroken where it fails."""
+def guard(playground: Playground, title: str, work: Callable[[], T], *, waits: bool = True) -> T:
+    """Return what `work` returns; where it fails, record that and raise SimulatorBroken.
+
+    Without `waits`, as on an event loop, the error is raised as it is and not recorded if the playground is locked.
+    """
     try:
         return work()
     except Exception as error:  # a simulator's bug is ours: the run is errored, the agent not blamed
-        with playground.lock:
+        if not playground.lock.acquire(blocking=waits):
+            raise
+        try:
             raise SimulatorBroken(record_failure(playground, error, title)) from error
+        finally:
+            playground.lock.release()

@@ -21,7 +21,7 @@ class GuardedWebSocket(WebSocketHandler):
     """A handler whose methods raise SimulatorBroken where they fail; a message that is not valid is refused."""
 
     def __init__(self, handler: WebSocketHandler, playground: Playground, title: str) -> None:
-        self._handler, self._guard = handler, partial(guard, playground, title)
+        self._handler, self._guard = handler, partial(guard, playground, title, waits=False)
         self.watches, self.max_message = handler.watches, handler.max_message  # type: ignore[misc]
 
     def opened(self, session: WebSocketSession) -> None:
