@@ -12,7 +12,10 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
+from clerkship.events.request_line import line_of
 from clerkship.faults.drip import Drip
+from clerkship.faults.drop import Drop
+from clerkship.faults.error import Error
 from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.route import Route
@@ -174,3 +177,35 @@ def test_a_handler_that_fails_in_a_locked_playground_leaves_the_loop_free(
             assert other.ping().wait(5)
             assert site.playground.broken is None
         wait_for(lambda: "ZeroDivisionError" in (site.playground.broken or ""))
+
+
+class Silent(WebSocketHandler):
+    """Takes every message, and calls no operation."""
+
+    def replied(self, reply: Reply) -> WebSocketMessage | None:
+        """Return the refusal; there is nothing else to answer."""
+        assert reply.refusal is not None
+        return reply.refusal.code
+
+
+def test_a_message_without_a_call_is_a_request_of_the_agent_in_the_log() -> None:
+    with open_talk(Silent) as site:
+        with dial(site) as client:
+            client.send("hello")
+            client.send(b"\xff")
+            wait_for(lambda: len(site.playground.log.events) == 3)
+        events = site.playground.log.events[1:]
+        assert [line_of(event) for event in events] == ["WebSocket message → 200"] * 2
+        assert {(event.kind, event.actor) for event in events} == {("sandbox.answered", "agent")}
+        assert [event.request.body for event in events if event.request is not None] == [b"hello", b"\xff"]
+        assert site.playground.broken is None
+
+
+def test_faults_strike_a_message_without_a_call() -> None:
+    with open_talk(Silent) as site, dial(site) as client:
+        site.playground.inject(Error(status=503, times=1))
+        client.send("hello")
+        assert client.recv(timeout=10) == "injected_fault"
+        site.playground.inject(Drop(when="reply", times=1))
+        client.send("hello")
+        assert until_closed(client).rcvd is None

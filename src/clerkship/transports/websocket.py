@@ -12,7 +12,8 @@ from clerkship.kit.wall import monotonic
 from clerkship.model.problem import PlatformError
 from clerkship.sandbox.exchange import Delivery, Reply
 from clerkship.sandbox.listener import SandboxClient
-from clerkship.sandbox.websocket import WebSocketHandler, WebSocketMessage
+from clerkship.sandbox.operation import NO_INPUT, NoInput, OperationContext, operation
+from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage
 from clerkship.transports.tcp import LINGER, OpenPort, TcpConnection
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ class QueuedEvent(NamedTuple):
     """An event of the sandbox."""
 
     kind: str
+
+
+@operation(name="message", tool=False)
+def ignore_message(context: OperationContext[Any], input: NoInput) -> None:
+    """Do nothing: the handler has called no operation for a message. So it is in the log, and faults strike it."""
 
 
 class WebSocketConnection(TcpConnection):
@@ -255,8 +261,9 @@ class WebSocketConnection(TcpConnection):
                 await self._client.read_state(partial(self._handler.noticed, queued.kind))
                 continue
             call = self._handler.received(queued.message)
-            if call is not None:
-                await self._deliver(await self._client.call(call))
+            reply = await self._client.call(call or _record(queued.message))
+            if call is not None or reply.lost or reply.refusal is not None:
+                await self._deliver(reply)
             self._active_at = monotonic()
 
     async def _deliver(self, reply: Reply) -> None:
@@ -298,6 +305,10 @@ class WebSocketConnection(TcpConnection):
             self._pinged_at = now
             self._frames.send_ping(b"")
             self._flush()
+
+
+def _record(message: WebSocketMessage) -> WebSocketCall[NoInput, None]:
+    return WebSocketCall(ignore_message, NO_INPUT, body=message.encode() if isinstance(message, str) else message)
 
 
 def _divide(message: WebSocketMessage, delivery: Delivery) -> list[WebSocketMessage]:
