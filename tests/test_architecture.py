@@ -122,6 +122,16 @@ def test_nothing_of_ours_is_imported_inside_a_function() -> None:
     assert late == []
 
 
+def test_transports_do_not_depend_on_the_models() -> None:
+    crossing = [
+        (module, target)
+        for module, targets in GRAPH.items()
+        for target in targets
+        if room_of(module) == "transports" and room_of(target) == "llm"
+    ]
+    assert crossing == []
+
+
 def test_no_simulator_imports_another() -> None:
     kinds = [path.name for path in (ROOT / "simulators").iterdir() if (path / "__init__.py").exists()]
     crossing = [

@@ -15,8 +15,9 @@ from clerkship.actors.rasa_history import render_history
 from clerkship.actors.rasa_server import HINTS, BrokenOff, Keys, NotThere, Place, refusal
 from clerkship.actors.rasa_tracker import Seen, last_session, parse_events, parse_messages
 from clerkship.actors.reply import parse_replies
+from clerkship.kit.http_body import TooLarge
 from clerkship.kit.secrets import new_name
-from clerkship.llm.wire import CONNECT_WITHIN, TooLarge, get, open_client, parse_address, post
+from clerkship.llm.wire import CONNECT_WITHIN, get, open_client, parse_address, post
 from clerkship.model.domain import Abilities
 from clerkship.model.problem import InputError
 from clerkship.model.run import IsolationLevel

@@ -8,7 +8,8 @@ import orjson
 from clerkship.actors.messages import shown
 from clerkship.actors.rasa_server import API, HINTS, Place, refusal
 from clerkship.events import agent
-from clerkship.llm.wire import TooLarge, fetch
+from clerkship.kit.http_body import TooLarge
+from clerkship.llm.wire import fetch
 from clerkship.model.domain import Abilities, Domain
 from clerkship.model.problem import InputError
 

@@ -25,9 +25,10 @@ from clerkship.actors.messages import (
     task_message,
     turn_message,
 )
+from clerkship.kit.http_body import TooLarge
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
-from clerkship.llm.wire import CONNECT_WITHIN, TooLarge, check_reachable, open_client, parse_address, post
+from clerkship.llm.wire import CONNECT_WITHIN, check_reachable, open_client, parse_address, post
 from clerkship.model.problem import InputError
 from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.door import Sandboxes

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import orjson
 from pydantic import JsonValue
 
+from clerkship.kit.http_body import TooLarge
 from clerkship.kit.wall import now
 from clerkship.llm.patience import (
     BACKOFF,
@@ -23,7 +24,7 @@ from clerkship.llm.patience import (
     patiently,
     retry_after,
 )
-from clerkship.llm.wire import TooLarge, open_client, post
+from clerkship.llm.wire import open_client, post
 
 if TYPE_CHECKING:
     import httpx

@@ -1,13 +1,12 @@
 """HTTP to the outside: addresses as people give them, clients, and replies of a bounded size."""
 
-import asyncio
 import logging
 import re
-from contextlib import AbstractAsyncContextManager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from clerkship.kit.http_body import TooLarge, read_response
 from clerkship.model.problem import InputError
 
 if TYPE_CHECKING:
@@ -17,10 +16,6 @@ CONNECT_WITHIN = 10.0
 PREFLIGHT_CONNECT_WITHIN = 5.0
 PREFLIGHT_ANSWER_WITHIN = 2.0
 _LOOPBACK = ("localhost", "127.", "[::1]")
-
-
-class TooLarge(Exception):
-    """A reply goes on and on."""
 
 
 def parse_address(text: str, name: str, who: str = "agent") -> str:
@@ -83,33 +78,14 @@ async def post(
     client: "httpx.AsyncClient", address: str, headers: dict[str, str], body: bytes, limit: int
 ) -> "tuple[httpx.Response, bytes]":
     """The reply's head and its body, read no further than the limit."""
-    return await read(client.stream("POST", address, content=body, headers=SENT | headers), limit)
+    return await read_response(client.stream("POST", address, content=body, headers=SENT | headers), limit)
 
 
 async def get(
     client: "httpx.AsyncClient", address: str, headers: dict[str, str], limit: int
 ) -> "tuple[httpx.Response, bytes]":
     """What is there, read no further than the limit."""
-    return await read(client.stream("GET", address, headers=SENT | headers), limit)
-
-
-async def read(reply: "AbstractAsyncContextManager[httpx.Response]", limit: int) -> "tuple[httpx.Response, bytes]":
-    """A reply's head and its body, if that is within the limit."""
-    data, over = bytearray(), False
-    try:
-        async with asyncio.timeout(None) as reading, reply as response:
-            async for chunk in response.aiter_bytes():
-                if len(data) <= limit:
-                    data += chunk
-                elif not over:
-                    # Not simply left: the generators below would stay half read, for nobody to close.
-                    over = True
-                    reading.reschedule(asyncio.get_running_loop().time())
-    except TimeoutError:
-        raise TooLarge from None
-    if len(data) > limit:
-        raise TooLarge
-    return response, bytes(data)
+    return await read_response(client.stream("GET", address, headers=SENT | headers), limit)
 
 
 def fetch(address: str, headers: dict[str, str], limit: int, within: float) -> "tuple[httpx.Response, bytes]":

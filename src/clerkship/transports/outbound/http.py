@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 
 import orjson
 
-from clerkship.llm.wire import TooLarge, read
+from clerkship.kit.http_body import TooLarge, read_response
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 from clerkship.transports.outbound.delivery import MAX_CONNECT_SECONDS, DeliveryFailed, OutboundClient, OutboundDelivery
 from clerkship.transports.outbound.policy import ResolvedAddress
@@ -136,7 +136,7 @@ async def _send_once(resolved: ResolvedAddress, sent: OutboundRequest, limits: H
     failure: BaseException = ConnectionRefusedError()
     for ip in resolved.ips:
         try:
-            response, body = await read(_open(ip, resolved.address, sent), limits.max_body)
+            response, body = await read_response(_open(ip, resolved.address, sent), limits.max_body)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             failure = _failure_of(error)
         except httpx.HTTPError as error:
