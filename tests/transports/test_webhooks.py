@@ -344,6 +344,9 @@ def test_our_own_listener_in_a_config_is_refused_when_it_is_called(practice: Mak
         ("http://10.0.0.1/", 307, "refused_by_policy", "not_this_machine"),
         ("http://169.254.169.254/latest/meta-data", 308, "refused_by_policy", "not_this_machine"),
         ("ftp://127.0.0.1/", 307, "rejected", "bad_redirect"),
+        ("http://[", 307, "rejected", "bad_redirect"),
+        ("//[x]/", 308, "rejected", "bad_redirect"),
+        ("http://a]b/", 307, "rejected", "bad_redirect"),
         ("/elsewhere", 302, "rejected", "redirect_not_followed"),
         ("/hook", 307, "rejected", "too_many_redirects"),
     ],
@@ -357,6 +360,57 @@ def test_a_redirect_that_is_not_allowed_is_refused(
     there.sandboxes.wait("1d")
     assert [(each.outcome, each.reason) for each in there.attempts] == [(outcome, reason)]
     assert len(there.agent.posted) == (3 if reason == "too_many_redirects" else 1)
+    assert there.playground.broken is None
+
+
+class RawServer:
+    """An agent that answers every request with the same bytes, whatever they are."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._server.getsockname()[1]}/"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._server.accept()
+                with connection:
+                    connection.recv(65536)
+                    connection.sendall(self._answer)
+
+    def close(self) -> None:
+        """Stop."""
+        with suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (b"garbage\r\n\r\n", "lost"),
+        (b"HTTP/1.1 999999 x\r\n\r\n", "lost"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "lost"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nabc", "lost"),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", "lost"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "lost"),
+        (b"HTTP/1.1 307 x\r\nLocation: //\xe2\x84\x80/\r\nContent-Length: 0\r\n\r\n", "rejected"),
+        (b"HTTP/1.1 307 x\r\nLocation: \xff\xfe\r\nContent-Length: 0\r\n\r\n", "rejected"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nnot JSON", "rejected"),
+    ],
+)
+def test_a_malformed_response_is_a_failed_attempt_and_not_an_errored_run(
+    practice: Make, answer: bytes, outcome: str
+) -> None:
+    there, agent = practice(attempts=1), RawServer(answer)
+    there.handle.register(agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1s")
+    agent.close()
+    assert [each.outcome for each in there.attempts] == [outcome]
+    assert there.playground.broken is None
 
 
 def test_a_redirect_to_our_own_listener_is_refused(practice: Make) -> None:

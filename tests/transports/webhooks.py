@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Annotated, Any, ClassVar
 
+import orjson
 from pydantic import Field
 
 from clerkship.events.event import Event, Payload
@@ -20,6 +21,7 @@ from clerkship.simulators.spec import Spec
 from clerkship.transports.outbound.delivery import DeliveryFailed
 from clerkship.transports.outbound.http import (
     HttpLimits,
+    HttpResponse,
     OutboundRequest,
     WebhookDelivery,
     json_request,
@@ -100,6 +102,11 @@ class NoticeDelivery(WebhookDelivery):
         if not reply.ok:
             raise DeliveryFailed("not_sent", reply.status or None)
         return json_request(reply.result, sign=sign)
+
+    async def accept(self, message_id: str, response: HttpResponse) -> None:
+        """Expect JSON, if anything."""
+        await super().accept(message_id, response)
+        orjson.loads(response.body or b"{}")
 
 
 def sign(sent: OutboundRequest) -> dict[str, str]:

@@ -113,7 +113,8 @@ class OutboundDelivery(ABC):
     async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
         """Send one message to an address that was checked, and wait for the answer.
 
-        Raises DeliveryFailed, or OSError where the connection fails (TimeoutError, ConnectionRefusedError).
+        Raises DeliveryFailed, or OSError where the connection fails (TimeoutError, ConnectionRefusedError), or EOFError
+        where it ends early. Any other exception is a bug and makes the run errored, so an agent must not cause one.
         """
 
     async def disconnect(self) -> None:  # noqa: B027  (most protocols keep no connection)
@@ -197,7 +198,7 @@ class OutboundDelivery(ABC):
             return DeliveryFailed("timed_out")
         except ConnectionRefusedError:
             return DeliveryFailed("connection_refused")
-        except OSError:
+        except (OSError, EOFError):
             return DeliveryFailed("lost")
         return None
 

@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 import orjson
 
 from clerkship.kit.http_body import TooLarge, read_response
-from clerkship.transports.outbound.address import BadAddress, OutboundAddress
+from clerkship.transports.outbound.address import BadAddress, OutboundAddress, Scheme
 from clerkship.transports.outbound.delivery import MAX_CONNECT_SECONDS, DeliveryFailed, OutboundClient, OutboundDelivery
 from clerkship.transports.outbound.policy import ResolvedAddress
 
@@ -118,13 +118,20 @@ class WebhookDelivery(OutboundDelivery):
         """Return the request that delivers a message."""
 
     async def accept(self, message_id: str, response: HttpResponse) -> None:
-        """Check the response and take note of it; raises DeliveryFailed where it does not count."""
+        """Check the response and take note of it; raises DeliveryFailed where it does not count.
+
+        A ValueError, such as that of a JSON parser, counts as a response that is malformed.
+        """
         check_status(response)
 
     async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
         """Send one message."""
         sent = await self.build(message_id)
-        await self.accept(message_id, await request(self.client, resolved, sent, self.limits))
+        response = await request(self.client, resolved, sent, self.limits)
+        try:
+            await self.accept(message_id, response)
+        except ValueError:
+            raise DeliveryFailed("rejected", response.status, "bad_response", is_final=True) from None
 
 
 async def _send_once(resolved: ResolvedAddress, sent: OutboundRequest, limits: HttpLimits) -> HttpResponse:
@@ -135,39 +142,47 @@ async def _send_once(resolved: ResolvedAddress, sent: OutboundRequest, limits: H
     sent = replace(sent, headers={"user-agent": USER_AGENT, "accept-encoding": "identity", **sent.headers, **signature})
     failure: BaseException = ConnectionRefusedError()
     for ip in resolved.ips:
+        opened = _open(_request_to(ip, resolved.address, sent), resolved.address.scheme)
         try:
-            response, body = await read_response(_open(ip, resolved.address, sent), limits.max_body)
+            response, body = await read_response(opened, limits.max_body)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             failure = _failure_of(error)
         except httpx.HTTPError as error:
             raise _failure_of(error) from None
         except TooLarge:
             raise DeliveryFailed("rejected", None, "response_too_large", is_final=True) from None
+        except (httpx.StreamError, ValueError, EOFError):  # what httpx and the parsers below it do not translate
+            raise DeliveryFailed("lost", reason="bad_response") from None
         else:
             return HttpResponse(response.status_code, dict(response.headers), body)
     raise failure
 
 
+def _request_to(ip: str, address: OutboundAddress, sent: OutboundRequest) -> "httpx.Request":
+    """Build a request to one IP address. The host name goes into the Host header, and into TLS, which verifies it."""
+    import httpx  # noqa: PLC0415  (as above)
+
+    return httpx.Request(
+        sent.method,
+        replace(address, host=ip).url,
+        headers={**sent.headers, "host": address.authority},
+        content=sent.body,
+        extensions={"sni_hostname": address.host, "timeout": {"connect": MAX_CONNECT_SECONDS}},
+    )
+
+
 @asynccontextmanager
-async def _open(ip: str, address: OutboundAddress, sent: OutboundRequest) -> "AsyncIterator[httpx.Response]":
-    """Open a response from one IP address. The host name goes into the Host header, and into TLS, which verifies it.
+async def _open(built: "httpx.Request", scheme: Scheme) -> "AsyncIterator[httpx.Response]":
+    """Send a request and open its response.
 
     Uses a transport of httpx without its client: no redirects, no proxies of the environment, which would resolve the
     name again, and no URLs in the log of httpx.
     """
     import httpx  # noqa: PLC0415  (as above)
 
-    trust = _trust() if address.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    extensions = {"sni_hostname": address.host, "timeout": {"connect": MAX_CONNECT_SECONDS}}
-    request = httpx.Request(
-        sent.method,
-        replace(address, host=ip).url,
-        headers={**sent.headers, "host": address.authority},
-        content=sent.body,
-        extensions=extensions,
-    )
+    trust = _trust() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     async with httpx.AsyncHTTPTransport(verify=trust, trust_env=False) as transport:
-        response = await transport.handle_async_request(request)
+        response = await transport.handle_async_request(built)
         try:
             yield response
         finally:
@@ -201,7 +216,7 @@ def _redirected(sent: OutboundRequest, response: HttpResponse) -> OutboundReques
     location = response.headers.get("location", "")
     if not location or (response.status not in _SAME_METHOD and sent.method not in ("GET", "HEAD")):
         raise DeliveryFailed("rejected", response.status, "redirect_not_followed", is_final=True)
-    url = urljoin(sent.url, location)
+    url = _join_location(sent.url, location)
     if sent.url.startswith("https:") and not url.startswith("https:"):
         raise DeliveryFailed("rejected", response.status, "redirect_without_tls", is_final=True)
     if _origin(url) != _origin(sent.url):
@@ -213,6 +228,13 @@ def _redirected(sent: OutboundRequest, response: HttpResponse) -> OutboundReques
 def _origin(url: str) -> tuple[str, str, int]:
     address = _parse_location(url)
     return address.scheme, address.host, address.port
+
+
+def _join_location(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError:  # a host such as `[`
+        raise DeliveryFailed("rejected", reason="bad_redirect", is_final=True) from None
 
 
 def _parse_location(url: str) -> OutboundAddress:
