@@ -21,8 +21,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from clerkship.assertions.agent_acted import first_act
+from clerkship.assertions.max_agent_actions import agent_actions
+from clerkship.events.evidence import Evidence
 from clerkship.faults.error import Error
 from clerkship.model.environment import Environment, Simulator
+from clerkship.model.task import Task
 from clerkship.playground import clock_hold
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
@@ -190,6 +194,30 @@ def test_an_address_may_be_in_the_config(practice: Make) -> None:
     there.sandboxes.wait("1s")
     agent.close()
     assert agent.texts == ["one"]
+
+
+def act_of(there: Practice) -> str | None:
+    """What the agent did first, as `agent_acted` sees it."""
+    act = first_act(evidence_of(there))
+    return None if act is None else act[1]
+
+
+def evidence_of(there: Practice) -> Evidence:
+    states = {name: sandbox.state for name, sandbox in there.playground.sandboxes.items()}
+    return Evidence(Task(name="practice"), there.playground.log.ordered(), states, "agent_done")
+
+
+def test_reading_a_notice_to_deliver_it_is_no_action_of_the_agent(practice: Make) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    there = practice(webhook=f"http://127.0.0.1:{port}/")
+    there.notify("one")
+    there.playground.wait(timedelta(seconds=100))
+    assert [each.outcome for each in there.attempts] == ["connection_refused"] * 4
+    assert act_of(there) is None
+    assert agent_actions(evidence_of(there)) == ()
+    read = [event for event in there.playground.log.events if event.kind == "sandbox.answered"]
+    assert [(event.actor, event.request) for event in read] == [("run", None)] * 4
 
 
 def test_attempts_that_fail_are_repeated_in_simulated_time_with_growing_delays(practice: Make) -> None:

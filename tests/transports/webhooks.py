@@ -98,7 +98,7 @@ class NoticeDelivery(WebhookDelivery):
 
     async def build(self, message_id: str) -> OutboundRequest:
         """Read the notice through the gateway, so that faults take effect."""
-        reply = await self.client.call(WebhookCall(read_notice, NoticeId(id=message_id), message_id))
+        reply = await self.client.call_as_run(WebhookCall(read_notice, NoticeId(id=message_id), message_id))
         if not reply.ok:
             raise DeliveryFailed("not_sent", reply.status or None)
         return json_request(reply.result, sign=sign)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from clerkship.events.event import Event, Payload
 from clerkship.model.frozen import Frozen
+from clerkship.model.scenario import Actor
 from clerkship.playground.failure import SimulatorBroken, record_failure
 from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.playground import Playground
@@ -61,7 +62,10 @@ class GatewayClient:
 
     def call_now(self, call: ProtocolCall) -> Reply | Awaitable[Reply]:
         """Call an operation as the agent; return the reply itself if it is available at once."""
-        exchange = RequestContext(self.playground.id, self.sandbox.name, call, self.sandbox.token)
+        return self._begin_call(call, "agent")
+
+    def _begin_call(self, call: ProtocolCall, actor: Actor) -> Reply | Awaitable[Reply]:
+        exchange = RequestContext(self.playground.id, self.sandbox.name, call, self.sandbox.token, actor)
         try:
             reply = self.gateway.try_handle(exchange)
         except SimulatorBroken:
@@ -118,6 +122,11 @@ class GatewayClient:
         await self._locked(partial(record_failure, self.playground, error, f"{self.sandbox.name}: {self.over}"))
 
     # For deliveries.
+
+    async def call_as_run(self, call: ProtocolCall) -> Reply:
+        """Call an operation as the run."""
+        reply = self._begin_call(call, "run")
+        return reply if isinstance(reply, Reply) else await reply
 
     async def resolve(self, address: OutboundAddress) -> ResolvedAddress:
         """Check an address by the policy of the entry point, and that none of our own listeners is there."""

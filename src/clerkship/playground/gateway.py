@@ -18,6 +18,7 @@ from clerkship.events.request import AgentRequest
 from clerkship.events.sidecar import UnloggedRequests
 from clerkship.kit.secrets import Names, same
 from clerkship.kit.wall import perf_counter
+from clerkship.model.scenario import Actor
 from clerkship.playground.anonymous import (
     CLOCK_SCHEMES,
     access_of,
@@ -68,6 +69,8 @@ class RequestContext:
     token: str = ""
     """The token of the sandbox, from a client of the platform: the in-process door or a listener. The credentials of an
     HTTP request are in its headers."""
+    actor: Actor = "agent"
+    """Whose request it is: `run` for what a delivery reads before it calls the agent."""
     playground: Playground | None = None
     sandbox: Sandbox | None = None
     is_routed: bool = False
@@ -219,7 +222,12 @@ class Gateway:
         """Whoever listens hears of it; not of a stranger's knock."""
         hear = self._ears.get(id(exchange.playground))
         at_clock = exchange.sandbox_name == CLOCK and exchange.refusal is None
-        if hear is not None and exchange.counts and (exchange.sandbox is not None or at_clock):
+        if (
+            hear is not None
+            and exchange.counts
+            and exchange.actor == "agent"
+            and (exchange.sandbox is not None or at_clock)
+        ):
             routes = () if exchange.sandbox is None else exchange.sandbox.spec.routes
             request = request_of(exchange.call, routes)
             if request is not None:
@@ -456,7 +464,7 @@ def run_operation(exchange: RequestContext) -> None:
     if exchange.counts:
         context = OperationContext(
             sandbox.state,
-            playground.act(sandbox.name, "agent", exchange.cause),
+            playground.act(sandbox.name, exchange.actor, exchange.cause),
             call.base,
             sandbox.address,
             exchange.register_callback,
@@ -483,8 +491,10 @@ def record_request(exchange: RequestContext) -> None:
         return  # it was for the clock, which logs by itself, or a fault answered it
     event = None
     if exchange.refusal is None and since is not None:
-        event = record_of(playground.log.events, since, exchange.sandbox_name)
+        event = record_of(playground.log.events, since, exchange.sandbox_name, exchange.actor)
     event = event or _emit_record(playground, exchange)
+    if exchange.actor != "agent":
+        return
     holds = not exchange.call.body or (since is not None and is_body_held(playground.log.events, since))
     playground.attach(event, _described(exchange) if holds else _described_whole(exchange))
 
@@ -507,7 +517,7 @@ def _emit_record(playground: Playground, exchange: RequestContext) -> Event:
     if refusal is not None:
         reason = playground.redacted(refusal.reason)  # it may quote the request
         payload = RequestRefused(operation=exchange.operation, status=refusal.status, code=refusal.code, reason=reason)
-    return playground.emit(exchange.sandbox_name, payload, "agent", exchange.cause)
+    return playground.emit(exchange.sandbox_name, payload, exchange.actor, exchange.cause)
 
 
 def _described(exchange: RequestContext) -> AgentRequest:

@@ -140,10 +140,10 @@ def with_body(
     return described._replace(size=size, body=kept)
 
 
-def record_of(events: Sequence[Event], since: int, sandbox: str) -> Event | None:
-    """Return the event, since a place in the log, that is the record of a request: the first that the agent caused in
+def record_of(events: Sequence[Event], since: int, sandbox: str, actor: str) -> Event | None:
+    """Return the event, since a place in the log, that is the record of a request: the first that its actor caused in
     the sandbox, or one that sums up those before it."""
-    caused = [event for event in events[since:] if event.actor == "agent" and event.source == sandbox]
+    caused = [event for event in events[since:] if event.actor == actor and event.source == sandbox]
     if not caused:
         return None
     return caused[-1] if caused[-1].payload.sums_up else caused[0]

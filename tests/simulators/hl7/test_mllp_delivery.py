@@ -134,6 +134,8 @@ def test_what_waits_is_delivered_in_order_and_acknowledged_once_the_agent_listen
     assert agent.connections == 1
     assert lab.handle.inbox() == []
     assert [taken.over for taken in lab.payloads("hl7.message.taken")] == ["mllp"] * 6
+    actors = {event.kind: event.actor for event in lab.playground.log.events}
+    assert (actors["hl7.message.taken"], actors["hl7.message.acknowledged"]) == ("run", "agent")
     log = lab.playground.log.data().decode()
     assert str(agent.port) not in log
     assert lab.kinds().count("hl7.inbox.listed") == 1  # by this test

@@ -132,7 +132,7 @@ class InboxListed(Payload):
 
 
 class MessageTaken(Payload):
-    """A message was handed to the agent: it asked for it, or its listener got it."""
+    """A message was read for the agent: by itself, or by the run, to deliver it to its listener."""
 
     kind: ClassVar[str] = "hl7.message.taken"
     id: str

@@ -102,10 +102,10 @@ class MllpDelivery(OutboundDelivery):
             reading.cancel()
             await asyncio.wait([reading])
 
-    # Requests to the sandbox, as the agent.
-
     async def _take(self, message_id: str) -> Reply:
-        return await self.client.call(read_message(message_id))
+        return await self.client.call_as_run(read_message(message_id))
+
+    # What the agent answers: requests to the sandbox, as the agent.
 
     async def _acknowledge(self, message_id: str, ack: bytes) -> Reply:
         return await self.client.call(acknowledge(message_id, ack))

@@ -11,7 +11,9 @@ from typing import Any, ClassVar, Protocol
 from clerkship.events.event import Payload
 from clerkship.events.lifecycle import OutboundAttempted, OutboundOutcome
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.listener import SandboxClient
+from clerkship.sandbox.operation import ProtocolCall
 from clerkship.transports.outbound.address import OutboundAddress
 from clerkship.transports.outbound.policy import OutboundRefused, ResolvedAddress
 from clerkship.transports.outbound.retry import RetryPolicy
@@ -21,6 +23,11 @@ MAX_CONNECT_SECONDS = 5.0
 
 class OutboundClient(SandboxClient, Protocol):
     """One sandbox as its deliveries reach it."""
+
+    async def call_as_run(self, call: ProtocolCall) -> Reply:
+        """Call an operation for the delivery itself, to read a message. The log has it with the actor `run`, so it is
+        not an action of the agent. What the agent answers is reported with the calls of SandboxClient, as the agent."""
+        ...
 
     async def resolve(self, address: OutboundAddress) -> ResolvedAddress:
         """Check an address by the policy of the entry point; raises OutboundRefused, also for our own listeners."""

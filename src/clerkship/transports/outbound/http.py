@@ -115,7 +115,7 @@ class WebhookDelivery(OutboundDelivery):
 
     @abstractmethod
     async def build(self, message_id: str) -> OutboundRequest:
-        """Return the request that delivers a message."""
+        """Return the request that delivers a message; read the message with `client.call_as_run`."""
 
     async def accept(self, message_id: str, response: HttpResponse) -> None:
         """Check the response and take note of it; raises DeliveryFailed where it does not count.
