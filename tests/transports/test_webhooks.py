@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -40,7 +41,7 @@ from clerkship.transports.outbound import http
 from clerkship.transports.outbound.address import OutboundAddress
 from clerkship.transports.outbound.http import OutboundRequest
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, PublicPolicy, ResolvedAddress
-from tests.transports.webhooks import SPEC, NoticeArrived, NoticeConfig, NoticesHandle, sign
+from tests.transports.webhooks import SPEC, NoticeArrived, NoticeConfig, NoticeDelivery, NoticesHandle, sign
 
 Answer = Callable[["AgentServer", int], tuple[int, dict[str, str], bytes]]
 
@@ -119,7 +120,8 @@ class Practice:
         self.pool = ListenerPool(self.gateway)
         self.http = open_http(self.gateway)
         environment = Environment(name="practice", simulators={"notices": Simulator(kind="notices")}, time=time)
-        room = PreparedSimulator(SPEC, SPEC.config(**how))
+        spec = replace(SPEC, outbound=(how.pop("delivery", NoticeDelivery),))
+        room = PreparedSimulator(spec, spec.config(**how))
         self.playground = Playground(environment, {"notices": room}, "webhooks")
         self.sandboxes = open_doors(self.gateway, self.playground, self.http.url, self.pool)
         self.handle = self.sandboxes.get_as(NoticesHandle)
@@ -439,6 +441,28 @@ def test_a_malformed_response_is_a_failed_attempt_and_not_an_errored_run(
     agent.close()
     assert [each.outcome for each in there.attempts] == [outcome]
     assert there.playground.broken is None
+
+
+def test_a_delivery_that_failed_starts_anew_when_the_agent_registers_again(practice: Make) -> None:
+    failed: list[str] = []
+
+    class BuggyDelivery(NoticeDelivery):
+        async def build(self, message_id: str) -> OutboundRequest:
+            if not failed:
+                failed.append(message_id)
+                raise RuntimeError("a bug")
+            return await super().build(message_id)
+
+    there = practice(delivery=BuggyDelivery)
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1s")
+    assert there.playground.broken == "notices: outbound webhook: RuntimeError: a bug"
+    there.handle.register(there.agent.url)
+    began = time.monotonic()
+    there.sandboxes.wait("1s")
+    assert time.monotonic() - began < 1.5  # the clock is held for two seconds by a delivery that never ends
+    assert there.agent.texts == ["one"]
 
 
 def test_a_redirect_to_our_own_listener_is_refused(practice: Make) -> None:

@@ -163,6 +163,10 @@ class GatewayClient:
         """Add the delivery to those that hold the clock, and hold it."""
         self.playground.clock_hold.join(self._delivery)
 
+    async def rejoin(self) -> None:
+        """Join in the event loop, which must not wait for the lock of the playground."""
+        await self._locked(self.join)
+
     def on_reset(self, reset: Callable[[], None]) -> None:
         """Have the delivery start over when the playground is rewound."""
         self.playground.clock_hold.on_reset(self._delivery, reset)

@@ -97,30 +97,34 @@ class OutboundPool:
         running = self._running.get(key)
         if running is None and client.open:  # or the run ended meanwhile
             delivery = kind(client)
-            client.on_reset(delivery.reset)
-            running = _Running(delivery, client, asyncio.create_task(delivery.run()))
+            running = _Running(delivery, client, asyncio.create_task(self._run(delivery, client)))
             self._running[key] = running
-            running.task.add_done_callback(lambda task: _note_failure(client, kind.name, task))
+            await client.rejoin()  # one that failed may have left after `start`
+            client.on_reset(delivery.reset)
         if running is None:
             client.leave()
         else:
             running.delivery.reset()
+
+    async def _run(self, delivery: OutboundDelivery, client: GatewayClient) -> None:
+        """Run a delivery until the run is over. An exception is a bug of the simulator, so the run is errored; the next
+        registration starts the delivery anew."""
+        try:
+            await delivery.run()
+        except Exception as error:
+            record_failure(client.playground, error, f"{client.sandbox.name}: outbound {delivery.name}")
+        finally:
+            self._running.pop((client.address, delivery.name), None)
+            client.leave()
 
     async def _stop(self, address: str) -> None:
         for key in [key for key in self._running if key[0] == address]:
             running = self._running.pop(key)
             running.task.cancel()
             await asyncio.wait([running.task])
+            running.client.leave()  # a task that had not begun does not do so
 
     async def _close(self) -> None:
         for address in {address for address, _ in self._running}:
             await self._stop(address)
         asyncio.get_running_loop().stop()
-
-
-def _note_failure(client: GatewayClient, name: str, task: "asyncio.Task[None]") -> None:
-    """Let go of the clock; an exception is a bug of the simulator, so the run is errored."""
-    client.leave()
-    error = None if task.cancelled() else task.exception()
-    if error is not None:
-        record_failure(client.playground, error, f"{client.sandbox.name}: outbound {name}")

@@ -152,7 +152,7 @@ class OutboundDelivery(ABC):
 
     async def run(self) -> None:
         """Deliver what there is, as long as the run goes on."""
-        self.client.subscribe(self.hear)
+        unsubscribe = self.client.subscribe(self.hear)
         try:
             while self.client.open:
                 await self._news.wait()
@@ -165,6 +165,8 @@ class OutboundDelivery(ABC):
                 await self.client.finish(begun)
         finally:
             await self.disconnect()
+            if self.client.open:  # it failed
+                await self.client.look(lambda _: unsubscribe())
 
     async def _next(self) -> str | None:
         """Return the message that has waited longest and may be sent now."""
