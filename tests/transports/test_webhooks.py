@@ -1,5 +1,6 @@
 """A sandbox posts webhooks to its agent: by policy, with retries in simulated time, each attempt in the log."""
 
+import secrets
 import socket
 import ssl
 import threading
@@ -119,18 +120,20 @@ class Practice:
         self.gateway = Gateway(policy)
         self.pool = ListenerPool(self.gateway)
         self.http = open_http(self.gateway)
-        environment = Environment(name="practice", simulators={"notices": Simulator(kind="notices")}, time=time)
+        names = how.pop("sandboxes", ("notices",))
+        simulators = {name: Simulator(kind="notices") for name in names}
+        environment = Environment(name="practice", simulators=simulators, time=time)
         spec = replace(SPEC, outbound=(how.pop("delivery", NoticeDelivery),))
         room = PreparedSimulator(spec, spec.config(**how))
-        self.playground = Playground(environment, {"notices": room}, "webhooks")
+        self.playground = Playground(environment, dict.fromkeys(names, room), "webhooks")
         self.sandboxes = open_doors(self.gateway, self.playground, self.http.url, self.pool)
-        self.handle = self.sandboxes.get_as(NoticesHandle)
+        self.handle = self.sandboxes.get_as(NoticesHandle, names[0])
         self.agent = AgentServer(answer)
 
-    def notify(self, *texts: str) -> None:
+    def notify(self, *texts: str, sandbox: str = "notices") -> None:
         """Have notices for the agent."""
         with self.playground.lock:
-            act, state = self.playground.act("notices", "scenario"), self.playground.sandboxes["notices"].state
+            act, state = self.playground.act(sandbox, "scenario"), self.playground.sandboxes[sandbox].state
             for text in texts:
                 act.emit(NoticeArrived(id=str(len(state.dump()) + 1), text=text))
 
@@ -650,3 +653,52 @@ def log_of(practice: Make) -> bytes:
 def test_the_same_seed_gives_the_same_log(practice: Make) -> None:
     first = log_of(practice)
     assert all(log_of(practice) == first for _ in range(4))
+
+
+def answer_at_any_speed(*_: Any) -> tuple[int, dict[str, str], bytes]:
+    """Answer after a time that differs from call to call, as programs do."""
+    time.sleep(secrets.randbelow(10) / 1000)
+    return 200, {}, b"{}"
+
+
+def log_of_two(practice: Make) -> bytes:
+    """Two sandboxes get notices at the same simulated time, the second one first."""
+    there = practice(answer_at_any_speed, sandboxes=("beta", "alpha"))
+    for name in ("alpha", "beta"):
+        there.sandboxes.get_as(NoticesHandle, name).register(there.agent.url)
+
+    def notify() -> None:
+        there.notify("one", "two", "three", sandbox="alpha")
+        there.notify("one", "two", "three", sandbox="beta")
+
+    there.playground.clock.schedule(there.playground.now + timedelta(minutes=10), notify)
+    there.sandboxes.wait("1h")
+    attempted = [event for event in there.playground.log.events if event.kind == "outbound.attempted"]
+    assert [(event.source, event.payload.message) for event in attempted] == [  # type: ignore[attr-defined]
+        (name, number) for name in ("beta", "alpha") for number in "123"
+    ]
+    return there.playground.log.data()
+
+
+def test_the_sandboxes_of_a_run_deliver_one_at_a_time_in_the_order_of_the_environment(practice: Make) -> None:
+    first = log_of_two(practice)
+    assert all(log_of_two(practice) == first for _ in range(4))
+
+
+def test_a_slow_agent_of_one_sandbox_does_not_hold_up_another_for_long(
+    practice: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock_hold, "MAX_HOLD_SECONDS", 0.1)
+
+    def never(server: AgentServer, _: int) -> tuple[int, dict[str, str], bytes]:
+        server.released.wait(10)
+        return 200, {}, b""
+
+    there, slow = practice(sandboxes=("alpha", "beta")), AgentServer(never)
+    there.sandboxes.get_as(NoticesHandle, "alpha").register(slow.url)
+    there.sandboxes.get_as(NoticesHandle, "beta").register(there.agent.url)
+    there.notify("one", sandbox="alpha")
+    there.notify("one", sandbox="beta")
+    until(lambda: there.agent.texts == ["one"])
+    assert there.attempts == [] or there.outcomes == [("1", 1, "delivered", None)]
+    slow.close()

@@ -1,7 +1,8 @@
 """A sandbox as listeners and deliveries reach it: through the gateway, with the token of the sandbox."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 from clerkship.events.event import Event, Payload
 from clerkship.model.frozen import Frozen
 from clerkship.model.scenario import Actor
+from clerkship.playground import clock_hold
 from clerkship.playground.failure import SimulatorBroken, record_failure
 from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.playground import Playground
@@ -161,7 +163,8 @@ class GatewayClient:
 
     def join(self) -> None:
         """Add the delivery to those that hold the clock, and hold it."""
-        self.playground.clock_hold.join(self._delivery)
+        place = list(self.playground.sandboxes).index(self.sandbox.name)
+        self.playground.clock_hold.join(self._delivery, (place, self.over))
 
     async def rejoin(self) -> None:
         """Join in the event loop, which must not wait for the lock of the playground."""
@@ -182,6 +185,26 @@ class GatewayClient:
     def extend(self) -> None:
         """Hold the clock for one more attempt."""
         self.playground.clock_hold.extend(self._delivery)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for the turn of the delivery; on a paced clock there are no turns."""
+        if self.playground.environment.time != "stepped":
+            yield
+            return
+        try:
+            await self._wait_for_turn()
+            yield
+        finally:
+            await self._locked(partial(self.playground.clock_hold.end_turn, self._delivery))
+
+    async def _wait_for_turn(self) -> None:
+        hold, granted, loop = self.playground.clock_hold, asyncio.Event(), asyncio.get_running_loop()
+        grant = partial(loop.call_soon_threadsafe, granted.set)
+        while not granted.is_set():
+            await self._locked(partial(hold.request_turn, self._delivery, grant))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(granted.wait(), clock_hold.MAX_HOLD_SECONDS)
 
     async def finish(self, begun: int) -> None:
         """Release the clock."""

@@ -1,4 +1,5 @@
-"""Holds a stepped clock while a sandbox calls its agent, so that what follows from a call has the time of the call."""
+"""Holds a stepped clock while sandboxes call their agent, one at a time, so that what follows from a call has the time
+of the call and the same seed gives the same log."""
 
 import threading
 from collections.abc import Callable
@@ -15,10 +16,19 @@ does for one that waits and answers in the same thread, or that lets time pass b
 class _Calls:
     """What one delivery has to do."""
 
+    order: tuple[int, str]
+    """Deliveries take turns in this order: the place of the sandbox in the environment, then the protocol."""
     reset: Callable[[], None] | None = None
     begun: int = 0
     finished: int = 0
     deadline: float = 0.0
+    waiting: Callable[[], None] | None = None
+    """Called when it gets its turn; None if it does not wait for one."""
+    has_turn: bool = False
+
+    def is_busy(self, now: float) -> bool:
+        """Whether it has something to do, and has not taken too long."""
+        return self.deadline > now and (self.has_turn or self.finished < self.begun)
 
 
 class ClockHold:
@@ -33,9 +43,9 @@ class ClockHold:
         """Whether there is any delivery."""
         return bool(self._calls)
 
-    def join(self, name: str) -> None:
+    def join(self, name: str, order: tuple[int, str]) -> None:
         """Add a delivery, unless it is there, and hold the clock until it is done."""
-        self._calls.setdefault(name, _Calls())
+        self._calls.setdefault(name, _Calls(order))
         self.begin(name)
 
     def on_reset(self, name: str, reset: Callable[[], None]) -> None:
@@ -47,6 +57,7 @@ class ClockHold:
         """Remove a delivery."""
         with self._changed:
             self._calls.pop(name, None)
+            self._next_turn()
             self._changed.notify_all()
 
     def begun(self, name: str) -> int:
@@ -72,7 +83,36 @@ class ClockHold:
         with self._changed:
             if name in self._calls:
                 self._calls[name].finished = begun
+                self._next_turn()
                 self._changed.notify_all()
+
+    def request_turn(self, name: str, granted: Callable[[], None]) -> None:
+        """Have a function called when a delivery may make an attempt: no other one makes an attempt, and none before it
+        in the order has something to do. Those that take longer than the clock is held are not waited for; call this
+        again after MAX_HOLD_SECONDS to have that checked."""
+        calls = self._calls.get(name)
+        if calls is None:
+            granted()
+        elif not calls.has_turn:
+            calls.waiting = granted
+            self._next_turn()
+
+    def end_turn(self, name: str) -> None:
+        """Note that a delivery has made its attempt, or does not wait for its turn any more."""
+        calls = self._calls.get(name)
+        if calls is not None:
+            calls.waiting, calls.has_turn = None, False
+            self._next_turn()
+
+    def _next_turn(self) -> None:
+        now = monotonic()
+        active = [calls for calls in self._calls.values() if calls.waiting is not None or calls.is_busy(now)]
+        first = min(active, key=lambda calls: calls.order, default=None)
+        if first is None or first.waiting is None or any(calls.has_turn and calls.is_busy(now) for calls in active):
+            return
+        granted, first.waiting, first.has_turn = first.waiting, None, True
+        first.deadline = now + MAX_HOLD_SECONDS
+        granted()
 
     def reset(self) -> None:
         """Have every delivery start over."""

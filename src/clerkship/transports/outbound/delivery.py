@@ -3,7 +3,7 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any, ClassVar, Protocol
@@ -56,6 +56,11 @@ class OutboundClient(SandboxClient, Protocol):
 
     def extend(self) -> None:
         """Hold the clock for one more attempt; it is held for a limited wall time for each."""
+        ...
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Wait until this delivery may make an attempt. On a stepped clock the deliveries of a run make one at a time,
+        in the order of their sandboxes, so that the log does not depend on the speed of the agent."""
         ...
 
     async def finish(self, begun: int) -> None:
@@ -158,8 +163,8 @@ class OutboundDelivery(ABC):
                 await self._news.wait()
                 self._news.clear()
                 begun = self.client.begun
-                while (message_id := await self._next()) is not None:
-                    await self._attempt(message_id)
+                while await self._deliver_next():
+                    pass
                 if not self.address:
                     await self.disconnect()
                 await self.client.finish(begun)
@@ -167,6 +172,14 @@ class OutboundDelivery(ABC):
             await self.disconnect()
             if self.client.open:  # it failed
                 await self.client.look(lambda _: unsubscribe())
+
+    async def _deliver_next(self) -> bool:
+        """Attempt one message; return False if there is none to send now."""
+        async with self.client.turn():
+            message_id = await self._next()
+            if message_id is not None:
+                await self._attempt(message_id)
+        return message_id is not None
 
     async def _next(self) -> str | None:
         """Return the message that has waited longest and may be sent now."""
