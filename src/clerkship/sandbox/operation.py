@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.exchange import Refusal, Reply
+from clerkship.sandbox.json_schema import InvalidSchema, check_schema
 from clerkship.sandbox.state import ActionContext
 
 StateT = TypeVar("StateT")
@@ -86,6 +87,8 @@ class Operation(Generic[InputT, ResultT]):
         self.shorter_hint = shorter_hint
         """How to get a shorter result, for a model whose tool result was cut."""
         self._schema = schema
+        if self.input is dict:
+            _check_declared(self.name, schema)
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
@@ -116,6 +119,19 @@ def input_of(run: Run[Any, Any]) -> type[Any]:
     if len(annotations) != 2 or not isinstance(found, type) or not issubclass(found, BaseModel | dict):
         raise TypeError(f"{run}: an operation takes (context, input), where input is a pydantic model or a dict")
     return found
+
+
+def _check_declared(name: str, schema: Mapping[str, Any] | None) -> None:
+    """Check the schema of an operation whose input is a dict; raises TypeError or InvalidSchema."""
+    if schema is None:
+        raise TypeError(f"{name}: an operation whose input is a dict needs a `schema`")
+    try:
+        check_schema(schema)
+    except InvalidSchema as error:
+        raise InvalidSchema(f"operation `{name}`: {error}") from None
+    unknown = sorted(set(schema.get("required", ())) - schema.get("properties", {}).keys())
+    if unknown:
+        raise InvalidSchema(f"operation `{name}`: `{unknown[0]}` is required, and not in its properties")
 
 
 def operation(**options: Any) -> Callable[[Run[InputT, ResultT]], Operation[InputT, ResultT]]:

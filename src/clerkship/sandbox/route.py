@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.model.frozen import plain
 from clerkship.sandbox.exchange import MAX_BODY, ByteStream, Refusal, Reply, Request, refuse_as_json
+from clerkship.sandbox.json_schema import convert_text, find_violation
 from clerkship.sandbox.operation import Interface, Operation, OperationCall, OperationContext, ProtocolCall
 
 MAX_LISTED_ROUTES = 12
@@ -187,7 +188,17 @@ def bind(call: HttpCall, context: OperationContext[Any]) -> Any:
     if route.free_query:
         values[route.free_query] = urlencode(request.pairs)
     values |= call.params
+    if route.operation.input is dict:
+        values |= _convert(route, values)
     return validated(route.operation, values)
+
+
+def _convert(route: Route, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the path and query as the schema of a dict has them: integers, numbers and booleans."""
+    schema = route.operation.schema
+    fields, definitions = schema.get("properties", {}), schema.get("$defs", {})
+    places = [name for name in (*route.params, *route.query) if name in values and name in fields]
+    return {name: convert_text(fields[name], values[name], definitions) for name in places}
 
 
 def validated(operation: Operation[Any, Any], values: Mapping[str, Any]) -> Any:
@@ -196,9 +207,9 @@ def validated(operation: Operation[Any, Any], values: Mapping[str, Any]) -> Any:
     if unknown:
         raise Refusal(422, "invalid_input", f"{unknown[0]}: unknown; expected: {', '.join(sorted(operation.fields))}")
     if operation.input is dict:
-        missing = [name for name in operation.schema.get("required", ()) if name not in values]
-        if missing:
-            raise Refusal(422, "invalid_input", f"{missing[0]}: missing")
+        violation = find_violation(operation.schema, dict(values))
+        if violation is not None:
+            raise Refusal(422, "invalid_input", str(violation))
         return dict(values)
     try:
         return operation.input.model_validate(values)

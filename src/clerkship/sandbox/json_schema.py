@@ -1,0 +1,378 @@
+"""JSON Schema for inputs of operations: check a schema when it is declared, and values when they arrive.
+
+The supported keywords are those of draft 2020-12 in `KEYWORDS`. A keyword that is neither supported nor an annotation
+is an error in the declaration: ignoring it would accept what the schema forbids. An integer is a number that is written
+without a fraction: `5.0` is not one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sized
+from typing import Any, NamedTuple
+
+import orjson
+
+from clerkship.model.pattern import PatternTooSlow, check_pattern, found
+
+Schema = Mapping[str, Any] | bool
+Definitions = Mapping[str, Schema]
+REFERENCE = "#/$defs/"
+ANNOTATIONS = frozenset(
+    {
+        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "format", "nullable"),
+        *("contentEncoding", "contentMediaType", "$comment", "$schema", "$id", "$defs"),
+    }
+)
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "null": (type(None),),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "string": (str, bytes),
+    "array": (list,),
+    "object": (dict,),
+}
+_BRANCHES = ("anyOf", "oneOf", "allOf")
+
+
+class InvalidSchema(ValueError):
+    """A schema that is malformed, or has a keyword that is not supported."""
+
+
+class Violation(NamedTuple):
+    """Where a value does not fit a schema, and why."""
+
+    path: tuple[str, ...]
+    message: str
+
+    def __str__(self) -> str:
+        return f"{'.'.join(self.path) or 'input'}: {self.message}"
+
+    def below(self, key: str | int) -> "Violation":
+        """Return the violation as seen from the object or array that contains the value."""
+        return Violation((str(key), *self.path), self.message)
+
+
+def find_violation(schema: Schema, value: Any, definitions: Definitions | None = None) -> Violation | None:
+    """Return the first violation of a schema that `check_schema` accepts, or None."""
+    if isinstance(schema, bool):
+        return None if schema else Violation((), "not allowed")
+    known = schema.get("$defs", {}) if definitions is None else definitions
+    for keyword, check in KEYWORDS.items():
+        if keyword in schema:
+            violation = check(schema, value, known)
+            if violation is not None:
+                return violation
+    return None
+
+
+def _fits(schema: Schema, value: Any, definitions: Definitions) -> bool:
+    return find_violation(schema, value, definitions) is None
+
+
+def _has_type(value: Any, name: str) -> bool:
+    if isinstance(value, bool):
+        return name == "boolean"
+    return isinstance(value, TYPES[name])
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    """Return whether two values are the same JSON: `true` is not 1."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_is_equal(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_is_equal, one, other))
+    return bool(one == other)
+
+
+def _when(holds: bool, message: str) -> Violation | None:
+    return None if holds else Violation((), message)
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value, default=repr).decode()[:200]
+
+
+def _reference(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    return find_violation(definitions[schema["$ref"].removeprefix(REFERENCE)], value, definitions)
+
+
+def _type(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    names = _type_names(schema)
+    return _when(any(_has_type(value, name) for name in names), f"must be of type {' or '.join(names)}")
+
+
+def _enum(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    is_listed = any(_is_equal(value, each) for each in schema["enum"])
+    return _when(is_listed, f"must be one of {', '.join(map(_json, schema['enum']))}")
+
+
+def _const(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    return _when(_is_equal(value, schema["const"]), f"must be {_json(schema['const'])}")
+
+
+def _properties(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    if not isinstance(value, dict):
+        return None
+    for name, field in schema["properties"].items():
+        violation = find_violation(field, value[name], definitions) if name in value else None
+        if violation is not None:
+            return violation.below(name)
+    return None
+
+
+def _additional(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    named = schema.get("properties", {})
+    for name in value if isinstance(value, dict) else ():
+        violation = None if name in named else find_violation(schema["additionalProperties"], value[name], definitions)
+        if violation is not None:
+            return violation.below(name)
+    return None
+
+
+def _required(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    missing = [name for name in schema["required"] if name not in value] if isinstance(value, dict) else []
+    return Violation((missing[0],), "missing") if missing else None
+
+
+def _items(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    for place, item in enumerate(value if isinstance(value, list) else ()):
+        violation = find_violation(schema["items"], item, definitions)
+        if violation is not None:
+            return violation.below(place)
+    return None
+
+
+def _unique(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    if not schema["uniqueItems"] or not isinstance(value, list):
+        return None
+    written = [_canonical(item) for item in value]
+    return _when(len(set(written)) == len(written), "has the same item twice")
+
+
+def _canonical(value: Any) -> bytes:
+    """Return the same text for values that are equal as JSON, so that many items are compared in linear time."""
+    return orjson.dumps(_whole(value), option=orjson.OPT_SORT_KEYS)
+
+
+def _whole(value: Any) -> Any:
+    """Return a value with numbers such as 1.0 as integers."""
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    is_small = isinstance(value, float) and abs(value) < 2**53
+    return int(value) if is_small and value == int(value) else value
+
+
+def _pattern(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        return _when(found(schema["pattern"], value), f"must match the pattern {schema['pattern']}")
+    except PatternTooSlow:
+        return Violation((), f"takes too long to compare with the pattern {schema['pattern']}")
+
+
+def _any_of(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    violations = []
+    for branch in schema["anyOf"]:
+        violation = find_violation(branch, value, definitions)
+        if violation is None:
+            return None
+        violations.append(violation)
+    deepest = max(violations, key=lambda violation: len(violation.path))
+    return deepest if deepest.path else Violation((), "; or ".join(each.message for each in violations))
+
+
+def _one_of(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    fitting = sum(_fits(branch, value, definitions) for branch in schema["oneOf"])
+    if fitting == 0:
+        return _any_of({"anyOf": schema["oneOf"]}, value, definitions)
+    return _when(fitting == 1, f"fits {fitting} of the schemas in oneOf, and must fit one")
+
+
+def _all_of(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    violations = (find_violation(branch, value, definitions) for branch in schema["allOf"])
+    return next((violation for violation in violations if violation is not None), None)
+
+
+def _not(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    return _when(not _fits(schema["not"], value, definitions), "fits a schema that it must not fit")
+
+
+KeywordCheck = Callable[[Mapping[str, Any], Any, Definitions], Violation | None]
+
+
+def _limit(keyword: str, compare: Callable[[Any, Any], bool], words: str) -> KeywordCheck:
+    """Return the check of a limit on a number."""
+
+    def check(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return _when(not is_number or compare(value, schema[keyword]), f"must be {words} {schema[keyword]}")
+
+    return check
+
+
+def _size(keyword: str, types: tuple[type[Sized], ...], unit: str) -> KeywordCheck:
+    """Return the check of a limit on the size of a text, an array or an object."""
+    is_least = keyword.startswith("min")
+
+    def check(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+        limit = schema[keyword]
+        size = len(value) if isinstance(value, types) else limit
+        holds = size >= limit if is_least else size <= limit
+        return _when(holds, f"must have at {'least' if is_least else 'most'} {limit} {unit}")
+
+    return check
+
+
+_SIZES = {
+    f"{end}{suffix}": _size(f"{end}{suffix}", types, unit)
+    for suffix, types, unit in (
+        ("Length", (str, bytes), "characters"),
+        ("Items", (list,), "items"),
+        ("Properties", (dict,), "properties"),
+    )
+    for end in ("min", "max")
+}
+_LIMITS = {
+    "minimum": _limit("minimum", lambda value, limit: value >= limit, "at least"),
+    "maximum": _limit("maximum", lambda value, limit: value <= limit, "at most"),
+    "exclusiveMinimum": _limit("exclusiveMinimum", lambda value, limit: value > limit, "more than"),
+    "exclusiveMaximum": _limit("exclusiveMaximum", lambda value, limit: value < limit, "less than"),
+}
+KEYWORDS: Mapping[str, KeywordCheck] = {
+    "$ref": _reference,
+    "type": _type,
+    "enum": _enum,
+    "const": _const,
+    **_LIMITS,
+    **_SIZES,
+    "pattern": _pattern,
+    "required": _required,
+    "properties": _properties,
+    "additionalProperties": _additional,
+    "items": _items,
+    "uniqueItems": _unique,
+    "allOf": _all_of,
+    "anyOf": _any_of,
+    "oneOf": _one_of,
+    "not": _not,
+}
+"""Keyword -> its check, in the order in which violations are reported."""
+
+
+def check_schema(schema: Schema) -> None:
+    """Raise InvalidSchema for a schema that `find_violation` cannot apply in full."""
+    definitions = schema.get("$defs", {}) if isinstance(schema, Mapping) else {}
+    _expect(isinstance(definitions, Mapping), "$defs", "must be an object")
+    for name, definition in definitions.items():
+        _check(definition, f"$defs.{name}", definitions)
+    _check(schema, "schema", definitions)
+    for name in definitions:
+        _check_ends(definitions[name], definitions, (name,))
+
+
+def _expect(holds: bool, where: str, message: str) -> None:
+    if not holds:
+        raise InvalidSchema(f"{where}: {message}")
+
+
+def _check(schema: Any, where: str, definitions: Definitions) -> None:
+    """Check one schema and all in it."""
+    if isinstance(schema, bool):
+        return
+    _expect(isinstance(schema, Mapping), where, "must be an object or a boolean")
+    for keyword, value in schema.items():
+        if keyword not in ANNOTATIONS:
+            _expect(keyword in KEYWORDS, where, f"the keyword `{keyword}` is not supported")
+            _expect(_is_well_formed(keyword, value, definitions), f"{where}.{keyword}", f"{_json(value)} is not valid")
+    is_nested = where != "schema" and "$defs" in schema
+    _expect(not is_nested, where, "$defs must stand at the top of the schema")
+    if "pattern" in schema:
+        _check_pattern(schema, where)
+    for name, nested in _nested(schema):
+        _check(nested, f"{where}.{name}", definitions)
+
+
+def _check_pattern(schema: Mapping[str, Any], where: str) -> None:
+    _expect(schema.get("format") != "binary", where, "`pattern` does not apply to bytes (format: binary)")
+    try:
+        check_pattern(schema["pattern"])
+    except ValueError as error:
+        raise InvalidSchema(f"{where}.pattern: {error}") from None
+
+
+def _is_well_formed(keyword: str, value: Any, definitions: Definitions) -> bool:
+    """Return whether a keyword has a value of the right form; schemas in it are not checked."""
+    match keyword:
+        case "$ref":
+            is_known = isinstance(value, str) and value.removeprefix(REFERENCE) in definitions
+            return is_known and value.startswith(REFERENCE)
+        case "type":
+            names = value if isinstance(value, list) else [value]
+            return bool(names) and all(isinstance(name, str) and name in TYPES for name in names)
+        case "enum" | "anyOf" | "oneOf" | "allOf":
+            return isinstance(value, list) and bool(value)
+        case "required":
+            return isinstance(value, list) and all(isinstance(name, str) for name in value)
+        case "properties":
+            return isinstance(value, Mapping)
+        case "uniqueItems":
+            return isinstance(value, bool)
+        case "pattern":
+            return isinstance(value, str)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if keyword in _SIZES:
+        return is_number and isinstance(value, int) and value >= 0
+    return is_number if keyword in _LIMITS else True
+
+
+def _nested(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Return the schemas directly in a schema, each with its place."""
+    for keyword in ("items", "additionalProperties", "not"):
+        if keyword in schema:
+            yield keyword, schema[keyword]
+    for keyword in _BRANCHES:
+        yield from ((f"{keyword}.{place}", branch) for place, branch in enumerate(schema.get(keyword, ())))
+    yield from ((f"properties.{name}", field) for name, field in schema.get("properties", {}).items())
+
+
+def _check_ends(schema: Schema, definitions: Definitions, via: tuple[str, ...]) -> None:
+    """Refuse a definition that refers to itself for the same value: checking it would never end."""
+    if isinstance(schema, bool):
+        return
+    if "$ref" in schema:
+        name = schema["$ref"].removeprefix(REFERENCE)
+        _expect(name not in via, f"$defs.{via[0]}", f"refers to itself through {' -> '.join((*via, name))}")
+        _check_ends(definitions[name], definitions, (*via, name))
+    for branch in [*(each for keyword in _BRANCHES for each in schema.get(keyword, ())), schema.get("not", True)]:
+        _check_ends(branch, definitions, via)
+
+
+def _type_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    declared = schema.get("type", ())
+    return (declared,) if isinstance(declared, str) else tuple(declared)
+
+
+def types_of(schema: Schema, definitions: Definitions) -> frozenset[str]:
+    """Return the types that a schema names, by itself, by reference or in its branches."""
+    if isinstance(schema, bool):
+        return frozenset()
+    branches = [branch for keyword in _BRANCHES for branch in schema.get(keyword, ())]
+    if "$ref" in schema:
+        branches.append(definitions[schema["$ref"].removeprefix(REFERENCE)])
+    return frozenset(_type_names(schema)).union(*(types_of(branch, definitions) for branch in branches))
+
+
+def convert_text(schema: Schema, text: str, definitions: Definitions) -> Any:
+    """Return a value of a path or query as the number or boolean that its schema asks for; else the text."""
+    types = types_of(schema, definitions)
+    if "string" in types or not types & {"integer", "number", "boolean"}:
+        return text
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+    return value if any(_has_type(value, name) for name in types & {"integer", "number", "boolean"}) else text
