@@ -1,6 +1,7 @@
 """Inputs of operations that are declared by a JSON Schema: judged by the `jsonschema` package on generated cases."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -13,7 +14,8 @@ from jsonschema.validators import extend
 from clerkship.sandbox.json_schema import InvalidSchema, check_schema, convert_text, find_violation
 from clerkship.sandbox.operation import OperationContext, operation
 from clerkship.sandbox.route import Route
-from tests.transports.site import Site, open_site
+from clerkship.simulators.registry import BrokenSimulator, check_spec
+from tests.transports.site import SPEC, Site, open_site
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -169,3 +171,38 @@ def test_a_path_parameter_is_converted_by_the_schema() -> None:
     with open_site(Route("POST", "/order/{count}", order)) as site:
         assert _ask(site, "POST", "/order/7") == (200, {"next": 8, "urgent": None})
         assert _ask(site, "POST", "/order/seven") == (422, "count: must be of type integer")
+
+
+@pytest.mark.parametrize(
+    ("field", "body", "status"),
+    [
+        ({"type": "array", "items": {"type": "string"}}, b'["a"]', 200),
+        ({"type": "array", "items": {"type": "string"}}, b"[1]", 422),
+        ({"type": "string"}, b"plain text", 200),
+        ({"type": "string", "format": "binary"}, bytes(range(256)), 200),
+    ],
+)
+def test_a_field_of_a_schema_may_be_the_body(field: dict[str, Any], body: bytes, status: int) -> None:
+    @operation(schema={"type": "object", "properties": {"content": field}, "required": ["content"]})
+    def store(context: OperationContext[Any], input: dict[str, Any]) -> int:
+        """Store."""
+        return len(input["content"])
+
+    with open_site(Route("POST", "/store", store, body="content")) as site:
+        assert _ask(site, "POST", "/store", body)[0] == status
+        assert site.playground.broken is None
+
+
+@pytest.mark.parametrize(
+    ("route", "name"),
+    [
+        (Route("GET", "/order/{number}", order), "number"),
+        (Route("POST", "/order", order, body="content"), "content"),
+        (Route("POST", "/order", order, query=("count", "page")), "page"),
+        (Route("GET", "/order", order, free_query="search"), "search"),
+    ],
+)
+def test_a_route_whose_names_are_no_fields_of_its_operation_is_refused(route: Route, name: str) -> None:
+    with pytest.raises(BrokenSimulator) as broken:
+        check_spec(replace(SPEC, operations=(order,), routes=(route,)))
+    assert f"route {route.method} {route.path}: operation `order` has no field `{name}`" in str(broken.value)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.model.frozen import plain
 from clerkship.sandbox.exchange import MAX_BODY, ByteStream, Refusal, Reply, Request, refuse_as_json
-from clerkship.sandbox.json_schema import convert_text, find_violation
+from clerkship.sandbox.json_schema import convert_text, find_violation, types_of
 from clerkship.sandbox.operation import Interface, Operation, OperationCall, OperationContext, ProtocolCall
 
 MAX_LISTED_ROUTES = 12
@@ -100,9 +100,23 @@ class Route:
     @cached_property
     def body_type(self) -> type[Any]:
         """What the field that is the body holds: bytes, str, or anything else for JSON."""
+        if self.operation.input is dict:
+            return self._schema_body_type()
         annotation = self.operation.input.model_fields[self.body].annotation
         types = (annotation, *get_args(annotation))
         return next((type for type in (bytes, str) if type in types), object)
+
+    def _schema_body_type(self) -> type[Any]:
+        schema = self.operation.schema
+        field = schema["properties"][self.body]
+        if types_of(field, schema.get("$defs", {})) != {"string"}:
+            return object
+        return bytes if field.get("format") == "binary" else str
+
+    def unknown_fields(self) -> list[str]:
+        """Return the names in the path, `body`, `query` and `free_query` that no field of the input has."""
+        named = (*self.params, *self._query, *filter(None, (self.body, self.free_query)))
+        return [name for name in dict.fromkeys(named) if name not in self.operation.fields]
 
 
 Parse = Callable[["HttpCall", OperationContext[Any]], Any]

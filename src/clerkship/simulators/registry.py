@@ -7,6 +7,7 @@ from importlib import import_module
 
 from clerkship.domains.component import BrokenComponent, contradictions
 from clerkship.kit.registry import Deferred, Registry
+from clerkship.sandbox.route import Route
 from clerkship.simulators.spec import Spec
 
 Names = Mapping[str, tuple[str, ...]]
@@ -104,6 +105,13 @@ def spec_table(kinds: Iterable[KindEntry]) -> Registry[Spec]:
     return registry
 
 
+def _misplaced(route: Route) -> list[str]:
+    """List the names in a route that are no field of its operation."""
+    fields = ", ".join(sorted(route.operation.fields)) or "none"
+    where = f"route {route.method} {route.path}: operation `{route.operation.name}`"
+    return [f"{where} has no field `{name}` (its fields: {fields})" for name in route.unknown_fields()]
+
+
 def check_spec(spec: Spec) -> None:
     """Raise BrokenSimulator with everything in a SPEC that contradicts itself."""
     names = [operation.name for operation in spec.operations]
@@ -113,6 +121,7 @@ def check_spec(spec: Spec) -> None:
         *(f"operation `{name}` is routed twice" for name in sorted(set(routed)) if routed.count(name) > 1),
         *(f"operation `{name}` is routed and not declared" for name in sorted(set(routed) - set(names))),
         *(f"operation `{each.name}` has no docstring" for each in spec.operations if not each.description),
+        *(complaint for route in spec.routes for complaint in _misplaced(route)),
         *contradictions(spec),
     ]
     if not spec.exercise:
