@@ -11,7 +11,17 @@ import orjson
 
 from clerkship.conformance.credential_checks import a_credential_is_needed_for_every_operation
 from clerkship.conformance.failure import must as _must
-from clerkship.conformance.rig import WRITES, RequestCounts, Rig, declared_events, exercise, garbage, to_bytes
+from clerkship.conformance.rig import (
+    WRITES,
+    Exercised,
+    RequestCounts,
+    Rig,
+    declared_events,
+    exercise,
+    garbage,
+    title,
+    to_bytes,
+)
 from clerkship.conformance.websocket_garbage import send_garbage_messages
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.faults.contract import Fault
@@ -98,10 +108,10 @@ def both_doors_lead_to_the_same_log(context: CheckContext) -> None:
     """HTTP and in-process differ in nothing, replies included, where they are said to be at the same address."""
     with context.rig() as inside, context.rig() as outside:
         for request in context.spec.exercise:
-            near, far = inside.send(request, base=outside.url()), outside.send_http(request)
+            near, far = inside.send(request, base=outside.url()), outside.send_outside(request)
             _must(
                 (near.status, near.body) == (far.status, far.body),
-                f"{request.method} {request.path}: in process {near.status}, over HTTP {far.status}",
+                f"{title(request)}: in process {near.status}, over HTTP {far.status}",
             )
         _must(inside.lines == outside.lines, "the two doors gave two different logs")
 
@@ -114,10 +124,10 @@ def faults_strike_both_doors_alike(context: CheckContext) -> None:
             for rig in (inside, outside):
                 rig.playground.inject(fault)
             for request in context.spec.exercise:
-                near, far = inside.send(request, base=outside.url()), outside.send_http(request)
+                near, far = inside.send(request, base=outside.url()), outside.send_outside(request)
                 _must(
                     (near.status, near.body) == (far.status, far.body),
-                    f"{fault.name} on {request.method} {request.path}: in process {near.status}, HTTP {far.status}",
+                    f"{fault.name} on {title(request)}: in process {near.status}, HTTP {far.status}",
                 )
         _must(inside.playground.broken is None, f"it broke: {inside.playground.broken}")
         _must(inside.lines == outside.lines, "under faults the two doors gave two different logs")
@@ -164,11 +174,11 @@ def a_fork_continues_like_the_original(context: CheckContext) -> None:
         for place, request in enumerate(requests, 1):
             rig.send(request)
             if place % max(len(requests) // MAX_FORKS, 1) == 0:
-                where = f"after {request.method} {request.path[:60]} (request {place} of the exercise)"
+                where = f"after {title(request)[:60]} (request {place} of the exercise)"
                 _ends_alike(rig, requests[place:], straight, where)
 
 
-def _ends_alike(rig: Rig, rest: Sequence[Request], straight: Rig, where: str) -> None:
+def _ends_alike(rig: Rig, rest: Sequence[Exercised], straight: Rig, where: str) -> None:
     with rig.fork() as fork:
         for request in rest:
             fork.send(request)
@@ -211,7 +221,7 @@ def every_event_validates(context: CheckContext) -> None:
 
 @_check
 def every_operation_is_exercised(context: CheckContext) -> None:
-    """The exercise touches every route."""
+    """The exercise touches every operation."""
     with context.rig() as rig:
         exercise(rig)
         touched = {touch[2] for touch in rig.playground.sidecar.touches}
@@ -226,7 +236,7 @@ def an_acknowledged_write_has_an_effect(context: CheckContext) -> None:
         for request in context.spec.exercise:
             events = len(rig.own_events())
             reply = rig.send(request)
-            if reply.ok and request.method in WRITES:
+            if reply.ok and isinstance(request, Request) and request.method in WRITES:
                 left = len(rig.own_events()) > events
                 _must(left, f"{request.method} {request.path} was acknowledged and left no event")
 
@@ -246,7 +256,8 @@ def every_operation_is_a_tool(spec: Spec) -> None:
         _must(refs <= tool.parameters.get("$defs", {}).keys(), f"{tool.name}: its schema refers to what is not in it")
         orjson.dumps(tool.parameters)
     for request in spec.exercise:
-        _reached_by_tool(spec, tools, request)
+        if isinstance(request, Request):
+            _reached_by_tool(spec, tools, request)
 
 
 def _refs(schema: object) -> set[str]:

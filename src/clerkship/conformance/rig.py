@@ -19,16 +19,18 @@ from clerkship.playground.component import PreparedComponent
 from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Before, Playground, PlaygroundOptions, replay
-from clerkship.playground.recording import ISSUED
+from clerkship.playground.recording import ISSUED, title_of
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.authentication.scheme import http_schemes
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Reply, Request
-from clerkship.sandbox.operation import ProtocolCall
+from clerkship.sandbox.operation import OperationCall, ProtocolCall
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.spec import Spec
 
 WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 """The methods of requests that may change something."""
+Exercised = Request | OperationCall[Any, Any]
+"""A request of an exercise: over HTTP, or a call in another protocol."""
 
 
 @dataclass
@@ -40,9 +42,9 @@ class RequestCounts:
     writes: int = 0
     refused_writes: int = 0
 
-    def add(self, request: Request, reply: Reply) -> None:
+    def add(self, asked: Exercised, reply: Reply) -> None:
         """Count one request."""
-        is_write = request.method in WRITES
+        is_write = isinstance(asked, Request) and asked.method in WRITES
         self.sent += 1
         self.refused += not reply.ok
         self.writes += is_write
@@ -148,19 +150,21 @@ class Rig:
         own = {event.kind for event in declared_events(self.rooms[self.name].spec)}
         return [event for event in self.playground.log.events if event.kind in own]
 
-    def send(self, request: Request, token: str | None = None, base: str = "http://box.invalid") -> Reply:
-        """Through the in-process door."""
-        given = self.token if token is None else token
-        context = RequestContext(self.playground.id, self.name, HttpCall(request, base), given)
-        reply = self.gateway.handle(context)
-        self.counts.add(request, reply)
+    def send(self, asked: Exercised, token: str | None = None, base: str = "http://box.invalid") -> Reply:
+        """Send a request, or a call in another protocol, through the gateway in process."""
+        reply = self.call(HttpCall(asked, base) if isinstance(asked, Request) else asked, token)
+        self.counts.add(asked, reply)
         reply = reply if reply.stream is None else reply.joined()
         return replace(reply, body=_without_issued(reply.body))
 
     def call(self, call: ProtocolCall, token: str | None = None) -> Reply:
-        """Send a call in a protocol other than HTTP."""
+        """Send a call through the gateway; it is not counted."""
         given = self.token if token is None else token
         return self.gateway.handle(RequestContext(self.playground.id, self.name, call, given))
+
+    def send_outside(self, asked: Exercised) -> Reply:
+        """Send a request to the HTTP listener; a call in another protocol goes through the gateway."""
+        return self.send_http(asked) if isinstance(asked, Request) else self.send(asked)
 
     def locate(self) -> str:
         """Return the address of the sandbox in protocols other than HTTP."""
@@ -200,6 +204,11 @@ class Rig:
             return NO_REPLY
         finally:
             connection.close()
+
+
+def title(asked: Exercised) -> str:
+    """Name a request of an exercise in an error."""
+    return title_of(HttpCall(asked) if isinstance(asked, Request) else asked)
 
 
 def _person() -> ScriptedPerson:
@@ -255,7 +264,7 @@ def garbage(spec: Spec) -> list[Request]:
     """Each of the simulator's paths with bodies, queries and methods it cannot want; and paths that are traps."""
     bodies = (b"", b"{", b"null", b"[]", b'{"unknown": 1}', b'{"text": 5}', bytes(range(256)), b"[" * 10_000)
     queries: tuple[dict[str, str], ...] = ({}, {"after": "-1", "prefix": "../x", "_count": "x"}, {"after": "9" * 400})
-    paths = {request.path for request in spec.exercise}
+    paths = {request.path for request in spec.exercise if isinstance(request, Request)}
     traps = {"/", "/../../etc/passwd", "/files/../x", "/files/a//b", "/files/" + "a" * 5000, "/\u202e", "/files/a\nb"}
     methods = ("GET", "POST", "PUT", "DELETE", "PATCH", "BREW")
     tried = [Request(method, path, body=body) for method in methods[1:3] for path in sorted(paths) for body in bodies]

@@ -343,6 +343,6 @@ def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mappin
             allowed[route.method] = None
         if allowed:
             return _find_instead(routes, request, path, list(allowed))
-    there = ", ".join(f"{route.method} {route.path}" for route in routes[:MAX_LISTED_ROUTES])
+    there = ", ".join(f"{route.method} {route.path}" for route in routes[:MAX_LISTED_ROUTES]) or "no HTTP route"
     more = f" and {len(routes) - MAX_LISTED_ROUTES} more" if len(routes) > MAX_LISTED_ROUTES else ""
     raise Refusal(404, "no_such_route", f"no route for {request.path[:200]}; routes: {there}{more}")

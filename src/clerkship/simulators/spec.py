@@ -14,7 +14,7 @@ from clerkship.sandbox.cors import CorsPolicy
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.listener import ProtocolListener
-from clerkship.sandbox.operation import Operation
+from clerkship.sandbox.operation import Operation, OperationCall
 from clerkship.sandbox.route import Route
 from clerkship.transports.assets import AssetFolder
 from clerkship.transports.outbound.delivery import OutboundDelivery
@@ -40,11 +40,11 @@ class Spec(ComponentSpec):
 
     operations: tuple[Operation[Any, Any], ...]
     """What it can be asked to do, in any protocol."""
-    routes: tuple[Route, ...]
-    """Its operations over HTTP."""
-    handle: type[Handle]
-    exercise: tuple[Request, ...]
-    """Requests that touch every operation: what the conformance suite sends through both doors."""
+    routes: tuple[Route, ...] = ()
+    """Its operations over HTTP; none for a simulator that only has listeners of other protocols."""
+    handle: type[Handle] = Handle
+    exercise: tuple[Request | OperationCall[Any, Any], ...]
+    """HTTP requests, and calls in other protocols, that touch every operation. The conformance suite sends them."""
     exercise_datasets: tuple[Dataset, ...] = ()
     """Datasets that the exercise starts from, and whose records it reads, changes and deletes."""
     domains: tuple[DomainSpec, ...] = ()

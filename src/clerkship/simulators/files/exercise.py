@@ -1,7 +1,10 @@
-"""Requests that touch every operation of a file drop."""
+"""Requests over HTTP and SFTP that touch every operation of a file drop."""
 
 from clerkship.model.dataset import Dataset
 from clerkship.sandbox.exchange import Request
+from clerkship.simulators.files.operations import NewFile, write_file
+from clerkship.simulators.files.patch import Patch
+from clerkship.simulators.files.sftp.drop import SftpCall
 
 DATASET = Dataset(
     name="a partner's drop",
@@ -13,12 +16,14 @@ DATASET = Dataset(
         "readme.txt": b"Results go to outbox.\n",
     },
 )
+HALF = NewFile(path="outbox/half.bin", data=b"only so f", complete=False)
+PATCHED = NewFile(path="outbox/letter.txt", data=b"Good!!", patch=Patch(kept=15, parts=((0, 4), (20, 2))))
 EXERCISE = (
     Request("GET", "/files"),
     Request("PUT", "/files/outbox/letter.txt", body=b"Dear colleague,"),
     Request("PUT", "/files/outbox/letter.txt", body=b"Dear colleague, again,"),
     Request("PUT", "/files/outbox/scan.bin", body=bytes(range(256)) * 40),
-    Request("PUT", "/files/outbox/half.bin", body=b"only so f"),
+    SftpCall(write_file, HALF, HALF.path, HALF.data),
     Request("PATCH", "/files/outbox/letter.txt", body=b'{"modified": "2026-02-27T17:30:00+01:00"}'),
     Request("GET", "/files/outbox/letter.txt"),
     Request("GET", "/files", {"prefix": "outbox"}),
@@ -32,7 +37,7 @@ EXERCISE = (
     Request("GET", "/stat/nowhere", {"missing": "ok"}),
     Request("GET", "/space"),
     Request("GET", "/space/outbox/letter.txt", {"size": "4000000000"}),
-    Request("PUT", "/files/outbox/letter.txt", body=b"Good!!"),
+    SftpCall(write_file, PATCHED, PATCHED.path, PATCHED.data),
     Request("POST", "/rename", body=b'{"from": "outbox/letter.txt", "to": "outbox/sent/letter.txt"}'),
     Request("POST", "/rename", body=b'{"from": "outbox/half.bin", "to": "outbox/scan.bin", "replace": true}'),
     Request("POST", "/rename", body=b'{"from": "outbox", "to": "posted"}'),
