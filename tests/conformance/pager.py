@@ -96,18 +96,18 @@ class PagerListener(ProtocolListener):
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         address, _, line = (await reader.readline()).decode().strip().partition(" ")
-        client = self.board.find(address)
-        status = 401 if client is None else (await client.send(parse_line(line))).status
+        client = self.directory.find(address)
+        status = 401 if client is None else (await client.call(parse_line(line))).status
         writer.write(str(status).encode())
         writer.close()
 
-    def told(self, post: SandboxClient) -> ConnectionInfo:
+    def connection_info(self, client: SandboxClient) -> ConnectionInfo:
         """Return the port and the address."""
-        return {"host": "127.0.0.1", "port": self.port, "user": post.address}
+        return {"host": "127.0.0.1", "port": self.port, "user": client.address}
 
-    def example(self, told: ConnectionInfo) -> str:
+    def example(self, info: ConnectionInfo) -> str:
         """Return a command that lists pages."""
-        return f"echo {told['user']} list | nc {told['host']} {told['port']}"
+        return f"echo {info['user']} list | nc {info['host']} {info['port']}"
 
 
 SPEC = Spec(

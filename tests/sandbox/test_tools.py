@@ -83,7 +83,7 @@ ROUTES = (
     Route("PUT", "/notes/{name*}", declare("write_note", Note), body="text"),
     Route("PUT", "/scans/{name}", declare("write_scan", Scan), body="data"),
 )
-TOOLS = {tool.route.operation.name: tool for tool in tools_of("shop", ROUTES)}
+TOOLS = {tool.operation.name: tool for tool in tools_of("shop", ROUTES)}
 
 
 @pytest.mark.parametrize("spec", [kind.spec for kind in KINDS], ids=lambda spec: spec.kind)
@@ -212,7 +212,7 @@ def test_what_a_path_takes_is_described_and_a_route_may_be_no_tool() -> None:
 
 def test_a_health_records_tools_are_few_and_each_stands_alone() -> None:
     [spec] = [kind.spec for kind in KINDS if kind.kind == "fhir"]
-    tools = {tool.route.operation.name: tool for tool in tools_of("ehr", spec.routes)}
+    tools = {tool.operation.name: tool for tool in tools_of("ehr", spec.routes)}
     assert tools.keys() == {
         *("read", "vread", "search_type", "everything", "history_instance"),
         *("create", "update", "patch", "delete", "bundle", "validate"),

@@ -15,8 +15,9 @@ import orjson
 from clerkship.actors.contract import AgentError
 from clerkship.actors.reply import parse_report
 from clerkship.kit.text import writable
+from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.door import Handle, Sandboxes
-from clerkship.sandbox.exchange import IMMEDIATE, Query, Request
+from clerkship.sandbox.exchange import IMMEDIATE, Query, Reply, Request
 
 MAX_BODY = 1_000_000_000
 """Bytes of one request's body, as large as a simulator takes."""
@@ -29,6 +30,7 @@ class AgentRequests:
         self._body = bytearray()
         self._kinds: Mapping[str, Callable[[dict[str, Any], Sandboxes], Any]] = {
             "send": self._send,
+            "call": _call,
             "url": lambda message, sandboxes: _handle(message, sandboxes).url,
             "token": lambda message, sandboxes: _handle(message, sandboxes).token,
             "credentials": lambda message, sandboxes: dict(_handle(message, sandboxes).credentials),
@@ -65,14 +67,25 @@ class AgentRequests:
         if isinstance(query, list):
             query = Query(tuple((name, value) for name, value in query))
         request = Request(message["method"], message["path"], query, message["headers"], body)
-        reply = _handle(message, sandboxes).send_as_is(request)
-        return {
-            "status": reply.status,
-            "body": base64.b64encode(reply.body).decode(),
-            "media": reply.media,
-            "headers": dict(reply.headers),
-            "delivery": None if reply.delivery is IMMEDIATE else asdict(reply.delivery),
-        }
+        return _written(_handle(message, sandboxes).send_as_is(request))
+
+
+def _call(message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
+    """Call an operation by name, with what an agent may give: never as a listener."""
+    operation, given = message["operation"], message["input"]
+    if not isinstance(operation, str) or not isinstance(given, dict):
+        raise AgentError("its process sent a call without an operation and an input")
+    return _written(_handle(message, sandboxes).call_as_recorded(CallRecord(operation, given)))
+
+
+def _written(reply: Reply) -> dict[str, Any]:
+    return {
+        "status": reply.status,
+        "body": base64.b64encode(reply.body).decode(),
+        "media": reply.media,
+        "headers": dict(reply.headers),
+        "delivery": None if reply.delivery is IMMEDIATE else asdict(reply.delivery),
+    }
 
 
 def _handle(message: dict[str, Any], sandboxes: Sandboxes) -> Handle:

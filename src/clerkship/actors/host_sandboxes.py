@@ -10,9 +10,11 @@ from typing import Any
 from clerkship.actors.host_link import HostLink
 from clerkship.actors.reply import parse_event
 from clerkship.events.event import Event, Payload
+from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.door import Handle, Sandboxes
 from clerkship.sandbox.exchange import IMMEDIATE, Delivery, Query, Reply, Request, check_request
 from clerkship.sandbox.listener import ConnectionInfo
+from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.route import Route
 
 
@@ -29,10 +31,18 @@ class HostDoor:
 
     @property
     def routes(self) -> Sequence[Route]:
-        """Its operations; the simulator is imported for them."""
-        catalog = importlib.import_module("clerkship.engine.catalog").Registered()
-        routes: Sequence[Route] = catalog.simulator(self._kind).routes
+        """Its HTTP routes; the simulator is imported for them."""
+        routes: Sequence[Route] = self._spec().routes
         return routes
+
+    @property
+    def operations(self) -> Sequence[Operation[Any, Any]]:
+        """Its operations; the simulator is imported for them."""
+        operations: Sequence[Operation[Any, Any]] = self._spec().operations
+        return operations
+
+    def _spec(self) -> Any:
+        return importlib.import_module("clerkship.engine.catalog").Registered().simulator(self._kind)
 
     @property
     def url(self) -> str:
@@ -69,8 +79,19 @@ class HostDoor:
             query=query,
             headers=dict(request.headers),
         )
-        delivery = Delivery(**reply["delivery"]) if reply["delivery"] is not None else IMMEDIATE
-        return Reply(reply["status"], base64.b64decode(reply["body"]), reply["media"], reply["headers"], delivery)
+        return _read_reply(reply)
+
+    def call(self, record: CallRecord) -> Reply:
+        """Call an operation by name; raises Dropped if the connection breaks instead of an answer."""
+        arguments = dict(record.input)
+        return _read_reply(
+            self._link.request("call", sandbox=self._sandbox, operation=record.operation, input=arguments)
+        )
+
+
+def _read_reply(reply: Mapping[str, Any]) -> Reply:
+    delivery = Delivery(**reply["delivery"]) if reply["delivery"] is not None else IMMEDIATE
+    return Reply(reply["status"], base64.b64decode(reply["body"]), reply["media"], reply["headers"], delivery)
 
 
 class HostClock:

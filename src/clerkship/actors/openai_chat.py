@@ -16,7 +16,7 @@ from clerkship.llm.wire import check_reachable
 from clerkship.model.domain import Abilities
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import IsolationLevel
-from clerkship.sandbox.door import Dropped, Incomplete, Refused, Sandboxes
+from clerkship.sandbox.door import Dropped, Handle, Incomplete, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, Reply, Request
 from clerkship.sandbox.tools import BadArguments, Tool, table, tools_of
 from clerkship.settings import Settings
@@ -139,7 +139,7 @@ class Toolbox:
         self._sandboxes = sandboxes
         others = [(name, handle) for name, handle in sandboxes.items() if name != besides]
         is_only = len(others) == 1
-        tools = [tool for name, handle in others for tool in tools_of(name, handle.routes, is_only=is_only)]
+        tools = [tool for name, handle in others for tool in _tools_of(name, handle, is_only=is_only)]
         self._tools = table(tools)
         self._own = ("finish", "wait") if works else ()
         described = [_described(name, tool) for name, tool in self._tools.items()] + ([FINISH, WAIT] if works else [])
@@ -162,15 +162,17 @@ class Toolbox:
         if name not in self._tools:
             raise BadArguments(f"no tool `{name[:80]}`; {did_you_mean(name[:80], [*self._tools, *self._own])}")
         tool = self._tools[name]
-        request = tool.request(arguments)
+        asked = tool.input(arguments) if tool.route is None else tool.request(arguments)
         self._sandboxes.report(ActionExecuted(name=name, arguments=arguments))
-        return _cut(self._asked(tool, request), tool.route.operation.shorter_hint)
+        return _cut(self._asked(tool, asked), tool.operation.shorter_hint)
 
-    def _asked(self, tool: Tool, request: Request) -> str:
+    def _asked(self, tool: Tool, asked: Request | dict[str, Any]) -> str:
         try:
-            media = request.headers.get("content-type", JSON)
             handle = self._sandboxes[tool.sandbox]
-            reply = handle.request(request.method, request.path, query=request.query, body=request.body, media=media)
+            if not isinstance(asked, Request):
+                return _shown(handle.call(tool.operation.name, asked))
+            media = asked.headers.get("content-type", JSON)
+            reply = handle.request(asked.method, asked.path, query=asked.query, body=asked.body, media=media)
         except Refused as refused:
             reply = refused.reply
         except Incomplete as incomplete:
@@ -194,6 +196,10 @@ class Toolbox:
             raise BadArguments(str(error)) from None
         self._sandboxes.report(ActionExecuted(name="wait", arguments=arguments))
         return f"It is {self._sandboxes.now.isoformat()}." if waited else "Nothing more is going to happen by itself."
+
+
+def _tools_of(name: str, handle: Handle, *, is_only: bool) -> list[Tool]:
+    return tools_of(name, handle.routes, handle.operations, is_only=is_only)
 
 
 def _described(name: str, tool: Tool) -> dict[str, Any]:

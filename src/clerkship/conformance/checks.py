@@ -246,11 +246,11 @@ def every_operation_is_a_tool(spec: Spec) -> None:
 
     One that is declared to be no tool, and a WebSocket, is left out; what is to be done by a model needs another then.
     """
-    tools = tools_of("box", spec.routes)
+    tools = tools_of("box", spec.routes, spec.operations)
     _must(len(table(tools)) == len(tools), "two operations make the same tool")
     for tool in tools:
         _must(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", tool.name) is not None, f"{tool.name} cannot be a tool's name")
-        _must(bool(tool.route.operation.description), f"{tool.name} does not say what it does")
+        _must(bool(tool.operation.description), f"{tool.name} does not say what it does")
         known, refs = tool.parameters["properties"], _refs(tool.parameters)
         _must(set(tool.parameters["required"]) <= known.keys(), f"{tool.name} requires what it does not describe")
         _must(refs <= tool.parameters.get("$defs", {}).keys(), f"{tool.name}: its schema refers to what is not in it")

@@ -200,7 +200,11 @@ class GatewayClient:
 
     async def _wait_for_turn(self) -> None:
         hold, granted, loop = self.playground.clock_hold, asyncio.Event(), asyncio.get_running_loop()
-        grant = partial(loop.call_soon_threadsafe, granted.set)
+
+        def grant() -> None:
+            with suppress(RuntimeError):  # the loop is closed: the run is over
+                loop.call_soon_threadsafe(granted.set)
+
         while not granted.is_set():
             await self._locked(partial(hold.request_turn, self._delivery, grant))
             with suppress(TimeoutError):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from typing import Any
 
 from clerkship.actors.reply import check_room, parse_event
 from clerkship.events.event import Event, Payload
@@ -10,9 +11,12 @@ from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.guard import guard
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
+from clerkship.playground.recording import title_of
+from clerkship.sandbox.direct_call import CallRecord, call_of
 from clerkship.sandbox.door import Dropped, Sandboxes
 from clerkship.sandbox.exchange import IMMEDIATE, Reply, Request, check_request
 from clerkship.sandbox.listener import ConnectionInfo
+from clerkship.sandbox.operation import Operation, ProtocolCall
 from clerkship.sandbox.route import HttpCall, Route
 
 BaseUrl = Callable[[], str]
@@ -47,6 +51,11 @@ class InProcessDoor:
         return self._playground.sandboxes[self._sandbox].spec.routes
 
     @property
+    def operations(self) -> Sequence[Operation[Any, Any]]:
+        """Its operations, with and without an HTTP route."""
+        return self._playground.sandboxes[self._sandbox].spec.operations
+
+    @property
     def url(self) -> str:
         """Where the sandbox is over HTTP; asking starts the listener if it is not up."""
         base = self._base_url()
@@ -73,14 +82,22 @@ class InProcessDoor:
 
     def send(self, request: Request) -> Reply:
         """Ask, and be answered. What takes wall time over HTTP moves a paced clock on here."""
-        playground, asked = self._gateway.admit(self._playground), HttpCall(check_request(request), self._base)
-        reply = self._gateway.handle(RequestContext(playground, self._sandbox, asked, self.token))
+        return self._handle(HttpCall(check_request(request), self._base))
+
+    def call(self, record: CallRecord) -> Reply:
+        """Call an operation by name; raises ValueError for one that is not there."""
+        return self._handle(call_of(record, self.operations))
+
+    def _handle(self, call: ProtocolCall) -> Reply:
+        playground = self._gateway.admit(self._playground)
+        reply = self._gateway.handle(RequestContext(playground, self._sandbox, call, self.token))
         if reply.delivery is not IMMEDIATE:
             self._playground.advance(timedelta(seconds=reply.delivery.delay + reply.delivery.over))
         if reply.lost:
-            raise Dropped(f"the connection to {self._sandbox} broke before the answer to {request.method}")
+            asked = title_of(call).partition(" ")[0]
+            raise Dropped(f"the connection to {self._sandbox} broke before the answer to {asked}")
         if reply.stream is not None:
-            return guard(self._playground, f"{self._sandbox}: {request.method} {request.path}", reply.joined)
+            return guard(self._playground, f"{self._sandbox}: {title_of(call)}", reply.joined)
         return reply
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Any, cast
 
@@ -27,6 +28,7 @@ from clerkship.playground.anonymous import (
     is_login,
     refuse_anonymous,
 )
+from clerkship.playground.callbacks import register_callback
 from clerkship.playground.clock_requests import answer_clock
 from clerkship.playground.failure import MAX_CALLER_DEPTH, SimulatorBroken, call_depth, record_failure
 from clerkship.playground.pace import Shape, shape_of
@@ -47,7 +49,7 @@ from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.operation import OperationContext, ProtocolCall
 from clerkship.sandbox.route import TOO_LARGE, HttpCall, request_of
 from clerkship.simulators.spec import Spec
-from clerkship.transports.outbound.address import BadAddress, OutboundAddress
+from clerkship.transports.outbound.address import OutboundAddress
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, OutboundRefused
 
 OVER = "the run is over, and its tokens with it"
@@ -107,27 +109,8 @@ class RequestContext:
         """The sandbox and the request, to name it in an error."""
         return f"{self.sandbox_name}: {title_of(self.call)}"
 
-    def register_callback(self, name: str, value: str) -> None:
-        """Register an address where the agent accepts calls, `host:port` or a URL; an empty value removes it.
-
-        Raises Refusal for what is no address, or one that the policy refuses.
-        """
-        if self.playground is None or self.sandbox is None:
-            return
-        if value:
-            try:
-                self.check_address(OutboundAddress.parse(value))
-            except BadAddress as error:
-                raise Refusal(400, "bad_address", str(error)) from None
-            except OutboundRefused as refused:
-                raise Refusal(400, refused.code, refused.reason) from None
-        self.sandbox.callbacks[name] = value  # if empty, the agent is not called, whatever the config says
-        if self.on_link is not None:
-            self.on_link(self.playground, self.sandbox)
-
 
 Handler = Callable[[RequestContext], None]
-Refuse = Callable[[Refusal], Reply]
 Hear = Callable[[str, Request], None]
 """Receives each request, as it would be over HTTP, with the name of the sandbox that it was for."""
 
@@ -467,7 +450,7 @@ def run_operation(exchange: RequestContext) -> None:
             playground.act(sandbox.name, exchange.actor, exchange.cause),
             call.base,
             sandbox.address,
-            exchange.register_callback,
+            partial(register_callback, playground, sandbox, exchange.check_address, exchange.on_link),
             playground.log.room,
             call.transport,
             sandbox.credentials,

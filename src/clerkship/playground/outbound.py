@@ -94,13 +94,14 @@ class OutboundPool:
 
     async def _start(self, kind: type[OutboundDelivery], client: GatewayClient) -> None:
         key = client.address, kind.name
+        if key not in self._running and not client.begun:  # one that failed has left after `start`
+            await client.rejoin()
         running = self._running.get(key)
         if running is None and client.open:  # or the run ended meanwhile
             delivery = kind(client)
+            client.on_reset(delivery.reset)
             running = _Running(delivery, client, asyncio.create_task(self._run(delivery, client)))
             self._running[key] = running
-            await client.rejoin()  # one that failed may have left after `start`
-            client.on_reset(delivery.reset)
         if running is None:
             client.leave()
         else:
@@ -110,12 +111,13 @@ class OutboundPool:
         """Run a delivery until the run is over. An exception is a bug of the simulator, so the run is errored; the next
         registration starts the delivery anew."""
         try:
-            await delivery.run()
+            try:
+                await delivery.run()
+            finally:
+                self._running.pop((client.address, delivery.name), None)
+                client.leave()
         except Exception as error:
             record_failure(client.playground, error, f"{client.sandbox.name}: outbound {delivery.name}")
-        finally:
-            self._running.pop((client.address, delivery.name), None)
-            client.leave()
 
     async def _stop(self, address: str) -> None:
         for key in [key for key in self._running if key[0] == address]:

@@ -11,8 +11,10 @@ from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.events.event import Event, Payload
 from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
+from clerkship.sandbox.direct_call import CallRecord, encode_bytes
 from clerkship.sandbox.exchange import JSON, Asking, Reply, Request, query_of
 from clerkship.sandbox.listener import ConnectionInfo
+from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.route import Route
 
 H = TypeVar("H", bound="Handle")
@@ -65,6 +67,11 @@ class Door(Protocol):
         ...
 
     @property
+    def operations(self) -> Sequence[Operation[Any, Any]]:
+        """Its operations, with and without an HTTP route."""
+        ...
+
+    @property
     def url(self) -> str:
         """Where the same sandbox is over HTTP."""
         ...
@@ -88,6 +95,10 @@ class Door(Protocol):
         """Ask, and be answered; raises Dropped if the connection breaks instead."""
         ...
 
+    def call(self, record: CallRecord) -> Reply:
+        """Call an operation by name; raises Dropped if no answer comes."""
+        ...
+
 
 class DoorAround:
     """A door that passes everything on to another; the base of those that change what goes through."""
@@ -104,6 +115,11 @@ class DoorAround:
     def routes(self) -> Sequence[Route]:
         """What can be asked of it."""
         return self._door.routes
+
+    @property
+    def operations(self) -> Sequence[Operation[Any, Any]]:
+        """Its operations, with and without an HTTP route."""
+        return self._door.operations
 
     @property
     def url(self) -> str:
@@ -129,6 +145,10 @@ class DoorAround:
         """Pass the request on."""
         return self._door.send(request)
 
+    def call(self, record: CallRecord) -> Reply:
+        """Pass the call on."""
+        return self._door.call(record)
+
 
 class Handle:
     """A sandbox as an agent written in Python holds it. Each kind adds its own verbs."""
@@ -145,6 +165,11 @@ class Handle:
     def routes(self) -> Sequence[Route]:
         """Its operations, as requests."""
         return self._door.routes
+
+    @property
+    def operations(self) -> Sequence[Operation[Any, Any]]:
+        """Its operations, with and without an HTTP route."""
+        return self._door.operations
 
     @property
     def url(self) -> str:
@@ -199,6 +224,14 @@ class Handle:
     def send_as_is(self, request: Request) -> Reply:
         """Send a request as it stands, whatever is answered; raises Dropped if no answer comes."""
         return self._door.send(request)
+
+    def call(self, operation: str, arguments: Mapping[str, Any] | None = None) -> Reply:
+        """Call an operation by name, whatever is answered; raises Dropped if no answer comes."""
+        return self._door.call(CallRecord(operation, encode_bytes(arguments or {})))
+
+    def call_as_recorded(self, record: CallRecord) -> Reply:
+        """Make a recorded call again, whatever is answered; raises Dropped if no answer comes."""
+        return self._door.call(record)
 
     def _json(self, method: str, path: str, data: Any = None, query: Asking | None = None) -> Any:
         body = b"" if data is None else orjson.dumps(data)

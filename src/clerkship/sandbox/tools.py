@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 import orjson
 
 from clerkship.sandbox.exchange import JSON, Query, Refusal, Request
+from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.route import BYTES, TEXT, Route, find_route, path_of
 
 MAX_NAME = 64
@@ -32,27 +33,29 @@ class Tool:
 
     name: str
     sandbox: str
-    route: Route
-    routes: Sequence[Route]
+    operation: Operation[Any, Any]
+    route: Route | None = None
+    """How it is called over HTTP; an operation without a route is called by its name."""
+    routes: Sequence[Route] = ()
     """All routes of its sandbox: a call must reach its own."""
 
     @property
     def description(self) -> str:
         """What it does."""
-        operation = self.route.operation
-        return (operation.description or operation.name)[:MAX_DESCRIPTION]
+        return (self.operation.description or self.operation.name)[:MAX_DESCRIPTION]
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """The JSON Schema of its arguments."""
-        schema = dict(self.route.operation.schema)
+        schema = dict(self.operation.schema)
         schema.pop("title", None)
         schema.pop("description", None)
         properties = {name: _described(field) for name, field in schema.get("properties", {}).items()}
         for name in [name for name, field in properties.items() if field.pop("format", "") == "binary"]:
             about = f"`{name}` in base64, where it is not text"
             properties[f"{name}{BASE64}"] = {"type": "string", "description": about}
-        required = [*dict.fromkeys([*self.route.params, *schema.get("required", ())])]
+        params = () if self.route is None else self.route.params
+        required = [*dict.fromkeys([*params, *schema.get("required", ())])]
         return schema | {
             "type": "object",
             "properties": properties,
@@ -61,16 +64,28 @@ class Tool:
         }
 
     def request(self, arguments: Mapping[str, Any]) -> Request:
-        """Return the request that a call means."""
-        given = {name: value for name, value in arguments.items() if value is not None}
-        self._check_names(given)
+        """Return the HTTP request that a call means."""
         route = self.route
+        assert route is not None
+        given = self._given(arguments)
         params = {name: _text(name, given[name]) for name in route.params}
         body, media = _body(route, given)
         headers = {"content-type": route.media or media} if body else {}
         request = Request(route.method, path_of(route, params), _query(route, given), headers, body)
-        self._check_reaches(request, params)
+        _check_reaches(route, self.routes, request, params)
         return request
+
+    def input(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call by name; bytes may be given in base64."""
+        given = self._given(arguments)
+        for name in [name for name in given if name.endswith(BASE64) and name not in self.operation.fields]:
+            given[name.removesuffix(BASE64)] = _decode(name, given.pop(name))
+        return given
+
+    def _given(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        given = {name: value for name, value in arguments.items() if value is not None}
+        self._check_names(given)
+        return given
 
     def _check_names(self, arguments: Mapping[str, Any]) -> None:
         known, required = self.parameters["properties"], self.parameters["required"]
@@ -81,14 +96,15 @@ class Tool:
         if missing:
             raise BadArguments(f"`{missing[0]}` is missing")
 
-    def _check_reaches(self, request: Request, params: Mapping[str, str]) -> None:
-        """Refuse a value that leads elsewhere: one with a slash in it, or an empty one."""
-        try:
-            found, values = find_route(self.routes, request)
-        except Refusal:
-            found, values = None, {}
-        if found is not self.route or values != params:
-            raise BadArguments(f"{', '.join(self.route.params)}: not a value that fits {self.route.path}")
+
+def _check_reaches(route: Route, routes: Sequence[Route], request: Request, params: Mapping[str, str]) -> None:
+    """Refuse a value that leads elsewhere: one with a slash in it, or an empty one."""
+    try:
+        found, values = find_route(routes, request)
+    except Refusal:
+        found, values = None, {}
+    if found is not route or values != params:
+        raise BadArguments(f"{', '.join(route.params)}: not a value that fits {route.path}")
 
 
 def _described(field: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,13 +112,19 @@ def _described(field: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in field.items() if name != "title"}
 
 
-def tools_of(sandbox: str, routes: Sequence[Route], *, is_only: bool = False) -> list[Tool]:
-    """Return the operations of a sandbox that are tools. Their names begin with that of the sandbox, unless it is the
-    only one."""
+def tools_of(
+    sandbox: str, routes: Sequence[Route], operations: Iterable[Operation[Any, Any]] = (), *, is_only: bool = False
+) -> list[Tool]:
+    """Return the operations of a sandbox that are tools: those with a route first, then those without. Their names
+    begin with that of the sandbox, unless it is the only one."""
+    routed = {route.operation.name for route in routes}
+    pairs: list[tuple[Operation[Any, Any], Route | None]] = [(route.operation, route) for route in routes]
+    pairs += [(operation, None) for operation in operations if operation.name not in routed]
+    prefix = "" if is_only else sandbox
     return [
-        Tool(tool_name("" if is_only else sandbox, route.operation.name), sandbox, route, routes)
-        for route in routes
-        if route.is_tool
+        Tool(tool_name(prefix, operation.name), sandbox, operation, route, routes)
+        for operation, route in pairs
+        if (operation.tool if route is None else route.is_tool)
     ]
 
 
@@ -155,10 +177,14 @@ def _body(route: Route, arguments: Mapping[str, Any]) -> tuple[bytes, str]:
     encoded, media = arguments.get(f"{name}{BASE64}"), BYTES if route.body_type is bytes else TEXT
     if encoded is None:
         return _text(name, arguments.get(name, "")).encode(), media
+    return _decode(f"{name}{BASE64}", encoded), media
+
+
+def _decode(name: str, encoded: Any) -> bytes:
     try:
-        return base64.b64decode(_text(f"{name}{BASE64}", encoded), validate=True), media
+        return base64.b64decode(_text(name, encoded), validate=True)
     except (binascii.Error, ValueError):
-        raise BadArguments(f"`{name}{BASE64}` is not base64") from None
+        raise BadArguments(f"`{name}` is not base64") from None
 
 
 def _json(what: str, value: Any) -> bytes:

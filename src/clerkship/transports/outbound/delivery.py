@@ -171,7 +171,7 @@ class OutboundDelivery(ABC):
         finally:
             await self.disconnect()
             if self.client.open:  # it failed
-                await self.client.look(lambda _: unsubscribe())
+                await self.client.read_state(lambda _: unsubscribe())
 
     async def _deliver_next(self) -> bool:
         """Attempt one message; return False if there is none to send now."""

@@ -1,0 +1,113 @@
+"""Calls of operations by name, without a protocol: by tools of models, and by recordings."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+
+from clerkship.model.frozen import plain
+from clerkship.model.names import did_you_mean
+from clerkship.sandbox.exchange import ByteStream, Reply
+from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext
+from clerkship.sandbox.route import BYTES, validated
+
+BYTES_KEY = "$bytes"
+"""The key of an object that stands for bytes in JSON, each byte a character of Latin-1."""
+
+
+@dataclass(frozen=True)
+class CallRecord:
+    """A call of an operation as JSON: enough to make it again."""
+
+    operation: str
+    input: Mapping[str, Any] = field(default_factory=dict)
+    transport: str = ""
+    """The protocol that the call came by. A listener may set fields that an agent cannot; see `RecordedCall`."""
+    target: str = ""
+    body: bytes = b""
+    answer: str = ""
+    """What the log says of the answer, where the protocol has words for it."""
+
+
+class DirectCall(OperationCall[Any, Any]):
+    """A call with arguments that are checked like the body of an HTTP request. The answer is written as JSON."""
+
+    transport = ""
+
+    def __init__(self, operation: Operation[Any, Any], arguments: Mapping[str, Any]) -> None:
+        super().__init__(operation, arguments, body=orjson.dumps(encode_bytes(arguments)))
+
+    def parse(self, context: OperationContext[Any]) -> Any:
+        """Return the arguments as the input of the operation; raises Refusal where they do not fit."""
+        return validated(self.operation, self.input)
+
+    def render(self, context: OperationContext[Any], result: Any) -> Reply:
+        """Write bytes and text as they are, and all else as JSON."""
+        match result:
+            case Reply():
+                return result
+            case ByteStream():
+                return Reply(OK, media=BYTES, stream=result)
+            case None | bytes():
+                return Reply(OK, result or b"", result=result)
+            case str():
+                return Reply(OK, result.encode(), result=result)
+        return Reply(OK, orjson.dumps(result, default=plain), result=result)
+
+
+class RecordedCall(OperationCall[Any, Any]):
+    """A call that a listener made when it was recorded, with the same transport, target and body."""
+
+    def __init__(self, operation: Operation[Any, Any], record: CallRecord) -> None:
+        given = decode_bytes(record.input)
+        input = given if operation.input is dict else operation.input.model_validate(given)
+        super().__init__(operation, input, record.target, record.body)
+        self.transport = record.transport  # type: ignore[misc]
+        self._answer = record.answer
+
+    def render(self, context: OperationContext[Any], result: Any) -> Reply:
+        """Answer with the result, and with what the log said of it."""
+        return replace(super().render(context, result), answer=self._answer)
+
+
+def call_of(record: CallRecord, operations: Iterable[Operation[Any, Any]]) -> OperationCall[Any, Any]:
+    """Return the call that a record stands for; raises ValueError where there is no such operation."""
+    known = {operation.name: operation for operation in operations}
+    if record.operation not in known:
+        raise ValueError(f"no operation `{record.operation[:80]}`; {did_you_mean(record.operation[:80], known)}")
+    operation = known[record.operation]
+    if record.transport:
+        return RecordedCall(operation, record)
+    return DirectCall(operation, decode_bytes(record.input))
+
+
+def record_of_call(call: OperationCall[Any, Any], answer: str = "") -> CallRecord:
+    """Return the record of a call."""
+    given = call.input
+    if not isinstance(given, Mapping):
+        given = given.model_dump(mode="python", by_alias=True, exclude_defaults=True)
+    is_direct = isinstance(call, DirectCall)
+    body = b"" if is_direct else call.body
+    return CallRecord(call.operation.name, encode_bytes(given), call.transport, call.target, body, answer)
+
+
+def encode_bytes(value: Any) -> Any:
+    """Return data as JSON has it, with an object in place of bytes."""
+    if isinstance(value, bytes):
+        return {BYTES_KEY: value.decode("latin-1")}
+    if isinstance(value, Mapping):
+        return {key: encode_bytes(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [encode_bytes(item) for item in value]
+    is_plain = value is None or isinstance(value, str | int | float)
+    return value if is_plain else orjson.loads(orjson.dumps(value, default=plain))
+
+
+def decode_bytes(value: Any) -> Any:
+    """Return the data that `encode_bytes` was given."""
+    if isinstance(value, Mapping):
+        if value.keys() == {BYTES_KEY}:
+            return value[BYTES_KEY].encode("latin-1")
+        return {key: decode_bytes(item) for key, item in value.items()}
+    return [decode_bytes(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,60 @@
+"""Operations without an HTTP route: called by name by the tools of a model."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from clerkship.actors.openai_chat import Toolbox
+from clerkship.conformance.rig import Rig
+from clerkship.playground.doors import open_doors
+from clerkship.sandbox.direct_call import decode_bytes, encode_bytes
+from clerkship.sandbox.door import Sandboxes
+from tests.conformance.pager import SPEC
+
+
+@pytest.fixture
+def rig() -> Iterator[Rig]:
+    with Rig(SPEC) as opened:
+        yield opened
+
+
+@pytest.fixture
+def sandboxes(rig: Rig) -> Sandboxes:
+    return open_doors(rig.gateway, rig.playground, lambda: "http://127.0.0.1:1")
+
+
+def _use(tools: Toolbox, name: str, **arguments: Any) -> str:
+    called = tools.call({"id": "1", "function": {"name": name, "arguments": orjson.dumps(arguments).decode()}})
+    return str(called["content"])
+
+
+def test_a_model_calls_an_operation_without_a_route(rig: Rig, sandboxes: Sandboxes) -> None:
+    tools = Toolbox(sandboxes)
+    names = [each["function"]["name"] for each in tools.definitions]  # type: ignore[index]
+    assert names == ["send_page", "list_pages"]
+    assert _use(tools, "send_page", number="12", text="call") == "sent"
+    assert _use(tools, "list_pages") == '[["12","call"]]'
+    assert _use(tools, "send_page") == "error: `number` is missing"
+    assert _use(tools, "send_page", number="12", urgent=True).startswith("error: unknown argument `urgent`")
+    assert _use(tools, "send_page", number=["12"]).startswith("refused with status 422: number: Input should be")
+    assert rig.playground.broken is None
+    requests = [event.request for event in rig.playground.log.events if event.request is not None]
+    assert [(request.method, request.status) for request in requests] == [
+        ("send_page", 200),
+        ("list_pages", 200),
+        ("send_page", 422),
+    ]
+
+
+def test_a_handle_calls_an_operation_by_name(sandboxes: Sandboxes) -> None:
+    assert sandboxes["box"].call("send_page", {"number": "x"}).status == 422
+    assert sandboxes["box"].call("send_page", {"number": "1"}).body == b"sent"
+    with pytest.raises(ValueError, match="no operation `fly`"):
+        sandboxes["box"].call("fly")
+
+
+def test_bytes_survive_a_record() -> None:
+    data = {"a": [b"\x00\xff", {"b": b""}], "c": 1, "d": None}
+    assert decode_bytes(orjson.loads(orjson.dumps(encode_bytes(data)))) == data
