@@ -1,4 +1,4 @@
-"""Operations without an HTTP route: called by name by the tools of a model."""
+"""Operations without an HTTP route: called by name by the tools of a model, recorded and replayed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,12 +6,19 @@ from typing import Any
 import orjson
 import pytest
 
+from clerkship.actors import recorded
 from clerkship.actors.openai_chat import Toolbox
 from clerkship.conformance.rig import Rig
 from clerkship.playground.doors import open_doors
-from clerkship.sandbox.direct_call import decode_bytes, encode_bytes
+from clerkship.sandbox.direct_call import DirectCall, decode_bytes, encode_bytes
 from clerkship.sandbox.door import Sandboxes
-from tests.conformance.pager import SPEC
+from clerkship.sandbox.operation import OperationCall
+from clerkship.simulators import files
+from clerkship.simulators.files.exercise import HALF
+from clerkship.simulators.files.operations import NewFile, write_file
+from clerkship.simulators.files.sftp.drop import SftpCall
+from clerkship.simulators.spec import Spec
+from tests.conformance.pager import SPEC, parse_line, send_page
 
 
 @pytest.fixture
@@ -58,3 +65,25 @@ def test_a_handle_calls_an_operation_by_name(sandboxes: Sandboxes) -> None:
 def test_bytes_survive_a_record() -> None:
     data = {"a": [b"\x00\xff", {"b": b""}], "c": 1, "d": None}
     assert decode_bytes(orjson.loads(orjson.dumps(encode_bytes(data)))) == data
+
+
+@pytest.mark.parametrize(
+    ("spec", "call"),
+    [
+        (SPEC, parse_line("page 12 call the ward")),
+        (SPEC, parse_line("page x")),
+        (SPEC, DirectCall(send_page, {"number": "7"})),
+        (files.SPEC, SftpCall(write_file, HALF, HALF.path, HALF.data)),
+        (files.SPEC, SftpCall(write_file, NewFile(path="a.bin", data=bytes(range(256))), "a.bin", bytes(range(256)))),
+    ],
+    ids=["line", "refused", "by-name", "listener-only-field", "bytes"],
+)
+def test_a_recorded_call_leads_to_the_same_log(spec: Spec, call: OperationCall[Any, Any]) -> None:
+    acts: list[dict[str, Any] | None] = []
+    with Rig(spec) as first, Rig(spec) as again:
+        first.gateway.overhear(first.playground, lambda _, asked: acts.append(recorded.written_act("box", asked)))
+        first.send(call)
+        [act] = orjson.loads(orjson.dumps(acts))
+        recorded.act_again(act, open_doors(again.gateway, again.playground, lambda: "http://127.0.0.1:1"))
+        assert again.lines == first.lines
+        assert first.playground.broken is None

@@ -22,6 +22,7 @@ from clerkship.faults.drop import Drop
 from clerkship.faults.error import Error
 from clerkship.faults.truncated import Truncated
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.route import Route
@@ -233,15 +234,17 @@ def test_a_message_that_a_handler_cannot_parse_is_refused_and_the_run_goes_on(
     assert site.playground.broken is None
 
 
-def test_a_recorder_of_requests_receives_the_messages_whose_operation_has_a_route(site: Site) -> None:
-    heard: list[str] = []
-    site.gateway.overhear(site.playground, lambda _, request: heard.append(f"{request.method} {request.path}"))
+def test_a_recorder_receives_each_message_as_a_call_of_its_operation(site: Site) -> None:
+    heard: list[object] = []
+    site.gateway.overhear(site.playground, lambda _, asked: heard.append(asked))
     with dial(site) as client:
         client.send("refuse please")
         client.send('values {"text": "hello"}')
         client.send("values {}")
         replies(client, 3)
-    assert heard == ["GET /talk", "POST /say", "POST /say"]
+    calls = [asked for asked in heard if isinstance(asked, CallRecord)]
+    assert [call.transport for call in calls] == ["websocket"] * 3
+    assert calls[1].input == {"text": "hello"}
     assert site.playground.broken is None
 
 

@@ -19,6 +19,7 @@ from clerkship.llm.cassette import Cassette, Turn, address
 from clerkship.llm.tape import Spot, Tapes
 from clerkship.llm.veil import Veil
 from clerkship.model.run import IsolationLevel
+from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.door import Dropped, Sandboxes
 from clerkship.sandbox.exchange import Request, query_of
 from clerkship.settings import Settings
@@ -94,9 +95,9 @@ class RecordingAgent:
         """Let it go."""
         return self._agent.close()
 
-    def hear(self, sandbox: str, request: Request) -> None:
-        """It has asked something of a sandbox, through whatever door."""
-        act = _clock_act(request) if sandbox == CLOCK else {"request": {"sandbox": sandbox, **_written(request)}}
+    def hear(self, sandbox: str, asked: Request | CallRecord) -> None:
+        """Record a request or a call of the agent, in whatever protocol."""
+        act = written_act(sandbox, asked)
         if act is not None:
             self._did(act)
 
@@ -169,7 +170,7 @@ class RecordedAgent:
             what = f"what {story.solver} did in turn {number}{said}"
             raise story.tapes.miss(story.spot, asked.key, what, lambda cassette: _nearest(asked, cassette))
         for act in found.acts:
-            _act(story.veil.show(act), sandboxes)
+            act_again(story.veil.show(act), sandboxes)
         if found.failed:
             raise AgentError(story.veil.show(found.failed))
         parts = [story.veil.show(part) for part in found.parts]
@@ -195,6 +196,13 @@ def _event(payload: Payload) -> dict[str, Any]:
     return {"kind": payload.kind, **payload.model_dump(mode="json", exclude_defaults=True)}
 
 
+def written_act(sandbox: str, asked: Request | CallRecord) -> dict[str, Any] | None:
+    """Return a request or a call as a cassette has it; None for one to the clock that does not move it."""
+    if isinstance(asked, CallRecord):
+        return {"call": {"sandbox": sandbox, **_written_call(asked)}}
+    return _clock_act(asked) if sandbox == CLOCK else {"request": {"sandbox": sandbox, **_written(asked)}}
+
+
 def _written(request: Request) -> dict[str, Any]:
     """A request as it can be sent again: without who sent it."""
     headers = {name.lower(): value for name, value in request.headers.items()}
@@ -202,12 +210,32 @@ def _written(request: Request) -> dict[str, Any]:
     told: dict[str, Any] = {"method": request.method, "path": request.path}
     told |= {"query": _query(request)} if request.query else {}
     told |= {"headers": kept} if kept else {}
-    if request.body:
-        try:
-            told["text"] = request.body.decode()
-        except UnicodeDecodeError:
-            told["bytes"] = request.body.decode("latin-1")  # not base64: what must not stand there could hide in it
-    return told
+    return told | _written_body(request.body)
+
+
+def _written_body(body: bytes) -> dict[str, Any]:
+    if not body:
+        return {}
+    try:
+        return {"text": body.decode()}
+    except UnicodeDecodeError:
+        return {"bytes": body.decode("latin-1")}  # not base64: a credential could hide in it
+
+
+def _read_body(written: Mapping[str, Any]) -> bytes:
+    return bytes(written["bytes"].encode("latin-1") if "bytes" in written else written.get("text", "").encode())
+
+
+def _written_call(record: CallRecord) -> dict[str, Any]:
+    """Return a call as it can be made again."""
+    about = {"transport": record.transport, "target": record.target, "answer": record.answer}
+    given = {name: value for name, value in about.items() if value}
+    return {"operation": record.operation, "input": dict(record.input), **given, **_written_body(record.body)}
+
+
+def _read_call(written: Mapping[str, Any]) -> CallRecord:
+    about = {name: written[name] for name in ("transport", "target", "answer") if name in written}
+    return CallRecord(written["operation"], written["input"], body=_read_body(written), **about)
 
 
 def _query(request: Request) -> JsonValue:
@@ -227,17 +255,19 @@ def _clock_act(request: Request) -> dict[str, Any] | None:
     return None
 
 
-def _act(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
-    """Do once more what was done."""
+def act_again(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
+    """Repeat what a recorded agent did."""
     if "report" in act:
         sandboxes.report(parse_report(act["report"], sandboxes.agent_events))
     elif "wait" in act:
         sandboxes.wait(act["wait"])
+    elif "call" in act:
+        with contextlib.suppress(Dropped):
+            sandboxes[act["call"]["sandbox"]].call_as_recorded(_read_call(act["call"]))
     else:
         asked = act["request"]
-        body = asked["bytes"].encode("latin-1") if "bytes" in asked else asked.get("text", "").encode()
         query = query_of(asked.get("query"))
-        request = Request(asked["method"], asked["path"], query, asked.get("headers", {}), body)
+        request = Request(asked["method"], asked["path"], query, asked.get("headers", {}), _read_body(asked))
         with contextlib.suppress(Dropped):  # as it was then: a fault stands in the way
             sandboxes[asked["sandbox"]].send_as_is(request)
 

@@ -19,9 +19,10 @@ from clerkship.model.scenario import Person
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.model.usage import Role
+from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.exchange import Request
 
-Overhear = Callable[[Callable[[str, Request], None]], None]
+Overhear = Callable[[Callable[[str, Request | CallRecord], None]], None]
 """Has somebody told of each request to a sandbox."""
 
 

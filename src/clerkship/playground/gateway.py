@@ -45,9 +45,10 @@ from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.refusal import refuse_expired
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme
 from clerkship.sandbox.authentication.secret import SecretTable
+from clerkship.sandbox.direct_call import CallRecord, recordable
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.operation import OperationContext, ProtocolCall
-from clerkship.sandbox.route import TOO_LARGE, HttpCall, request_of
+from clerkship.sandbox.route import TOO_LARGE, HttpCall
 from clerkship.simulators.spec import Spec
 from clerkship.transports.outbound.address import OutboundAddress
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, OutboundRefused
@@ -111,8 +112,8 @@ class RequestContext:
 
 
 Handler = Callable[[RequestContext], None]
-Hear = Callable[[str, Request], None]
-"""Receives each request, as it would be over HTTP, with the name of the sandbox that it was for."""
+Hear = Callable[[str, Request | CallRecord], None]
+"""Receives each request or call, with the name of the sandbox that it was for."""
 
 
 class Gateway:
@@ -205,16 +206,10 @@ class Gateway:
         """Whoever listens hears of it; not of a stranger's knock."""
         hear = self._ears.get(id(exchange.playground))
         at_clock = exchange.sandbox_name == CLOCK and exchange.refusal is None
-        if (
-            hear is not None
-            and exchange.counts
-            and exchange.actor == "agent"
-            and (exchange.sandbox is not None or at_clock)
-        ):
-            routes = () if exchange.sandbox is None else exchange.sandbox.spec.routes
-            request = request_of(exchange.call, routes)
-            if request is not None:
-                hear(exchange.sandbox_name, request)
+        is_agents = exchange.counts and exchange.actor == "agent"
+        if hear is not None and is_agents and (exchange.sandbox is not None or at_clock):
+            answer = "" if exchange.reply is None else exchange.reply.answer
+            hear(exchange.sandbox_name, recordable(exchange.call, answer))
 
     def try_handle(self, exchange: RequestContext) -> Reply | None:
         """Answer a request if that is quick; return None if it is for a worker thread, which calls `handle`.

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
+from pydantic import ValidationError
 
 from clerkship.model.frozen import plain
 from clerkship.model.names import did_you_mean
-from clerkship.sandbox.exchange import ByteStream, Reply
-from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext
-from clerkship.sandbox.route import BYTES, validated
+from clerkship.sandbox.exchange import ByteStream, Refusal, Reply, Request
+from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext, ProtocolCall
+from clerkship.sandbox.route import BYTES, HttpCall, validated
 
 BYTES_KEY = "$bytes"
 """The key of an object that stands for bytes in JSON, each byte a character of Latin-1."""
@@ -60,11 +61,18 @@ class RecordedCall(OperationCall[Any, Any]):
     """A call that a listener made when it was recorded, with the same transport, target and body."""
 
     def __init__(self, operation: Operation[Any, Any], record: CallRecord) -> None:
-        given = decode_bytes(record.input)
-        input = given if operation.input is dict else operation.input.model_validate(given)
-        super().__init__(operation, input, record.target, record.body)
+        super().__init__(operation, decode_bytes(record.input), record.target, record.body)
         self.transport = record.transport  # type: ignore[misc]
         self._answer = record.answer
+
+    def parse(self, context: OperationContext[Any]) -> Any:
+        """Return the recorded input, with the fields that only a listener sets; raises Refusal."""
+        if self.operation.input is dict:
+            return self.input
+        try:
+            return self.operation.input.model_validate(self.input)
+        except ValidationError as error:
+            raise Refusal(422, "invalid_input", str(error.errors()[0]["msg"])) from None
 
     def render(self, context: OperationContext[Any], result: Any) -> Reply:
         """Answer with the result, and with what the log said of it."""
@@ -82,8 +90,11 @@ def call_of(record: CallRecord, operations: Iterable[Operation[Any, Any]]) -> Op
     return DirectCall(operation, decode_bytes(record.input))
 
 
-def record_of_call(call: OperationCall[Any, Any], answer: str = "") -> CallRecord:
-    """Return the record of a call."""
+def recordable(call: ProtocolCall, answer: str) -> Request | CallRecord:
+    """Return a request or a call in the form in which it can be sent again."""
+    if isinstance(call, HttpCall):
+        return call.request
+    assert isinstance(call, OperationCall)
     given = call.input
     if not isinstance(given, Mapping):
         given = given.model_dump(mode="python", by_alias=True, exclude_defaults=True)

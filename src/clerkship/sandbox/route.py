@@ -8,13 +8,13 @@ from typing import Any, ClassVar, get_args
 from urllib.parse import urlencode
 
 import orjson
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.model.frozen import plain
 from clerkship.sandbox.exchange import MAX_BODY, ByteStream, Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.json_schema import convert_text, find_violation, types_of
-from clerkship.sandbox.operation import Interface, Operation, OperationCall, OperationContext, ProtocolCall
+from clerkship.sandbox.operation import Interface, Operation, OperationContext
 
 MAX_LISTED_ROUTES = 12
 """Routes named in the refusal of an unknown path."""
@@ -296,24 +296,6 @@ def _compile(path: str) -> re.Pattern[str]:
 def path_of(route: Route, params: Mapping[str, str]) -> str:
     """Return the path of a route with these parameters, decoded as a Request has it."""
     return _PARAMETER.sub(lambda found: params[found[1]], route.path)
-
-
-def request_of(call: ProtocolCall, routes: Sequence[Route]) -> Request | None:
-    """Return a call as it would be over HTTP, without what only a listener can say; None if no route has its operation
-    or its input is no mapping."""
-    if isinstance(call, HttpCall):
-        return call.request
-    assert isinstance(call, OperationCall)
-    route = next((route for route in routes if route.operation is call.operation), None)
-    given = call.input
-    if isinstance(given, BaseModel):
-        given = given.model_dump(mode="python", by_alias=True, exclude_defaults=True)
-    if route is None or not isinstance(given, Mapping):
-        return None
-    params = {name: str(given.get(name, "")) for name in route.params}
-    query = {name: str(given[name]) for name in route.query if name in given}
-    headers = {"content-type": route.media} if route.media and call.body else {}
-    return Request(route.method, path_of(route, params), query, headers, call.body)
 
 
 def _find_instead(
