@@ -92,6 +92,12 @@ def works(task_item: dict[str, Any], sandboxes: Any) -> dict[str, Any]:
     found["nothing due"] = sandboxes.wait()
     found["status"] = drop.send_as_is(Request("BREW", "/files/x")).status
     found["routes"] = [route.operation.name for route in drop.routes][:3]
+    found["call"] = drop.call("write_file", {"path": "called", "data": b"\xff"}).status
+    found["refused call"] = drop.call("read_file", {"path": "nowhere"}).status
+    try:
+        drop.call("fly")
+    except ValueError as error:
+        found["unknown call"] = str(error)
     found["address"] = drop.url.startswith("http://127.0.0.1:") and drop.token.startswith("clk_")
     found["input"] = sys.stdin.read() if os.environ.get("CLERKSHIP_PROCESS") else ""
     threads = [threading.Thread(target=drop.write, args=(f"{number}", b"x")) for number in range(4)]

@@ -7,7 +7,7 @@ import pytest
 
 from clerkship.conformance import CHECKS, DOMAIN_CHECKS, check_domain
 from clerkship.conformance import domain_checks as checks
-from clerkship.conformance.checks import Check
+from clerkship.conformance.checks import Check, a_replay_rebuilds_the_state
 from clerkship.conformance.domain_checks import DomainCheck
 from clerkship.conformance.failure import NotConforming
 from clerkship.domains.contract import DomainCall, DomainSpec
@@ -108,3 +108,58 @@ def test_a_call_of_a_domain_returns_a_typed_result() -> None:
         assert booking.reference.startswith("BK_")
 
     check_domain(replace(book.SPEC, exercise=(*book.SPEC.exercise[:1], check_result)))
+
+
+class CountsOutsideTheLog(BookState):
+    """A book that numbers slots with a counter that no event has."""
+
+    opened = 0
+
+    def number(self, act: ActionContext) -> None:
+        """Open the slot of the next number."""
+        self.opened += 1
+        act.emit(SlotOpened(slot=f"slot-{self.opened}"))
+
+
+def test_the_suite_finds_a_counter_outside_the_log() -> None:
+    calls: tuple[DomainCall, ...] = (lambda state, act: state.number(act),) * 3
+    spec = replace(book.SPEC, state=CountsOutsideTheLog, exercise=(*calls, *book.SPEC.exercise))
+    with pytest.raises(NotConforming, match="a fork after call 1 of its exercise ended with another log"):
+        check_domain(spec)
+
+
+class Reorders(BookState):
+    """A book whose keys have another order once it is rebuilt."""
+
+    is_live = False
+
+    def wake(self, act: ActionContext) -> None:
+        """Change the order without an event."""
+        self.is_live = True
+
+    def dump(self) -> Any:
+        """Return every slot."""
+        slots = sorted(self.records.items(), reverse=self.is_live)
+        return dict(slots)
+
+
+def test_the_suite_compares_the_order_of_keys_of_a_domain() -> None:
+    spec = replace(book.SPEC, state=Reorders, exercise=(lambda state, act: state.wake(act), *book.SPEC.exercise))
+    with pytest.raises(NotConforming, match="the log, replayed, gave another state"):
+        check_domain(spec, [checks.a_replay_rebuilds_the_domain])
+
+
+def test_a_simulator_is_checked_together_with_its_domains() -> None:
+    unseen = replace(book.SPEC, state=Unseen)
+    with pytest.raises(NotConforming, match="the log, replayed, gave another state"):
+        a_replay_rebuilds_the_state(replace(DESK, domains=(unseen,)))
+
+
+class Unseen(BookState):
+    """A book that changes itself whenever a slot is taken, without an event."""
+
+    def take(self, act: ActionContext, slot: str, patient: str) -> Booking:
+        """Take a slot, and change another."""
+        booking = super().take(act, slot, patient)
+        self.records["unseen"] = patient
+        return booking

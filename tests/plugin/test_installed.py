@@ -53,7 +53,7 @@ def test_a_simulator_from_its_scaffold_is_installed_tested_used_and_taken_away(s
     project = tmp_path / "acme_pager"
     shell("uv pip install --quiet -e .", project)
     assert "✓ acme  acme-pager 0.1.0" in shell("clerkship plugins", project).stdout
-    assert "13 passed" in shell("python -m pytest -q", project).stdout
+    assert "16 passed" in shell("python -m pytest -q", project).stdout
     shell("clerkship run practice --agent oracle", project)
     state = project / "src" / "acme_pager" / "pager" / "state.py"
     state.write_text("oops\n" + state.read_text(encoding="utf-8"), encoding="utf-8")

@@ -426,7 +426,7 @@ def test_the_conformance_suite_as_a_command(tmp_path: Path) -> None:
     reasons = {check["check"]: check["reason"] for check in json.loads(done.stdout)["checks"]}
     assert "acknowledged and left no event" in reasons["an_acknowledged_write_has_an_effect"]
     assert reasons["same_seed_gives_the_same_log"] == ""
-    state.write_text(text.replace("        self._fits(text)\n", "        1 / 0\n"), encoding="utf-8")
+    state.write_text(text.replace("        self._check_length(text)\n", "        1 / 0\n"), encoding="utf-8")
     done = clerkship(site, "conformance", "acme.pager", cwd=tmp_path)
     assert len(re.findall(r"ZeroDivisionError: division by zero \(pager/state\.py:\d+\)", done.stdout)) == 1
     assert done.stdout.count("    the same error as above\n") > 5

@@ -19,6 +19,7 @@ from clerkship.conformance.rig import (
     declared_events,
     exercise,
     garbage,
+    prepare_domains,
     title,
     to_bytes,
 )
@@ -61,10 +62,11 @@ class CheckContext:
         self.spec = spec
         self.counts = RequestCounts()
         self.prepared = PreparedSimulator(spec, spec.config(), spec.prepare(spec.exercise_datasets))
+        self.domains = prepare_domains(spec)
 
     def rig(self) -> Rig:
         """Open a playground."""
-        return Rig(self.spec, prepared=self.prepared, counts=self.counts)
+        return Rig(self.spec, prepared=self.prepared, counts=self.counts, domains=self.domains)
 
 
 def _check(body: Callable[[CheckContext], None]) -> Check:
@@ -148,7 +150,9 @@ def playgrounds_share_nothing(context: CheckContext) -> None:
 @_check
 def the_dataset_does_not_change(context: CheckContext) -> None:
     """Requests change a playground's own records, never the datasets that all playgrounds share."""
-    base, datasets = context.prepared.base, context.spec.exercise_datasets
+    base = [context.prepared.base, *(domain.base for domain in context.domains.values())]
+    components = (context.spec, *context.spec.domains)
+    datasets = [dataset for component in components for dataset in component.exercise_datasets]
     before = to_bytes(base), [dataset.data for dataset in datasets]
     with context.rig() as rig:
         exercise(rig)
@@ -191,13 +195,13 @@ def garbage_is_refused_in_order(context: CheckContext) -> None:
     """Nonsense gets a refusal of the protocol, through either door; nothing breaks and nothing is half done."""
     with context.rig() as rig:
         for request in garbage(context.spec):
-            before, events = rig.dump(), len(rig.own_events())
+            before, events = rig.dumped(), len(rig.own_events())
             for reply in (rig.send(request), rig.send_http(request)):
                 _refused_cleanly(request, reply)
                 if not reply.ok:
-                    unchanged = rig.dump() == before and len(rig.own_events()) == events
+                    unchanged = rig.dumped() == before and len(rig.own_events()) == events
                     _must(unchanged, f"{request.method} {request.path[:60]} was refused and still did something")
-                before, events = rig.dump(), len(rig.own_events())
+                before, events = rig.dumped(), len(rig.own_events())
         send_garbage_messages(rig)
         _must(rig.playground.broken is None, f"it broke: {rig.playground.broken}")
 

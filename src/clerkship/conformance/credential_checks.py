@@ -29,12 +29,12 @@ def a_credential_is_needed_for_every_operation(spec: Spec) -> None:
     """
     asked = dict(_requests(spec))
     with Rig(spec, others=(NEIGHBOUR,)) as rig, Rig(spec) as other:
-        before = rig.dump(), len(rig.lines), rig.playground.now
+        before = rig.dumped(), len(rig.lines), rig.playground.now
         for route, request in asked.items():
             for headers in _wrong_headers(rig, other, request):
                 _check_refused(rig, route, request, headers)
         _check_listeners(rig, other)
-        after = rig.dump(), len(rig.lines), rig.playground.now
+        after = rig.dumped(), len(rig.lines), rig.playground.now
         must(after == before, "requests without a valid credential changed the state, the log or the clock")
         given = {route: rig.authorize(request) for route, request in asked.items()}
         rig.playground.close()

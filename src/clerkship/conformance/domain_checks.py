@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from typing import Any
 
 from clerkship.conformance.failure import NotConforming
-from clerkship.domains.contract import DomainSpec
+from clerkship.conformance.rig import continue_from, to_bytes
+from clerkship.domains.contract import DomainCall, DomainSpec
 from clerkship.events.event import Event, parse_event
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.model.environment import Environment
@@ -33,17 +33,31 @@ class DomainRig:
 
     def calls(self) -> Iterator[Refusal | None]:
         """Make the calls of the exercise one by one; yields how the domain refused each, or None."""
-        for call in self._spec.exercise:
-            try:
-                call(self.playground.components[NAME].state, self.playground.act(NAME, "agent"))
-            except Refusal as refusal:
-                yield refusal
-            else:
-                yield None
+        return map(self.call, self._spec.exercise)
 
-    def dump(self) -> Any:
-        """Return the state as plain data; a copy, for it may change later."""
-        return deepcopy(self.playground.components[NAME].state.dump())
+    def call(self, call: DomainCall) -> Refusal | None:
+        """Make one call, as the agent; return how the domain refused it, or None."""
+        try:
+            call(self.playground.components[NAME].state, self.playground.act(NAME, "agent"))
+        except Refusal as refusal:
+            return refusal
+        return None
+
+    def dump(self) -> bytes:
+        """Return the bytes of the state, in which the order of keys counts."""
+        return to_bytes(self.playground.components[NAME].state.dump())
+
+    def logged_events(self) -> list[Event]:
+        """Return the events as they are read back from the log's bytes."""
+        kinds = {event.kind: event for event in (*LIFECYCLE, *self._spec.events)}
+        log = self.playground.log
+        return [parse_event(line, kinds, log.blobs.__getitem__) for line in log.lines]
+
+    def fork(self) -> "DomainRig":
+        """Open another playground that continues from the bytes of this one's log."""
+        other = DomainRig(self._spec, self.prepared)
+        continue_from(other.playground, self.playground, self.logged_events())
+        return other
 
     @property
     def events(self) -> Sequence[Event]:
@@ -65,11 +79,26 @@ def same_calls_give_the_same_log(spec: DomainSpec) -> None:
 
 
 def a_replay_rebuilds_the_domain(spec: DomainSpec) -> None:
-    """Dataset and events give the state, exactly."""
+    """The dataset and the bytes of the log give the state, byte for byte."""
     rig = DomainRig(spec)
     rig.run()
-    rebuilt = replay({NAME: rig.prepared}, rig.events)[NAME].dump()
-    _must(rebuilt == rig.dump(), "the log, replayed, gave another state")
+    rebuilt = replay({NAME: rig.prepared}, rig.logged_events())[NAME].dump()
+    _must(to_bytes(rebuilt) == rig.dump(), "the log, replayed, gave another state")
+
+
+def a_fork_of_a_domain_continues_like_the_original(spec: DomainSpec) -> None:
+    """A playground that is rebuilt from a log after any call, and given the rest, ends with the same log and state."""
+    straight = DomainRig(spec)
+    straight.run()
+    rig = DomainRig(spec, straight.prepared)
+    for number, call in enumerate(spec.exercise, 1):
+        rig.call(call)
+        fork = rig.fork()
+        for later in spec.exercise[number:]:
+            fork.call(later)
+        where = f"a fork after call {number} of its exercise"
+        _must(fork.playground.log.lines == straight.playground.log.lines, f"{where} ended with another log")
+        _must(fork.dump() == straight.dump(), f"{where} ended with another state")
 
 
 def domains_share_nothing(spec: DomainSpec) -> None:
@@ -91,13 +120,12 @@ def the_base_stays_as_it_was(spec: DomainSpec) -> None:
 
 def every_domain_event_validates(spec: DomainSpec) -> None:
     """Each line of the log reads back as the event it was, of a kind that the spec declares."""
-    kinds = {event.kind: event for event in (*LIFECYCLE, *spec.events)}
+    kinds = {event.kind for event in (*LIFECYCLE, *spec.events)}
     rig = DomainRig(spec)
     rig.run()
-    log = rig.playground.log
-    for event, line in zip(log.events, log.lines, strict=True):
+    for event in rig.events:
         _must(event.kind in kinds, f"it emits {event.kind}, which its spec does not declare")
-        again = parse_event(line, kinds, log.blobs.__getitem__)
+    for event, again in zip(rig.events, rig.logged_events(), strict=True):
         _must(again == event, f"#{event.seq} {event.kind} does not survive its own bytes")
 
 
@@ -123,6 +151,7 @@ def a_refused_call_changes_nothing(spec: DomainSpec) -> None:
 DOMAIN_CHECKS: tuple[DomainCheck, ...] = (
     same_calls_give_the_same_log,
     a_replay_rebuilds_the_domain,
+    a_fork_of_a_domain_continues_like_the_original,
     domains_share_nothing,
     the_base_stays_as_it_was,
     every_domain_event_validates,

@@ -75,14 +75,16 @@ class Rig:
         prepared: PreparedSimulator | None = None,
         counts: RequestCounts | None = None,
         others: Sequence[str] = (),
+        domains: Mapping[str, PreparedComponent] | None = None,
     ) -> None:
         self.name = "box"
         self.counts = counts if counts is not None else RequestCounts()
         prepared = prepared or PreparedSimulator(spec, spec.config(), spec.prepare(()))
         self.rooms = dict.fromkeys((self.name, *others), prepared)
+        self.domains = prepare_domains(spec) if domains is None else domains
         simulators = {name: Simulator(kind=spec.kind) for name in self.rooms}
         environment = Environment(name="conformance", simulators=simulators)
-        self.playground = Playground(environment, self.rooms, seed, PlaygroundOptions(domains=_domains(spec)))
+        self.playground = Playground(environment, self.rooms, seed, PlaygroundOptions(domains=self.domains))
         if spec.converses:
             self.playground.seat(_person(), self.name)
             self.playground.listen()
@@ -115,12 +117,13 @@ class Rig:
         return f"{self._listener.url()}/{self.playground.id}/{self.name}"
 
     def dump(self) -> Any:
-        """The state as plain data."""
+        """Return the state of the sandbox as plain data."""
         return self.playground.sandboxes[self.name].state.dump()
 
     def dumped(self) -> bytes:
-        """Return the bytes of the state's dump, in which the order of keys counts."""
-        return to_bytes(self.dump())
+        """Return the bytes of the states of the sandbox and its domains, in which the order of keys counts."""
+        components = self.playground.components
+        return to_bytes({name: components[name].state.dump() for name in (self.name, *self.domains)})
 
     def logged_events(self) -> list[Event]:
         """Return the events as they are read back from the log's bytes."""
@@ -129,17 +132,15 @@ class Rig:
         return [parse_event(line, kinds, log.blobs.__getitem__) for line in log.lines]
 
     def rebuilt(self) -> bytes:
-        """Return the bytes of the state that is rebuilt from the dataset and the log's bytes alone."""
-        return to_bytes(replay(self.rooms, self.logged_events())[self.name].dump())
+        """Return the same bytes, of states that are rebuilt from the datasets and the log's bytes alone."""
+        states = replay({**self.rooms, **self.domains}, self.logged_events())
+        return to_bytes({name: states[name].dump() for name in (self.name, *self.domains)})
 
     def fork(self) -> "Rig":
         """Open another playground that continues from the bytes of this one's log."""
         mine, spec = self.playground, self.rooms[self.name].spec
-        other = Rig(spec, mine.seed, self.rooms[self.name], self.counts)
-        other.playground.rewind(Before(self.logged_events(), mine.log.lines, mine.log.blobs))
-        other.playground.clock.rewind(mine.now)
-        other.playground.ids.return_to(mine.ids.mark())
-        other.playground.rng = deepcopy(mine.rng)
+        other = Rig(spec, mine.seed, self.rooms[self.name], self.counts, domains=self.domains)
+        continue_from(other.playground, mine, self.logged_events())
         if spec.converses:
             other.playground.seat_again(_person(), self.name)
             other.playground.listen()
@@ -211,6 +212,14 @@ def title(asked: Exercised) -> str:
     return title_of(HttpCall(asked) if isinstance(asked, Request) else asked)
 
 
+def continue_from(fork: Playground, original: Playground, events: Sequence[Event]) -> None:
+    """Have a new playground continue from the events that were read back from the log of another."""
+    fork.rewind(Before(events, original.log.lines, original.log.blobs))
+    fork.clock.rewind(original.now)
+    fork.ids.return_to(original.ids.mark())
+    fork.rng = deepcopy(original.rng)
+
+
 def _person() -> ScriptedPerson:
     return ScriptedPerson(Person(fallback="I see."))
 
@@ -239,7 +248,7 @@ def declared_events(spec: Spec) -> list[type[Payload]]:
     return [event for component in (spec, *spec.domains) for event in component.events]
 
 
-def _domains(spec: Spec) -> dict[str, PreparedComponent]:
+def prepare_domains(spec: Spec) -> dict[str, PreparedComponent]:
     """Prepare the domains that a simulator calls from their exercise datasets, named by the last word of their kind."""
     return {
         domain.kind.rpartition(".")[2]: PreparedComponent(

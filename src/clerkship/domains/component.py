@@ -54,6 +54,8 @@ class ComponentSpec:
     steps: tuple[type[Step], ...] = ()
     dataset_types: tuple[DatasetType, ...] = ()
     """Types of dataset that it brings; it may be loaded from another's."""
+    exercise_datasets: tuple[Dataset, ...] = ()
+    """Datasets that the exercise of the conformance suite starts from, and whose records it reads and changes."""
     filters: Mapping[str, Filter] = field(default_factory=dict)
     """Filters for templates that it brings, by name."""
 

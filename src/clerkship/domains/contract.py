@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from clerkship.domains.component import ComponentSpec
-from clerkship.model.dataset import Dataset
 from clerkship.sandbox.state import ActionContext
 
 DomainCall = Callable[[Any, ActionContext], object]
@@ -18,5 +17,3 @@ class DomainSpec(ComponentSpec):
 
     exercise: tuple[DomainCall, ...]
     """Calls that lead to every event it declares, for the conformance suite. A call may be refused."""
-    exercise_datasets: tuple[Dataset, ...] = ()
-    """Datasets that the conformance suite loads it from."""

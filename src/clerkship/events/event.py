@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from clerkship.events.request import BODY_FIELD, MAX_INLINE_BODY, AgentRequest, parse_request
 from clerkship.kit.depth import MAX_DEPTH, cut_at_depth
-from clerkship.model.freeze import freeze_fields
+from clerkship.model.freeze import freeze_fields, open_fields
 from clerkship.model.frozen import Frozen
 from clerkship.model.variables import expand_text
 
@@ -65,7 +65,7 @@ class Event(NamedTuple):
 
 def frozen(payload: Payload) -> Payload:
     """Return the payload, frozen at every level unless its simulator guarantees that it does not change."""
-    return freeze_fields(payload) if payload.freezes else payload
+    return freeze_fields(payload) if payload.freezes and open_fields(type(payload)) else payload
 
 
 def _plain(value: Any) -> Any:

@@ -87,7 +87,7 @@ def _freeze_other(value: Any) -> Any:
     if isinstance(value, tuple):
         return _freeze_tuple(value)
     if isinstance(value, BaseModel) and value.model_config.get("frozen"):
-        for name in _open_fields(type(value)):
+        for name in open_fields(type(value)):
             value.__dict__[name] = freeze(value.__dict__[name])
         return value
     if type(value) is set:
@@ -107,7 +107,7 @@ def _freeze_tuple(value: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @cache
-def _open_fields(model: type[BaseModel]) -> tuple[str, ...]:
+def open_fields(model: type[BaseModel]) -> tuple[str, ...]:
     """Return the names of the fields whose types allow values that can be changed."""
     return tuple(name for name, field in model.model_fields.items() if not _is_immutable(field.annotation))
 
@@ -126,7 +126,7 @@ def _is_immutable(annotation: Any) -> bool:
 def freeze_fields(model: M) -> M:
     """Freeze the fields of a frozen model in place, except those that are not plain data; return the model."""
     fields = model.__dict__
-    for name in _open_fields(type(model)):
+    for name in open_fields(type(model)):
         value = fields[name]
         if value is None or value == ():
             continue

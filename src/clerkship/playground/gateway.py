@@ -47,7 +47,7 @@ from clerkship.sandbox.authentication.scheme import AuthenticationScheme
 from clerkship.sandbox.authentication.secret import SecretTable
 from clerkship.sandbox.direct_call import CallRecord, recordable
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
-from clerkship.sandbox.operation import OperationContext, ProtocolCall
+from clerkship.sandbox.operation import OperationContext, ProtocolCall, no_callback
 from clerkship.sandbox.route import TOO_LARGE, HttpCall
 from clerkship.simulators.spec import Spec
 from clerkship.transports.outbound.address import OutboundAddress
@@ -95,10 +95,6 @@ class RequestContext:
     faults: list[Event] = field(default_factory=list)
     """The events of the faults that took effect on it."""
     began: float = field(default_factory=perf_counter)
-    on_link: Callable[[Playground, Sandbox], None] | None = None
-    """Called when an agent registers an address."""
-    check_address: Callable[[OutboundAddress], None] = lambda _: None
-    """Raises OutboundRefused for an address that a sandbox may not call."""
 
     @property
     def operation(self) -> str:
@@ -130,7 +126,7 @@ class Gateway:
         self._addresses = SecretTable[tuple[Playground, Sandbox]]()
         self.unplaced = UnloggedRequests()
         """Requests whose address names no trial under way."""
-        self.on_link: Callable[[Playground, Sandbox], None] | None = None
+        self.on_registered: Callable[[Playground, Sandbox], None] | None = None
         """Called when an agent has registered an address."""
         self.on_leave: Callable[[str], None] | None = None
         """Called with the address of each sandbox that had one, when its run has ended."""
@@ -138,7 +134,6 @@ class Gateway:
         """Returns the ports of the running listeners."""
         self.handlers: tuple[Handler, ...] = (
             self.identify,
-            serve_asset,
             authenticate,
             find_operation,
             inject_faults,
@@ -309,12 +304,15 @@ class Gateway:
     def identify(self, exchange: RequestContext) -> None:
         """Which run, and which of its sandboxes."""
         exchange.playground = self.playgrounds[exchange.playground_id]
-        exchange.on_link, exchange.check_address = self.on_link, self.check_address
         if exchange.sandbox_name != CLOCK:
-            exchange.sandbox = exchange.playground.sandboxes.get(exchange.sandbox_name)
-            if exchange.sandbox is None:
+            exchange.sandbox = sandbox = exchange.playground.sandboxes.get(exchange.sandbox_name)
+            if sandbox is None:
                 exchange.counts = False
                 raise _unknown()
+            if sandbox.register_callback is None:
+                sandbox.register_callback = partial(register_callback, self, exchange.playground, sandbox)
+            if sandbox.spec.assets:
+                serve_asset(exchange, sandbox)
 
 
 def _is_quick(exchange: RequestContext, playground: Playground) -> bool:
@@ -334,12 +332,12 @@ def _unknown() -> Refusal:
     return Refusal(404, "no_such_sandbox", "there is no such sandbox, or its run is over")
 
 
-def serve_asset(exchange: RequestContext) -> None:
+def serve_asset(exchange: RequestContext, sandbox: Sandbox) -> None:
     """Answer a request for a static file. It needs no credential, leaves no event and meets no fault."""
-    if exchange.sandbox is None or not isinstance(exchange.call, HttpCall):
+    if not isinstance(exchange.call, HttpCall):
         return
     request = exchange.call.request
-    folder = next((folder for folder in exchange.sandbox.spec.assets if folder.covers(request)), None)
+    folder = next((folder for folder in sandbox.spec.assets if folder.covers(request)), None)
     if folder is not None:
         exchange.counts = False  # not in the log even if it is refused: anyone could write to it otherwise
         exchange.reply = folder.serve(request)
@@ -445,7 +443,7 @@ def run_operation(exchange: RequestContext) -> None:
             playground.act(sandbox.name, exchange.actor, exchange.cause),
             call.base,
             sandbox.address,
-            partial(register_callback, playground, sandbox, exchange.check_address, exchange.on_link),
+            sandbox.register_callback or no_callback,
             playground.log.room,
             call.transport,
             sandbox.credentials,

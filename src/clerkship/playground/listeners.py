@@ -103,7 +103,7 @@ class ListenerPool:
         self._lock = threading.Lock()
         self._closed = False
         self._outbound = OutboundPool(gateway)
-        gateway.on_link, gateway.on_leave = self._outbound.start, self._left
+        gateway.on_registered, gateway.on_leave = self._outbound.start, self._left
         gateway.listener_ports = self._open_ports
 
     def of(self, playground: Playground, sandbox: Sandbox) -> dict[str, tuple[ProtocolListener, ConnectionInfo]]:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
-from functools import partial
+from functools import cached_property, partial
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Any, TypeVar, cast
 
@@ -118,10 +118,7 @@ class Playground:
         self.lock = threading.RLock()
         now = environment.now.astimezone(UTC)  # the log knows one zone
         self.clock: Clock = Stepped(now, environment.tick) if environment.time == "stepped" else Paced(now, monotonic)
-        self.clock_hold = ClockHold(self.lock)
         self.started_at = now
-        self.zone = timezone(environment.now.utcoffset() or timedelta(0))
-        """The zone of the environment's `now`: what agents are told the time in."""
         self.ids = Ids(seed)
         self.rng = Rng(seed)
         self.log, self._writer = open_log(self._names)
@@ -129,11 +126,9 @@ class Playground:
         self.sidecar = Sidecar()
         self._redactor, self._redacts = CredentialRedactor({}, {}), list[object]()
         self.sandboxes = {name: Sandbox(name, room) for name, room in rooms.items()}
-        domains = options.domains
-        self.domains = {name: RunningComponent(name, room) for name, room in domains.items()} if domains else {}
-        self.components: Mapping[str, RunningComponent] = self.sandboxes
-        if domains:
-            self.components = {**self.sandboxes, **self.domains}
+        self.domains = {name: RunningComponent(name, room) for name, room in options.domains.items()}
+        every = {**self.sandboxes, **self.domains} if self.domains else self.sandboxes
+        self.components: Mapping[str, RunningComponent] = every
         self.faults: list[ActiveFault] = []
         self.step_errors: list[str] = []
         self.people: dict[str, SimulatedPerson] = {}
@@ -142,20 +137,26 @@ class Playground:
         """Whether there is somebody here who takes time to find words."""
         self.thought = Stopwatch(monotonic)
         """How long they have taken for it so far: no time of the agent's."""
-        self.unplayed = False
-        """Whether somebody here could not be played."""
-        self.out_of_role: OutOfRole | None = None
-        """How somebody here was played who did not keep to their role."""
-        self._ahead: dict[str, int] = {}
-        """Lines that were said before the one before them was answered."""
+        self.unplayed = False  # True if a person could not be played
+        self.out_of_role: OutOfRole | None = None  # how a person broke the contract
+        self._ahead: dict[str, int] = {}  # lines that were said before the one before them was answered
         self._unheard: list[Say] = []
         bound = bind_reactions(environment) if options.reactions is None else options.reactions
         self._reactions = ReactionRunner(bound, self.components) if bound else None
         self._held: list[Event] | None = None
-        self._watched = False
-        self._listening = False
+        self._watched = self._listening = False
         self.broken: str | None = None
         self.closed = False
+
+    @cached_property
+    def clock_hold(self) -> ClockHold:
+        """What keeps a stepped clock still while a sandbox calls the agent."""
+        return ClockHold(self.lock)
+
+    @cached_property
+    def zone(self) -> timezone:
+        """The zone of the environment's `now`: what agents are told the time in."""
+        return timezone(self.environment.now.utcoffset() or timedelta(0))
 
     @property
     def now(self) -> datetime:

@@ -1,6 +1,6 @@
 """One running simulator, and what it is made from."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -29,6 +29,8 @@ class Sandbox(RunningComponent):
     # Class attributes are the initial values: a fork sets none of them.
     _credentials: SandboxCredentials | None = None
     _callbacks: dict[str, str] | None = None
+    register_callback: Callable[[str, str], None] | None = None
+    """Registers where the agent can be reached; set by the gateway."""
     address = ""
     """Its address in every protocol but HTTP; empty until it is first used."""
     connection_info: Mapping[str, ConnectionInfo] = MappingProxyType({})

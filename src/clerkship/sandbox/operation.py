@@ -7,9 +7,8 @@ packets are encodings of it: they turn bytes into the input, and the result into
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_origin
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, get_origin
 
 from pydantic import BaseModel
 
@@ -35,12 +34,11 @@ NO_INPUT = NoInput()
 OK = 200
 
 
-def _no_callback(name: str, address: str) -> None:
+def no_callback(name: str, address: str) -> None:
     """Ignore where the agent can be reached: nothing here calls it."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperationContext(Generic[StateT]):
+class OperationContext(NamedTuple, Generic[StateT]):
     """What an operation works with: the state of its sandbox, and the means to change it."""
 
     state: StateT
@@ -49,7 +47,7 @@ class OperationContext(Generic[StateT]):
     """The address of the sandbox as the client has it, without a slash at its end; empty where a protocol has none."""
     secret_address: str = ""
     """Its address in protocols other than HTTP. A secret: keep it out of the log where an agent writes it."""
-    register_callback: Callable[[str, str], None] = _no_callback
+    register_callback: Callable[[str, str], None] = no_callback
     """Register where the agent can be called (a name, and `host:port`, a URL or nothing), outside the log."""
     events_left: int = sys.maxsize
     """How many more events the log may hold: one request may emit many."""

@@ -90,6 +90,12 @@ class Route:
         )
 
     @cached_property
+    def is_path_only(self) -> bool:
+        """Whether all fields of the input, which is a model, are in the path."""
+        elsewhere = (*self.query, *self.json_fields, self.body, self.free_query)
+        return self.operation.input is not dict and not any(elsewhere)
+
+    @cached_property
     def json_fields(self) -> tuple[str, ...]:
         """The fields that are in a JSON object in the body."""
         if self.body or self.method in _WITHOUT_BODY:
@@ -194,9 +200,12 @@ def bind(call: HttpCall, context: OperationContext[Any]) -> Any:
     """Read the input of an operation from the path, query and body of the request."""
     route, request = call.route, call.request
     assert route is not None
-    values: dict[str, Any] = {name: request.query[name] for name in route.query if name in request.query}
+    if route.is_path_only:
+        return validated(route.operation, call.params)
+    query = request.query
+    values: dict[str, Any] = {name: query[name] for name in route.query if name in query} if query else {}
     if route.body:
-        values |= _parse_body(route, request.body)
+        values[route.body] = _parse_body(route, request.body)
     elif route.json_fields:
         values |= _parse_object(request.body)
     if route.free_query:
@@ -217,8 +226,8 @@ def _convert(route: Route, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def validated(operation: Operation[Any, Any], values: Mapping[str, Any]) -> Any:
     """Return the input that these values are; raises Refusal where they do not fit."""
-    unknown = sorted(map(str, values.keys() - operation.fields))
-    if unknown:
+    if not values.keys() <= operation.fields:
+        unknown = sorted(map(str, values.keys() - operation.fields))
         raise Refusal(422, "invalid_input", f"{unknown[0]}: unknown; expected: {', '.join(sorted(operation.fields))}")
     if operation.input is dict:
         violation = find_violation(operation.schema, dict(values))
@@ -226,7 +235,7 @@ def validated(operation: Operation[Any, Any], values: Mapping[str, Any]) -> Any:
             raise Refusal(422, "invalid_input", str(violation))
         return dict(values)
     try:
-        return operation.input.model_validate(values)
+        return operation.input.__pydantic_validator__.validate_python(values)  # `model_validate`, with one call less
     except ValidationError as error:
         raise Refusal(422, "invalid_input", first_error(error)) from None
 
@@ -237,14 +246,14 @@ def first_error(error: ValidationError) -> str:
     return f"{'.'.join(map(str, first['loc'])) or 'input'}: {first['msg']}"
 
 
-def _parse_body(route: Route, body: bytes) -> dict[str, Any]:
+def _parse_body(route: Route, body: bytes) -> Any:
     """Read a body that is one field."""
     if route.body_type is bytes:
-        return {route.body: body}
+        return body
     if route.body_type is not str:
-        return {route.body: _parse_json(body)}
+        return _parse_json(body)
     try:
-        return {route.body: body.decode()}
+        return body.decode()
     except UnicodeDecodeError:
         raise Refusal(400, "not_text", "the body is not UTF-8") from None
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from clerkship.domains.component import ComponentSpec
 from clerkship.domains.contract import DomainSpec
-from clerkship.model.dataset import Dataset
 from clerkship.sandbox.attack import NO_ATTACK, SandboxAttack
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme
@@ -45,8 +44,6 @@ class Spec(ComponentSpec):
     handle: type[Handle] = Handle
     exercise: tuple[Request | OperationCall[Any, Any], ...]
     """HTTP requests, and calls in other protocols, that touch every operation. The conformance suite sends them."""
-    exercise_datasets: tuple[Dataset, ...] = ()
-    """Datasets that the exercise starts from, and whose records it reads, changes and deletes."""
     domains: tuple[DomainSpec, ...] = ()
     """Domains that its operations call. An environment with this simulator must have one of each."""
     refuse: Callable[[Refusal], Reply] = refuse_as_json

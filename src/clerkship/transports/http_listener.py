@@ -1,7 +1,6 @@
 """The HTTP server: one listener on loopback for every playground of this process."""
 
 import os
-import sys
 import threading
 
 from clerkship.kit.descriptors import raise_limit
@@ -17,8 +16,6 @@ HOST = "127.0.0.1"
 START_LIMIT = 10.0
 GRACE = 1.0
 """Seconds that requests under way have when the listener closes."""
-SWITCH_INTERVAL = 0.001
-"""Seconds after which a worker thread lets the event loop run; Python's own 5 ms would add up with each system call."""
 
 
 class ListenerFailed(PlatformError):
@@ -52,7 +49,6 @@ class HttpListener:
             return self._url
 
     def _open(self) -> None:
-        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL))
         tcp = TcpListener(self._limits, raise_limit() // 2)
         try:
             port = tcp.open_port(HOST, self._port)

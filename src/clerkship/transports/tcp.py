@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -18,6 +19,8 @@ MAX_ACCEPTED = 64
 LINGER = 2.0
 """Seconds that a client which is still sending has to read the last reply."""
 POLL = 0.005
+SWITCH_INTERVAL = 0.001
+"""Seconds after which a worker thread lets the event loop run; Python's own 5 ms would add up with each system call."""
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -70,6 +73,7 @@ class TcpListener:
 
     def open_port(self, host: str, number: int = 0, name: str = "") -> OpenPort:
         """Return the port of this name; bind it if there is none. Safe to call from any thread."""
+        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL))
         with self._lock:
             if name not in self.ports:
                 self.ports[name] = OpenPort(self.table, bind(host, number))
