@@ -187,6 +187,7 @@ class Gateway:
                     del self._past[next(iter(self._past))]
         self._ears.pop(id(playground), None)
         for sandbox in playground.sandboxes.values():
+            sandbox.register_callback = None  # it holds the playground
             if self._addresses.pop(sandbox.address) is not None and self.on_leave is not None:
                 self.on_leave(sandbox.address)
 

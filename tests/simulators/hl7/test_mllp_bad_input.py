@@ -2,6 +2,8 @@
 notices."""
 
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +17,8 @@ from clerkship.simulators.hl7.mllp import LIMITS
 from clerkship.simulators.hl7.mllp_connection import MAX_NOISE
 from tests.simulators.hl7.feed import END, START, Feed, Lab, Wire, framed, message, said, until
 
+ROOT = Path(__file__).parents[3]
+LONG_MESSAGES = Path(__file__).with_name("long_messages.py")
 PIECE = b"A" * 1_000_000
 
 
@@ -391,23 +395,12 @@ def test_others_are_served_while_one_playground_is_flooded(feed: Feed) -> None:
     assert len(other.kinds()) == 50
 
 
-@pytest.mark.parametrize("segments", [19_000, 1_200_000])
-def test_others_are_served_while_one_long_message_is_weighed(feed: Feed, segments: int) -> None:
-    heavy, other = feed.lab(), feed.lab()
-    still_serves(other)
-    with heavy.connect() as long, other.connect() as wire:
-        long.send(framed(message(heavy.facility) + b"ZZZ\r" * segments))
-        slowest, number = 0.0, 0
-        until(lambda: bool(feed.line.tcp.ports[""].connections))
-        while not heavy.kinds():
-            began = time.monotonic()
-            number += 1
-            assert said(wire.ask(message(other.facility, control_id=str(number))))[0] == "AA"
-            slowest = max(slowest, time.monotonic() - began)
-        ack = long.answer()
-    assert slowest < 0.5
-    assert ack.value("MSA.1") == ("AA" if segments < 20_000 else "AR")
-    assert ack.value("MSA.1") == "AA" or "100000 lines" in (ack.value("ERR.8") or "")
+def test_others_are_served_while_one_long_message_is_weighed() -> None:
+    # In an interpreter of its own: it measures how long a client waits, and what earlier tests left would count too.
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", str(LONG_MESSAGES)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
 
 
 def test_garbage_on_many_connections_at_once_leaves_the_line_as_it_was(feed: Feed) -> None:

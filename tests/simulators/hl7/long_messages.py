@@ -1,0 +1,27 @@
+"""How long a client waits while a long message of another is weighed; run in an interpreter of its own."""
+
+import time
+
+import pytest
+
+from tests.simulators.hl7.feed import Feed, framed, message, said, until
+from tests.simulators.hl7.test_mllp_bad_input import still_serves
+
+
+@pytest.mark.parametrize("segments", [19_000, 1_200_000])
+def test_others_are_served_while_one_long_message_is_weighed(feed: Feed, segments: int) -> None:
+    heavy, other = feed.lab(), feed.lab()
+    still_serves(other)
+    with heavy.connect() as long, other.connect() as wire:
+        long.send(framed(message(heavy.facility) + b"ZZZ\r" * segments))
+        slowest, number = 0.0, 0
+        until(lambda: bool(feed.line.tcp.ports[""].connections))
+        while not heavy.kinds():
+            began = time.monotonic()
+            number += 1
+            assert said(wire.ask(message(other.facility, control_id=str(number))))[0] == "AA"
+            slowest = max(slowest, time.monotonic() - began)
+        ack = long.answer()
+    assert slowest < 0.5
+    assert ack.value("MSA.1") == ("AA" if segments < 20_000 else "AR")
+    assert ack.value("MSA.1") == "AA" or "100000 lines" in (ack.value("ERR.8") or "")
