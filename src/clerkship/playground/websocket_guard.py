@@ -25,11 +25,11 @@ class GuardedWebSocket(WebSocketHandler):
         self.watches, self.max_message = handler.watches, handler.max_message  # type: ignore[misc]
 
     def opened(self, session: WebSocketSession) -> None:
-        """Pass it on."""
+        """Call the handler."""
         self._guard(partial(self._handler.opened, session))
 
     def received(self, message: WebSocketMessage) -> ProtocolCall | None:
-        """Pass it on; return a RefusedMessage if the message is not valid."""
+        """Call the handler; return a RefusedMessage if the message is not valid."""
         return self._guard(partial(self._parse, message))
 
     def _parse(self, message: WebSocketMessage) -> ProtocolCall | None:
@@ -42,13 +42,13 @@ class GuardedWebSocket(WebSocketHandler):
             return RefusedMessage(Refusal(400, "bad_message", f"the message is not valid: {reason}"), message)
 
     def replied(self, reply: Reply) -> WebSocketMessage | None:
-        """Pass it on."""
+        """Call the handler."""
         return self._guard(partial(self._handler.replied, reply))
 
     def noticed(self, kind: str, state: Any) -> None:
-        """Pass it on."""
+        """Call the handler."""
         self._guard(partial(self._handler.noticed, kind, state))
 
     def closed(self, code: int) -> None:
-        """Pass it on."""
+        """Call the handler."""
         self._guard(partial(self._handler.closed, code))

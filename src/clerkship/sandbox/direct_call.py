@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from clerkship.model.frozen import plain
 from clerkship.model.names import did_you_mean
-from clerkship.sandbox.exchange import ByteStream, Refusal, Reply, Request
+from clerkship.sandbox.exchange import Refusal, Reply, Request
 from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext, ProtocolCall
-from clerkship.sandbox.route import BYTES, HttpCall, validated
+from clerkship.sandbox.route import HttpCall, to_reply, validated
 
 BYTES_KEY = "$bytes"
 """The key of an object that stands for bytes in JSON, each byte a character of Latin-1."""
@@ -45,16 +45,7 @@ class DirectCall(OperationCall[Any, Any]):
 
     def render(self, context: OperationContext[Any], result: Any) -> Reply:
         """Write bytes and text as they are, and all else as JSON."""
-        match result:
-            case Reply():
-                return result
-            case ByteStream():
-                return Reply(OK, media=BYTES, stream=result)
-            case None | bytes():
-                return Reply(OK, result or b"", result=result)
-            case str():
-                return Reply(OK, result.encode(), result=result)
-        return Reply(OK, orjson.dumps(result, default=plain), result=result)
+        return replace(to_reply(OK, result), result=result)
 
 
 class RecordedCall(OperationCall[Any, Any]):

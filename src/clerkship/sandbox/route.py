@@ -276,12 +276,17 @@ def _parse_json(body: bytes) -> Any:
 
 
 def render_result(call: HttpCall, context: OperationContext[Any], result: Any) -> Reply:
-    """Write nothing as 204, bytes, chunks and text as they are, a reply as it is, and all else as JSON."""
+    """Write a result with the status of the route; nothing as 204."""
     assert call.route is not None
     status = call.route.status
+    return to_reply(NO_CONTENT if result is None and status == OK else status, result)
+
+
+def to_reply(status: int, result: Any) -> Reply:
+    """Write bytes, chunks and text as they are, a reply as it is, and all else as JSON; nothing without a body."""
     match result:
         case None:
-            return Reply(NO_CONTENT if status == OK else status)
+            return Reply(status)
         case Reply():
             return result
         case ByteStream():

@@ -1,16 +1,16 @@
 """WebSockets as a simulator has them: a handler for each, and calls of operations in their messages."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol, cast
 
-import orjson
 from pydantic import BaseModel
 
 from clerkship.events.request_line import WEBSOCKET
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
-from clerkship.model.frozen import plain
 from clerkship.sandbox.exchange import Refusal, Reply, Upgrade, refuse_as_json
 from clerkship.sandbox.operation import (
+    NO_INPUT,
     OK,
     InputT,
     Interface,
@@ -22,7 +22,7 @@ from clerkship.sandbox.operation import (
     ResultT,
     operation,
 )
-from clerkship.sandbox.route import validated
+from clerkship.sandbox.route import to_reply, validated
 
 WebSocketMessage = str | bytes
 
@@ -59,16 +59,7 @@ class WebSocketCall(OperationCall[InputT, ResultT]):
 
     def render(self, context: OperationContext[Any], result: ResultT) -> Reply:
         """Write a result."""
-        match result:
-            case None:
-                body = b""
-            case bytes():
-                body = result
-            case str():
-                body = result.encode()
-            case _:
-                body = orjson.dumps(result, default=plain)
-        return Reply(OK, body, result=result)
+        return replace(to_reply(OK, result), result=result)
 
     def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
         """Write a refusal."""
@@ -76,8 +67,8 @@ class WebSocketCall(OperationCall[InputT, ResultT]):
 
 
 @operation(name="message", tool=False)
-def _no_operation(context: OperationContext[Any], input: NoInput) -> None:
-    """Stand for the operation of a message that calls none; it never runs."""
+def no_operation(context: OperationContext[Any], input: NoInput) -> None:
+    """Do nothing: the operation of a message for which the handler calls none. It is in the log, and faults apply."""
 
 
 class RefusedMessage(WebSocketCall[NoInput, None]):
@@ -85,7 +76,7 @@ class RefusedMessage(WebSocketCall[NoInput, None]):
 
     def __init__(self, refusal: Refusal, message: WebSocketMessage) -> None:
         body = message.encode() if isinstance(message, str) else message
-        super().__init__(_no_operation, NoInput(), body=body)
+        super().__init__(no_operation, NO_INPUT, body=body)
         self._refusal = refusal
 
     def locate(self, interface: Interface) -> None:

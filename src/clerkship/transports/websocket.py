@@ -12,8 +12,8 @@ from clerkship.kit.wall import monotonic
 from clerkship.model.problem import PlatformError
 from clerkship.sandbox.exchange import Delivery, Reply
 from clerkship.sandbox.listener import SandboxClient
-from clerkship.sandbox.operation import NO_INPUT, NoInput, OperationContext, operation
-from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage
+from clerkship.sandbox.operation import NO_INPUT, NoInput
+from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, no_operation
 from clerkship.transports.tcp import LINGER, OpenPort, TcpConnection
 
 if TYPE_CHECKING:
@@ -38,11 +38,6 @@ class QueuedEvent(NamedTuple):
     """An event of the sandbox."""
 
     kind: str
-
-
-@operation(name="message", tool=False)
-def ignore_message(context: OperationContext[Any], input: NoInput) -> None:
-    """Do nothing: the handler has called no operation for a message. So it is in the log, and faults strike it."""
 
 
 class WebSocketConnection(TcpConnection):
@@ -308,7 +303,7 @@ class WebSocketConnection(TcpConnection):
 
 
 def _record(message: WebSocketMessage) -> WebSocketCall[NoInput, None]:
-    return WebSocketCall(ignore_message, NO_INPUT, body=message.encode() if isinstance(message, str) else message)
+    return WebSocketCall(no_operation, NO_INPUT, body=message.encode() if isinstance(message, str) else message)
 
 
 def _divide(message: WebSocketMessage, delivery: Delivery) -> list[WebSocketMessage]:
