@@ -208,15 +208,15 @@ def test_an_answer_that_drips_comes_whole_in_the_end(feed: Feed) -> None:
 
 def test_a_delay_holds_up_nobody_else(feed: Feed) -> None:
     slow, quick = feed.lab(time="paced"), feed.lab()
-    slow.playground.inject(Latency.model_validate({"sandbox": "lab", "by": "0.5s", "times": 1}))
+    slow.playground.inject(Latency.model_validate({"sandbox": "lab", "by": "1.5s", "times": 1}))
     with slow.connect() as one, quick.connect() as other:
         one.send(framed(message(slow.facility)))
         began = time.monotonic()
         for number in range(20):
             assert said(other.ask(message(quick.facility, control_id=str(number))))[0] == "AA"
-        assert time.monotonic() - began < 0.4
+        assert time.monotonic() - began < 1.2
         assert said(one.answer()) == ("AA", "1")
-        assert time.monotonic() - began >= 0.4
+        assert time.monotonic() - began >= 1.2
 
 
 def test_a_doubled_message_is_a_repetition(feed: Feed) -> None:

@@ -20,6 +20,8 @@ from tests.simulators.hl7.feed import END, START, Feed, Lab, Wire, framed, messa
 ROOT = Path(__file__).parents[3]
 LONG_MESSAGES = Path(__file__).with_name("long_messages.py")
 PIECE = b"A" * 1_000_000
+MAX_OVERTAKEN = 8 * 4
+"""Messages of eight flooding connections that may be answered while one of another connection waits, on average."""
 
 
 @pytest.fixture
@@ -369,29 +371,30 @@ def test_others_are_served_while_one_playground_is_flooded(feed: Feed) -> None:
     flooded, other = feed.lab(), feed.lab()
     over = threading.Event()
     sent = threading.Semaphore(0)
+    answered = [0] * 8
 
     def flood(number: int) -> None:
         with flooded.connect() as wire:
-            count = 0
             while not over.is_set():
-                wire.ask(message(flooded.facility, control_id=f"{number}-{count}"))
-                count += 1
+                wire.ask(message(flooded.facility, control_id=f"{number}-{answered[number]}"))
+                answered[number] += 1
                 sent.release()
 
     flooding = [threading.Thread(target=flood, args=(number,)) for number in range(8)]
     for thread in flooding:
         thread.start()
-    slowest = 0.0
+    overtaken = []
     with other.connect() as wire:
         for number in range(50):
             sent.acquire(timeout=10)
-            began = time.monotonic()
+            before = sum(answered)
             assert said(wire.ask(message(other.facility, control_id=str(number))))[0] == "AA"
-            slowest = max(slowest, time.monotonic() - began)
+            overtaken.append(sum(answered) - before)
     over.set()
     for thread in flooding:
         thread.join(10)
-    assert slowest < 1.0
+    # Counted in answers, not in seconds: a busy machine slows everybody alike.
+    assert sum(overtaken) < 50 * MAX_OVERTAKEN
     assert len(other.kinds()) == 50
 
 
