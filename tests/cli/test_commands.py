@@ -217,7 +217,7 @@ def test_a_report_that_becomes_unwritable_during_the_run_is_named_after_the_verd
 def test_the_report_says_how_to_do_the_same_again() -> None:
     run(["run", str(SUITE), "-a", "oracle", "--task", "Wait*", "--timeout", "9", "-k", "2", "--report", "r.html"])
     text = Path("r.html").read_text(encoding="utf-8")
-    assert "--agent oracle --seed 0 --trials 2 --task &#x27;Wait*&#x27; --timeout 9.0" in text
+    assert "--agent oracle --seed 0 --trials 2 --task &#39;Wait*&#39; --timeout 9.0" in text
 
 
 def test_mistakes_are_json_too_when_json_is_asked_for(capsysbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -16,8 +16,7 @@ from clerkship.events.event import INLINE_LIMIT
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, Ending, FieldCheck, Status, Verdict
 from clerkship.report.budget import BUDGET, fit
 from clerkship.report.detail import BODY_LIMIT, TaskDetail, parse_detail
-from clerkship.report.header import ROWS_WITHOUT_SCRIPT
-from clerkship.report.html import render_html
+from clerkship.report.html import MAX_ROWS, render_html
 from clerkship.report.outcome import ENDINGS, OUTCOMES, reason
 from clerkship.report.percent import percent
 from clerkship.service.running import RunRequest, execute, plan_run
@@ -269,9 +268,9 @@ def test_more_trials_than_fit_are_still_listed() -> None:
 
 
 def test_a_long_list_is_cut_in_the_plain_table_alone() -> None:
-    page = page_of(made_up.many(ROWS_WITHOUT_SCRIPT + 1, 0))
+    page = page_of(made_up.many(MAX_ROWS + 1, 0))
     assert "1 more trials are left out of this table." in page
-    assert len(data_of(page)["trials"]) == ROWS_WITHOUT_SCRIPT + 1
+    assert len(data_of(page)["trials"]) == MAX_ROWS + 1
 
 
 def test_late_events_stand_where_they_happened() -> None:

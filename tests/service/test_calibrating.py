@@ -287,7 +287,7 @@ def test_a_run_says_what_its_judge_is_worth_and_so_do_all_its_reports(bench: Wor
         html=tmp_path / "r.html", junit=tmp_path / "r.xml", markdown=tmp_path / "r.md", jsonl=tmp_path / "r.jsonl"
     )
     write_reports(bench.store, after, targets)
-    assert sentence.replace("κ ", "κ&nbsp;") in (tmp_path / "r.html").read_text()
+    assert sentence.replace("κ ", "κ\u00a0") in (tmp_path / "r.html").read_text()
     assert f'<property name="judge_calibration" value="{sentence}"/>' in (tmp_path / "r.xml").read_text()
     assert "agreed with people in 3 of 4 labels" in (tmp_path / "r.md").read_text()
     summary = json.loads((tmp_path / "r.jsonl").read_text().splitlines()[-1])

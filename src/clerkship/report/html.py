@@ -1,26 +1,28 @@
 """A run as one HTML file that opens from disk, asks the network for nothing, and trusts no string in it."""
 
-import base64
-import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
-from html import escape
-from pathlib import Path
-from string import Template
+from datetime import UTC, datetime
 
+from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
 from clerkship.report.budget import fit
+from clerkship.report.command import run_again
 from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import render_json
-from clerkship.report.header import render_header, render_table
-from clerkship.report.judged import Judged
-from clerkship.report.outcome import CHANGED, OUTCOMES, urgency
-from clerkship.report.repeats import Repeats, rates, repeats
+from clerkship.report.isolation import isolation_of
+from clerkship.report.judged import NOT_IN_VERDICT, Judged
+from clerkship.report.outcome import CHANGED, GRADED, NO_RATE, OUTCOMES, ended, tally, urgency
+from clerkship.report.pages import read_part, render_page
+from clerkship.report.percent import percent
+from clerkship.report.repeats import curves, rates, repeats
 from clerkship.report.templates import Templates
 
-_PARTS = Path(__file__).parent / "page"
+MAX_ROWS = 2_000
+"""Rows of the table for browsers without scripts."""
+MAX_NAMED = 12
+MAX_RATED = 200
 _SCRIPTS = ("dom", "value", "list", "criteria", "conversation", "timeline", "trial", "start")
 
 
@@ -31,48 +33,78 @@ def render_html(
     judged: Judged | None = None,
     seals: SealCheck | None = None,
 ) -> str:
-    """The page. The same run gives the same bytes: nothing here asks what time it is."""
+    """Render the page. The same run gives the same bytes: nothing here depends on the time."""
     changed = seals.changed_trials() if seals is not None else {}
     marked = (replace(detail, changed=changed.get(detail.task_run.outcome()[:3], "")) for detail in details)
     urgent_first = sorted(marked, key=lambda detail: (not detail.changed, urgency(detail.task_run)))
     judged = judged or Judged.of(run)
     for detail in urgent_first:
         judged.add(detail.task_run)
-    style, script = read_part("style.css"), "\n".join(read_part(f"{name}.js") for name in _SCRIPTS)
+    task_runs = [detail.task_run for detail in urgent_first]
+    repeated = repeats(rates(task_runs).values()) if run.trials > 1 else None
     outcomes = {"changed": CHANGED, **OUTCOMES}
     data = {"run": run.id, "outcomes": outcomes, "trials": fit(urgent_first, replayed=run.replayed)}
-    return Template(read_part("page.html")).substitute(
-        policy=policy(style, script),
-        title=escape(f"{run.name}: {run.solver}"),
-        style=style,
-        icons=read_part("icons.svg"),
-        header=render_header(run, counts, _repeats(run, urgent_first), judged, _templates(urgent_first), seals),
-        table=render_table(urgent_first),
+    return render_page(
+        "page.html",
+        {"instant": _instant},
+        style=read_part("style.css"),
+        script="\n".join(read_part(f"{name}.js") for name in _SCRIPTS),
+        title=f"{run.name}: {run.solver}",
         data=render_json(data).decode(),
-        script=script,
+        run=run,
+        counts=counts,
+        details=urgent_first,
+        judged=judged,
+        seals=seals,
+        outcomes=outcomes,
+        rate=wilson(counts.passed, counts.graded),
+        tally=tally(counts),
+        tally_as_read=_as_read(tally(counts)),
+        curves=curves(repeated) if repeated is not None else (),
+        flaky=repeated.flaky if repeated is not None else (),
+        notes=_notes(run, counts),
+        templates=Templates(task_runs).rates(),
+        again=run_again(run),
+        isolation=isolation_of(run),
+        plugins=", ".join(map(" ".join, run.plugins.items())),
+        ended=ended,
+        no_rate=NO_RATE,
+        not_in_verdict=NOT_IN_VERDICT,
+        max_rows=MAX_ROWS,
+        max_named=MAX_NAMED,
+        max_rated=MAX_RATED,
     )
 
 
-def _repeats(run: BenchmarkRun, details: list[TaskDetail]) -> Repeats | None:
-    return repeats(rates(detail.task_run for detail in details).values()) if run.trials > 1 else None
+def _as_read(found: dict[str, int]) -> list[tuple[str, int]]:
+    """Order a tally as people read it: pass first, outcomes without a verdict last."""
+    return [(name, found[name]) for name in (*GRADED, *reversed([name for name in found if name not in GRADED]))]
 
 
-def _templates(details: list[TaskDetail]) -> Templates:
-    return Templates(detail.task_run for detail in details)
+def _notes(run: BenchmarkRun, counts: Counts) -> str:
+    left_out = [f"{n:,} {OUTCOMES[name][0].lower()}" for name, n in _as_read(tally(counts)) if n and name not in GRADED]
+    timed_out = counts.statuses.get("timed_out", 0)
+    sure_early = run.until_sure is not None and run.status == "completed"
+    notes = [
+        f"Left out of the rate: {', '.join(left_out)}." if left_out else "",
+        f"{timed_out:,} failed {_trials(timed_out)} ran out of time." if timed_out else "",
+        f"In {counts.agent_errors:,} {_trials(counts.agent_errors)} the agent crashed." if counts.agent_errors else "",
+        f"{counts.done:,} of {run.total:,} trials are done." if counts.done < run.total and not sure_early else "",
+        "Tasks were repeated until their rate was clear of "
+        f"{percent(run.until_sure or 0)}, at most {run.trials:,} times."
+        if sure_early
+        else "",
+        "The run was cancelled." if run.status == "cancelled" else "",
+    ]
+    return " ".join(filter(None, notes)) or "Every trial is in the rate."
 
 
-def policy(style: str, script: str = "") -> str:
-    """Allow these two texts alone, by their hashes; nothing may be fetched, framed or submitted."""
-    scripts = f"script-src {_hash(script)}; " if script else ""
-    rules = f"default-src 'none'; {scripts}style-src {_hash(style)}; img-src data:"
-    return f"{rules}; base-uri 'none'; form-action 'none'"
+def _trials(number: int) -> str:
+    return "trial" if number == 1 else "trials"
 
 
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-@cache
-def read_part(name: str) -> str:
-    """A file that pages are put together from."""
-    return (_PARTS / name).read_text(encoding="utf-8")
+def _instant(text: str) -> str:
+    try:
+        return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return text
