@@ -22,7 +22,7 @@ from tests.synthetic.valley import CASES, Valley, code_of, day_of, valley
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 BY_SNOMED = {illness.snomed.code: illness for illness in ILLNESSES.values()}
 BY_RXNORM = {drug.term.code: drug for drug in DRUGS.values()}
-BY_LOINC = {analyte.code: analyte for analyte in ANALYTES.values()}
+BY_LOINC = {analyte.term.code: analyte for analyte in ANALYTES.values()}
 BY_ALLERGEN = {allergen.term.code: allergen for allergen in ALLERGENS}
 
 

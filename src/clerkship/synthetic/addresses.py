@@ -14,38 +14,9 @@ TOWNS = (
     ("North Tamarack", "00124"),
     ("Lower Fennimore", "00131"),
 )
-STREETS = [
-    "Alder",
-    "Birch",
-    "Cannery",
-    "Canal",
-    "Cedar",
-    "Chapel",
-    "Copper",
-    "Dogwood",
-    "Elm",
-    "Ferry",
-    "Foundry",
-    "Garnet",
-    "Harbor",
-    "Hawthorn",
-    "Juniper",
-    "Larch",
-    "Linden",
-    "Maple",
-    "Meadow",
-    "Mill",
-    "Orchard",
-    "Poplar",
-    "Quarry",
-    "Rowan",
-    "Spruce",
-    "Sycamore",
-    "Tannery",
-    "Thistle",
-    "Walnut",
-    "Willow",
-]
+STREETS = ("Alder", "Birch", "Cannery", "Canal", "Cedar", "Chapel", "Copper", "Dogwood", "Elm", "Ferry", "Foundry",
+           "Garnet", "Harbor", "Hawthorn", "Juniper", "Larch", "Linden", "Maple", "Meadow", "Mill", "Orchard",
+           "Poplar", "Quarry", "Rowan", "Spruce", "Sycamore", "Tannery", "Thistle", "Walnut", "Willow")  # fmt: skip
 WAYS = ("Street", "Avenue", "Lane", "Road", "Court", "Drive", "Place")
 AREAS = ("315", "332", "363", "516", "518", "585", "607", "624", "631", "680", "716", "838", "845", "914", "929", "934")
 

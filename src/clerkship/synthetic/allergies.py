@@ -7,7 +7,8 @@ from typing import NamedTuple
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.people import Person
-from clerkship.synthetic.terms import RXNORM, Term, concept, hl7, made, reference, snomed
+from clerkship.synthetic.table import read_table
+from clerkship.synthetic.terms import Term, concept, hl7, made, reference, snomed
 from clerkship.synthetic.times import at, instant
 
 
@@ -24,45 +25,9 @@ class Allergen(NamedTuple):
     """What drugs with it are never given to them."""
 
 
-_HIVES = snomed("126485001", "Urticaria")
-_RASH = snomed("271807003", "Eruption of skin")
-_SHOCK = snomed("39579001", "Anaphylaxis")
-_NAUSEA = snomed("422587007", "Nausea")
-_SWELLING = snomed("41291007", "Angioedema")
-_COUGH = snomed("49727002", "Cough")
-_BREATH = snomed("267036007", "Dyspnea")
-
-
-def _drug(code: str, display: str) -> Term:
-    return Term(RXNORM, code, display)
-
-
-ALLERGENS = (
-    Allergen(
-        "penicillin",
-        _drug("70618", "penicillin"),
-        "Penicillin",
-        "medication",
-        9,
-        (_HIVES, _RASH, _SHOCK),
-        "penicillin",
-    ),
-    Allergen(
-        "sulfa", _drug("10180", "sulfamethoxazole"), "Sulfamethoxazole", "medication", 5, (_RASH, _HIVES), "sulfonamide"
-    ),
-    Allergen("aspirin", _drug("1191", "aspirin"), "Aspirin", "medication", 3, (_HIVES, _BREATH), "nsaid"),
-    Allergen("ibuprofen", _drug("5640", "ibuprofen"), "Ibuprofen", "medication", 3, (_HIVES, _SWELLING), "nsaid"),
-    Allergen(
-        "lisinopril", _drug("29046", "lisinopril"), "Lisinopril", "medication", 3, (_COUGH, _SWELLING), "lisinopril"
-    ),
-    Allergen("codeine", _drug("2670", "codeine"), "Codeine", "medication", 3, (_NAUSEA,), "codeine"),
-    Allergen("peanut", snomed("762952008", "Peanut"), "Peanut", "food", 3, (_HIVES, _SHOCK)),
-    Allergen("shellfish", snomed("735029006", "Shellfish"), "Shellfish", "food", 3, (_HIVES, _SWELLING)),
-    Allergen("egg", snomed("102263004", "Eggs (edible)"), "Egg", "food", 1, (_HIVES,)),
-    Allergen("latex", snomed("111088007", "Latex"), "Latex", "environment", 2, (_RASH,)),
-    Allergen("bee", snomed("288328004", "Bee venom"), "Bee venom", "environment", 2, (_SHOCK, _SWELLING)),
-    Allergen("mite", snomed("260147004", "House dust mite"), "House dust mite", "environment", 2, (_COUGH,)),
-)
+ALLERGENS = read_table("allergens", Allergen)
+_ANAPHYLAXIS, _NAUSEA, _ANGIOEDEMA, _COUGH = "39579001", "422587007", "41291007", "49727002"
+"""Codes of SNOMED CT for reactions that make it severe, an intolerance, or critical."""
 NONE_KNOWN = snomed("716186003", "No known allergy")
 _ACTIVE = hl7("allergyintolerance-clinical", "active", "Active")
 _CONFIRMED = hl7("allergyintolerance-verification", "confirmed", "Confirmed")
@@ -100,16 +65,16 @@ def allergy_resources(
         days = (first_seen - person.born).days
         since = first_seen - timedelta(days=dice.whole(0, min(max(days - 120, 0), 3650)))
         reaction = dice.pick(allergen.reactions)
-        severity = "severe" if reaction.code == _SHOCK.code else dice.pick(("mild", "moderate"))
+        severity = "severe" if reaction.code == _ANAPHYLAXIS else dice.pick(("mild", "moderate"))
         yield made(
             "AllergyIntolerance",
             f"alg-{person.tag}-{allergen.key}",
             instant(at(first_seen, 17)),
             clinicalStatus=concept(_ACTIVE),
             verificationStatus=concept(_CONFIRMED),
-            type="intolerance" if reaction.code in (_NAUSEA.code, _COUGH.code) else "allergy",
+            type="intolerance" if reaction.code in (_NAUSEA, _COUGH) else "allergy",
             category=[allergen.category],
-            criticality="high" if severity == "severe" or reaction.code == _SWELLING.code else "low",
+            criticality="high" if severity == "severe" or reaction.code == _ANGIOEDEMA else "low",
             code=concept(allergen.term, text=allergen.name),
             patient=who,
             onsetDateTime=since.isoformat(),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.places import CLINIC, ROOMS
 from clerkship.synthetic.story import Story
+from clerkship.synthetic.table import read_table
 from clerkship.synthetic.terms import CVX, UCUM, Term, concept, hl7, made, reference, snomed
 from clerkship.synthetic.times import at, instant, months_after, weekday_before
 from clerkship.synthetic.visit_kinds import VIDEO
@@ -26,75 +27,27 @@ class Dose(NamedTuple):
     share: float = 0.93
 
 
+ADULT_FROM = 18 * 12
+"""In months."""
+
+
 def _cvx(code: str, display: str) -> Term:
     return Term(CVX, code, display)
 
 
-_HEPB = _cvx("08", "Hep B, adolescent or pediatric")
-_DTAP = _cvx("20", "DTaP")
-_IPV = _cvx("10", "IPV")
-_HIB = _cvx("49", "Hib (PRP-OMP)")
-_PCV = _cvx("133", "Pneumococcal conjugate PCV 13")
-_PCV20 = _cvx("216", "Pneumococcal conjugate PCV20, polysaccharide CRM197 conjugate, adjuvant, PF")
-_ROTA = _cvx("119", "rotavirus, monovalent")
-_MENING = _cvx("136", "Meningococcal MCV4O")
-_MMR = _cvx("03", "MMR")
-_VARICELLA = _cvx("21", "varicella")
-_HEPA = _cvx("83", "Hep A, ped/adol, 2 dose")
-SERIES = (
-    Dose("hepb", _HEPB, "Hepatitis B", 0, 1),
-    Dose("hepb", _HEPB, "Hepatitis B", 1, 2),
-    Dose("hepb", _HEPB, "Hepatitis B", 6, 3),
-    Dose("rota", _ROTA, "Rotavirus", 2, 1, 2009),
-    Dose("rota", _ROTA, "Rotavirus", 4, 2, 2009),
-    Dose("dtap", _DTAP, "DTaP", 2, 1),
-    Dose("dtap", _DTAP, "DTaP", 4, 2),
-    Dose("dtap", _DTAP, "DTaP", 6, 3),
-    Dose("dtap", _DTAP, "DTaP", 15, 4),
-    Dose("dtap", _DTAP, "DTaP", 48, 5),
-    Dose("hib", _HIB, "Hib", 2, 1),
-    Dose("hib", _HIB, "Hib", 4, 2),
-    Dose("hib", _HIB, "Hib", 12, 3),
-    Dose("pcv", _PCV, "Pneumococcal conjugate", 2, 1, 2010),
-    Dose("pcv", _PCV, "Pneumococcal conjugate", 4, 2, 2010),
-    Dose("pcv", _PCV, "Pneumococcal conjugate", 6, 3, 2010),
-    Dose("pcv", _PCV, "Pneumococcal conjugate", 12, 4, 2010),
-    Dose("ipv", _IPV, "Polio", 2, 1),
-    Dose("ipv", _IPV, "Polio", 4, 2),
-    Dose("ipv", _IPV, "Polio", 6, 3),
-    Dose("ipv", _IPV, "Polio", 48, 4),
-    Dose("mmr", _MMR, "MMR", 12, 1),
-    Dose("mmr", _MMR, "MMR", 48, 2),
-    Dose("varicella", _VARICELLA, "Varicella", 12, 1, 1996),
-    Dose("varicella", _VARICELLA, "Varicella", 48, 2, 2006),
-    Dose("hepa", _HEPA, "Hepatitis A", 12, 1, 2006),
-    Dose("hepa", _HEPA, "Hepatitis A", 18, 2, 2006),
-    Dose("tdap", _cvx("115", "Tdap"), "Tdap", 132, 1, 2006),
-    Dose("hpv", _cvx("165", "HPV9"), "HPV", 132, 1, 2015, 0.7),
-    Dose("hpv", _cvx("165", "HPV9"), "HPV", 138, 2, 2015, 0.6),
-    Dose("mening", _MENING, "Meningococcal", 132, 1, 2011, 0.85),
-    Dose("mening", _MENING, "Meningococcal", 192, 2, 2011, 0.7),
-)
+_VACCINES = read_table("vaccines", Dose)
+SERIES = [dose for dose in _VACCINES if dose.months < ADULT_FROM]
+ADULT = [dose for dose in _VACCINES if dose.months >= ADULT_FROM]
 NEWER = {
-    _PCV.code: (date(2023, 7, 1), _PCV20),
-    _MENING.code: (date(2021, 1, 1), _cvx("203", "meningococcal polysaccharide (groups A, C, Y, W-135) TT conjugate")),
+    "133": (
+        date(2023, 7, 1),
+        _cvx("216", "Pneumococcal conjugate PCV20, polysaccharide CRM197 conjugate, adjuvant, PF"),
+    ),
+    "136": (date(2021, 1, 1), _cvx("203", "meningococcal polysaccharide (groups A, C, Y, W-135) TT conjugate")),
 }
-"""What took the place of a vaccine, and when."""
+"""By CVX code: what took the place of a vaccine, and when."""
 LATE = {"rota": 3}
 """Series that are not begun any more from this age on, in months."""
-ADULT = (
-    Dose("zoster", _cvx("187", "zoster recombinant"), "Shingles", 50 * 12, 1, 2018, 0.55),
-    Dose("zoster", _cvx("187", "zoster recombinant"), "Shingles", 50 * 12 + 4, 2, 2018, 0.45),
-    Dose(
-        "pcv20",
-        _PCV20,
-        "Pneumococcal conjugate",
-        65 * 12,
-        1,
-        2021,
-        0.7,
-    ),
-)
 FLU = _cvx("140", "Influenza, split virus, trivalent, preservative free")
 STRONG_FLU = _cvx("135", "Influenza, high-dose, trivalent, preservative free")
 COVID = _cvx("309", "COVID-19, mRNA, LNP-S, PF, 30 mcg/0.3 mL dose")

@@ -8,6 +8,7 @@ from clerkship.fhir.resource import Resource
 from clerkship.synthetic.encounters import condition_id
 from clerkship.synthetic.places import HOSPITAL, SPECIALTY
 from clerkship.synthetic.story import Referral, Story, encounter_ref
+from clerkship.synthetic.table import read_table
 from clerkship.synthetic.terms import Term, concept, made, reference, snomed
 from clerkship.synthetic.times import at, instant, months_after, weekday_before, written
 
@@ -28,22 +29,7 @@ class Screening(NamedTuple):
     findings: tuple[str, ...]
 
 
-SCREENINGS = (
-    Screening("colonoscopy", snomed("73761001", "Colonoscopy"), "Colonoscopy", (46, 82), "", (), 0.4,
-              ("Normal to the cecum; repeat in ten years.", "Two small polyps removed; repeat in five years.")),
-    Screening("mammography", snomed("71651007", "Mammography"), "Mammography", (41, 76), "female", (), 0.5,
-              ("No sign of malignancy; routine screening.",)),
-    Screening("ecg", snomed("29303009", "Electrocardiographic procedure"), "Electrocardiogram", (40, 120), "",
-              ("fibrillation", "coronary", "failure"), 0.8, ("See tracing; rate controlled, no acute change.",)),
-    Screening("echo", snomed("40701008", "Echocardiography"), "Echocardiogram", (40, 120), "", ("failure",), 0.8,
-              ("Ejection fraction 40%; mild mitral regurgitation.", "Ejection fraction 50%; left atrium enlarged.")),
-    Screening("spirometry", snomed("127783003", "Spirometry"), "Spirometry", (7, 120), "", ("asthma", "copd"), 0.6,
-              ("Obstructive pattern, partly reversible.", "Mild obstruction.")),
-    Screening("retina", snomed("134395001", "Diabetic retinopathy screening"), "Diabetic retinal screening", (18, 120),
-              "", ("diabetes",), 0.6, ("No retinopathy in either eye.", "Mild background retinopathy, left eye.")),
-    Screening("bones", snomed("312681000", "Bone density scan"), "Bone density scan", (60, 120), "female",
-              ("osteoporosis",), 0.8, ("T-score -2.7 at the hip.", "T-score -2.6 at the spine.")),
-)  # fmt: skip
+SCREENINGS = read_table("screenings", Screening)
 
 
 def procedure_resources(story: Story) -> Iterator[Resource]:

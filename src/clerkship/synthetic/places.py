@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.addresses import STATE
+from clerkship.synthetic.table import read_table
 from clerkship.synthetic.terms import NPI, Term, concept, hl7, made, reference
 from clerkship.synthetic.times import instant
 
 IDS = "https://riverbend.example/ids/"
 """What identifiers of the valley are numbered in: `mrn`, `staff`, `claim` and so on."""
 PROVIDER = hl7("organization-type", "prov", "Healthcare Provider")
-PAYER = hl7("organization-type", "pay", "Payer")
 _SITE = "http://terminology.hl7.org/CodeSystem/location-physical-type"
 _ROLE = "http://terminology.hl7.org/CodeSystem/v3-RoleCode"
 
@@ -35,70 +35,8 @@ class House(NamedTuple):
         return f"Organization/{self.id}"
 
 
-CLINIC = House(
-    "org-clinic",
-    "Riverbend Family Health Center",
-    PROVIDER,
-    "12 Orchard Street",
-    "Riverbend",
-    "00101",
-    "(518) 555-0100",
-    "9999900019",
-)
-HOSPITAL = House(
-    "org-hospital",
-    "Alder Falls General Hospital",
-    PROVIDER,
-    "400 Foundry Road",
-    "Alder Falls",
-    "00103",
-    "(518) 555-0110",
-    "9999900027",
-)
-LAB = House(
-    "org-lab",
-    "Stonegate Clinical Laboratory",
-    PROVIDER,
-    "77 Quarry Lane",
-    "Stonegate",
-    "00112",
-    "(518) 555-0120",
-    "9999900035",
-)
-HARBORLIGHT = House(
-    "org-harborlight",
-    "Harborlight Health Plan",
-    PAYER,
-    "1 Harbor Place",
-    "Stonegate",
-    "00112",
-    "(518) 555-0130",
-    "HL001",
-)
-CEDAR = House(
-    "org-cedar", "Cedar Mutual Insurance", PAYER, "250 Cedar Avenue", "Quarry Hill", "00118", "(518) 555-0140", "CM002"
-)
-ASSISTANCE = House(
-    "org-assistance",
-    "Valley Medical Assistance Program",
-    PAYER,
-    "9 Chapel Court",
-    "Riverbend",
-    "00101",
-    "(518) 555-0150",
-    "VM003",
-)
-EVERGREEN = House(
-    "org-evergreen",
-    "Evergreen Senior Health Plan",
-    PAYER,
-    "31 Spruce Drive",
-    "North Tamarack",
-    "00124",
-    "(518) 555-0160",
-    "EV004",
-)
-HOUSES = (CLINIC, HOSPITAL, LAB, HARBORLIGHT, CEDAR, ASSISTANCE, EVERGREEN)
+HOUSES = read_table("organizations", House)
+CLINIC, HOSPITAL, LAB, HARBORLIGHT, CEDAR, ASSISTANCE, EVERGREEN = HOUSES
 
 
 class Place(NamedTuple):
@@ -159,7 +97,7 @@ def place_resources(since: datetime) -> Iterator[Resource]:
     """Every organization and location."""
     updated = instant(since)
     for house in HOUSES:
-        system = NPI if house.type is PROVIDER else f"{IDS}payer"
+        system = NPI if house.type == PROVIDER else f"{IDS}payer"
         yield made(
             "Organization",
             house.id,

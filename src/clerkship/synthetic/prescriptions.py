@@ -6,7 +6,7 @@ from typing import Any
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.encounters import condition_id
 from clerkship.synthetic.story import Prescription, Story, encounter_ref
-from clerkship.synthetic.terms import UCUM, concept, hl7, made, reference, snomed
+from clerkship.synthetic.terms import UCUM, concept, hl7, made, reference
 from clerkship.synthetic.times import at, instant, written
 
 _COMMUNITY = hl7("medicationrequest-category", "community", "Community")
@@ -67,7 +67,7 @@ def _dosage(given: Prescription, size: float, sequence: int, days: int) -> dict[
         "text": given.sig,
         "timing": {"repeat": {**lasting, "frequency": drug.times, "period": 1, "periodUnit": "d"}},
         "asNeededBoolean": drug.needed,
-        "route": concept(snomed(*drug.route)),
+        "route": concept(drug.route),
         "doseAndRate": [{"doseQuantity": dose}],
     }
 

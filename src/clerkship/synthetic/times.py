@@ -5,20 +5,8 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from functools import lru_cache
 
 WINTER, SUMMER = timezone(timedelta(hours=-5)), timezone(timedelta(hours=-4))
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+          "December")  # fmt: skip
 """No locale has a say."""
 DAY = timedelta(days=1)
 THURSDAY, FRIDAY = 3, 4

@@ -8,26 +8,24 @@ from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.dice import Dice
+from clerkship.synthetic.table import read_table
 from clerkship.synthetic.terms import Term, concept, hl7, loinc, made, number, quantity, snomed
 from clerkship.synthetic.times import instant, written
 
+
+class Growth(NamedTuple):
+    """The weight (kg) and length (cm) of half the children of an age."""
+
+    months: int
+    male: tuple[float, float]
+    female: tuple[float, float]
+
+
+_GROWTH = read_table("growth", Growth)
 GROWTH = {
-    "male": (
-        (0, 3.4, 50.0), (1, 4.4, 54.7), (2, 5.5, 58.4), (4, 7.0, 63.9), (6, 7.9, 67.6), (9, 8.9, 72.0),
-        (12, 9.7, 75.7), (18, 10.9, 82.3), (24, 12.2, 87.1), (36, 14.3, 96.0), (48, 16.3, 103.0), (60, 18.4, 110.0),
-        (72, 20.7, 116.0), (84, 23.0, 122.0), (96, 25.6, 128.0), (108, 28.6, 133.5), (120, 32.0, 138.5),
-        (132, 36.0, 143.5), (144, 40.5, 149.0), (156, 45.5, 156.0), (168, 51.0, 164.0), (180, 56.0, 170.0),
-        (192, 61.0, 173.5), (204, 65.0, 175.5), (216, 67.0, 176.0),
-    ),
-    "female": (
-        (0, 3.3, 49.3), (1, 4.1, 53.6), (2, 5.1, 57.0), (4, 6.4, 62.0), (6, 7.3, 65.8), (9, 8.2, 70.2),
-        (12, 9.0, 74.0), (18, 10.2, 80.8), (24, 11.6, 86.0), (36, 13.9, 95.0), (48, 16.0, 102.5), (60, 18.0, 109.0),
-        (72, 20.2, 115.0), (84, 22.5, 121.0), (96, 25.3, 127.0), (108, 28.6, 132.5), (120, 32.5, 138.0),
-        (132, 37.0, 144.5), (144, 41.5, 151.0), (156, 46.0, 157.0), (168, 49.5, 160.0), (180, 52.0, 161.8),
-        (192, 54.0, 162.5), (204, 55.5, 163.0), (216, 57.0, 163.2),
-    ),
-}  # fmt: skip
-"""Months, and the weight (kg) and length (cm) of half the children of that age."""
+    "male": [(row.months, *row.male) for row in _GROWTH],
+    "female": [(row.months, *row.female) for row in _GROWTH],
+}
 HEAVIER, TALLER = 0.07, 0.028
 """What one step from the middle adds to weight and length."""
 PULSE = ((1, 140), (12, 125), (36, 108), (72, 96), (144, 84), (10_000, 74))

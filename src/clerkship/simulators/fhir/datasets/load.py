@@ -29,7 +29,7 @@ BUILT_IN = {
 }
 _MAKERS = (
     *("fhir/*.py", "fhir/tables/structures*", "library/documents/*.py", "simulators/fhir/datasets/*.py"),
-    *("synthetic/**/*.py", "model/dataset.py"),
+    *("synthetic/*.py", "synthetic/tables/*.json", "model/dataset.py"),
 )
 
 
