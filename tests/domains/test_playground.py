@@ -95,7 +95,7 @@ class AskAtDesk(Step):
 def test_a_step_that_calls_a_domain_is_tried_again_without_what_the_agent_did(slot: str, by_agent: bool) -> None:
     playground = open_playground(book=BOOK)
     book_at_desk(playground)
-    playground.run_step(AskAtDesk(slot=slot))
+    playground.steps.run(AskAtDesk(slot=slot))
     [failed] = [event.payload for event in playground.log.events if isinstance(event.payload, StepFailed)]
     assert (failed.reason, failed.by_agent) == (f"{slot} is taken", by_agent)
 

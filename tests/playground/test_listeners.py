@@ -376,7 +376,7 @@ def test_a_simulator_that_breaks_is_refused_and_breaks_the_run_not_the_listener(
 def test_what_waits_in_one_playground_holds_up_no_other(house: House, thinks: bool) -> None:
     slow, quick = house.play(), house.play()
     slow.environment = slow.environment.model_copy(update={"time": "paced"})
-    slow.thinks = thinks
+    slow.people.thinks = thinks
     info, others = house.connection_info(slow), house.connection_info(quick)
     slow.lock.acquire()  # somebody thinks, or is at work
     try:

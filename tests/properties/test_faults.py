@@ -9,8 +9,9 @@ from clerkship.faults.error import Error
 from clerkship.faults.registry import FAULTS
 from clerkship.kit.rng import Rng
 from clerkship.model.environment import Environment, Simulator
+from clerkship.playground.faults import ActiveFault
 from clerkship.playground.gateway import Gateway, RequestContext
-from clerkship.playground.playground import ActiveFault, Playground
+from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import Delivery, Request
 from clerkship.sandbox.route import HttpCall
@@ -30,7 +31,7 @@ REQUESTS = (
 def test_a_fault_strikes_at_the_rate_it_says(seed: str, probability: float) -> None:
     rng = Rng(seed).stream("fault/error")
     active = ActiveFault(Error(probability=probability))
-    struck = sum(active.aims_at("drop", "list_files", rng) for _ in range(MANY))
+    struck = sum(active.matches("drop", "list_files", rng) for _ in range(MANY))
     six_sigma = 6 * (MANY * probability * (1 - probability)) ** 0.5
     assert abs(struck - MANY * probability) <= six_sigma + 1
 

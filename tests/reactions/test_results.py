@@ -88,4 +88,4 @@ def test_a_playground_that_is_rewound_forgets_the_results() -> None:
     act, event = write(playground, b"x")
     assert act.reactions_to(event) == [ReactionResult("b")]
     playground.rewind(Before())
-    assert list(act.reactions_to(event)) == []
+    assert list(playground.act("a", "agent").reactions_to(event)) == []

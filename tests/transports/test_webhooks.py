@@ -37,6 +37,7 @@ from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Before, Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.playground.waiting import skip, wait
 from clerkship.sandbox.door import Refused
 from clerkship.transports.outbound import http
 from clerkship.transports.outbound.address import OutboundAddress
@@ -217,7 +218,7 @@ def test_reading_a_notice_to_deliver_it_is_no_action_of_the_agent(practice: Make
         port = closed.getsockname()[1]
     there = practice(webhook=f"http://127.0.0.1:{port}/")
     there.notify("one")
-    there.playground.wait(timedelta(seconds=100))
+    wait(there.playground, timedelta(seconds=100))
     assert [each.outcome for each in there.attempts] == ["connection_refused"] * 4
     assert act_of(there) is None
     assert agent_actions(evidence_of(there)) == ()
@@ -246,9 +247,9 @@ def test_an_idle_run_jumps_to_the_next_attempt(practice: Make) -> None:
     there = practice(with_status(500, 200))
     there.handle.register(there.agent.url)
     there.notify("one")
-    assert there.playground.skip()
+    assert skip(there.playground)
     assert there.outcomes == [("1", 1, "rejected", 500), ("1", 2, "delivered", None)]
-    assert not there.playground.skip()
+    assert not skip(there.playground)
 
 
 def test_later_notices_do_not_wait_for_one_that_is_repeated(practice: Make) -> None:

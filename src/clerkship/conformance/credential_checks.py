@@ -61,7 +61,7 @@ def _wrong_headers(rig: Rig, other: Rig, request: Request) -> Iterator[Mapping[s
     yield {}
     sandbox, clock = rig.playground.sandboxes[rig.name], rig.playground.clock
     schemes = http_schemes(sandbox.spec.authentication)
-    made_up = SandboxCredentials(sandbox.name, sandbox.room.config)
+    made_up = SandboxCredentials(sandbox.name, sandbox.prepared.config)
     neighbour, stranger = rig.playground.sandboxes[NEIGHBOUR], other.playground.sandboxes[other.name]
     for scheme in schemes:
         for credentials in (made_up, neighbour.credentials, stranger.credentials):

@@ -86,8 +86,8 @@ class Rig:
         environment = Environment(name="conformance", simulators=simulators)
         self.playground = Playground(environment, self.rooms, seed, PlaygroundOptions(domains=self.domains))
         if spec.converses:
-            self.playground.seat(_person(), self.name)
-            self.playground.listen()
+            self.playground.people.add_person(_person(), self.name)
+            self.playground.people.listening = True
         self.gateway = Gateway()
         self.gateway.admit(self.playground)
         self._listener = open_http(self.gateway)
@@ -142,8 +142,8 @@ class Rig:
         other = Rig(spec, mine.seed, self.rooms[self.name], self.counts, domains=self.domains)
         continue_from(other.playground, mine, self.logged_events())
         if spec.converses:
-            other.playground.seat_again(_person(), self.name)
-            other.playground.listen()
+            other.playground.people.restore_person(_person(), self.name)
+            other.playground.people.listening = True
         return other
 
     def own_events(self) -> list[Event]:
@@ -215,7 +215,7 @@ def title(asked: Exercised) -> str:
 def continue_from(fork: Playground, original: Playground, events: Sequence[Event]) -> None:
     """Have a new playground continue from the events that were read back from the log of another."""
     fork.rewind(Before(events, original.log.lines, original.log.blobs))
-    fork.clock.rewind(original.now)
+    fork.advance(original.now - fork.now)
     fork.ids.return_to(original.ids.mark())
     fork.rng = deepcopy(original.rng)
 

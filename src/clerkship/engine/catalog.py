@@ -25,7 +25,7 @@ from clerkship.library.template import Filter, filter_table
 from clerkship.model.call import AssertionCall
 from clerkship.model.names import canonical, nearest
 from clerkship.model.task import Task
-from clerkship.playground.playground import ON_TURN
+from clerkship.playground.faults import ON_TURN
 from clerkship.plugin.contract import Claim, Sort
 from clerkship.plugin.load import NONE, Broken, Installed, Loaded, discover
 from clerkship.reactions.registry import ReactionRegistry

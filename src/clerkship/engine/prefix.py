@@ -35,7 +35,9 @@ from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunForked, R
 from clerkship.kit.rng import Rng, derive
 from clerkship.model.problem import InputError
 from clerkship.model.run import Fork
-from clerkship.playground.playground import ON_TURN, ActiveFault, Before, Playground, heard
+from clerkship.playground.conversation import to_heard
+from clerkship.playground.faults import ON_TURN, ActiveFault
+from clerkship.playground.playground import Before, Playground
 from clerkship.sandbox.door import Sandboxes
 from clerkship.steps.contract import Step
 from clerkship.steps.fault_step import FaultStep
@@ -108,7 +110,7 @@ class Prefix:
 
     def _heard(self, events: Sequence[Event]) -> Heard | None:
         replies = [part for part in self._answer(events) if isinstance(part, Say)]
-        return heard(replies) if replies else None
+        return to_heard(replies) if replies else None
 
     def _answer(self, events: Sequence[Event], *, lost: bool = False) -> tuple[Said, ...]:
         """What the agent said and did among these; what was lost on the way, where that is asked for too."""
@@ -213,12 +215,12 @@ class Prefix:
             playground.ids.recall(text.decode(errors="replace") for text in kept)
             self._set_steps(playground, steps)
             person.recall(self.past())
-            playground.seat_again(person, self.place, *self._waits())
+            playground.people.restore_person(person, self.place, *self._waits())
             playground.sidecar.handed = list(self.handed[:-1])
             told, fork = self.told(agent), self.fork
             playground.sidecar.facts["fork"] = {**fork.model_dump(mode="json"), "told": told}
             playground.emit("run", RunForked(run=fork.run, trial=fork.trial, turn=fork.turn, told=told), "run")
-            playground.listen()
+            playground.people.listening = True
 
     def settle(self, playground: Playground) -> None:
         """A trial that was given up while its agent was told ends where the conversation was, not somewhere in it."""
@@ -238,11 +240,11 @@ class Prefix:
             times[step.name] += 1
             if isinstance(step, FaultStep):
                 step.run(playground)
-                self._count(playground.faults[-1], self._ran(step, times[step.name]))
+                self._count(playground.faults.active[-1], self._ran(step, times[step.name]))
         for at, _, step in later[done:]:
-            playground.schedule(at, step)
+            playground.steps.schedule(at, step)
         self._count_strikes(playground)
-        playground.step_errors += [
+        playground.steps.errors += [
             f"step {event.payload.step}: {event.payload.reason}"
             for event in ran
             if isinstance(event.payload, StepFailed) and not event.payload.by_agent
@@ -272,7 +274,7 @@ class Prefix:
         for event in self.before.events:
             if not isinstance(event.payload, FaultInjected):
                 continue
-            for active in playground.faults:
+            for active in playground.faults.active:
                 fault = active.fault
                 fits = fault.name == event.payload.fault and fault.sandbox in (None, event.source)
                 if fits and fault.operation in (None, event.payload.operation) and active.strikes != fault.times:

@@ -8,16 +8,16 @@ from clerkship.playground.playground import Playground
 
 
 def set_scene(playground: Playground, built: BuiltTask, person: SimulatedPerson | None) -> None:
-    """Seat the person, run the steps, schedule those that come later."""
+    """Add the person, run the steps, schedule those that come later."""
     task, environment = built.snapshot.task, built.snapshot.environment
     playground.emit("run", RunStarted(task=task.name, environment=environment.name, seed=playground.seed), "run")
     if person is not None and built.person_at is not None:
-        playground.seat(person, built.person_at)
+        playground.people.add_person(person, built.person_at)
     for at, step in built.steps:
         if at is not None:
-            playground.schedule(at, step)
-        elif not playground.step_errors:
-            playground.run_step(step)
+            playground.steps.schedule(at, step)
+        elif not playground.steps.errors:
+            playground.steps.run(step)
 
 
 def open_conversation(playground: Playground, built: BuiltTask, place: str) -> None:
@@ -25,5 +25,5 @@ def open_conversation(playground: Playground, built: BuiltTask, place: str) -> N
     with playground.lock:
         for name, value in built.scenario.initial_slots.items():
             playground.emit("agent", SlotSet(name=name, value=value), "scenario")
-        playground.open(place)
-        playground.listen()
+        playground.people.open(place)
+        playground.people.listening = True

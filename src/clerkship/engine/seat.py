@@ -109,7 +109,7 @@ class Seat:
         if not trial.claim():
             self.retired = True
             return Done(self, None)
-        if self.stopped and trial.playground.unplayed:
+        if self.stopped and trial.playground.people.unplayed:
             ending, reason = "cancelled", ""  # whoever plays the person was sent home in the middle of it
         finished = finish(trial, ending, reason)
         if self.stopped and (_lacks_answers(finished.task_run) or trial.unchecked):

@@ -56,12 +56,14 @@ from clerkship.model.quality import Quality
 from clerkship.model.run import Attempt, CriterionRun, Ending, TaskRun
 from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT, Person, Scenario
 from clerkship.model.usage import Role
+from clerkship.playground.conversation import INVALID
 from clerkship.playground.doors import open_doors
 from clerkship.playground.failure import TRACEBACK
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.pacer import paced
-from clerkship.playground.playground import INVALID, Playground, PlaygroundOptions
+from clerkship.playground.playground import Playground, PlaygroundOptions
+from clerkship.playground.waiting import skip
 from clerkship.sandbox.door import Sandboxes
 from clerkship.sandbox.state import Conversation
 
@@ -171,7 +173,7 @@ class Trial:
     def time(self) -> float:
         """Return wall seconds as the agent has them, without those in which this process or a person held it up."""
         time, playground = self._setting.watchdog.time(), self.playground
-        return time - playground.thought.seconds if playground.thinks else time
+        return time - playground.people.thought.seconds if playground.people.thinks else time
 
     def program_seconds(self) -> float | None:
         """Return the processor time of the agent's program, where it is one."""
@@ -192,7 +194,7 @@ class Trial:
         person = self.job.built.person(self._asker("person"), self._setting.models.prompts, self.job.trial)
         if self.job.built.prefix is None:
             set_scene(self.playground, self.job.built, person)
-            if self.playground.step_errors:
+            if self.playground.steps.errors:
                 return "errored"
         try:
             with paced(self.playground):
@@ -235,7 +237,7 @@ class Trial:
             return await self._go_on(self.job.built.prefix, agent, sandboxes, person)
         self._emit(AgentStarted(entry=entry, task_item=self.job.built.task.task_item))
         if entry == "on_task":
-            self.playground.listen()
+            self.playground.people.listening = True
         if entry == "on_turn":
             return await self._converse(agent, sandboxes, task_item)
         self._answer = await agent.on_task(task_item or {}, sandboxes)
@@ -315,9 +317,9 @@ class Trial:
         while state.open:
             message, heard = _next_of_person(state, heard)
             if message is None:
-                if playground.skip():
+                if skip(playground):
                     continue
-                return "turn_limit" if turns >= most and playground.thinks else "nothing_left"
+                return "turn_limit" if turns >= most and playground.people.thinks else "nothing_left"
             if turns >= most:
                 return "turn_limit"
             turns += 1
@@ -330,11 +332,11 @@ class Trial:
                 return "turn_timed_out"
             self.turn_deadline = math.inf
             silent += not any(isinstance(part, Say) for part in turn)
-            if state.open and not playground.deliver(place, turn, last=turns >= most):
+            if state.open and not playground.people.deliver(place, turn, last=turns >= most):
                 return "agent_silent"
         if turns and silent == turns:
             return "agent_silent"  # they went through all their lines, and never got a word
-        return cast(Ending, playground.left.get(place, "person_done"))
+        return cast(Ending, playground.people.left.get(place, "person_done"))
 
     async def _begin(self, agent: Agent, sandboxes: Sandboxes, task_item: dict[str, Any] | None) -> bool:
         """Let the agent get ready; what the scenario sets comes on top of what it does by itself. False if it took
@@ -343,7 +345,7 @@ class Trial:
             greeting = await self._patiently(cast(Starting, agent).on_start(self._start(task_item), sandboxes))
         except TurnTimedOut:
             return False
-        self.playground.greet(cast(str, self.job.built.person_at), greeting)
+        self.playground.people.greet(cast(str, self.job.built.person_at), greeting)
         return True
 
     def _start(self, task_item: dict[str, Any] | None = None) -> Start:
@@ -374,11 +376,11 @@ class Trial:
         playground = self.playground
         if self.job.built.prefix is not None:
             self.job.built.prefix.settle(playground)
-        error = error or playground.broken or "; ".join(playground.step_errors)
+        error = error or playground.broken or "; ".join(playground.steps.errors)
         if error and ending != "cancelled":
             ending = "errored"
-        elif playground.out_of_role is not None and ending != "cancelled":  # whatever the agent made of it
-            ending, error = INVALID, _told(playground.out_of_role)
+        elif playground.people.out_of_role is not None and ending != "cancelled":  # whatever the agent made of it
+            ending, error = INVALID, _told(playground.people.out_of_role)
         elif self._to_be_checked(ending):
             ending, error = self._check_person(ending)
         if not playground.lock.acquire(timeout=LOCK_LIMIT):
@@ -413,7 +415,7 @@ class Trial:
 
     def _emit_of_run(self, payload: Payload) -> None:
         with self.playground.lock:
-            self.playground.deafen()
+            self.playground.people.listening = False
             self.playground.emit("run", payload, "run")
 
     def wreck(self, error: str) -> Finished:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from clerkship.events.lifecycle import ClockAdvanced
 from clerkship.playground.failure import record_failure
 from clerkship.playground.playground import Playground
+from clerkship.playground.waiting import skip, wait
 
 MAX_AHEAD = timedelta(days=3660)
 """How far an agent may move simulated time from its start, in all: about ten years."""
@@ -48,13 +49,13 @@ class AgentClock:
                 raise TimeLimit(f"simulated time runs at most {MAX_AHEAD.days:,} days ahead of its start")
             with recording_failures(playground):
                 self._record(by.total_seconds())
-                playground.wait(by)
+                wait(playground, by)
 
     def skip(self) -> bool:
         """Wait for the next thing due; false if there is none."""
         with self._playground.lock, recording_failures(self._playground):
             self._record(None)
-            return self._playground.skip()
+            return skip(self._playground)
 
     def _record(self, seconds: float | None) -> None:
         """Log that the agent waits; a full log has no room for it."""

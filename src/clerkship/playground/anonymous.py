@@ -1,5 +1,8 @@
 """Requests without a valid credential: which are answered all the same, and how the others are refused."""
 
+from clerkship.events.event import Event, Payload
+from clerkship.kit.ids import Ids
+from clerkship.kit.rng import Rng
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.bearer import BearerToken
@@ -9,6 +12,7 @@ from clerkship.sandbox.authentication.scheme import AuthenticationScheme
 from clerkship.sandbox.exchange import Refusal, Reply
 from clerkship.sandbox.operation import Access, OperationContext, ProtocolCall
 from clerkship.sandbox.route import HttpCall
+from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.spec import Spec
 
 CLOCK_SCHEMES: tuple[AuthenticationScheme, ...] = (BearerToken(),)
@@ -36,10 +40,20 @@ def access_of(call: ProtocolCall, spec: Spec) -> Access:
     return "agent" if call.operation is None else call.operation.access
 
 
+def unlogged_context(playground: Playground, sandbox: Sandbox) -> ActionContext:
+    """Return a context whose events are discarded, for clients without a credential: they change nothing."""
+    now, seed = playground.now, playground.seed
+
+    def discard(payload: Payload) -> Event:
+        return Event(0, now, sandbox.name, payload.kind, "agent", None, payload)
+
+    return ActionContext("agent", now, Ids(seed), Rng(seed), discard)
+
+
 def is_login(call: ProtocolCall, playground: Playground, sandbox: Sandbox) -> bool:
     """Return whether the input of a login operation has the user and the password of its sandbox; raises Refusal."""
     call.check_size()
-    context = OperationContext(sandbox.state, playground.act_unlogged(sandbox.name), call.base)
+    context = OperationContext(sandbox.state, unlogged_context(playground, sandbox), call.base)
     return check_login(sandbox.spec.authentication, sandbox.credentials, call.parse(context))
 
 

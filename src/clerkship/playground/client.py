@@ -79,7 +79,7 @@ class GatewayClient:
     async def _in_time(self, exchange: RequestContext) -> Reply:
         """In a worker thread."""
         work = partial(self._handle, exchange)
-        return await _late(await self.workers.run(self.playground.id, work, waits=self.playground.thinks))
+        return await _late(await self.workers.run(self.playground.id, work, waits=self.playground.people.thinks))
 
     def _handle(self, exchange: RequestContext) -> Reply:
         try:
@@ -97,9 +97,9 @@ class GatewayClient:
 
     async def _locked(self, work: Callable[[], T]) -> T:
         """Do something with the playground locked: at once where it is free, else in a worker thread."""
-        lock = self.playground.lock
-        if self.playground.thinks or not lock.acquire(blocking=False):
-            return await self.workers.run(self.playground.id, partial(self._lock, work), waits=self.playground.thinks)
+        lock, thinks = self.playground.lock, self.playground.people.thinks
+        if thinks or not lock.acquire(blocking=False):
+            return await self.workers.run(self.playground.id, partial(self._lock, work), waits=thinks)
         try:
             return work()
         finally:

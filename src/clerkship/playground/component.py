@@ -30,14 +30,11 @@ class PreparedComponent:
 class RunningComponent:
     """A simulator or domain in one playground."""
 
-    __slots__ = ("name", "room", "spec", "state")
+    __slots__ = ("name", "prepared", "spec", "state")
 
-    def __init__(self, name: str, room: PreparedComponent) -> None:
+    def __init__(self, name: str, prepared: PreparedComponent) -> None:
         self.name = name
-        self.room = room
-        self.spec = room.spec
-        self.state = room.new_state()
-
-    def empty(self) -> None:
-        """Go back to the state before any event."""
-        self.state = self.room.new_state()
+        self.prepared = prepared
+        self.spec = prepared.spec
+        self.state: State
+        """Built when a run starts, and anew when it is rewound."""

@@ -85,8 +85,8 @@ class ControlDoor:
                 "now": playground.now.isoformat(),
                 "events": len(playground.log.lines),
                 "head": playground.log.head,
-                "left": dict(playground.left),
-                "error": playground.broken or "; ".join(playground.step_errors),
+                "left": playground.people.left,
+                "error": playground.broken or "; ".join(playground.steps.errors),
             }
         return json_reply(200, {**self._about, **now})
 

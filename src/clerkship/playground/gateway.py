@@ -27,12 +27,14 @@ from clerkship.playground.anonymous import (
     answer_preflight,
     is_login,
     refuse_anonymous,
+    unlogged_context,
 )
 from clerkship.playground.callbacks import register_callback
 from clerkship.playground.clock_requests import answer_clock
 from clerkship.playground.failure import MAX_CALLER_DEPTH, SimulatorBroken, call_depth, record_failure
+from clerkship.playground.faults import ActiveFault
 from clerkship.playground.pace import Shape, shape_of
-from clerkship.playground.playground import ActiveFault, Playground
+from clerkship.playground.playground import Playground
 from clerkship.playground.recording import (
     describe,
     describe_unplaced,
@@ -215,7 +217,9 @@ class Gateway:
         playground = self.playgrounds.get(exchange.playground_id)
         if playground is None:
             return self._turn_away(exchange)
-        if playground.thinks or not _is_quick(exchange, playground) or not playground.lock.acquire(blocking=False):
+        if playground.people.thinks or not _is_quick(exchange, playground):
+            return None
+        if not playground.lock.acquire(blocking=False):
             return None
         try:
             return self.handle(exchange)
@@ -228,7 +232,7 @@ class Gateway:
         playground = self.playgrounds.get(exchange.playground_id)
         if playground is None:
             return False
-        return playground.thinks or (exchange.sandbox_name == CLOCK and playground.clock_hold.is_used)
+        return playground.people.thinks or (exchange.sandbox_name == CLOCK and playground.clock_hold.is_used)
 
     def handle(self, exchange: RequestContext) -> Reply:
         """One request, through the whole list."""
@@ -238,7 +242,7 @@ class Gateway:
         with playground.lock:
             if playground.closed:
                 return self._turn_away(exchange)
-            holds = playground.hold()
+            holds = playground.writer.hold()
             try:
                 return self._through(exchange)
             except RecursionError:
@@ -250,7 +254,7 @@ class Gateway:
                 raise SimulatorBroken(record_failure(playground, error, exchange.title)) from error
             finally:
                 if holds:
-                    playground.release()
+                    playground.writer.release()
 
     def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
         """Write a refusal in the words of the simulator that is, or was, at this address."""
@@ -326,7 +330,7 @@ def _is_quick(exchange: RequestContext, playground: Playground) -> bool:
     except Refusal:
         return True
     exchange.shape = shape_of(call)
-    return exchange.shape is not None and sandbox.room.pace.is_quick(exchange.shape, sandbox.room.base)
+    return exchange.shape is not None and sandbox.prepared.pace.is_quick(exchange.shape, sandbox.prepared.base)
 
 
 def _unknown() -> Refusal:
@@ -404,16 +408,17 @@ def find_operation(exchange: RequestContext) -> None:
 
 
 def inject_faults(exchange: RequestContext) -> None:
-    """What is in the way strikes, in the order it was put there."""
+    """Apply active faults to the request, in the order in which they were injected."""
     playground = exchange.playground
     assert playground is not None
-    is_struck = playground.faults and exchange.counts
-    for active, rng in playground.aiming(exchange.sandbox_name, exchange.operation) if is_struck else ():
+    if not playground.faults.active or not exchange.counts:
+        return
+    for active, rng in playground.faults.matching(exchange.sandbox_name, exchange.operation):
         spoiled = active.fault.before(rng)
         if spoiled is None:
             exchange.struck.append((active, rng))
             continue
-        _strike(exchange, active, spoiled.details)
+        _trigger(exchange, active, spoiled.details)
         if playground.environment.time == "stepped":
             playground.clock.advance(spoiled.delay)
         else:
@@ -450,11 +455,11 @@ def run_operation(exchange: RequestContext) -> None:
             sandbox.credentials,
         )
     else:
-        context = OperationContext(sandbox.state, playground.act_unlogged(sandbox.name), call.base)
+        context = OperationContext(sandbox.state, unlogged_context(playground, sandbox), call.base)
     began = perf_counter()
     exchange.reply = call.render(context, operation.run(context, call.parse(context)))
     if exchange.shape is not None:
-        sandbox.room.pace.note(exchange.shape, perf_counter() - began)
+        sandbox.prepared.pace.note(exchange.shape, perf_counter() - began)
 
 
 def record_request(exchange: RequestContext) -> None:
@@ -473,7 +478,7 @@ def record_request(exchange: RequestContext) -> None:
     if exchange.actor != "agent":
         return
     holds = not exchange.call.body or (since is not None and is_body_held(playground.log.events, since))
-    playground.attach(event, _described(exchange) if holds else _described_whole(exchange))
+    playground.writer.attach(event, _described(exchange) if holds else _described_whole(exchange))
 
 
 def _described_whole(exchange: RequestContext) -> AgentRequest:
@@ -521,12 +526,12 @@ def record_faults(exchange: RequestContext) -> None:
     assert playground is not None
     described = _described(exchange) if exchange.routed_at is not None else _described_whole(exchange)
     for event in exchange.faults:
-        playground.attach(event, described)
+        playground.writer.attach(event, described)
 
 
-def _strike(exchange: RequestContext, active: ActiveFault, details: Mapping[str, Any]) -> Event:
+def _trigger(exchange: RequestContext, active: ActiveFault, details: Mapping[str, Any]) -> Event:
     assert exchange.playground is not None
-    event = exchange.playground.strike(active, exchange.sandbox_name, exchange.operation, details)
+    event = exchange.playground.faults.trigger(active, exchange.sandbox_name, exchange.operation, details)
     exchange.faults.append(event)
     return event
 
@@ -539,7 +544,7 @@ def repeat(exchange: RequestContext) -> None:
         playground = exchange.playground
         assert playground is not None
         first = 0 if exchange.reply is None else exchange.reply.status
-        event = _strike(exchange, active, {"first_status": first})
+        event = _trigger(exchange, active, {"first_status": first})
         exchange.cause, exchange.refusal = event.seq, None
         playground.clock.touch()
         try:
@@ -559,7 +564,7 @@ def spoil_reply(exchange: RequestContext) -> None:
         spoiled = active.fault.after(reply, rng, wants_body=exchange.call.wants_body)
         if spoiled is None:
             continue
-        _strike(exchange, active, spoiled.details)
+        _trigger(exchange, active, spoiled.details)
         reply = spoiled.reply or reply
         if reply.lost:
             break

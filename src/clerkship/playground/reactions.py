@@ -64,7 +64,3 @@ class ReactionRunner:
     def results(self, event: Event) -> Sequence[ReactionResult]:
         """Return what came of each reaction to an event, in the order in which they ran."""
         return self._results.get(event.seq, ())
-
-    def reset(self) -> None:
-        """Forget the results of all events, for a playground that is rewound."""
-        self._results, self._depth = {}, 0

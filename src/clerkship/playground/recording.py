@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from clerkship.events.event import Event
 from clerkship.events.request import MAX_BODIES, MAX_BODY, MAX_PATH, MAX_QUERY, AgentRequest
+from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.credentials import ACCESS_TOKEN_PREFIX, SESSION_PREFIX
 from clerkship.sandbox.exchange import Refusal, Reply
 from clerkship.sandbox.listener import ConnectionInfo
@@ -56,6 +57,18 @@ class CredentialRedactor:
             if sign in lower:
                 return hide(text, self._hidden, self._ports)
         return text
+
+
+def build_redactor(hidden: Mapping[str, str], sandboxes: Mapping[str, Sandbox]) -> CredentialRedactor:
+    """Build the redactor of a playground from further texts to replace, and what its sandboxes have opened."""
+    hidden, ports = dict(hidden), dict[int, str]()
+    for name, sandbox in sandboxes.items():
+        hidden |= secrets_of(name, sandbox.connection_info)
+        ports |= ports_of(name, sandbox.connection_info)
+        hidden[sandbox.address] = f"[address of {name}]"
+        hidden |= dict.fromkeys(sandbox.secrets(), f"[token of {name}]")
+    hidden.pop("", None)
+    return CredentialRedactor(hidden, ports)
 
 
 def secrets_of(name: str, lines: Mapping[str, ConnectionInfo]) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ class PreparedSimulator(PreparedComponent):
 class Sandbox(RunningComponent):
     """One running simulator."""
 
-    room: PreparedSimulator
+    prepared: PreparedSimulator
     spec: Spec
     # Class attributes are the initial values: a fork sets none of them.
     _credentials: SandboxCredentials | None = None
@@ -52,7 +52,7 @@ class Sandbox(RunningComponent):
     def credentials(self) -> SandboxCredentials:
         """Its credentials, made when they are first needed."""
         if self._credentials is None:
-            self._credentials = SandboxCredentials(self.name, self.room.config)
+            self._credentials = SandboxCredentials(self.name, self.prepared.config)
         return self._credentials
 
     @property

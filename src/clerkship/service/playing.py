@@ -212,18 +212,18 @@ def _begin(playground: Playground, built: BuiltTask | None, models: Models) -> N
     if built is None:
         started = RunStarted(task="", environment=playground.environment.name, seed=playground.seed)
         playground.emit("run", started, "run")
-        playground.listen()
+        playground.people.listening = True
         return
     set_scene(playground, built, built.person(models.asker("person", built.snapshot, 1, Tally()), models.prompts))
-    if playground.step_errors:
-        raise InputError.of("; ".join(playground.step_errors), file=built.snapshot.source)
+    if playground.steps.errors:
+        raise InputError.of("; ".join(playground.steps.errors), file=built.snapshot.source)
     speaks_first = built.scenario.starts == "person"
     entry = "on_turn" if speaks_first else "on_task"
     playground.emit("run", AgentStarted(entry=entry, task_item=built.task.task_item), "agent")
     if speaks_first and built.person_at is not None:
         open_conversation(playground, built, built.person_at)
     else:
-        playground.listen()
+        playground.people.listening = True
 
 
 def describe(playground: Playground, loaded: LoadedTask | None, datasets: Mapping[str, Dataset]) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class Interface:
 
     def arrive(self, **step: Any) -> None:
         """A message comes, by the step."""
-        self.rig.playground.run_step(Send(**step))
+        self.rig.playground.steps.run(Send(**step))
         assert self.kinds[-1] == "scenario.step.ran", self.last
 
     def handle(self) -> Hl7:

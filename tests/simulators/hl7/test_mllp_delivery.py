@@ -17,6 +17,7 @@ from clerkship.faults.drop import Drop
 from clerkship.faults.error import Error
 from clerkship.hl7.message import Message, parse
 from clerkship.playground.pacer import paced
+from clerkship.playground.waiting import skip, wait
 from clerkship.sandbox.door import Refused
 from clerkship.simulators.hl7 import mllp_delivery as module
 from clerkship.simulators.hl7.config import Hl7Config
@@ -115,7 +116,7 @@ def eventually(lab: Lab, true: Callable[[], bool]) -> None:
     """Wait for something while an idle run jumps to whatever is due next."""
 
     def check() -> bool:
-        lab.playground.skip()
+        skip(lab.playground)
         return true()
 
     until(check)
@@ -201,9 +202,9 @@ def test_attempts_are_apart_in_simulated_time_and_each_is_in_the_log(feed: Feed,
     agent = listen(answer)
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1")
-    lab.playground.wait(timedelta(minutes=59))
+    wait(lab.playground, timedelta(minutes=59))
     assert attempts(lab) == [("1", 1, "lost")]
-    lab.playground.wait(timedelta(hours=3))
+    wait(lab.playground, timedelta(hours=3))
     assert attempts(lab) == [("1", 1, "lost"), ("1", 2, "lost"), ("1", 3, "delivered")]
     made = lab.payloads("outbound.attempted")
     assert [(attempt.channel, attempt.retry_in) for attempt in made] == [("mllp", 3600), ("mllp", 3600), ("mllp", None)]

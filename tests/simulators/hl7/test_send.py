@@ -114,6 +114,6 @@ def test_every_mistake_in_a_step_has_its_line(bench: Workbench) -> None:
 
 def test_a_template_that_nobody_read_is_not_sent() -> None:
     engine = Interface()
-    engine.rig.playground.run_step(Send(template="oru.hl7"))
+    engine.rig.playground.steps.run(Send(template="oru.hl7"))
     assert engine.kinds == ["scenario.step.failed"]
-    assert engine.rig.playground.step_errors[0].startswith("step hl7.send: oru.hl7 was not read")
+    assert engine.rig.playground.steps.errors[0].startswith("step hl7.send: oru.hl7 was not read")

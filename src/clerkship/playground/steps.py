@@ -1,0 +1,55 @@
+"""Run the steps of a scenario, and tell the author's mistakes from what the agent made impossible."""
+
+from datetime import timedelta
+from functools import partial
+
+from clerkship.events.lifecycle import StepFailed, StepRan
+from clerkship.model.problem import InputError
+from clerkship.playground.host import Host
+from clerkship.playground.rehearsal import AGENT, Rehearsal
+from clerkship.sandbox.exchange import Refusal
+from clerkship.steps.contract import Step
+
+
+class StepRunner:
+    """Runs steps at once or at a simulated time, and collects the errors that are the author's."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self.errors: list[str] = []
+
+    def schedule(self, after: timedelta, step: Step) -> None:
+        """Run a step so long after the start of the run."""
+        self._host.clock.schedule(self._host.started_at + after, partial(self.run, step))
+
+    def run(self, step: Step) -> None:
+        """Run a step and log the outcome.
+
+        A failure is the author's mistake and errors the run, unless the step would have succeeded without the agent's
+        changes: then the run goes on and is graded.
+        """
+        host = self._host
+        with host.lock:
+            try:
+                step.run(host)
+            except (Refusal, InputError) as error:
+                by_agent = self._is_caused_by_agent(step)
+                if not by_agent:
+                    self.errors.append(f"step {step.name}: {error}")
+                host.emit("scenario", StepFailed(step=step.name, reason=str(error), by_agent=by_agent), "scenario")
+            except Exception as error:
+                error.add_note(f"in the step {step.name}")
+                raise
+            else:
+                host.emit("scenario", StepRan(step=step.name), "scenario")
+
+    def _is_caused_by_agent(self, step: Step) -> bool:
+        """Return whether a failed step succeeds in a dry run without the agent's changes. After one such step this is
+        assumed of all others: they may have needed it."""
+        host, events = self._host, self._host.log.events
+        if any(isinstance(event.payload, StepFailed) and event.payload.by_agent for event in events):
+            return True
+        if not any(event.actor == AGENT and event.source in host.components for event in events):
+            return False
+        states = {name: component.prepared.new_state() for name, component in host.components.items()}
+        return Rehearsal(states, host.domains, events, host.now, host.seed).goes_well(step)

@@ -1,0 +1,46 @@
+"""Several people in one playground, each in the conversation of a sandbox."""
+
+from typing import cast
+
+from clerkship.actors.contract import Say, Speech
+from clerkship.playground.playground import Playground
+from clerkship.sandbox.state import Conversation
+from tests.playground.two_chats import Model, open_playground
+
+
+def add_people(playground: Playground, **people: Model) -> None:
+    for sandbox, person in people.items():
+        playground.people.add_person(person, sandbox)
+        playground.people.open(sandbox)
+    playground.people.listening = True
+
+
+def test_each_person_has_their_own_unheard_replies() -> None:
+    playground = open_playground()
+    chatting = Model([Speech("one", more=lambda: Speech("two")), Speech("three")])
+    calling = Model([Speech("Fine"), Speech("Bye", leaves=True, reason="done")])
+    add_people(playground, chat=chatting, phone=calling)
+    people = playground.people
+    people.deliver("chat", [Say("Hello")])
+    people.deliver("chat", [Say("to one")])
+    people.deliver("phone", [Say("How are you?")])
+    people.deliver("phone", [Say("Anything else?")])
+    assert calling.heard == ["How are you?", "Anything else?"]
+    assert people.left == {"phone": "done"}
+    people.deliver("chat", [Say("to two")])
+    assert chatting.heard == ["Hello", "to one\nto two"]
+
+
+def test_a_person_hears_what_is_said_while_a_turn_of_another_conversation_is_recorded() -> None:
+    playground = open_playground()
+    chatting, calling = Model([Speech("one")]), Model([Speech("Yes")])
+    add_people(playground, chat=chatting, phone=calling)
+    phone = cast(Conversation, playground.sandboxes["phone"].state)
+
+    def ask() -> None:
+        phone.say(playground.act("phone", "agent"), "Are you there?")
+
+    playground.clock.schedule(playground.now, ask)
+    playground.people.deliver("chat", [Say("Hello")])
+    assert calling.heard == ["Are you there?"]
+    assert chatting.heard == ["Hello"]

@@ -1,0 +1,104 @@
+"""Rewinding a playground builds its run anew: nothing of what happened since is left."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from clerkship.actors.contract import OutOfRole, Say, Speech, Unplayed
+from clerkship.events.event import Event
+from clerkship.faults.error import Error
+from clerkship.kit.clock import Clock
+from clerkship.playground.playground import Before, Playground
+from clerkship.simulators.files.steps.drop import Drop
+from clerkship.steps.clock_advance import ClockAdvance
+from tests.playground.two_chats import Model, open_playground
+
+
+def add_people(playground: Playground) -> None:
+    out_of_role = OutOfRole("language", "speaks French", "Bonjour")
+    playground.people.add_person(Model([Speech("one", more=lambda: Speech("two"))]), "chat")
+    playground.people.add_person(Model([Speech(out_of_role=out_of_role)]), "phone")
+    for sandbox in ("chat", "phone"):
+        playground.people.open(sandbox)
+    playground.people.listening = True
+
+
+def run_state(playground: Playground) -> dict[str, Any]:
+    """Return all that a rewind replaces, as data."""
+    people, log = playground.people, playground.log
+    return {
+        "log": (log.lines, log.head, log.blobs, log.size, log.request_bodies, log.overflowed, log.ordered()),
+        "states": {name: component.state.dump() for name, component in playground.components.items()},
+        "people": (people.participants, people.left, people.listening, people.thinks, people.thought.seconds),
+        "failed people": (people.unplayed, people.out_of_role),
+        "faults": playground.faults.active,
+        "steps": playground.steps.errors,
+        "clock": (playground.now, playground.clock.next_due()),
+        "ids": playground.ids.mark(),
+        "rng": playground.rng.stream("test").random(),
+        "sidecar": (playground.sidecar.handed, playground.sidecar.touches, playground.sidecar.untold),
+    }
+
+
+def run_on(playground: Playground) -> None:
+    """Change everything that a run may change."""
+    playground.inject(Error(sandbox="drop", times=1))
+    playground.steps.run(Drop.model_validate({"sandbox": "nowhere", "path": "a.txt", "text": "x"}))
+    playground.steps.run(Drop.model_validate({"path": "a.txt", "text": "x"}))
+    playground.steps.schedule(timedelta(hours=1), ClockAdvance.model_validate({"by": "1h"}))
+    playground.people.deliver("chat", [Say("Hello")])
+    playground.people.deliver("chat", [Say("Go on")])
+    playground.people.deliver("phone", [Say("Hello")])
+    with pytest.raises(Unplayed):
+        playground.people.deliver("chat", [Say("And?")])
+    playground.rng.stream("test").random()
+    playground.sidecar.handed.append(3)
+    playground.sidecar.touch(1, "drop", "read_file", 200, 1.0)
+
+
+def test_rewound_playground_equals_a_new_one_with_the_same_events() -> None:
+    played, fresh = open_playground(), open_playground()
+    add_people(played)
+    before = Before(list(played.log.events), list(played.log.lines), dict(played.log.blobs))
+    run_on(played)
+    assert played.people.unplayed
+    assert played.people.out_of_role is not None
+    played.rewind(before)
+    fresh.rewind(before)
+    assert run_state(played) == run_state(fresh)
+
+
+def test_rewind_to_nothing_equals_a_new_playground() -> None:
+    played = open_playground()
+    add_people(played)
+    run_on(played)
+    played.rewind(Before())
+    assert run_state(played) == run_state(open_playground())
+
+
+def test_rewind_keeps_what_clients_hold_and_the_failure_of_the_platform() -> None:
+    playground = open_playground()
+    seen: list[Event] = []
+    playground.follow(seen.append)
+    token, facts = playground.sandboxes["drop"].token, playground.sidecar.facts
+    playground.broken = "drop: KeyError: x"
+    playground.rewind(Before())
+    playground.steps.run(Drop.model_validate({"path": "a.txt", "text": "x"}))
+    assert playground.sandboxes["drop"].token == token
+    assert playground.sidecar.facts is facts
+    assert playground.broken == "drop: KeyError: x"
+    assert seen == playground.log.events
+
+
+@pytest.mark.parametrize("time", ["stepped", "paced"])
+def test_rewound_clock_is_at_the_last_event_with_nothing_scheduled(time: str) -> None:
+    playground = open_playground(time)
+    playground.steps.run(Drop.model_validate({"path": "a.txt", "text": "x"}))
+    events, lines = list(playground.log.events), list(playground.log.lines)
+    playground.clock.schedule(playground.now, lambda: pytest.fail("it was scheduled before the rewind"))
+    playground.rewind(Before(events, lines))
+    clock: Clock = playground.clock
+    clock.touch()
+    assert timedelta(0) <= clock.now - events[-1].at <= timedelta(seconds=1)
+    assert clock.next_due() is None
