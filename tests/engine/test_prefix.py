@@ -1,6 +1,6 @@
 """What a conversation that is gone on with finds as it was: people, steps, faults, bodies, ids, time."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -9,7 +9,6 @@ import pytest
 
 from clerkship.actors.contract import Heard, History, Message, Past, Say
 from clerkship.actors.person_scripted import ScriptedPerson
-from clerkship.kit.clock import Paced, Stepped
 from clerkship.kit.ids import Ids
 from clerkship.llm.contract import Answer, Question
 from clerkship.llm.scripted import ScriptedModel
@@ -173,17 +172,6 @@ def test_ids_go_on_after_those_that_were_given_out() -> None:
     other = Ids("seed")
     other.recall([f'{{"id": "{given[0]}", "of": "{given[3]}"}}', f"and {given[2]}.", "file_0123456789ab is nobody's"])
     assert (other.new("file"), other.new("page_scan")) == (first.new("file"), first.new("page_scan"))
-
-
-def test_clocks_go_back_with_nothing_to_do() -> None:
-    start, later = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
-    for clock in (Stepped(start, timedelta(seconds=1)), Paced(start, lambda: 5.0)):
-        clock.schedule(start, lambda: pytest.fail("it is not to come"))
-        clock.rewind(later)
-        clock.touch()
-        assert later <= clock.now <= later + timedelta(seconds=1)
-        clock.rewind(start)
-        assert clock.now == start
 
 
 def test_time_that_follows_the_wall_goes_on_from_where_it_was(bench: Workbench) -> None:

@@ -36,10 +36,6 @@ class Clock(Protocol):
         """Do what is due by now."""
         ...
 
-    def rewind(self, to: datetime) -> None:
-        """Be at this time, with nothing scheduled."""
-        ...
-
 
 class Agenda:
     """Things to happen, by time and then by the order they were scheduled in."""
@@ -63,10 +59,6 @@ class Agenda:
             return None
         at, _, due = heapq.heappop(self._heap)
         return at, due
-
-    def clear(self) -> None:
-        """Have nothing on it any more."""
-        self._heap.clear()
 
 
 class Stepped:
@@ -97,11 +89,6 @@ class Stepped:
     def settle(self) -> None:
         """Do what is due by now."""
         self.advance(timedelta(0))
-
-    def rewind(self, to: datetime) -> None:
-        """Be at this time, with nothing scheduled."""
-        self._agenda.clear()
-        self.now = to
 
 
 class Paced:
@@ -141,8 +128,3 @@ class Paced:
                 item[1]()
             finally:
                 self._held = None
-
-    def rewind(self, to: datetime) -> None:
-        """Be at this time, with nothing scheduled."""
-        self._agenda.clear()
-        self._skipped += to - self.now
