@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from clerkship.engine.catalog import only_ours
-from clerkship.library.domain import find_domain, read_domain
+from clerkship.library.foreign import find_domain, is_project_file, read_domain
 from clerkship.library.mention import mentions, readings
-from clerkship.library.rasa import ACTIONS, RESPONSES, SLOTS, is_of_a_project
+from clerkship.library.rasa import ACTIONS, RESPONSES, SLOTS
 from clerkship.model.domain import Domain
 from clerkship.model.problem import InputError
 from tests.library.seed import DOMAIN
@@ -383,4 +383,4 @@ def test_a_project_without_scenarios_says_what_was_passed_over(folder: Shelf) ->
     ],
 )
 def test_what_is_not_plainly_rasas_is_not_passed_over(folder: Shelf, text: str) -> None:
-    assert not is_of_a_project(folder.write("a.yml", text))
+    assert not is_project_file(folder.write("a.yml", text))

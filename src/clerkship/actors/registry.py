@@ -1,6 +1,8 @@
 """The sorts of agent there are: the first word of `--agent`, and what makes a solver of the rest."""
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import cast
 
 from clerkship.actors.command import load_command
 from clerkship.actors.contract import Solver
@@ -9,7 +11,6 @@ from clerkship.actors.openai_chat import load_openai
 from clerkship.actors.oracle import Oracle
 from clerkship.actors.python import load_python
 from clerkship.actors.python_process import load_python_process
-from clerkship.actors.rasa import load_rasa
 from clerkship.actors.recorded import RECORDED, load_recorded
 from clerkship.actors.webhook import load_http, load_https
 from clerkship.model.problem import InputError
@@ -37,6 +38,10 @@ def _python(rest: str, settings: Settings) -> Solver:
     return load_python_process(rest) if settings.agent_process == "on" else load_python(rest)
 
 
+def _rasa(rest: str, settings: Settings) -> Solver:
+    return cast(Solver, import_module("clerkship.actors.rasa").load_rasa(rest, settings))
+
+
 AGENTS: Mapping[str, Load] = {
     "nop": _nop,
     "oracle": _oracle,
@@ -45,6 +50,6 @@ AGENTS: Mapping[str, Load] = {
     "http": load_http,
     "https": load_https,
     "openai": load_openai,
-    "rasa": load_rasa,
+    "rasa": _rasa,
     RECORDED: load_recorded,
 }

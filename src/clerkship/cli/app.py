@@ -11,13 +11,12 @@ from clerkship.cli.check import check
 from clerkship.cli.compare import compare
 from clerkship.cli.conformance import conformance
 from clerkship.cli.console import err, print_json, print_problem
-from clerkship.cli.dataset import dataset
 from clerkship.cli.demo import demo
 from clerkship.cli.events import events
 from clerkship.cli.fork import fork
-from clerkship.cli.generate import generate
 from clerkship.cli.init import init
 from clerkship.cli.judge import judge
+from clerkship.cli.lazy_group import lazy_group
 from clerkship.cli.list_runs import list_runs
 from clerkship.cli.new import new
 from clerkship.cli.plugins import plugins
@@ -45,8 +44,8 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(init)
 app.add_typer(new)
-app.add_typer(generate)
-app.add_typer(dataset)
+app.add_typer(lazy_group("generate", "clerkship.cli.generate", "Draft files for you to edit."))
+app.add_typer(lazy_group("dataset", "clerkship.cli.dataset", "Look into datasets, and make them up."))
 app.command()(validate)
 app.command(name="run")(run_command)
 app.command()(show)

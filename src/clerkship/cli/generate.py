@@ -11,21 +11,16 @@ from rich.markup import escape
 from clerkship.cli.catalog import registered
 from clerkship.cli.console import out, print_json, print_warning
 from clerkship.cli.options import Json
-from clerkship.library.domain import find_domain
+from clerkship.library.foreign import find_domain
 from clerkship.service.draft_kinds import KINDS
 from clerkship.service.drafting import DraftFile, DraftRequest, Drafts, draft
 from clerkship.settings import load_settings, program
 
-generate = typer.Typer(name="generate", help="Draft files for you to edit.", no_args_is_help=True)
+COMMANDS = typer.Typer(name="generate")
 _MOST_SHOWN = 40
 
 
-@generate.callback()
-def _group() -> None:
-    """Draft files for you to edit."""
-
-
-@generate.command()
+@COMMANDS.command()
 def scenarios(
     source: Annotated[
         list[Path],

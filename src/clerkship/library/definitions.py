@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from clerkship.library.conftest import is_conftest
-from clerkship.library.e2e import KEYS, is_e2e
+from clerkship.library.foreign import TEST_KEYS, is_project_file, is_test_file
 from clerkship.library.labelled import KEY, is_labelled
 from clerkship.library.piece import Piece
-from clerkship.library.rasa import is_of_a_project
 from clerkship.library.reporting import Reporter
 from clerkship.library.source import Folder
 from clerkship.library.yaml import Tree
@@ -34,7 +33,7 @@ class FolderDefinitions:
     built_in: Collection[str]
     """Datasets that need no file."""
     passed_over: list[str] = field(default_factory=list)
-    """Files of a Rasa project, which define nothing here."""
+    """Files of another tool's project, which define nothing here."""
     scenarios: set[str] = field(default_factory=set)
     """Names of scenarios and of their files."""
     labels: Counter[str] = field(default_factory=Counter)
@@ -50,7 +49,7 @@ class FolderDefinitions:
 
     def _trees(self) -> Iterator[Tree]:
         files = self.folder.files()
-        self.passed_over += [str(path) for path in files if is_of_a_project(path)]
+        self.passed_over += [str(path) for path in files if is_project_file(path)]
         others = set(self.passed_over)
         trees = [(path, self.folder.read(path)) for path in files if str(path) not in others]
         for path, tree in trees:  # after all were read: then it is known which are included
@@ -79,7 +78,7 @@ class FolderDefinitions:
             hint = f"write `{_PLURALS[key]}` for a single one"
             self.reporter.problem(tree, [key], f"expected a list under `{key}`", hint)
         else:
-            hint = did_you_mean(key, [*_PLURALS, *_SORTS, *_SINGLE, *KEYS])
+            hint = did_you_mean(key, [*_PLURALS, *_SORTS, *_SINGLE, *TEST_KEYS])
             if key in _OF_SCENARIOS:
                 hint = "put what a scenario says under `scenario:`, indented"
             self.reporter.problem(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
@@ -125,4 +124,4 @@ def _sort_of_file(tree: Tree) -> str | None:
     """Return what a file is as a whole; None for one that is a map of pieces."""
     if is_conftest(Path(tree.file), tree.data):
         return "conftest"
-    return "e2e" if is_e2e(tree) else KEY if is_labelled(tree.data) else None
+    return "e2e" if is_test_file(tree) else KEY if is_labelled(tree.data) else None

@@ -6,30 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from clerkship.library.complaint import dotted, shown
-from clerkship.library.rasa import DOMAIN_KEYS, top_keys
+from clerkship.library.foreign import top_keys
+from clerkship.library.rasa import DOMAIN_KEYS
 from clerkship.library.source import SUFFIXES, Folder
 from clerkship.library.yaml import Tree
 from clerkship.model.domain import Domain
 from clerkship.model.problem import InputError, Problem
 
-_NAMES = ("domain.yml", "domain.yaml", "domain")
 _FLOWS = "flows"
 _NOT_BY_USERS = {"controlled", "custom"}
 """Mappings of slots that the assistant fills by itself."""
 
 
-def find_domain(path: Path) -> Path | None:
-    """The domain of the project that a file or folder belongs to: there, beside it, or up to two folders above."""
-    start = (path if path.is_dir() else path.parent).resolve()
-    for folder in (start, *start.parents[:2]):
-        for found in (folder / name for name in _NAMES):
-            if _is_domain(found):
-                here = Path.cwd()
-                return found.relative_to(here) if found.is_relative_to(here) else found
-    return None
-
-
-def _is_domain(path: Path) -> bool:
+def is_domain(path: Path) -> bool:
+    """Return whether a file, or one in a folder, has a key of a domain."""
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     return any(file.suffix in SUFFIXES and top_keys(file) & DOMAIN_KEYS for file in files)
 

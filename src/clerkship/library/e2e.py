@@ -1,7 +1,7 @@
 """E2E test files: what they and the conftest files above them define, what is wrong there, and the tasks they are."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -13,9 +13,11 @@ from clerkship.library.catalog import Catalog
 from clerkship.library.check import Checker, as_list, as_map, surroundings
 from clerkship.library.complaint import complain
 from clerkship.library.e2e_case import ASSERTIONS, Given, flow_ids, has_assertions, task_of
+from clerkship.library.foreign import TEST_KEYS
 from clerkship.library.known import Known
 from clerkship.library.library import LoadedTask
 from clerkship.library.note import Note
+from clerkship.library.reporting import Reporter
 from clerkship.library.source import Folder
 from clerkship.library.yaml import Tree
 from clerkship.model.call import AssertionCall
@@ -24,8 +26,6 @@ from clerkship.model.environment import CONVERSATION
 from clerkship.model.names import did_you_mean
 from clerkship.model.variables import UnknownVariable, expand
 
-KEYS = frozenset({"fixtures", "metadata", "stub_custom_actions", "test_cases"})
-"""What a file is known by as one of these."""
 CONFTEST = ("conftest.yml", "conftest.yaml")
 _NOT_OURS = "eval"
 """The conftest of this folder is about scenarios, and no part of this."""
@@ -50,7 +50,7 @@ def is_e2e(tree: Tree) -> bool:
     path = Path(tree.file)
     if not isinstance(tree.data, dict) or (_is_conftest(path) and path.resolve().parent.name == _NOT_OURS):
         return False
-    return bool(KEYS & tree.data.keys()) or (_is_conftest(path) and "llm_judge" in tree.data)
+    return bool(TEST_KEYS & tree.data.keys()) or (_is_conftest(path) and "llm_judge" in tree.data)
 
 
 def _is_conftest(path: Path) -> bool:
@@ -77,8 +77,7 @@ class E2eFiles:
     folder: Folder
     catalog: Catalog
     known: Known
-    problem: Callable[..., None]
-    warn: Callable[..., None]
+    reporter: Reporter
     _expanded: dict[str, Any] = field(default_factory=dict)
     """Each file as it will be run: with environment variables put in."""
     _generative: bool = False
@@ -102,7 +101,7 @@ class E2eFiles:
     def _conftest(self, tree: Tree) -> None:
         self._file(tree)
         if "test_cases" in tree.data:
-            self.problem(
+            self.reporter.problem(
                 tree, ["test_cases"], "a conftest has no test cases", "put them in a file of their own", key=True
             )
         folder = Path(tree.file).parent
@@ -113,7 +112,7 @@ class E2eFiles:
         known = self._definitions(tree).over(self._shared(Path(tree.file).parent))
         if "test_cases" not in tree.data:
             hint = f"what several files share is kept in {CONFTEST[0]}"
-            self.problem(tree, [], "`test_cases` is missing", hint)
+            self.reporter.problem(tree, [], "`test_cases` is missing", hint)
         wrong = CaseCheck(self, tree, known).check()
         if written is None or wrong:
             return
@@ -126,12 +125,12 @@ class E2eFiles:
 
     def _file(self, tree: Tree) -> E2eFile | None:
         def told(path: Path_, unknown: UnknownVariable) -> None:
-            self.problem(tree, path, str(unknown), unknown.hint, spoils=True)
+            self.reporter.problem(tree, path, str(unknown), unknown.hint, spoils=True)
 
         self._expanded[tree.file] = expand(tree.data, self.catalog.variables(), told)
         if "llm_judge" in tree.data and self._generative:
             message = "`llm_judge` is not used: --judge names the model of a run"
-            self.warn(tree, ["llm_judge"], message, key=True)
+            self.reporter.warning(tree, ["llm_judge"], message, key=True)
         try:
             return E2eFile.model_validate(tree.data)
         except ValidationError as error:
@@ -165,7 +164,7 @@ class E2eFiles:
                 if name in found:
                     other = tree.locate(found[name].path, key=True)
                     message = f"two {'fixtures' if sort == 'fixtures' else 'sets of metadata'} are called `{name[:60]}`"
-                    self.problem(
+                    self.reporter.problem(
                         tree, path, message, f"the other is at {other.file}:{other.line}:{other.column}", key=True
                     )
                 found.setdefault(name, Defined(value, tree, path))
@@ -201,7 +200,7 @@ class E2eFiles:
         if ignored and has_assertions(case):
             what = "1 step is" if len(ignored) == 1 else f"{len(ignored)} steps are"
             message = f"{what} not checked: {case.test_case!r} has assertions, and then they alone count"
-            self.warn(tree, [*path, ignored[0]], message, key=True)
+            self.reporter.warning(tree, [*path, ignored[0]], message, key=True)
 
 
 @dataclass
@@ -225,7 +224,7 @@ class CaseCheck:
 
     def _say(self, path: Path_, message: str, hint: str = "", *, key: bool = False) -> None:
         self._wrong = True
-        self.files.problem(self.tree, path, message, hint, key=key)
+        self.files.reporter.problem(self.tree, path, message, hint, key=key)
 
     def _check_name(self, name: Any, number: int, names: dict[str, int]) -> None:
         if isinstance(name, str) and names.setdefault(name, number) != number:
@@ -255,12 +254,12 @@ class CaseCheck:
                 self._wrong = True
                 message = f"`{_CLOCK}` cannot be set: an agent's clock is its own"
                 hint = "a task's environment has a `now`, for agents that ask the playground for the time"
-                self.files.problem(found.tree, [*found.path, number, _CLOCK], message, hint, key=True)
+                self.files.reporter.problem(found.tree, [*found.path, number, _CLOCK], message, hint, key=True)
 
     def _noting(self, tree: Tree) -> Note:
         def note(path: Path_, message: str, hint: str = "", *, key: bool = False) -> None:
             self._wrong = True
-            self.files.problem(tree, path, message, hint, key=key)
+            self.files.reporter.problem(tree, path, message, hint, key=key)
 
         return note
 
@@ -321,7 +320,7 @@ class CaseCheck:
             self.files.complain(self.tree, error, model, path)
 
         def warn(path: Path_, message: str, hint: str = "", *, key: bool = False) -> None:
-            self.files.warn(self.tree, path, message, hint, key=key)
+            self.files.reporter.warning(self.tree, path, message, hint, key=key)
 
         return Checker(self.files.catalog, self._say, note_all, warn, self.files.known)
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from clerkship.library.complaint import dotted, shown
-from clerkship.library.rasa import FLOWS, top_keys
+from clerkship.library.foreign import top_keys
+from clerkship.library.rasa import FLOWS
 from clerkship.library.source import Folder
 from clerkship.library.yaml import Tree
 from clerkship.model.flow import END, Deed, Edge, Flow, FlowStep

@@ -7,8 +7,8 @@ the domain lacks is a warning.
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from clerkship.library import rasa
 from clerkship.library.complaint import shown
+from clerkship.library.foreign import built_in_slots, is_built_in
 from clerkship.library.mention import Mention, Reading, Reads, mentions, readings
 from clerkship.library.note import Note, Path
 from clerkship.model.domain import Abilities, Domain, family_of, misfit
@@ -59,7 +59,7 @@ class Known:
         if self.domain is None:
             self._unchecked = True
             return False
-        if name in self.domain.slots or name in rasa.SLOTS:
+        if name in self.domain.slots or name in built_in_slots():
             return True
         hint = did_you_mean(name, self.domain.slots) or ("" if self.domain.slots else "it has no slots")
         note(path, f"no slot `{name[:60]}` in {self.domain.source}", hint, key=key)
@@ -68,7 +68,8 @@ class Known:
     def _check_value(self, name: str, value: Any, path: Path, note: Note) -> None:
         if self.domain is None or is_matcher(value):
             return
-        kind = self.domain.slots[name] if name in self.domain.slots else rasa.SLOTS[name]
+        slots = self.domain.slots if name in self.domain.slots else built_in_slots()
+        kind = slots[name]
         wanted = misfit(value, kind)
         if wanted:
             hint = "quote it" if wanted == "text" and isinstance(value, int | float) else ""
@@ -79,9 +80,9 @@ class Known:
     def _check_other(self, mention: Mention, path: Path, warn: Note) -> None:
         if self.domain is None:
             return
-        known, own = _others(self.domain)[mention.sort]
+        known: frozenset[str] | None = getattr(self.domain, f"{mention.sort}s")
         name = mention.name
-        if known is None or name in known or name in own or (mention.sort == "flow" and name.startswith(rasa.FLOWS)):
+        if known is None or name in known or is_built_in(mention.sort, name):
             return
         warn(path, f"no {mention.sort} `{name[:60]}` in {self.domain.source}", did_you_mean(name, known))
 
@@ -91,15 +92,6 @@ class Known:
             return
         what = " or ".join(dict.fromkeys(_words(kind, emits) for kind in sorted(reading.kinds)))
         warn(path, f"`{name}`: {self.abilities.engine} reports no {what}")
-
-
-def _others(domain: Domain) -> Mapping[str, tuple[Collection[str] | None, Collection[str]]]:
-    """What a domain has of each sort, and what every agent has."""
-    return {
-        "action": (domain.actions, rasa.ACTIONS | rasa.RESPONSES),
-        "response": (domain.responses, rasa.RESPONSES),
-        "flow": (domain.flows, ()),
-    }
 
 
 def _words(kind: str, emits: Collection[str]) -> str:

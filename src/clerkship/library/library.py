@@ -51,7 +51,7 @@ class Library:
     domain: str | None = None
     """What the names of slots, actions, responses and flows were checked against, if anything."""
     passed_over: tuple[str, ...] = ()
-    """Files of a Rasa project, which say nothing about tasks."""
+    """Files of another tool's project, which say nothing about tasks."""
     files: frozenset[Path] = frozenset()
     """Every file that it was made from, and the folders of datasets; absolute, links followed."""
 

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ValidationError
 
 from clerkship.kit.memory import uncollected
 from clerkship.kit.registry import UnknownName
-from clerkship.library import rasa
 from clerkship.library.beside import Beside
 from clerkship.library.bind import Filler
 from clerkship.library.catalog import Catalog
@@ -21,9 +20,9 @@ from clerkship.library.conftest import STEM, ConftestReader
 from clerkship.library.dataset_cache import Cache
 from clerkship.library.datasets import Datasets, named_in
 from clerkship.library.definitions import FolderDefinitions
-from clerkship.library.e2e import E2eFiles
 from clerkship.library.entities import FOR_EACH, Binder, Bound
 from clerkship.library.finding import Finder
+from clerkship.library.foreign import OWN_KEYS, load_test_reader, top_keys
 from clerkship.library.known import Known
 from clerkship.library.labelled import KEY
 from clerkship.library.library import Library, LoadedTask
@@ -33,6 +32,7 @@ from clerkship.library.reporting import Reporter
 from clerkship.library.sequence import shelves
 from clerkship.library.source import SUFFIXES, Folder
 from clerkship.library.unused import HINT, unused_datasets
+from clerkship.library.yaml import Tree
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import Dataset
 from clerkship.model.domain import Abilities
@@ -108,9 +108,7 @@ class Loader:
         self._each(pieces, "task", self._task)
         self._each(pieces, "scenario", self._scenario)
         self._each(pieces, KEY, lambda piece: self._reporter.model(piece, LabelledFile, piece.data))
-        e2e = E2eFiles(self.folder, self.catalog, self.known, self.problem, self._reporter.warning)
-        for loaded in e2e.load([piece.tree for piece in pieces if piece.sort == "e2e"], self.tasks):
-            self.tasks[loaded.task.name] = loaded
+        self._foreign_tests([piece.tree for piece in pieces if piece.sort == "e2e"])
         self._warn_of_unused(pieces)
         problems = self._own(self.folder.report.sorted())
         passed = self._definitions.passed_over
@@ -138,6 +136,12 @@ class Loader:
             passed_over=tuple(self._definitions.passed_over),
             files=frozenset(self.folder.used | self.folder.included),
         )
+
+    def _foreign_tests(self, trees: list[Tree]) -> None:
+        if trees:
+            reader = load_test_reader()(self.folder, self.catalog, self.known, self._reporter)
+            for loaded in reader.load(trees, self.tasks):
+                self.tasks[loaded.task.name] = loaded
 
     def _own(self, problems: list[Problem]) -> list[Problem]:
         """All that is wrong; of a single file that could be read, what is wrong there: the rest is one warning."""
@@ -413,6 +417,6 @@ def _around(file: Path) -> Path:
         return folder
     above = Path(os.path.normpath(folder / ".."))
     with contextlib.suppress(OSError):
-        if any(rasa.top_keys(other) & rasa.OURS for other in above.iterdir() if other.suffix in SUFFIXES):
+        if any(top_keys(other) & OWN_KEYS for other in above.iterdir() if other.suffix in SUFFIXES):
             return above
     return folder

@@ -1,6 +1,5 @@
 """What is Rasa's own: the files of its projects, and the names every one of its agents has without saying so."""
 
-import re
 from pathlib import Path
 
 DOMAIN_KEYS = frozenset(
@@ -13,12 +12,6 @@ _FILE_KEYS = DOMAIN_KEYS.union(
     ("test_results", "agent", "configuration", "info", "connections"),  # results of its tests, its sub-agents
 )
 _FILE_NAMES = ("credentials", "endpoints", "docker-compose")
-OURS = frozenset(
-    ("task", "tasks", "scenario", "environment", "environments", "dataset", "datasets", "benchmark", "benchmarks"),
-) | {"persona", "personas", "test_cases", "fixtures", "metadata", "stub_custom_actions", "simulation", "evaluation"}
-"""What makes a file one to be read, whatever it is called."""
-_MOST_BYTES = 50_000_000
-_TOP_KEY = re.compile(rb"""^["']?([A-Za-z_][A-Za-z0-9_-]*)["']?[ \t]*:(?:[ \t\r]|$)""", re.MULTILINE)
 
 SLOTS = {
     "requested_slot": "text",
@@ -72,19 +65,13 @@ FLOWS = "pattern_"
 """How the names of the engine's own flows begin."""
 
 
-def top_keys(path: Path) -> set[str]:
-    """The keys a file's text begins its lines with: seen without parsing it, so that another's flaws do not matter."""
-    try:
-        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
-            return set()
-        return {key.decode() for key in _TOP_KEY.findall(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))}
-    except OSError:
-        return set()
+def is_project_file(path: Path, keys: set[str]) -> bool:
+    """Return whether a file with these top-level keys, none of them the library's own, belongs to a Rasa project."""
+    return path.stem in _FILE_NAMES or (bool(keys) and keys <= _FILE_KEYS)
 
 
-def is_of_a_project(path: Path) -> bool:
-    """Whether a file is one of a Rasa project's own, and nothing for us to read."""
-    keys = top_keys(path)
-    if path.stem in _FILE_NAMES and not keys & OURS:
-        return True
-    return bool(keys) and keys <= _FILE_KEYS
+def is_built_in(sort: str, name: str) -> bool:
+    """Return whether every Rasa agent has an action, a response or a flow of this name."""
+    if sort == "flow":
+        return name.startswith(FLOWS)
+    return name in RESPONSES or (sort == "action" and name in ACTIONS)

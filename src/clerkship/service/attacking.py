@@ -10,7 +10,7 @@ from clerkship.attacks.contract import Attacker, Knowledge, Strategy
 from clerkship.attacks.reference import Reference
 from clerkship.attacks.registry import STRATEGIES
 from clerkship.engine.catalog import Registered
-from clerkship.library.domain import find_domain, read_domain
+from clerkship.library.foreign import find_domain, read_domain
 from clerkship.model.domain import Domain
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError

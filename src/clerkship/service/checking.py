@@ -13,7 +13,7 @@ from clerkship.actors.python_process import PythonProcessSolver, to_process
 from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import Registered
 from clerkship.library.calibration import beside, load_calibrations
-from clerkship.library.domain import find_domain, read_domain
+from clerkship.library.foreign import find_domain, read_domain
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
 from clerkship.model.domain import Abilities, Domain

@@ -12,8 +12,8 @@ from pathlib import Path
 from clerkship.engine.catalog import Registered
 from clerkship.engine.model_build import build_model
 from clerkship.library import rasa
-from clerkship.library.domain import find_domain, read_domain
 from clerkship.library.flows import Flows, read_flows
+from clerkship.library.foreign import find_domain, read_domain
 from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.prompts import Prompts
 from clerkship.model.model_choice import ModelChoice

@@ -4,22 +4,21 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import orjson
 from pydantic import ValidationError
 
-from clerkship.kit.wall import now
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError, Problem
 from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.model.snapshot import Snapshot
 from clerkship.report.budget import BUDGET
 from clerkship.report.comparison_html import render_comparison
 from clerkship.report.comparison_markdown import render_comparison_markdown
@@ -31,18 +30,14 @@ from clerkship.report.judged import Judged
 from clerkship.report.junit import Case, render_junit
 from clerkship.report.markdown import SUMMARY, render_markdown
 from clerkship.report.outcome import urgency
-from clerkship.report.rasa_results import STAMP, Results, place_for
-from clerkship.report.rasa_results import Kept as KeptResult
 from clerkship.service.frozen import snapshot_at
 from clerkship.service.reading import known, played_in
 from clerkship.service.redacting import redactor_for
-from clerkship.service.taping import moment
 from clerkship.store.contract import Store
 
 STDOUT = Path("-")
-RASA = "rasa"
-MOST_FOLDERS = 1000
-"""Folders of one second that are told apart."""
+RESULTS = {"rasa": "clerkship.service.results_folder"}
+"""Formats of results for other tools, each with the module that writes it: imported when results are wanted."""
 
 
 class ReportFailed(PlatformError):
@@ -54,17 +49,26 @@ class ResultsFolder:
     """A folder of results as other tools have them: in a folder that is named, or where those tools look for it."""
 
     folder: Path | None = None
+    format: str = "rasa"
 
     @classmethod
     def parse(cls, text: str) -> "ResultsFolder":
         """`rasa`, or `rasa:DIR`."""
         form, colon, folder = text.partition(":")
-        if form != RASA:
-            hint = did_you_mean(form, [RASA])
+        if form not in RESULTS:
+            hint = did_you_mean(form, RESULTS)
             raise InputError.of(f"no form of results is called `{form[:60]}`", hint=hint)
         if colon and not folder.strip():
-            raise InputError.of("`rasa:` is followed by a folder", hint="write `rasa` for the usual one")
-        return cls(Path(folder) if folder else None)
+            raise InputError.of(f"`{form}:` is followed by a folder", hint=f"write `{form}` for the usual one")
+        return cls(Path(folder) if folder else None, form)
+
+    def usual_for(self, run_path: str) -> Path:
+        """Return the folder in which the other tool looks for the results of what is at a path."""
+        return cast(Path, import_module(RESULTS[self.format]).place_for(run_path))
+
+    def write(self, store: Store, reference: str) -> Path:
+        """Write the results of a run into a new folder, and return it; raises OSError."""
+        return cast(Path, import_module(RESULTS[self.format]).write_results(store, reference, self.folder))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +114,7 @@ def check_writable(targets: Targets) -> None:
 def check_results_writable(targets: Targets, run_path: str) -> None:
     """Raise InputError if --results names no folder, and the usual one for this path cannot be written."""
     if targets.results is not None and targets.results.folder is None:
-        problem = _folder_problem(place_for(run_path))
+        problem = _folder_problem(targets.results.usual_for(run_path))
         if problem is not None:
             raise InputError([problem])
 
@@ -160,7 +164,7 @@ def write_reports(store: Store, reference: str, targets: Targets, seals: SealChe
         failed.append(f"no results are written: {checked.refusal()}")
     elif targets.results is not None:
         try:
-            wanted["results"] = _write_results(store, reference, targets.results)
+            wanted["results"] = targets.results.write(store, reference)
         except OSError as error:
             where = error.filename or targets.results.folder or "there"
             failed.append(f"results cannot be written to {where}: {error.strerror}; choose a folder with rasa:DIR")
@@ -200,43 +204,7 @@ def _write_files(wanted: dict[str, Path], render: Callable[[str], Iterable[bytes
     return failed
 
 
-def _write_results(store: Store, reference: str, wanted: ResultsFolder) -> Path:
-    """A new folder, whatever is there already."""
-    run = store.run(reference)
-    parent = wanted.folder or place_for(run.path)
-    folder = _new_folder(parent, f"{moment(run, now()):{STAMP}}")
-    shown = f"eval/results/{folder.name}" if parent.resolve().parts[-2:] == ("eval", "results") else folder.as_posix()
-    snapshots: dict[str, Snapshot] = {}
-    for task_run in store.each(run.id):
-        if task_run.task not in snapshots:
-            snapshots[task_run.task] = snapshot_at(store, task_run.snapshot)
-    by = redactor_for(store, run)
-    for name, data in Results(run, snapshots, shown).render(_results(store, run.id, by), _bodies(store, by)):
-        target = folder / name
-        target.parent.mkdir(exist_ok=True)
-        target.write_bytes(data)
-    return folder
-
-
-def _new_folder(parent: Path, name: str) -> Path:
-    """A folder of this name, with a number after it if it is taken: two runs may end in one second."""
-    parent.mkdir(parents=True, exist_ok=True)
-    for number in range(1, MOST_FOLDERS):
-        folder = parent / (name if number == 1 else f"{name}_{number}")
-        with suppress(FileExistsError):
-            folder.mkdir()
-            return folder
-    raise ReportFailed(f"{parent} has too many results of this second")
-
-
-def _results(store: Store, run_id: str, by: Redactor) -> Iterable[KeptResult]:
-    for task_run in store.each(run_id):
-        sidecar = store.sidecar(task_run)
-        lines = map(by.line, store.log(task_run))
-        yield KeptResult(redact_task_run(task_run, by), lines, by.data(orjson.loads(sidecar)) if sidecar else {})
-
-
-def _bodies(store: Store, by: Redactor, snapshot: str = "") -> Callable[[str], bytes]:
+def redacted_bodies(store: Store, by: Redactor, snapshot: str = "") -> Callable[[str], bytes]:
     """Return what reads bodies redacted, all but that of a snapshot, which has to be valid."""
     return lambda digest: store.blob(digest) if digest == snapshot else by.body(store.blob(digest))
 
@@ -264,7 +232,7 @@ def _render(sort: str, store: Store, reference: str, targets: Targets, seals: Se
             for piece in render_junit(run, counts, lambda: _cases(store, run.id, by), judged, seals):
                 yield piece.encode()
         case "jsonl":
-            yield from render_jsonl(run, counts, _kept(store, run.id, by), _bodies(store, by), judged, seals)
+            yield from render_jsonl(run, counts, _kept(store, run.id, by), redacted_bodies(store, by), judged, seals)
         case "markdown":
             limit = targets.markdown_limit
             yield render_markdown(run, counts, lambda: _each(store, run.id, by), limit, judged, seals).encode()
@@ -283,7 +251,8 @@ def _details(store: Store, task_runs: list[TaskRun], by: Redactor) -> Iterator[T
             continue
         lines = list(map(by.line, store.log(task_run)))
         room -= sum(map(len, lines))
-        detail = parse_detail(task_run, lines, by.json(store.sidecar(task_run)), _bodies(store, by, task_run.snapshot))
+        bodies = redacted_bodies(store, by, task_run.snapshot)
+        detail = parse_detail(task_run, lines, by.json(store.sidecar(task_run)), bodies)
         yield _redacted(detail, by)
 
 

@@ -1,0 +1,88 @@
+"""Files of other tools: how they are recognised, and the package that reads them. It is imported when one is found."""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from clerkship.library.library import LoadedTask
+from clerkship.library.yaml import Tree
+from clerkship.model.domain import Domain
+
+_PACKAGE = "clerkship.library"
+_DOMAIN_FILES = ("domain.yml", "domain.yaml", "domain")
+
+TEST_KEYS = frozenset({"fixtures", "metadata", "stub_custom_actions", "test_cases"})
+"""Top-level keys of another tool's test files."""
+OWN_KEYS = TEST_KEYS | frozenset(
+    ("task", "tasks", "scenario", "environment", "environments", "dataset", "datasets", "benchmark", "benchmarks"),
+).union(("persona", "personas", "simulation", "evaluation"))
+"""Top-level keys of the files that the library reads."""
+_MAX_BYTES = 50_000_000
+_TOP_KEY = re.compile(rb"""^["']?([A-Za-z_][A-Za-z0-9_-]*)["']?[ \t]*:(?:[ \t\r]|$)""", re.MULTILINE)
+
+
+def top_keys(path: Path) -> set[str]:
+    """Return the top-level keys of a YAML file without parsing it, so that mistakes in it do not matter."""
+    try:
+        if not path.is_file() or path.stat().st_size > _MAX_BYTES:
+            return set()
+        return {key.decode() for key in _TOP_KEY.findall(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))}
+    except OSError:
+        return set()
+
+
+class ForeignTests(Protocol):
+    """The reader of another tool's test files."""
+
+    def load(self, trees: Sequence[Tree], taken: Collection[str]) -> Iterator[LoadedTask]:
+        """Yield a task for each test; report every mistake. Names in `taken` are not used again."""
+        ...
+
+
+def _reader(module: str) -> Any:
+    return import_module(f"{_PACKAGE}.{module}")
+
+
+def is_project_file(path: Path) -> bool:
+    """Return whether a file belongs to a project of another tool and defines nothing for the library."""
+    keys = top_keys(path)
+    return not keys & OWN_KEYS and bool(_reader("rasa").is_project_file(path, keys))
+
+
+def is_test_file(tree: Tree) -> bool:
+    """Return whether a file has tests of another tool, or what several such files share."""
+    is_possible = isinstance(tree.data, dict) and not (TEST_KEYS | {"llm_judge"}).isdisjoint(tree.data)
+    return is_possible and bool(_reader("e2e").is_e2e(tree))
+
+
+def load_test_reader() -> Callable[..., ForeignTests]:
+    """Return the class that reads test files; it takes a folder, a catalog, the agent's names and a reporter."""
+    return cast(Callable[..., ForeignTests], _reader("e2e").E2eFiles)
+
+
+def find_domain(path: Path) -> Path | None:
+    """Return the domain of the project that a file or folder belongs to: there, or up to two folders above."""
+    start = (path if path.is_dir() else path.parent).resolve()
+    for folder in (start, *start.parents[:2]):
+        for found in (folder / name for name in _DOMAIN_FILES):
+            if found.exists() and _reader("domain").is_domain(found):
+                here = Path.cwd()
+                return found.relative_to(here) if found.is_relative_to(here) else found
+    return None
+
+
+def read_domain(path: Path) -> Domain:
+    """Read a domain, from a file or a folder of them; raises InputError with every mistake in it."""
+    return cast(Domain, _reader("domain").read_domain(path))
+
+
+def built_in_slots() -> dict[str, str]:
+    """Return the slots, with their types, that agents have though their domains do not list them."""
+    return cast(dict[str, str], _reader("rasa").SLOTS)
+
+
+def is_built_in(sort: str, name: str) -> bool:
+    """Return whether agents have an action, a response or a flow though their domains do not list it."""
+    return bool(_reader("rasa").is_built_in(sort, name))
