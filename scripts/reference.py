@@ -29,7 +29,6 @@ from clerkship.model.benchmark import Benchmark
 from clerkship.model.calibration import Agreement, Calibration, CalibrationFile, JudgeIdentity
 from clerkship.model.conftest import Evaluation, Llm, Simulation
 from clerkship.model.criterion import Criterion
-from clerkship.model.e2e import E2eCase, E2eFile, E2eStep, Stub
 from clerkship.model.environment import Environment, SharedDomain, Simulator
 from clerkship.model.labelled import Label, Labelled, LabelledFile, LabelledTurn
 from clerkship.model.matcher import MATCHERS
@@ -40,6 +39,7 @@ from clerkship.model.scenario import EndRule, EventMatch, Line, Person, PersonVa
 from clerkship.model.scenario_file import ExpectedTool, Goals, GroupPart, ScenarioFile, Setup, ToolCalled
 from clerkship.model.task import Entity, ForEach, Task
 from clerkship.pytest_plugin import AttackLimits, Limits
+from clerkship.rasa.e2e_file import E2eCase, E2eFile, E2eStep, Stub
 from clerkship.report.jsonl import BLOB_LIMIT, FORMAT
 from clerkship.report.junit import BUDGET as JUNIT_BUDGET
 from clerkship.report.junit import ELEMENTS

@@ -1,6 +1,6 @@
 """What the reference says of others' files: how E2E test files are read, and what is in a folder of results."""
 
-from clerkship.report.rasa_results import MOST_EVENTS
+from clerkship.rasa.results import MOST_EVENTS
 
 E2E = """## How E2E test files are read
 

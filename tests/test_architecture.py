@@ -31,6 +31,7 @@ LAYERS: list[set[str]] = [
     {"playground"},
     {"engine", "store", "report", "conformance"},
     {"service"},
+    {"rasa"},
     {"cli", "pytest_plugin"},
 ]
 ENTRY = {"__init__", "__main__"}

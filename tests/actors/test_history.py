@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from clerkship.actors.contract import History, Message, Say, Turn
-from clerkship.actors.rasa import load_rasa
-from clerkship.actors.rasa_history import render_history
 from clerkship.events.agent import ActionExecuted, FlowCompleted, MemorySet, Noted, SlotSet
+from clerkship.rasa.agent import load_rasa
+from clerkship.rasa.history import render_history
 from clerkship.settings import Settings
 from examples.order_support.rasa_server import serve
 from tests.actors.programs import program
-from tests.actors.rasa_servers import SmallRasa, action, bot, said, slot
 from tests.actors.servers import Answered, Asked, Served
 from tests.actors.test_openai_chat import calls, model, says, solver
-from tests.actors.test_rasa import Unasked
+from tests.rasa.servers import SmallRasa, action, bot, said, slot
+from tests.rasa.test_agent import Unasked
 from tests.service.forks import fork
 from tests.workbench import Workbench
 

@@ -9,10 +9,10 @@ import pytest
 
 from clerkship.cli.app import run
 from clerkship.engine.catalog import Registered, only_ours
-from clerkship.library.domain import read_domain
 from clerkship.library.load import load
 from clerkship.library.yaml import parse
 from clerkship.model.domain import Domain
+from clerkship.rasa.domain import read_domain
 from clerkship.service.schemas import schema
 from tests.library.seed import DOMAIN, ORDER_DELAY, PLACE
 from tests.library.shelf import Shelf

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from clerkship.actors.rasa import load_rasa
-from clerkship.actors.rasa_server import sign
 from clerkship.model.problem import InputError
+from clerkship.rasa.agent import load_rasa
+from clerkship.rasa.server import sign
 from clerkship.settings import Settings
 from tests.live.bots import HERE, Server
 

@@ -39,7 +39,7 @@ def _python(rest: str, settings: Settings) -> Solver:
 
 
 def _rasa(rest: str, settings: Settings) -> Solver:
-    return cast(Solver, import_module("clerkship.actors.rasa").load_rasa(rest, settings))
+    return cast(Solver, import_module("clerkship.rasa.agent").load_rasa(rest, settings))
 
 
 AGENTS: Mapping[str, Load] = {

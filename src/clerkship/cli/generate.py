@@ -12,8 +12,8 @@ from clerkship.cli.catalog import registered
 from clerkship.cli.console import out, print_json, print_warning
 from clerkship.cli.options import Json
 from clerkship.library.foreign import find_domain
-from clerkship.service.draft_kinds import KINDS
-from clerkship.service.drafting import DraftFile, DraftRequest, Drafts, draft
+from clerkship.rasa.drafts.drafting import DraftFile, DraftRequest, Drafts, draft
+from clerkship.rasa.drafts.kinds import KINDS
 from clerkship.settings import load_settings, program
 
 COMMANDS = typer.Typer(name="generate")

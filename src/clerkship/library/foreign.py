@@ -10,7 +10,7 @@ from clerkship.library.library import LoadedTask
 from clerkship.library.yaml import Tree
 from clerkship.model.domain import Domain
 
-_PACKAGE = "clerkship.library"
+_PACKAGE = "clerkship.rasa"
 _DOMAIN_FILES = ("domain.yml", "domain.yaml", "domain")
 
 TEST_KEYS = frozenset({"fixtures", "metadata", "stub_custom_actions", "test_cases"})
@@ -48,7 +48,7 @@ def _reader(module: str) -> Any:
 def is_project_file(path: Path) -> bool:
     """Return whether a file belongs to a project of another tool and defines nothing for the library."""
     keys = top_keys(path)
-    return not keys & OWN_KEYS and bool(_reader("rasa").is_project_file(path, keys))
+    return not keys & OWN_KEYS and bool(_reader("names").is_project_file(path, keys))
 
 
 def is_test_file(tree: Tree) -> bool:
@@ -80,9 +80,9 @@ def read_domain(path: Path) -> Domain:
 
 def built_in_slots() -> dict[str, str]:
     """Return the slots, with their types, that agents have though their domains do not list them."""
-    return cast(dict[str, str], _reader("rasa").SLOTS)
+    return cast(dict[str, str], _reader("names").SLOTS)
 
 
 def is_built_in(sort: str, name: str) -> bool:
     """Return whether agents have an action, a response or a flow though their domains do not list it."""
-    return bool(_reader("rasa").is_built_in(sort, name))
+    return bool(_reader("names").is_built_in(sort, name))

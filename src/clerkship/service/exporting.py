@@ -36,7 +36,7 @@ from clerkship.service.redacting import redactor_for
 from clerkship.store.contract import Store
 
 STDOUT = Path("-")
-RESULTS = {"rasa": "clerkship.service.results_folder"}
+RESULTS = {"rasa": "clerkship.rasa.results_folder"}
 """Formats of results for other tools, each with the module that writes it: imported when results are wanted."""
 
 

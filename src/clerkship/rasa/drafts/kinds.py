@@ -8,11 +8,11 @@ from typing import Literal, get_args
 
 from pydantic import JsonValue
 
-from clerkship.library import rasa
 from clerkship.model.domain import Domain, misfit
-from clerkship.model.flow import Flow
-from clerkship.service.draft_path import Way, implied, way_through
-from clerkship.service.draft_values import samples, type_of
+from clerkship.rasa import names
+from clerkship.rasa.drafts.path import Way, implied, way_through
+from clerkship.rasa.drafts.values import samples, type_of
+from clerkship.rasa.flow import Flow
 
 Kind = Literal["happy_path", "correction", "cancellation", "clarification", "out_of_scope", "impatient"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -93,7 +93,7 @@ class Project:
 
     def knows(self, slot: str) -> bool:
         """Whether the domain has it; nothing is held against one that is not known."""
-        return self.domain is None or slot in self.domain.slots or slot in rasa.SLOTS
+        return self.domain is None or slot in self.domain.slots or slot in names.SLOTS
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from urllib.parse import parse_qs, urlsplit
 import orjson
 import pytest
 
-from clerkship.actors.rasa import RasaSolver, load_rasa
 from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import Registered
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
+from clerkship.rasa.agent import RasaSolver, load_rasa
 from clerkship.settings import Settings
-from tests.actors.rasa_servers import LISTEN, START, Row, SmallRasa, action, bot, said, slot
 from tests.actors.servers import Answered, Asked, Served
+from tests.rasa.servers import LISTEN, START, Row, SmallRasa, action, bot, said, slot
 from tests.workbench import Workbench
 
 SCENARIO = """
@@ -277,7 +277,7 @@ def test_nonsense_is_the_agents_failure(bench: Workbench, others: dict[str, Any]
 
 
 def test_a_reply_that_goes_on_and_on_is_not_read_to_its_end(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clerkship.actors.rasa.REPLY_LIMIT", 1000)
+    monkeypatch.setattr("clerkship.rasa.agent.REPLY_LIMIT", 1000)
     task_run = talk(bench, SmallRasa(tracker=lambda asked: said(b"[" + b"1," * 5_000_000)))
     assert "answers with more than 1,000 bytes" in task_run.agent_error
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from clerkship.engine.catalog import Registered
 from clerkship.engine.model_build import build_model
-from clerkship.library import rasa
-from clerkship.library.flows import Flows, read_flows
 from clerkship.library.foreign import find_domain, read_domain
 from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.prompts import Prompts
@@ -20,11 +18,13 @@ from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError, Problem
 from clerkship.model.usage import NOTHING_USED, Usage
+from clerkship.rasa import names
+from clerkship.rasa.drafts.asking import Drafted, ask_all
+from clerkship.rasa.drafts.goals import goals
+from clerkship.rasa.drafts.kinds import KINDS, Kind, Matter, Project, matter, skeleton
+from clerkship.rasa.drafts.text import render
+from clerkship.rasa.flows import Flows, read_flows
 from clerkship.service.checking import load_checked
-from clerkship.service.draft_asking import Drafted, ask_all
-from clerkship.service.draft_goals import goals
-from clerkship.service.draft_kinds import KINDS, Kind, Matter, Project, matter, skeleton
-from clerkship.service.draft_text import render
 from clerkship.settings import Settings
 
 _LONGEST_STEM = 60
@@ -161,7 +161,7 @@ def _doubts(matters: Iterable[Matter], project: Project) -> list[Problem]:
         for slot in (move.name for move in way.collected if not project.knows(move.name)):
             found[flow, slot] = _doubt(made, f"it collects `{slot}`, and {domain.source} has no such slot")
         for action in way.actions() if domain.actions is not None else ():
-            if action not in (domain.actions or ()) and action not in rasa.ACTIONS:
+            if action not in (domain.actions or ()) and action not in names.ACTIONS:
                 found[flow, action] = _doubt(made, f"the action `{action}` is not in {domain.source}")
     return list(found.values())
 

@@ -13,12 +13,12 @@ from pydantic import BaseModel, JsonValue
 
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
-from clerkship.model.e2e import E2eCase, E2eStep
 from clerkship.model.environment import CONVERSATION_KIND
 from clerkship.model.matcher import is_matcher
 from clerkship.model.scenario import MAX_TURNS, Line, Person, Scenario
 from clerkship.model.scenario_file import label
 from clerkship.model.task import Task
+from clerkship.rasa.e2e_file import E2eCase, E2eStep
 
 Turn = int | dict[str, JsonValue]
 TAG = "e2e"

@@ -12,7 +12,6 @@ from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
 from clerkship.library.check import Checker, as_list, as_map, surroundings
 from clerkship.library.complaint import complain
-from clerkship.library.e2e_case import ASSERTIONS, Given, flow_ids, has_assertions, task_of
 from clerkship.library.foreign import TEST_KEYS
 from clerkship.library.known import Known
 from clerkship.library.library import LoadedTask
@@ -21,10 +20,11 @@ from clerkship.library.reporting import Reporter
 from clerkship.library.source import Folder
 from clerkship.library.yaml import Tree
 from clerkship.model.call import AssertionCall
-from clerkship.model.e2e import E2eCase, E2eFile
 from clerkship.model.environment import CONVERSATION
 from clerkship.model.names import did_you_mean
 from clerkship.model.variables import UnknownVariable, expand
+from clerkship.rasa.e2e_case import ASSERTIONS, Given, flow_ids, has_assertions, task_of
+from clerkship.rasa.e2e_file import E2eCase, E2eFile
 
 CONFTEST = ("conftest.yml", "conftest.yaml")
 _NOT_OURS = "eval"

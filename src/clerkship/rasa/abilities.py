@@ -6,12 +6,12 @@ from typing import Any
 import orjson
 
 from clerkship.actors.messages import shown
-from clerkship.actors.rasa_server import API, HINTS, Place, refusal
 from clerkship.events import agent
 from clerkship.kit.http_body import TooLarge
 from clerkship.llm.wire import fetch
 from clerkship.model.domain import Abilities, Domain
 from clerkship.model.problem import InputError
+from clerkship.rasa.server import API, HINTS, Place, refusal
 
 ANSWER_WITHIN = 30.0
 LIMIT = 32_000_000

@@ -7,9 +7,9 @@ import pytest
 from clerkship.engine.catalog import only_ours
 from clerkship.library.foreign import find_domain, is_project_file, read_domain
 from clerkship.library.mention import mentions, readings
-from clerkship.library.rasa import ACTIONS, RESPONSES, SLOTS
 from clerkship.model.domain import Domain
 from clerkship.model.problem import InputError
+from clerkship.rasa.names import ACTIONS, RESPONSES, SLOTS
 from tests.library.seed import DOMAIN
 from tests.library.shelf import Shelf
 

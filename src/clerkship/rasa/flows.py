@@ -7,12 +7,12 @@ from typing import Any
 
 from clerkship.library.complaint import dotted, shown
 from clerkship.library.foreign import top_keys
-from clerkship.library.rasa import FLOWS
 from clerkship.library.source import Folder
 from clerkship.library.yaml import Tree
-from clerkship.model.flow import END, Deed, Edge, Flow, FlowStep
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
+from clerkship.rasa.flow import END, Deed, Edge, Flow, FlowStep
+from clerkship.rasa.names import FLOWS
 
 _KEY = "flows"
 _DEEDS: tuple[Deed, ...] = ("collect", "action", "call", "link", "set_slots", "noop")

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from clerkship.actors.contract import History, Said, Say, Turn
-from clerkship.actors.rasa_tracker import NOT_TEXT
 from clerkship.events import agent
 from clerkship.events.event import Payload
+from clerkship.rasa.tracker import NOT_TEXT
 
 Row = dict[str, Any]
 LISTEN: Row = {"event": "action", "name": "action_listen"}

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from clerkship.service.draft_kinds import Kind, Matter, Project
+from clerkship.rasa.drafts.kinds import Kind, Matter, Project
 
 Data = JsonValue
 

@@ -12,8 +12,8 @@ from clerkship.model.environment import CONVERSATION
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
-from clerkship.report.rasa_results import Entry, Results, place_for, safe, slugs
-from clerkship.report.rasa_results import Kept as KeptResult
+from clerkship.rasa.results import Entry, Results, place_for, safe, slugs
+from clerkship.rasa.results import Kept as KeptResult
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from tests import workbench
 from tests.report.made_up import RUN

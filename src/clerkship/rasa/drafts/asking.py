@@ -14,8 +14,8 @@ from clerkship.llm.completions import Declined, ModelOutage
 from clerkship.llm.contract import BadAnswer, Question
 from clerkship.llm.prompts import Prompts
 from clerkship.model.domain import misfit
-from clerkship.service.draft_kinds import Draft, Matter, Project, skeleton, slot_words, spoken
-from clerkship.service.draft_values import type_of
+from clerkship.rasa.drafts.kinds import Draft, Matter, Project, skeleton, slot_words, spoken
+from clerkship.rasa.drafts.values import type_of
 
 TIMES = 3
 AT_ONCE = 8

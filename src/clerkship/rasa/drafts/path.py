@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from clerkship.library import rasa
-from clerkship.model.flow import Edge, Flow, FlowStep
+from clerkship.rasa import names
+from clerkship.rasa.flow import Edge, Flow, FlowStep
 
 UTTER = "utter_"
 _DEEDS_ARE_WORTH = 1000
@@ -151,7 +151,7 @@ def _from_the_end(steps: tuple[FlowStep, ...]) -> Iterator[int]:
 
 def _worth(step: FlowStep) -> int:
     """Words that turn somebody away count against a way, other words for it; what is asked and done counts most."""
-    if step.about in rasa.ACTIONS:  # the engine's own: calling off, starting anew
+    if step.about in names.ACTIONS:  # the engine's own: calling off, starting anew
         return -1
     if step.deed == "link" or _said(step):
         return -1 if _TURNS_AWAY.search(step.about) else 1

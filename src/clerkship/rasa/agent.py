@@ -10,10 +10,6 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say, Start
 from clerkship.actors.messages import shown
-from clerkship.actors.rasa_abilities import ask_abilities
-from clerkship.actors.rasa_history import render_history
-from clerkship.actors.rasa_server import HINTS, BrokenOff, Keys, NotThere, Place, refusal
-from clerkship.actors.rasa_tracker import Seen, last_session, parse_events, parse_messages
 from clerkship.actors.reply import parse_replies
 from clerkship.kit.http_body import TooLarge
 from clerkship.kit.secrets import new_name
@@ -21,6 +17,10 @@ from clerkship.llm.wire import CONNECT_WITHIN, get, open_client, parse_address, 
 from clerkship.model.domain import Abilities
 from clerkship.model.problem import InputError
 from clerkship.model.run import IsolationLevel
+from clerkship.rasa.abilities import ask_abilities
+from clerkship.rasa.history import render_history
+from clerkship.rasa.server import HINTS, BrokenOff, Keys, NotThere, Place, refusal
+from clerkship.rasa.tracker import Seen, last_session, parse_events, parse_messages
 from clerkship.sandbox.door import Sandboxes
 from clerkship.settings import Settings
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pydantic import JsonValue
 
 from clerkship.model.variables import escape_text
-from clerkship.service.draft_goals import Goal
-from clerkship.service.draft_kinds import Draft, Kind, Matter, Project
-from clerkship.service.draft_values import type_of
+from clerkship.rasa.drafts.goals import Goal
+from clerkship.rasa.drafts.kinds import Draft, Kind, Matter, Project
+from clerkship.rasa.drafts.values import type_of
 
 _WIDE = 110
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?: [A-Za-z0-9_]+)*")

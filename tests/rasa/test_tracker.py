@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clerkship.actors.contract import Say
-from clerkship.actors.rasa_tracker import Seen, last_session, parse_events, parse_messages
 from clerkship.events import agent
 from clerkship.events.agent import (
     ActionExecuted,
@@ -24,7 +23,8 @@ from clerkship.events.agent import (
     SlotSet,
     ToolExecuted,
 )
-from tests.actors.rasa_servers import LISTEN, START, action, bot, slot
+from clerkship.rasa.tracker import Seen, last_session, parse_events, parse_messages
+from tests.rasa.servers import LISTEN, START, action, bot, slot
 
 BUTTONS = [{"title": "Yes", "payload": "/affirm"}, {"title": "No", "payload": "/deny"}]
 

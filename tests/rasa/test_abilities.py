@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from clerkship.actors.contract import Described
-from clerkship.actors.rasa import load_rasa
 from clerkship.events.agent import AGENT
 from clerkship.model.domain import Abilities
 from clerkship.model.problem import InputError
+from clerkship.rasa.agent import load_rasa
 from clerkship.settings import Settings
-from tests.actors.rasa_servers import Override, SmallRasa, said
 from tests.actors.servers import Answered, Asked
+from tests.rasa.servers import Override, SmallRasa, said
 
 DOMAIN = {
     "slots": {"tier": {"type": "categorical"}, "n": {"type": "float"}, "odd": {}, "own": {"type": "a.B"}},
@@ -116,6 +116,6 @@ def test_a_server_that_is_down_is_said_to_be() -> None:
 
 
 def test_a_domain_that_goes_on_and_on_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clerkship.actors.rasa_abilities.LIMIT", 1000)
+    monkeypatch.setattr("clerkship.rasa.abilities.LIMIT", 1000)
     with pytest.raises(InputError, match="/domain with more than 1,000 bytes"):
         ask(domain=always(b"{" * 5_000_000))

@@ -9,7 +9,7 @@ import orjson
 from clerkship.kit.wall import now
 from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.snapshot import Snapshot
-from clerkship.report.rasa_results import STAMP, Kept, Results, place_for
+from clerkship.rasa.results import STAMP, Kept, Results, place_for
 from clerkship.service.exporting import ReportFailed, redacted_bodies
 from clerkship.service.frozen import snapshot_at
 from clerkship.service.redacting import redactor_for

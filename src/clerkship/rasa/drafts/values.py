@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from clerkship.library import rasa
 from clerkship.model.domain import Domain
+from clerkship.rasa import names
 
 _BY_WORD: dict[str, tuple[str, str]] = {
     "email": ("sam.taylor@example.com", "sam.taylor@example.org"),
@@ -63,7 +63,7 @@ class Samples(NamedTuple):
 def type_of(slot: str, domain: Domain | None) -> str:
     """A slot's type; `any` where that is not known."""
     known = domain.slots if domain is not None else {}
-    return known.get(slot) or rasa.SLOTS.get(slot, "any")
+    return known.get(slot) or names.SLOTS.get(slot, "any")
 
 
 def samples(slot: str, domain: Domain | None) -> Samples:

@@ -5,8 +5,8 @@ from textwrap import dedent
 
 import pytest
 
-from clerkship.library.flows import Flows, read_flows
 from clerkship.model.problem import InputError
+from clerkship.rasa.flows import Flows, read_flows
 
 
 def read(folder: Path, text: str, name: str = "flows.yml") -> Flows:

@@ -10,17 +10,17 @@ from pydantic import BaseModel
 
 from clerkship.cli.app import run
 from clerkship.engine.catalog import Registered
-from clerkship.library.domain import read_domain
-from clerkship.library.flows import read_flows
 from clerkship.library.yaml import parse
 from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.completions import Declined, ModelOutage
 from clerkship.llm.contract import Answer, Question
 from clerkship.llm.prompts import Prompts
 from clerkship.model.usage import Usage
+from clerkship.rasa.domain import read_domain
+from clerkship.rasa.drafts.asking import TIMES, Drafted, ask_all
+from clerkship.rasa.drafts.kinds import KINDS, Kind, Project, matter
+from clerkship.rasa.flows import read_flows
 from clerkship.service.checking import ValidationRequest, validate
-from clerkship.service.draft_asking import TIMES, Drafted, ask_all
-from clerkship.service.draft_kinds import KINDS, Kind, Project, matter
 from clerkship.settings import Settings
 from tests.actors.servers import Served
 from tests.llm.endpoint import KEY, bodies, in_turn, refused, said

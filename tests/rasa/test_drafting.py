@@ -13,11 +13,11 @@ from clerkship.cli.app import run
 from clerkship.engine.catalog import Registered
 from clerkship.library.yaml import parse
 from clerkship.model.problem import InputError
+from clerkship.rasa.drafts.drafting import DraftRequest, Drafts, draft
+from clerkship.rasa.drafts.kinds import KINDS
+from clerkship.rasa.drafts.path import implied
+from clerkship.rasa.drafts.values import samples
 from clerkship.service.checking import ValidationRequest, validate
-from clerkship.service.draft_kinds import KINDS
-from clerkship.service.draft_path import implied
-from clerkship.service.draft_values import samples
-from clerkship.service.drafting import DraftRequest, Drafts, draft
 from clerkship.settings import Settings
 
 FLOWS = """

@@ -7,11 +7,11 @@ from typing import Any
 
 from clerkship.library.complaint import dotted, shown
 from clerkship.library.foreign import top_keys
-from clerkship.library.rasa import DOMAIN_KEYS
 from clerkship.library.source import SUFFIXES, Folder
 from clerkship.library.yaml import Tree
 from clerkship.model.domain import Domain
 from clerkship.model.problem import InputError, Problem
+from clerkship.rasa.names import DOMAIN_KEYS
 
 _FLOWS = "flows"
 _NOT_BY_USERS = {"controlled", "custom"}

@@ -1,0 +1,1 @@
+"""Scenario files drafted from the flows of a Rasa project."""
