@@ -212,12 +212,18 @@ def test_no_module_of_the_library_or_the_model_names_a_kind_of_simulator(package
     assert named - NAMED == set()
 
 
+SCENARIO = """
+scenario:
+  name: One
+  simulation_context: A customer.
+  setup: {person: {opening: Hello}}
+  goals: {assertions: [{flow_completed: x}]}
+"""
+
+
 def test_validating_scenario_files_imports_no_kind_but_chat(tmp_path: Path) -> None:
     """A kind is imported when a file names it, or something that it brings."""
-    scenario = (
-        "scenario:\n  name: One\n  simulation_context: A customer.\n  goals: {assertions: [{flow_completed: x}]}\n"
-    )
-    (tmp_path / "one.yml").write_text(scenario, encoding="utf-8")
+    (tmp_path / "one.yml").write_text(SCENARIO, encoding="utf-8")
     code = (
         "import sys\n"
         "from clerkship.cli.app import run\n"
@@ -228,6 +234,62 @@ def test_validating_scenario_files_imports_no_kind_but_chat(tmp_path: Path) -> N
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60)
+
+
+RASA_OUTSIDE = {
+    "actors/registry.py": "the sort of agent `rasa:`",
+    "cli/generate.py": "the command that drafts from flows",
+    "cli/options.py": "the options --agent, --domain and --results",
+    "cli/run.py": "the option --compat",
+    "cli/run_options.py": "the option --compat",
+    "cli/validate.py": "the option --agent",
+    "engine/score.py": "a reading: no gate for inaction under `compat: rasa`",
+    "events/evidence.py": "which reading of the assertions holds",
+    "library/foreign.py": "the package that reads files of other tools",
+    "library/known.py": "a hint of a message",
+    "library/load.py": "a message about files that were left out",
+    "model/task.py": "the field `compat`",
+    "service/exporting.py": "the option --results",
+    "service/running.py": "the option --compat",
+    "settings.py": "the keys of a server",
+}
+"""Modules outside `rasa/` and `assertions/` that contain the word, and why.
+
+An assertion that has two readings contains both: docs/decisions/rasa.md says why."""
+
+
+def test_rasa_is_named_outside_its_package_only_where_it_is_chosen() -> None:
+    naming = {
+        path.relative_to(ROOT).as_posix()
+        for path in MODULES
+        if path.relative_to(ROOT).parts[0] not in ("rasa", "assertions")
+        and "rasa" in path.read_text(encoding="utf-8").lower()
+    }
+    assert naming == set(RASA_OUTSIDE)
+
+
+def test_rasa_is_imported_directly_by_its_commands_alone() -> None:
+    importing = {
+        module
+        for module, targets in GRAPH.items()
+        for target in targets
+        if room_of(target) == "rasa" and room_of(module) != "rasa"
+    }
+    assert importing == {"clerkship.cli.generate"}
+
+
+def test_a_run_without_files_of_rasa_does_not_import_its_package(tmp_path: Path) -> None:
+    task = "task:\n  name: Two\n  task_item: {instruction: Nothing.}\n  criteria: []\n"
+    (tmp_path / "one.yml").write_text(SCENARIO, encoding="utf-8")
+    (tmp_path / "two.yml").write_text(task, encoding="utf-8")
+    code = (
+        "import sys\n"
+        "from clerkship.cli.app import run\n"
+        "assert run(['run', sys.argv[1], '--agent', 'nop', '--junit', 'report.xml']) == 1\n"
+        "named = [name for name in sys.modules if name.startswith('clerkship.rasa')]\n"
+        "assert not named, named\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60, cwd=tmp_path)
 
 
 def test_every_module_says_its_job_and_stays_small() -> None:

@@ -1,4 +1,4 @@
-"""`eval/conftest.yml`: which models play the user and judge, as the evaluation files of Rasa have it."""
+"""`eval/conftest.yml`: the models that play the user and judge, for a folder of scenarios."""
 
 import re
 from typing import Annotated, Any, ClassVar, Self
