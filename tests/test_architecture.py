@@ -26,7 +26,7 @@ LAYERS: list[set[str]] = [
     {"steps"},
     {"domains"},
     {"simulators", "actors"},
-    {"reactions"},
+    {"reactions", "recording"},
     {"plugin", "attacks"},
     {"playground"},
     {"engine", "store", "report", "conformance"},

@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.llm.tape import MEND, Told
+from clerkship.recording.session import MEND, Told
 
 MOST_FILES = 5
 

@@ -12,9 +12,9 @@ from clerkship.cli.axis_columns import AxisColumns
 from clerkship.cli.sealed import print_changes
 from clerkship.cli.words import ending, styled, verdict
 from clerkship.kit.statistics import wilson
-from clerkship.llm.tape import MEND
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
+from clerkship.recording.session import MEND
 from clerkship.report.costs import render_used
 from clerkship.report.isolation import isolation_of
 from clerkship.report.judged import NOT_IN_VERDICT, Judged, by_model, in_words

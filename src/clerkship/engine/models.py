@@ -8,17 +8,18 @@ from typing import cast
 from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, Informed, Solver
-from clerkship.actors.recorded import RecordedAgent, RecordedSolver, RecordingAgent, Story
+from clerkship.actors.recorded import RecordedSolver
 from clerkship.engine.build import expanded
 from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.contract import Model
 from clerkship.llm.prompts import Prompts
-from clerkship.llm.tape import Spot, Tapes
 from clerkship.model.run import Asking, TaskRun
 from clerkship.model.scenario import Person
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.model.usage import Role
+from clerkship.recording.recorded_agent import RecordedAgent, RecordingAgent, Story
+from clerkship.recording.session import Spot, Tapes
 from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.exchange import Request
 

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable
 
 from clerkship.engine.models import Models
 from clerkship.kit.wall import monotonic
-from clerkship.llm.cassette import CassetteFailed
-from clerkship.llm.tape import Told
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
+from clerkship.recording.cassette import CassetteFailed
+from clerkship.recording.session import Told
 
 SAVE_EVERY = 5.0
 """Seconds: what a kill may cost."""

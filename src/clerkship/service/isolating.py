@@ -14,9 +14,9 @@ from clerkship.actors.isolation.choice import LEVELS, offered
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolated, Isolation
 from clerkship.actors.isolation.protected import installation
 from clerkship.library.source import SUFFIXES
-from clerkship.llm.cassette import cassette_of
 from clerkship.model.problem import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel, IsolationMode
+from clerkship.recording.cassette import cassette_of
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 

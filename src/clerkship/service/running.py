@@ -23,7 +23,6 @@ from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.library.calibration import beside, load_calibrations
 from clerkship.library.library import Library, LoadedTask
-from clerkship.llm.tape import Told
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.calibration import Calibration, JudgeIdentity, nearest
 from clerkship.model.dataset import Dataset
@@ -39,6 +38,7 @@ from clerkship.model.votes import MOST_VOTES
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.listeners import ListenerPool
+from clerkship.recording.session import Told
 from clerkship.service.casting import Cast, Wanted, choose, needs_of
 from clerkship.service.checking import check_process, load_checked, options_with
 from clerkship.service.frozen import without_solution

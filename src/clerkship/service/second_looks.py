@@ -15,13 +15,13 @@ from clerkship.kit.descriptors import check_limit
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load, root_of
-from clerkship.llm.tape import Tapes
 from clerkship.model.model_choice import NOBODY
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
 from clerkship.model.run import Asking, Attempt, BenchmarkRun, Outcome, Status, Tape
 from clerkship.model.snapshot import GRADING, Snapshot
+from clerkship.recording.session import Tapes
 from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.checking import build_agent, check_reachable, options_with, settings_of
 from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at, snapshots_of

@@ -13,11 +13,8 @@ from clerkship.actors.contract import Solver
 from clerkship.actors.recorded import RECORDED, RecordedSolver
 from clerkship.engine.models import Models
 from clerkship.llm.absent import AbsentModel
-from clerkship.llm.cassette import Embedding, Entry, Exchange, Turn, address, cassette_of
 from clerkship.llm.contract import Model
 from clerkship.llm.recalled import RecalledModel
-from clerkship.llm.tape import Part, Tapes
-from clerkship.llm.veil import Veil, worth_hiding
 from clerkship.model.conftest import Conftest, Evaluation, Llm, Simulation
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
@@ -28,6 +25,9 @@ from clerkship.model.run import Asking, BenchmarkRun, Tape
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
 from clerkship.model.variables import names_in
+from clerkship.recording.cassette import Embedding, Entry, Exchange, Turn, address, cassette_of
+from clerkship.recording.redaction import Veil, worth_hiding
+from clerkship.recording.session import Part, Tapes
 from clerkship.service.casting import Cast, Needs, manner_of, rates
 from clerkship.settings import Settings, secrets, variables
 from clerkship.store.contract import Store, UnknownRun

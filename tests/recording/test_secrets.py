@@ -10,7 +10,7 @@ import pytest
 from clerkship.settings import Settings, secrets
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, said
-from tests.service.test_taping import go, lines, passing, told, who
+from tests.recording.test_runs import go, lines, passing, told, who
 from tests.workbench import Workbench, written
 
 CODE = "PLUM-4471-CUSTOMER"

@@ -12,7 +12,12 @@ from weakref import WeakKeyDictionary
 import orjson
 from pydantic import BaseModel, JsonValue
 
-from clerkship.llm.cassette import (
+from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors, is_instant
+from clerkship.model.frozen import Frozen
+from clerkship.model.problem import ClerkshipError, Problem
+from clerkship.model.run import Tape
+from clerkship.model.usage import NOTHING_USED, Role
+from clerkship.recording.cassette import (
     Cassette,
     CassetteFailed,
     DamagedCassette,
@@ -28,13 +33,8 @@ from clerkship.llm.cassette import (
     unmarked,
     unpacked,
 )
-from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors, is_instant
-from clerkship.llm.nearest import explain, explain_vectors
-from clerkship.llm.veil import Veil
-from clerkship.model.frozen import Frozen
-from clerkship.model.problem import ClerkshipError, Problem
-from clerkship.model.run import Tape
-from clerkship.model.usage import NOTHING_USED, Role
+from clerkship.recording.nearest import explain, explain_vectors
+from clerkship.recording.redaction import Veil
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from clerkship.llm.cassette import Cassette, cassette_of, packed, pieces, unmarked, unpacked
 from clerkship.llm.contract import Answer, BadAnswer, Line, Question
 from clerkship.llm.prompts import section
-from clerkship.llm.tape import NotRecorded, Part, Spot, Taped, Tapes
-from clerkship.llm.veil import Veil
 from clerkship.model.problem import InputError
 from clerkship.model.run import Tape
 from clerkship.model.usage import Usage
+from clerkship.recording.cassette import Cassette, cassette_of, packed, pieces, unmarked, unpacked
+from clerkship.recording.redaction import Veil
+from clerkship.recording.session import NotRecorded, Part, Spot, Taped, Tapes
 
 T = TypeVar("T", bound=BaseModel)
 SPOT = Spot("late.yml", "Late order", 1)

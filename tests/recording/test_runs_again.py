@@ -9,17 +9,17 @@ import pytest
 
 from clerkship.actors.contract import History
 from clerkship.actors.python import PythonSolver
-from clerkship.llm.tape import Spot, Tapes
 from clerkship.model.problem import InputError
 from clerkship.model.usage import Prices
+from clerkship.recording.session import Spot, Tapes
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.service.second_looks import rescore
 from clerkship.settings import Settings
 from tests.actors.servers import Served
 from tests.llm.endpoint import said
+from tests.recording.test_runs import CASSETTE, SCENARIO, agent, by_statement, go, go_all, lines, told, who
 from tests.service.forks import fork
-from tests.service.test_taping import CASSETTE, SCENARIO, agent, by_statement, go, go_all, lines, told, who
 from tests.workbench import CATALOG, Workbench, written
 
 

@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from clerkship.llm.cassette import Cassette, Embedding, Exchange, Said, address
 from clerkship.model.usage import Role
+from clerkship.recording.cassette import Cassette, Embedding, Exchange, Said, address
 
 MOST_LINES = 24
 LONGEST_LINE = 240

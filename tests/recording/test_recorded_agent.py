@@ -9,17 +9,17 @@ import pytest
 
 from clerkship.actors.contract import Say
 from clerkship.actors.python import PythonSolver
-from clerkship.actors.recorded import RecordingAgent, Story
 from clerkship.events.agent import ActionExecuted, SlotSet
-from clerkship.llm.cassette import cassette_of
-from clerkship.llm.tape import Spot, Tapes
-from clerkship.llm.veil import Veil
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.playground.gateway import Gateway, RequestContext
+from clerkship.recording.cassette import cassette_of
+from clerkship.recording.recorded_agent import RecordingAgent, Story
+from clerkship.recording.redaction import Veil
+from clerkship.recording.session import Spot, Tapes
 from clerkship.sandbox.exchange import Request
 from clerkship.sandbox.route import HttpCall
-from tests.service.test_taping import told
+from tests.recording.test_runs import told
 from tests.workbench import Workbench
 
 DESK = """

@@ -1,0 +1,1 @@
+"""Recordings: cassette files, record and replay of models and agents, redaction."""

@@ -1,0 +1,1 @@
+"""Recordings: cassettes, and runs that are recorded and replayed."""
