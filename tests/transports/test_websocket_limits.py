@@ -20,7 +20,7 @@ from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, WebSocketSession
-from clerkship.transports.websocket import MAX_FRAGMENTS
+from clerkship.transports.websocket_frames import MAX_FRAGMENTS
 from clerkship.transports.websocket_handshake import websocket_route
 from tests.transports.site import Site, open_site
 from tests.transports.test_websocket import ROUTES, Talk, credential, dial, replies, say, until_closed, wait_for

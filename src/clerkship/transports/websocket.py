@@ -1,12 +1,11 @@
-"""One open WebSocket (RFC 6455): messages become calls of operations, in order; the `websockets` package does the
-frames."""
+"""One open WebSocket: messages become calls of operations, in order."""
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from clerkship.kit.wall import monotonic
 from clerkship.model.problem import PlatformError
@@ -14,28 +13,15 @@ from clerkship.sandbox.exchange import Delivery, Reply
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.operation import NO_INPUT, NoInput
 from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, no_operation
-from clerkship.transports.tcp import LINGER, OpenPort, TcpConnection
-
-if TYPE_CHECKING:
-    from websockets.frames import Frame
+from clerkship.transports.tcp import OpenPort, TcpConnection
+from clerkship.transports.websocket_frames import GOING_AWAY, INTERNAL_ERROR, NORMAL, TRY_LATER, WebSocketFrames
 
 MAX_QUEUED = 64
 """Messages that are received and not answered; further ones are not read yet."""
-MAX_UNSENT = 1_000_000
-"""Bytes that the client has not read; then it is too slow for what the sandbox pushes, and is closed."""
-MAX_FRAGMENTS = 4096
-"""Frames of one message: empty ones add nothing to its size."""
-NORMAL, GOING_AWAY, ABNORMAL, NOT_TEXT, TOO_BIG, INTERNAL_ERROR, TRY_LATER = 1000, 1001, 1006, 1007, 1009, 1011, 1013
-
-
-class QueuedMessage(NamedTuple):
-    """A message of the client."""
-
-    message: WebSocketMessage
 
 
 class QueuedEvent(NamedTuple):
-    """An event of the sandbox."""
+    """An event of the sandbox, in the queue with the messages of the client."""
 
     kind: str
 
@@ -44,19 +30,10 @@ class WebSocketConnection(TcpConnection):
     """Handles one message or event at a time, in the order they come. It takes over from an HTTP connection."""
 
     def __init__(self, port: OpenPort, client: SandboxClient, handler: WebSocketHandler) -> None:
-        from websockets.protocol import State  # noqa: PLC0415  (an extra, and only for simulators that need it)
-        from websockets.server import ServerProtocol  # noqa: PLC0415
-
         super().__init__(port)
         self._client, self._handler = client, handler
-        self._frames: ServerProtocol = ServerProtocol(state=State.OPEN, max_size=handler.max_message)
-        self._queue: deque[QueuedMessage | QueuedEvent] = deque()
-        self._parts: list[bytes] = []
-        self._is_text = False
-        self._held: list[WebSocketMessage] = []
-        """Messages that are pushed while another is sent in pieces."""
-        self._held_size = 0
-        self._is_in_pieces = False
+        self._frames: WebSocketFrames
+        self._queue: deque[WebSocketMessage | QueuedEvent] = deque()
         self._failing: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._stop_watching: Callable[[], None] | None = None
@@ -64,6 +41,7 @@ class WebSocketConnection(TcpConnection):
 
     def adopt(self, transport: asyncio.Transport, received: bytes) -> None:
         """Take over a transport whose handshake is answered, and the bytes that came after the handshake."""
+        self._frames = WebSocketFrames(transport, self._handler.max_message)
         transport.set_protocol(self)
         self.connection_made(transport)
         transport.resume_reading()
@@ -86,65 +64,19 @@ class WebSocketConnection(TcpConnection):
     def close(self, code: int = NORMAL, reason: str = "") -> None:
         """Close the WebSocket."""
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._close, code, reason)
+            self._loop.call_soon_threadsafe(self._frames.close, code, reason)
 
     def _push(self, message: WebSocketMessage) -> None:
         try:
-            self._send_or_hold(message)
+            self._frames.push(message)
         except Exception as error:  # such as text that is not UTF-8
             self._failing = self._loop.create_task(self._fail(error))
-
-    def _send_or_hold(self, message: WebSocketMessage) -> None:
-        if self._transport.get_write_buffer_size() + self._held_size > MAX_UNSENT:
-            self._close(TRY_LATER, "messages are not read fast enough")
-        elif self._is_in_pieces:  # nothing but control frames may come between the pieces (RFC 6455 §5.4)
-            self._held.append(message)
-            self._held_size += len(message)
-        else:
-            self._send_part(message, fin=True)
-
-    def _send_part(self, message: WebSocketMessage, *, fin: bool, first: bool = True) -> None:
-        if not self._is_open:
-            return
-        data = message.encode() if isinstance(message, str) else message
-        if not first:
-            self._frames.send_continuation(data, fin)
-        elif isinstance(message, str):
-            self._frames.send_text(data, fin)
-        else:
-            self._frames.send_binary(data, fin)
-        self._flush()
-        self._is_in_pieces = not fin
-        if fin and self._held:
-            self._send_held()
-
-    def _send_held(self) -> None:
-        held, self._held, self._held_size = self._held, [], 0
-        for message in held:
-            self._send_part(message, fin=True)
-
-    @property
-    def _is_open(self) -> bool:
-        return self._frames.state.name == "OPEN" and not self._transport.is_closing()
-
-    def _close(self, code: int, reason: str = "") -> None:
-        if self._is_open:
-            self._frames.send_close(code, reason)
-            self._flush()
-            self._loop.call_later(LINGER, self._transport.abort)
-
-    def _flush(self) -> None:
-        for data in self._frames.data_to_send():
-            if data:
-                self._transport.write(data)
-            else:  # both sides have closed
-                self._transport.close()
 
     # Receiving.
 
     def refuse_connection(self) -> None:
         """Close it: all places are taken."""
-        self._close(TRY_LATER, f"{self._table.most} connections are open")
+        self._frames.close(TRY_LATER, f"{self._table.most} connections are open")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the handler, and forget what is not answered."""
@@ -153,7 +85,7 @@ class WebSocketConnection(TcpConnection):
         if self._task is not None:
             self._task.cancel()
         try:
-            self._handler.closed(ABNORMAL if self._frames.close_rcvd is None else self._frames.close_rcvd.code)
+            self._handler.closed(self._frames.close_code)
         except Exception as error:
             self._failing = self._loop.create_task(self._fail(error))
         if self._stop_watching is not None:
@@ -182,37 +114,15 @@ class WebSocketConnection(TcpConnection):
     def data_received(self, data: bytes) -> None:
         """Queue the messages that are complete, answer pings, and take part in closing."""
         self._active_at = monotonic()
-        self._frames.receive_data(data)
-        for frame in self._frames.events_received():
-            self._receive(frame)  # type: ignore[arg-type]
-        self._flush()
-        if self._frames.close_expected():
-            self._loop.call_later(LINGER, self._transport.abort)
+        self._queue.extend(self._frames.receive(data))
         if len(self._queue) > MAX_QUEUED:
             self._transport.pause_reading()
         self._start()
 
-    def _receive(self, frame: "Frame") -> None:
-        if frame.opcode.name in ("TEXT", "BINARY"):
-            self._parts, self._is_text = [], frame.opcode.name == "TEXT"
-        elif frame.opcode.name != "CONT":
-            return
-        if len(self._parts) == MAX_FRAGMENTS:
-            self._close(TOO_BIG, f"a message may have {MAX_FRAGMENTS} fragments")
-            return
-        self._parts.append(bytes(frame.data))
-        if not frame.fin:
-            return
-        data = b"".join(self._parts)
-        try:
-            self._queue.append(QueuedMessage(data.decode() if self._is_text else data))
-        except UnicodeDecodeError:
-            self._close(NOT_TEXT, "the message is not UTF-8")
-
     # Answering.
 
     def _start(self) -> None:
-        if self._task is None and self._queue and self._is_open:
+        if self._task is None and self._queue and self._frames.is_open:
             self._task = self._loop.create_task(self._work(self._answer_queue))
 
     async def _work(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -231,7 +141,7 @@ class WebSocketConnection(TcpConnection):
             if not isinstance(error, PlatformError):  # which is recorded already
                 await self._client.fail(error)
         finally:
-            self._close(INTERNAL_ERROR, "the simulator failed; the run will be errored")
+            self._frames.close(INTERNAL_ERROR, "the simulator failed; the run will be errored")
 
     async def _open(self) -> None:
         self._handler.opened(self)
@@ -248,15 +158,15 @@ class WebSocketConnection(TcpConnection):
         self._start()
 
     async def _answer_queue(self) -> None:
-        while self._queue and self._is_open and await self.can_write():
+        while self._queue and self._frames.is_open and await self.can_write():
             queued = self._queue.popleft()
             if len(self._queue) == MAX_QUEUED:
                 self._transport.resume_reading()
             if isinstance(queued, QueuedEvent):
                 await self._client.read_state(partial(self._handler.noticed, queued.kind))
                 continue
-            call = self._handler.received(queued.message)
-            reply = await self._client.call(call or _record(queued.message))
+            call = self._handler.received(queued)
+            reply = await self._client.call(call or _record(queued))
             if call is not None or reply.lost or reply.refusal is not None:
                 await self._deliver(reply)
             self._active_at = monotonic()
@@ -274,7 +184,7 @@ class WebSocketConnection(TcpConnection):
         for number, piece in enumerate(pieces):
             if delivery.over and await self.wait_gone(delivery.over / len(pieces)):
                 return
-            self._send_part(piece, fin=number == len(pieces) - 1 and not is_cut, first=not number)
+            self._frames.send(piece, fin=number == len(pieces) - 1 and not is_cut, first=not number)
         if is_cut:
             self._transport.close()
 
@@ -287,19 +197,18 @@ class WebSocketConnection(TcpConnection):
 
     def leave(self) -> None:
         """Close it because the listener closes."""
-        self._close(GOING_AWAY, "the server is closed")
+        self._frames.close(GOING_AWAY, "the server is closed")
 
     def sweep_input(self, now: float) -> None:
         """Close it if its run is over, or if the client sends nothing, not even the answer to a ping."""
         silent = now - self._active_at
         if not self._client.open:
-            self._close(GOING_AWAY, "the run is over")
+            self._frames.close(GOING_AWAY, "the run is over")
         elif silent > self.limits.idle:
             self._transport.abort()
-        elif silent > self.limits.idle / 2 > self._pinged_at - self._active_at and self._is_open:
+        elif silent > self.limits.idle / 2 > self._pinged_at - self._active_at:
             self._pinged_at = now
-            self._frames.send_ping(b"")
-            self._flush()
+            self._frames.ping()
 
 
 def _record(message: WebSocketMessage) -> WebSocketCall[NoInput, None]:
