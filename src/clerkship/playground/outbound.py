@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clerkship.kit.descriptors import Hush
-from clerkship.playground.client import GatewayClient
+from clerkship.playground.delivery_client import DeliveryClient
 from clerkship.playground.failure import record_failure
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.playground import Playground
@@ -23,7 +23,7 @@ MAX_CLOSE_SECONDS = 3.0
 @dataclass(frozen=True, slots=True)
 class _Running:
     delivery: OutboundDelivery
-    client: GatewayClient
+    client: DeliveryClient
     task: "asyncio.Task[None]"
 
 
@@ -51,7 +51,7 @@ class OutboundPool:
         it. From any thread."""
         address = self._gateway.locate(playground, sandbox)
         for kind in sandbox.spec.outbound:
-            client = GatewayClient(self._gateway, self._workers, playground, sandbox, address, kind.name)
+            client = DeliveryClient(self._gateway, self._workers, playground, sandbox, address, kind.name)
             client.join()
             self._submit(self._start(kind, client))
 
@@ -92,7 +92,7 @@ class OutboundPool:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             runner.get_loop().run_forever()
 
-    async def _start(self, kind: type[OutboundDelivery], client: GatewayClient) -> None:
+    async def _start(self, kind: type[OutboundDelivery], client: DeliveryClient) -> None:
         key = client.address, kind.name
         if key not in self._running and not client.begun:  # one that failed has left after `start`
             await client.rejoin()
@@ -107,7 +107,7 @@ class OutboundPool:
         else:
             running.delivery.reset()
 
-    async def _run(self, delivery: OutboundDelivery, client: GatewayClient) -> None:
+    async def _run(self, delivery: OutboundDelivery, client: DeliveryClient) -> None:
         """Run a delivery until the run is over. An exception is a bug of the simulator, so the run is errored; the next
         registration starts the delivery anew."""
         try:

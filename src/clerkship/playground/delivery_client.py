@@ -1,0 +1,109 @@
+"""A sandbox as its deliveries reach it: they call the agent, and hold the clock meanwhile."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from clerkship.events.event import Payload
+from clerkship.playground import clock_hold
+from clerkship.playground.client import GatewayClient
+from clerkship.sandbox.exchange import Reply
+from clerkship.sandbox.operation import ProtocolCall
+from clerkship.transports.outbound.address import OutboundAddress
+from clerkship.transports.outbound.policy import ResolvedAddress
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryClient(GatewayClient):
+    """Implements OutboundClient for one delivery of a sandbox."""
+
+    async def call_as_run(self, call: ProtocolCall) -> Reply:
+        """Call an operation as the run."""
+        return await self.call(call, "run")
+
+    async def resolve(self, address: OutboundAddress) -> ResolvedAddress:
+        """Check an address by the policy of the entry point, and that none of our own listeners is there."""
+        self.gateway.check_address(address)
+        return await self.gateway.policy.check(address)
+
+    async def record(self, payload: Payload) -> None:
+        """Log an event of the sandbox, unless the run is over or its log is full."""
+        await self.run_locked(partial(self._record, payload))
+
+    def _record(self, payload: Payload) -> None:
+        if self.open and not self.playground.log.is_full:
+            self.playground.emit(self.sandbox.name, payload, "run")
+
+    async def schedule(self, after: timedelta, due: Callable[[], None]) -> None:
+        """Have a function called once so much simulated time has passed."""
+        playground = self.playground
+        await self.run_locked(lambda: playground.clock.schedule(playground.now + after, due))
+
+    def random(self) -> float:
+        """Return a number that the seed of the run decides."""
+        return self.playground.rng.stream(f"outbound/{self._delivery}").random()
+
+    @property
+    def _delivery(self) -> str:
+        return f"{self.sandbox.name}/{self.over}"
+
+    @property
+    def begun(self) -> int:
+        """How often `begin` was called."""
+        return self.playground.clock_hold.begun(self._delivery)
+
+    def join(self) -> None:
+        """Add the delivery to those that hold the clock, and hold it."""
+        place = list(self.playground.sandboxes).index(self.sandbox.name)
+        self.playground.clock_hold.join(self._delivery, (place, self.over))
+
+    async def rejoin(self) -> None:
+        """Join in the event loop, which must not wait for the lock of the playground."""
+        await self.run_locked(self.join)
+
+    def on_reset(self, reset: Callable[[], None]) -> None:
+        """Have the delivery start over when the playground is rewound."""
+        self.playground.clock_hold.on_reset(self._delivery, reset)
+
+    def leave(self) -> None:
+        """Remove the delivery from those that hold the clock."""
+        self.playground.clock_hold.leave(self._delivery)
+
+    def begin(self) -> None:
+        """Hold a stepped clock."""
+        self.playground.clock_hold.begin(self._delivery)
+
+    def extend(self) -> None:
+        """Hold the clock for one more attempt."""
+        self.playground.clock_hold.extend(self._delivery)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for the turn of the delivery; on a paced clock there are no turns."""
+        if self.playground.environment.time != "stepped":
+            yield
+            return
+        try:
+            await self._wait_for_turn()
+            yield
+        finally:
+            await self.run_locked(partial(self.playground.clock_hold.end_turn, self._delivery))
+
+    async def _wait_for_turn(self) -> None:
+        hold, granted, loop = self.playground.clock_hold, asyncio.Event(), asyncio.get_running_loop()
+
+        def grant() -> None:
+            with suppress(RuntimeError):  # the loop is closed: the run is over
+                loop.call_soon_threadsafe(granted.set)
+
+        while not granted.is_set():
+            await self.run_locked(partial(hold.request_turn, self._delivery, grant))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(granted.wait(), clock_hold.MAX_HOLD_SECONDS)
+
+    async def finish(self, begun: int) -> None:
+        """Release the clock."""
+        await self.run_locked(partial(self.playground.clock_hold.finish, self._delivery, begun))
