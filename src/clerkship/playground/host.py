@@ -1,31 +1,42 @@
 """The playground as its parts use it: the conversations, the fault injector and the step runner."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Protocol, cast
 from weakref import proxy
 
+from clerkship.events.event import Event, Payload
 from clerkship.events.log import Log
 from clerkship.kit.clock import Clock
 from clerkship.kit.rng import Rng
 from clerkship.playground.component import RunningComponent
-from clerkship.playground.domains import Acting
+from clerkship.sandbox.state import ActionContext
 from clerkship.steps.contract import Stage
 
 
-class Host(Stage, Acting, Protocol):
+class Host(Stage, Protocol):
     """What the parts of a playground need of it."""
 
     lock: threading.RLock  # type: ignore[valid-type, unused-ignore]
-    seed: str
     started_at: datetime
     clock: Clock
     rng: Rng
     log: Log
     components: Mapping[str, RunningComponent]
-    domains: Mapping[str, RunningComponent]
     broken: str | None
+
+    def emit(self, source: str, payload: Payload, actor: str, cause: int | None = None) -> Event:
+        """Append an event to the log and apply it."""
+        ...
+
+    def act(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
+        """Build the context in which an actor changes a sandbox or domain."""
+        ...
+
+    def fork(self, events: Iterable[Event]) -> Stage:
+        """Return another playground whose states are what these events make of the datasets."""
+        ...
 
 
 def weak_host(host: Host) -> Host:

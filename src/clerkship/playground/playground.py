@@ -86,15 +86,13 @@ class Playground:
         self.lock = threading.RLock()
         self.started_at = environment.now.astimezone(UTC)  # all times in the log are in UTC
         self.sandboxes = {name: Sandbox(name, prepared) for name, prepared in simulators.items()}
-        self.domains: Mapping[str, RunningComponent] = {
-            name: RunningComponent(name, prepared) for name, prepared in options.domains.items()
-        }
+        self.domains = {name: RunningComponent(name, prepared) for name, prepared in options.domains.items()}
         every = {**self.sandboxes, **self.domains} if self.domains else self.sandboxes
         self.components: Mapping[str, RunningComponent] = every
         self.broken: str | None = None
         """The first failure of the platform: the run is errored, and stays so when it is rewound."""
         self.closed = False
-        self._names = options.names
+        self._options = options
         self._bound = bind_reactions(environment) if options.reactions is None else options.reactions
         self._followers: list[Subscriber] = []
         self._facts: dict[str, Any] = {}
@@ -105,9 +103,9 @@ class Playground:
     def _start(self, before: Before) -> None:
         """Build the state of a run in which these events have happened, and nothing else."""
         self.log, self.writer = (
-            reopen_log(before.events, before.lines, before.blobs, self._names)
+            reopen_log(before.events, before.lines, before.blobs, self._options.names)
             if before.events
-            else open_log(self._names)
+            else open_log(self._options.names)
         )
         for follower in self._followers:
             self.log.subscribe(follower)
@@ -116,9 +114,7 @@ class Playground:
         self.ids, self.rng = Ids(self.seed), Rng(self.seed)
         for component in self.components.values():
             component.state = component.prepared.new_state()
-        for event in before.events:
-            if event.source in self.components:
-                self.components[event.source].state.apply(event)
+        self._apply(before.events)
         self._reactions = ReactionRunner(self._bound, self.components) if self._bound else None
         host = weak_host(self)
         self.faults = FaultInjector(host)
@@ -128,6 +124,18 @@ class Playground:
     def _build_clock(self, now: datetime) -> Clock:
         now = now.astimezone(UTC)
         return Stepped(now, self.environment.tick) if self.environment.time == "stepped" else Paced(now, monotonic)
+
+    def _apply(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if event.source in self.components:
+                self.components[event.source].state.apply(event)
+
+    def fork(self, events: Iterable[Event]) -> "Playground":
+        """Return another playground whose states are what these events make of the datasets; its log is empty."""
+        simulators = {name: sandbox.prepared for name, sandbox in self.sandboxes.items()}
+        fork = Playground(self.environment, simulators, self.seed, self._options)
+        fork._apply(events)
+        return fork
 
     def rewind(self, before: Before) -> None:
         """Start over after the events of `before`: without people, faults and scheduled steps.

@@ -1,12 +1,13 @@
 """Run the steps of a scenario, and tell the author's mistakes from what the agent made impossible."""
 
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from functools import partial
 
+from clerkship.events.event import Event
 from clerkship.events.lifecycle import StepFailed, StepRan
 from clerkship.model.problem import InputError
 from clerkship.playground.host import Host
-from clerkship.playground.rehearsal import AGENT, Rehearsal
 from clerkship.sandbox.exchange import Refusal
 from clerkship.steps.contract import Step
 
@@ -44,12 +45,27 @@ class StepRunner:
                 host.emit("scenario", StepRan(step=step.name), "scenario")
 
     def _is_caused_by_agent(self, step: Step) -> bool:
-        """Return whether a failed step succeeds in a dry run without the agent's changes. After one such step this is
-        assumed of all others: they may have needed it."""
+        """Return whether a failed step succeeds in a playground without the agent's changes. After one such step this
+        is assumed of all others: they may have needed it."""
         host, events = self._host, self._host.log.events
         if any(isinstance(event.payload, StepFailed) and event.payload.by_agent for event in events):
             return True
-        if not any(event.actor == AGENT and event.source in host.components for event in events):
+        if not any(event.actor == "agent" and event.source in host.components for event in events):
             return False
-        states = {name: component.prepared.new_state() for name, component in host.components.items()}
-        return Rehearsal(states, host.domains, events, host.now, host.seed).goes_well(step)
+        fork = host.fork(without_agent(events))
+        fork.advance(host.now - fork.now)
+        try:
+            step.run(fork)
+        except (Refusal, InputError):
+            return False
+        return True
+
+
+def without_agent(events: Iterable[Event]) -> Iterator[Event]:
+    """Yield the events that neither the agent nor one of its events caused."""
+    left_out: set[int] = set()
+    for event in events:
+        if event.actor == "agent" or event.cause in left_out:
+            left_out.add(event.seq)
+        else:
+            yield event
