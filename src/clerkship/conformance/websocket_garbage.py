@@ -1,11 +1,15 @@
 """Send garbage to the WebSockets of a simulator, in process."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 from clerkship.conformance.failure import must
 from clerkship.conformance.rig import Rig
-from clerkship.playground.websocket_guard import GuardedWebSocket
+from clerkship.playground.failure import guard
 from clerkship.sandbox.exchange import Refusal, Request
 from clerkship.sandbox.route import find_route
-from clerkship.sandbox.websocket import WebSocketHandler, WebSocketMessage
+from clerkship.sandbox.websocket import WebSocketHandler, WebSocketMessage, parse_message
 
 HANDSHAKE = {
     "connection": "Upgrade",
@@ -36,7 +40,7 @@ def send_garbage_messages(rig: Rig) -> None:
             headers = {**request.headers, **HANDSHAKE}
             handler = rig.send(Request(request.method, request.path, request.query, headers)).upgrade
             if isinstance(handler, WebSocketHandler):
-                _send_to(rig, GuardedWebSocket(handler, rig.playground, f"WebSocket {request.path}"))
+                _send_to(rig, handler, partial(guard, rig.playground, f"WebSocket {request.path}"))
 
 
 def _opens_websocket(rig: Rig, request: Request) -> bool:
@@ -46,13 +50,13 @@ def _opens_websocket(rig: Rig, request: Request) -> bool:
         return False
 
 
-def _send_to(rig: Rig, handler: GuardedWebSocket) -> None:
-    handler.opened(DiscardingSession())
+def _send_to(rig: Rig, handler: WebSocketHandler, guarded: Callable[[Callable[[], Any]], Any]) -> None:
+    guarded(partial(handler.opened, DiscardingSession()))
     for message in MESSAGES:
-        before, call = rig.dump(), handler.received(message)
+        before, call = rig.dump(), guarded(partial(parse_message, handler, message))
         if call is None:
             continue
         reply = rig.call(call)
         must(reply.ok or rig.dump() == before, f"the message {message[:60]!r} was refused and still did something")
-        handler.replied(reply)
-    handler.closed(1000)
+        guarded(partial(handler.replied, reply))
+    guarded(partial(handler.closed, 1000))

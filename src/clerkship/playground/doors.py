@@ -7,8 +7,8 @@ from typing import Any
 from clerkship.actors.reply import check_room, parse_event
 from clerkship.events.event import Event, Payload
 from clerkship.playground.agent_clock import AgentClock, recording_failures
+from clerkship.playground.failure import guard
 from clerkship.playground.gateway import Gateway, RequestContext
-from clerkship.playground.guard import guard
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.recording import title_of

@@ -1,6 +1,8 @@
 """Record a failure of the platform in the run it happens in: the operation, the error and the traceback."""
 
 import sys
+from collections.abc import Callable
+from typing import TypeVar
 
 from clerkship.kit.traceback_text import describe, render_traceback
 from clerkship.model.problem import PlatformError
@@ -10,6 +12,7 @@ TRACEBACK = "platform_traceback"
 """Name of the fact in a run's sidecar that holds the traceback."""
 MAX_CALLER_DEPTH = 300
 """Frames above a request: with more of them it is the agent that recurses."""
+T = TypeVar("T")
 
 
 class SimulatorBroken(PlatformError):
@@ -22,6 +25,15 @@ def record_failure(playground: Playground, error: BaseException, operation: str)
         playground.broken = playground.redacted(f"{operation}: {describe(error)}")
         playground.sidecar.facts[TRACEBACK] = playground.redacted(render_traceback(error))
     return playground.broken
+
+
+def guard(playground: Playground, title: str, work: Callable[[], T]) -> T:
+    """Run code of a simulator outside of a request; where it fails, record that and raise SimulatorBroken."""
+    try:
+        return work()
+    except Exception as error:  # a simulator's bug is ours: the run is errored, the agent not blamed
+        with playground.lock:
+            raise SimulatorBroken(record_failure(playground, error, title)) from error
 
 
 def call_depth() -> int:

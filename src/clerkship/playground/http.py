@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from clerkship.events.request_line import WEBSOCKET
 from clerkship.playground.client import GatewayClient
 from clerkship.playground.control import ControlDoor
-from clerkship.playground.failure import SimulatorBroken
+from clerkship.playground.failure import SimulatorBroken, guard
 from clerkship.playground.gateway import CLOCK, Gateway, RequestContext
-from clerkship.playground.guard import guard
-from clerkship.playground.websocket_guard import GuardedWebSocket
 from clerkship.sandbox.exchange import ByteStream, Refusal, Reply
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.route import HttpCall
-from clerkship.sandbox.websocket import WebSocketHandler
 from clerkship.transports.executor import WorkerPool
 from clerkship.transports.http_application import IncomingRequest
 from clerkship.transports.http_listener import HttpListener
@@ -48,15 +45,14 @@ class GatewayRequest:
         assert playground is not None
         return guard(playground, self.context.title, lambda: next(stream, None))
 
-    def open_websocket(self, handler: WebSocketHandler, workers: WorkerPool) -> tuple[SandboxClient, WebSocketHandler]:
-        """Return the sandbox as a WebSocket reaches it, and the handler so that its failures error the run."""
+    def open_websocket(self, workers: WorkerPool) -> SandboxClient:
+        """Return the sandbox as a WebSocket reaches it."""
         playground, sandbox = self.context.playground, self.context.sandbox
         assert playground is not None
         assert sandbox is not None
         gateway = self.handler.gateway if isinstance(self.handler, ControlDoor) else self.handler
         address = f"{self.context.playground_id}/{sandbox.name}"
-        client = GatewayClient(gateway, workers, playground, sandbox, address, WEBSOCKET)
-        return client, GuardedWebSocket(handler, playground, self.context.title)
+        return GatewayClient(gateway, workers, playground, sandbox, address, WEBSOCKET)
 
     @property
     def queue(self) -> str:

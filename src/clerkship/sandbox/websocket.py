@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from clerkship.events.request_line import WEBSOCKET
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
+from clerkship.kit.traceback_text import describe
 from clerkship.sandbox.exchange import Refusal, Reply, Upgrade, refuse_as_json
 from clerkship.sandbox.operation import (
     NO_INPUT,
@@ -22,9 +23,11 @@ from clerkship.sandbox.operation import (
     ResultT,
     operation,
 )
-from clerkship.sandbox.route import to_reply, validated
+from clerkship.sandbox.route import first_error, to_reply, validated
 
 WebSocketMessage = str | bytes
+PARSE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What parsing a message of the agent may raise: the message is refused, and the run goes on."""
 
 
 class WebSocketCall(OperationCall[InputT, ResultT]):
@@ -129,3 +132,14 @@ class WebSocketHandler(Upgrade):
 
     def closed(self, code: int) -> None:
         """Let go of the session."""
+
+
+def parse_message(handler: WebSocketHandler, message: WebSocketMessage) -> ProtocolCall | None:
+    """Return the call for a message, as the handler does; a RefusedMessage if the message is not valid."""
+    try:
+        return handler.received(message)
+    except Refusal as refusal:
+        return RefusedMessage(refusal, message)
+    except PARSE_ERRORS as error:
+        reason = first_error(error) if isinstance(error, ValidationError) else describe(error)
+        return RefusedMessage(Refusal(400, "bad_message", f"the message is not valid: {reason}"), message)

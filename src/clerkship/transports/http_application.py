@@ -5,7 +5,6 @@ from typing import Protocol
 
 from clerkship.sandbox.exchange import ByteStream, Refusal, Reply, Request
 from clerkship.sandbox.listener import SandboxClient
-from clerkship.sandbox.websocket import WebSocketHandler
 from clerkship.transports.executor import WorkerPool
 
 
@@ -40,8 +39,8 @@ class PendingRequest(Protocol):
         """
         ...
 
-    def open_websocket(self, handler: WebSocketHandler, workers: WorkerPool) -> tuple[SandboxClient, WebSocketHandler]:
-        """Return the sandbox as a WebSocket reaches it, and its handler, whose failures raise PlatformError."""
+    def open_websocket(self, workers: WorkerPool) -> SandboxClient:
+        """Return the sandbox as a WebSocket reaches it."""
         ...
 
     @property

@@ -154,7 +154,7 @@ class HttpConnection(TcpConnection):
         self._ignores_input = True
         self._port.connections.discard(self)
         self._table.leave(self)
-        websocket = WebSocketConnection(self._port, *pending.open_websocket(reply.upgrade, self._workers))
+        websocket = WebSocketConnection(self._port, pending.open_websocket(self._workers), reply.upgrade)
         websocket.adopt(self._transport, self._parser.take_rest())
 
     def _note_active(self) -> None:

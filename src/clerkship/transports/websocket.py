@@ -12,7 +12,7 @@ from clerkship.model.problem import PlatformError
 from clerkship.sandbox.exchange import Delivery, Reply
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.operation import NO_INPUT, NoInput
-from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, no_operation
+from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, no_operation, parse_message
 from clerkship.transports.tcp import OpenPort, TcpConnection
 from clerkship.transports.websocket_frames import GOING_AWAY, INTERNAL_ERROR, NORMAL, TRY_LATER, WebSocketFrames
 
@@ -165,7 +165,7 @@ class WebSocketConnection(TcpConnection):
             if isinstance(queued, QueuedEvent):
                 await self._client.read_state(partial(self._handler.noticed, queued.kind))
                 continue
-            call = self._handler.received(queued)
+            call = parse_message(self._handler, queued)
             reply = await self._client.call(call or _record(queued))
             if call is not None or reply.lost or reply.refusal is not None:
                 await self._deliver(reply)
