@@ -29,7 +29,6 @@ from clerkship.playground.anonymous import (
     refuse_anonymous,
     unlogged_context,
 )
-from clerkship.playground.callbacks import register_callback
 from clerkship.playground.clock_requests import answer_clock
 from clerkship.playground.failure import MAX_CALLER_DEPTH, SimulatorBroken, call_depth, record_failure
 from clerkship.playground.faults import ActiveFault
@@ -52,7 +51,7 @@ from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.operation import OperationContext, ProtocolCall, no_callback
 from clerkship.sandbox.route import TOO_LARGE, HttpCall
 from clerkship.simulators.spec import Spec
-from clerkship.transports.outbound.address import OutboundAddress
+from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, OutboundRefused
 
 OVER = "the run is over, and its tokens with it"
@@ -76,7 +75,8 @@ class RequestContext:
     HTTP request are in its headers."""
     actor: Actor = "agent"
     """Whose request it is: `run` for what a delivery reads before it calls the agent."""
-    playground: Playground | None = None
+    playground: Playground = field(init=False)
+    """Set by `Gateway.handle`."""
     sandbox: Sandbox | None = None
     is_routed: bool = False
     """Whether the operation is known; refusals before that are no operation's."""
@@ -173,6 +173,22 @@ class Gateway:
             reason = "that port is one of the simulators' own; name one where you listen"
             raise OutboundRefused("not_yours", reason)
 
+    def register_callback(self, playground: Playground, sandbox: Sandbox, name: str, value: str) -> None:
+        """Register an address where the agent accepts calls, `host:port` or a URL; an empty value removes it.
+
+        Raises Refusal for what is no address, or one that the policy refuses.
+        """
+        if value:
+            try:
+                self.check_address(OutboundAddress.parse(value))
+            except BadAddress as error:
+                raise Refusal(400, "bad_address", str(error)) from None
+            except OutboundRefused as refused:
+                raise Refusal(400, refused.code, refused.reason) from None
+        sandbox.callbacks[name] = value  # if empty, the agent is not called, whatever the config says
+        if self.on_registered is not None:
+            self.on_registered(playground, sandbox)
+
     def _own_ports(self) -> set[str]:
         """Return the ports of the HTTP listener and of protocol listeners."""
         ports = {playground.address.rpartition(":")[2] for playground in list(self.playgrounds.values())}
@@ -239,6 +255,7 @@ class Gateway:
         playground = self.playgrounds.get(exchange.playground_id)
         if playground is None:
             return self._turn_away(exchange)
+        exchange.playground = playground
         with playground.lock:
             if playground.closed:
                 return self._turn_away(exchange)
@@ -307,15 +324,14 @@ class Gateway:
         return allow_origin(exchange.call, exchange.sandbox.spec, exchange.reply)
 
     def identify(self, exchange: RequestContext) -> None:
-        """Which run, and which of its sandboxes."""
-        exchange.playground = self.playgrounds[exchange.playground_id]
+        """Find the sandbox."""
         if exchange.sandbox_name != CLOCK:
             exchange.sandbox = sandbox = exchange.playground.sandboxes.get(exchange.sandbox_name)
             if sandbox is None:
                 exchange.counts = False
                 raise _unknown()
             if sandbox.register_callback is None:
-                sandbox.register_callback = partial(register_callback, self, exchange.playground, sandbox)
+                sandbox.register_callback = partial(self.register_callback, exchange.playground, sandbox)
             if sandbox.spec.assets:
                 serve_asset(exchange, sandbox)
 
@@ -351,7 +367,6 @@ def serve_asset(exchange: RequestContext, sandbox: Sandbox) -> None:
 def authenticate(exchange: RequestContext) -> None:
     """Check the credential of a request by the schemes of its simulator; the clock takes the token of any sandbox."""
     playground, sandbox = exchange.playground, exchange.sandbox
-    assert playground is not None
     if sandbox is not None:
         if _has_credential(exchange, sandbox, sandbox.spec.authentication):
             return
@@ -367,7 +382,7 @@ def _has_credential(exchange: RequestContext, sandbox: Sandbox, schemes: Iterabl
     if exchange.token:
         return same(sandbox.token, exchange.token)
     call, playground = exchange.call, exchange.playground
-    if not isinstance(call, HttpCall) or playground is None:
+    if not isinstance(call, HttpCall):
         return False
     request, credentials, clock = call.request, sandbox.credentials, playground.clock
     return any(scheme.verify(request, credentials, clock) for scheme in schemes)
@@ -376,7 +391,6 @@ def _has_credential(exchange: RequestContext, sandbox: Sandbox, schemes: Iterabl
 def _is_answered(exchange: RequestContext, sandbox: Sandbox) -> bool:
     """Return whether a request without a valid credential is answered: a preflight request, an open operation, or a
     login with the right user and password, which is logged."""
-    assert exchange.playground is not None
     exchange.reply = answer_preflight(exchange.call, sandbox.spec)
     if exchange.reply is not None:
         return True
@@ -388,7 +402,6 @@ def _is_answered(exchange: RequestContext, sandbox: Sandbox) -> bool:
 
 def find_operation(exchange: RequestContext) -> None:
     """Find the operation that the request is; simulated time moves by one tick if the client has a credential."""
-    assert exchange.playground is not None
     if exchange.sandbox is None:
         if exchange.objection is not None:
             raise exchange.objection
@@ -410,7 +423,6 @@ def find_operation(exchange: RequestContext) -> None:
 def inject_faults(exchange: RequestContext) -> None:
     """Apply active faults to the request, in the order in which they were injected."""
     playground = exchange.playground
-    assert playground is not None
     if not playground.faults.active or not exchange.counts:
         return
     for active, rng in playground.faults.matching(exchange.sandbox_name, exchange.operation):
@@ -438,7 +450,6 @@ def inject_faults(exchange: RequestContext) -> None:
 def run_operation(exchange: RequestContext) -> None:
     """Have the simulator do it."""
     playground, sandbox, call = exchange.playground, exchange.sandbox, exchange.call
-    assert playground is not None
     assert sandbox is not None
     operation = call.operation
     assert operation is not None
@@ -465,7 +476,6 @@ def run_operation(exchange: RequestContext) -> None:
 def record_request(exchange: RequestContext) -> None:
     """Make an event that the request caused its record, or add one; beside the log if it has no credential."""
     playground, since = exchange.playground, exchange.routed_at
-    assert playground is not None
     if not exchange.counts:
         _record_beside(exchange)
         return
@@ -488,7 +498,6 @@ def _described_whole(exchange: RequestContext) -> AgentRequest:
     operation = call.operation if exchange.is_routed else None
     if not call.body or too_large or (operation is not None and not operation.logs_body):
         return described
-    assert exchange.playground is not None
     playground = exchange.playground
     return with_body(described, call, playground.redactor(), playground.log.request_bodies)
 
@@ -504,14 +513,12 @@ def _emit_record(playground: Playground, exchange: RequestContext) -> Event:
 
 def _described(exchange: RequestContext) -> AgentRequest:
     playground, reply = exchange.playground, exchange.reply
-    assert playground is not None
     assert reply is not None
     return describe(exchange.call, reply, playground.redactor())
 
 
 def _record_beside(exchange: RequestContext) -> None:
     refusal, playground = exchange.refusal, exchange.playground
-    assert playground is not None
     if refusal is None or refusal.status != LOG_FULL:
         described, reason = _described(exchange), "answered without a credential" if refusal is None else refusal.reason
         fields = {name: getattr(described, name) for name in ("method", "path", "query", "status", "over")}
@@ -523,14 +530,12 @@ def record_faults(exchange: RequestContext) -> None:
     if not exchange.faults:
         return
     playground = exchange.playground
-    assert playground is not None
     described = _described(exchange) if exchange.routed_at is not None else _described_whole(exchange)
     for event in exchange.faults:
         playground.writer.attach(event, described)
 
 
 def _trigger(exchange: RequestContext, active: ActiveFault, details: Mapping[str, Any]) -> Event:
-    assert exchange.playground is not None
     event = exchange.playground.faults.trigger(active, exchange.sandbox_name, exchange.operation, details)
     exchange.faults.append(event)
     return event
@@ -542,7 +547,6 @@ def repeat(exchange: RequestContext) -> None:
         if not active.fault.doubles:
             continue
         playground = exchange.playground
-        assert playground is not None
         first = 0 if exchange.reply is None else exchange.reply.status
         event = _trigger(exchange, active, {"first_status": first})
         exchange.cause, exchange.refusal = event.seq, None
@@ -558,7 +562,6 @@ def repeat(exchange: RequestContext) -> None:
 def spoil_reply(exchange: RequestContext) -> None:
     """What is in the way of the answer strikes, in the order it was put there."""
     playground, reply = exchange.playground, exchange.reply
-    assert playground is not None
     assert reply is not None
     for active, rng in exchange.struck:
         spoiled = active.fault.after(reply, rng, wants_body=exchange.call.wants_body)
@@ -578,7 +581,6 @@ def spoil_reply(exchange: RequestContext) -> None:
 
 def record_touch(exchange: RequestContext) -> None:
     """What differs between machines goes to the sidecar."""
-    assert exchange.playground is not None
     assert exchange.reply is not None
     playground = exchange.playground
     wall_ms = (perf_counter() - exchange.began) * 1000

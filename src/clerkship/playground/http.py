@@ -41,14 +41,11 @@ class GatewayRequest:
 
     def read(self, stream: ByteStream) -> bytes | None:
         """Return the next chunk of a reply; where making it fails, the run is errored."""
-        playground = self.context.playground
-        assert playground is not None
-        return guard(playground, self.context.title, lambda: next(stream, None))
+        return guard(self.context.playground, self.context.title, lambda: next(stream, None))
 
     def open_websocket(self, workers: WorkerPool) -> SandboxClient:
         """Return the sandbox as a WebSocket reaches it."""
         playground, sandbox = self.context.playground, self.context.sandbox
-        assert playground is not None
         assert sandbox is not None
         gateway = self.handler.gateway if isinstance(self.handler, ControlDoor) else self.handler
         address = f"{self.context.playground_id}/{sandbox.name}"

@@ -28,7 +28,7 @@ from clerkship.playground.domains import with_domains
 from clerkship.playground.faults import FaultInjector
 from clerkship.playground.host import weak_host
 from clerkship.playground.reactions import ReactionRunner, bind_reactions
-from clerkship.playground.recording import CredentialRedactor, build_redactor
+from clerkship.playground.recording import NO_SECRETS, CredentialRedactor, build_redactor
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.playground.steps import StepRunner
 from clerkship.reactions.registry import BoundReactions
@@ -97,33 +97,31 @@ class Playground:
         self._followers: list[Subscriber] = []
         self._facts: dict[str, Any] = {}
         self._unauthenticated = UnloggedRequests()
-        self._redactor, self._redacts = CredentialRedactor({}, {}), list[object]()
+        self._redactor, self._redacts = NO_SECRETS, list[object]()
         self._start(NOTHING_BEFORE)
 
     def _start(self, before: Before) -> None:
         """Build the state of a run in which these events have happened, and nothing else."""
-        self.log, self.writer = (
-            reopen_log(before.events, before.lines, before.blobs, self._options.names)
-            if before.events
-            else open_log(self._options.names)
-        )
+        events, now = before.events, self.started_at
+        if events:
+            self.log, self.writer = reopen_log(events, before.lines, before.blobs, self._options.names)
+            now = max(event.at for event in events).astimezone(UTC)
+        else:
+            self.log, self.writer = open_log(self._options.names)
         for follower in self._followers:
             self.log.subscribe(follower)
         self.sidecar = Sidecar(self._facts, unauthenticated=self._unauthenticated)
-        self.clock = self._build_clock(max((event.at for event in before.events), default=self.started_at))
+        is_stepped = self.environment.time == "stepped"
+        self.clock: Clock = Stepped(now, self.environment.tick) if is_stepped else Paced(now, monotonic)
         self.ids, self.rng = Ids(self.seed), Rng(self.seed)
         for component in self.components.values():
             component.state = component.prepared.new_state()
-        self._apply(before.events)
+        self._apply(events)
         self._reactions = ReactionRunner(self._bound, self.components) if self._bound else None
         host = weak_host(self)
         self.faults = FaultInjector(host)
         self.steps = StepRunner(host)
         self.people = People(host, self.faults)
-
-    def _build_clock(self, now: datetime) -> Clock:
-        now = now.astimezone(UTC)
-        return Stepped(now, self.environment.tick) if self.environment.time == "stepped" else Paced(now, monotonic)
 
     def _apply(self, events: Iterable[Event]) -> None:
         for event in events:

@@ -59,6 +59,9 @@ class CredentialRedactor:
         return text
 
 
+NO_SECRETS = CredentialRedactor({}, {})
+
+
 def build_redactor(hidden: Mapping[str, str], sandboxes: Mapping[str, Sandbox]) -> CredentialRedactor:
     """Build the redactor of a playground from further texts to replace, and what its sandboxes have opened."""
     hidden, ports = dict(hidden), dict[int, str]()
@@ -135,7 +138,7 @@ def describe_unplaced(sandbox: str, call: ProtocolCall, refusal: Refusal) -> dic
         method, path, query = *_operation_of(call), ""
     else:
         request = call.request
-        query = _query(request.pairs, CredentialRedactor({}, {}), call.base) if request.query else ""
+        query = _query(request.pairs, NO_SECRETS, call.base) if request.query else ""
         method, path = request.method[:MAX_METHOD], request.path
     shown = {"sandbox": sandbox, "method": method, "path": path, "query": query}
     return {**shown, "status": refusal.status, "reason": refusal.reason}
