@@ -17,8 +17,8 @@ from clerkship.llm.contract import Answer, Question
 from clerkship.llm.prompts import Prompts
 from clerkship.model.usage import Usage
 from clerkship.rasa.domain import read_domain
-from clerkship.rasa.drafts.asking import TIMES, Drafted, ask_all
-from clerkship.rasa.drafts.kinds import KINDS, Kind, Project, matter
+from clerkship.rasa.drafts.asking import MAX_ATTEMPTS, ask_all
+from clerkship.rasa.drafts.kinds import KINDS, Draft, Kind, Project, plan_draft
 from clerkship.rasa.flows import read_flows
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.settings import Settings
@@ -96,9 +96,9 @@ class Said:
         """It holds nothing."""
 
 
-def asked(model: Said, project: Project, *kinds: Kind) -> list[Drafted]:
+def asked(model: Said, project: Project, *kinds: Kind) -> list[Draft]:
     """The drafts of one flow."""
-    made = [matter(project.flows["pay_bill"], kind, project) for kind in kinds or ("correction",)]
+    made = [plan_draft(project.flows["pay_bill"], kind, project) for kind in kinds or ("correction",)]
     return ask_all(
         [one for one in made if not isinstance(one, str)], project, Asker(model, "draft", 1, Tally()), Prompts()
     )
@@ -116,10 +116,10 @@ def valued(**values: Any) -> dict[str, Any]:
 
 def test_a_good_draft_is_taken_with_its_values(project: Project) -> None:
     [one] = asked(Said(GOOD), project)
-    assert (one.draft.by, one.draft.note) == ("somebody", "")
-    assert one.draft.name == "Ada pays her gas bill"
-    assert one.made.values == {"account": "AC-9", "amount": 64.5, "speed": "fast", "confirmed": True}
-    assert one.made.wrong == "AC-8"
+    assert (one.by, one.note) == ("somebody", "")
+    assert one.name == "Ada pays her gas bill"
+    assert one.plan.values == {"account": "AC-9", "amount": 64.5, "speed": "fast", "confirmed": True}
+    assert one.plan.wrong == "AC-8"
 
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -143,7 +143,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 def test_what_will_not_do_is_said_and_asked_for_again(complaint: str, bad: dict[str, Any], project: Project) -> None:
     model = Said(bad, GOOD)
     [one] = asked(model, project)
-    assert one.draft.by == "somebody"
+    assert one.by == "somebody"
     assert len(model.asked) == 2
     first, second = model.asked
     assert first.sample != second.sample
@@ -154,10 +154,10 @@ def test_what_will_not_do_is_said_and_asked_for_again(complaint: str, bad: dict[
 def test_a_model_that_does_not_learn_is_asked_so_often_and_rules_write_it(project: Project) -> None:
     model = Said(valued(speed="slow"))
     [one] = asked(model, project)
-    assert len(model.asked) == TIMES
-    assert one.draft.by == ""
-    assert "its draft would not do: the slot `speed` takes one of" in one.draft.note
-    assert one.made.values["speed"] == "normal"
+    assert len(model.asked) == MAX_ATTEMPTS
+    assert one.by == ""
+    assert "its draft would not do: the slot `speed` takes one of" in one.note
+    assert one.plan.values["speed"] == "normal"
     assert not one.outage
 
 
@@ -166,7 +166,7 @@ def test_once_it_cannot_be_reached_nobody_is_asked_any_more(project: Project) ->
     drafts = asked(
         model, project, "happy_path", "impatient", "correction", "cancellation", "clarification", "out_of_scope"
     )
-    assert all(one.outage and "nobody answers" in one.draft.note for one in drafts)
+    assert all(one.outage and "nobody answers" in one.note for one in drafts)
     assert len(model.asked) <= 6
 
 

@@ -56,8 +56,8 @@ def test_a_step_leads_to_the_next_to_a_name_to_nested_steps_or_to_the_end(tmp_pa
         "slots.known",
         3,
     )
-    deeds = [(step.deed, step.about) for step in pay.steps]
-    assert deeds == [
+    steps = [(step.kind, step.target) for step in pay.steps]
+    assert steps == [
         ("collect", "amount"),
         ("call", "check_limit"),
         ("action", "utter_checked"),

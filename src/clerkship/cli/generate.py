@@ -91,10 +91,10 @@ def _print_json(drafts: Drafts, *, dry_run: bool) -> None:
             "written": [
                 {
                     "file": file.path,
-                    "flow": file.made.flow.id,
-                    "kind": file.made.kind,
-                    "by": file.by or None,
-                    "note": file.note or None,
+                    "flow": file.draft.plan.flow.id,
+                    "kind": file.draft.plan.kind,
+                    "by": file.draft.by or None,
+                    "note": file.draft.note or None,
                 }
                 for file in drafts.written
             ],
@@ -131,8 +131,8 @@ def _show(drafts: Drafts, request: DraftRequest) -> None:
 def _show_file(file: DraftFile, console: Console, *, dry_run: bool) -> None:
     sign = "[quiet]would write[/]" if dry_run else "[pass]+[/]"
     console.print(f"{sign} {escape(str(file.path))}", soft_wrap=True)
-    if file.note:
-        console.print(f"  [partial]![/] by rules: {escape(file.note)}", soft_wrap=True)
+    if file.draft.note:
+        console.print(f"  [partial]![/] by rules: {escape(file.draft.note)}", soft_wrap=True)
 
 
 def _more(count: int, console: Console) -> None:

@@ -6,7 +6,7 @@ from pydantic import Field, JsonValue
 
 from clerkship.model.frozen import Frozen
 
-Deed = Literal["collect", "action", "call", "link", "set_slots", "noop"]
+StepKind = Literal["collect", "action", "call", "link", "set_slots", "noop"]
 END = "END"
 """What a step is followed by when the flow is over."""
 
@@ -26,8 +26,8 @@ class FlowStep(Frozen):
     """One step: what it does, of what, and where it leads."""
 
     id: Annotated[str | None, Field(description="as its author calls it")] = None
-    deed: Deed
-    about: Annotated[str, Field(description="a slot, an action, a flow")] = ""
+    kind: StepKind
+    target: Annotated[str, Field(description="a slot, an action, a flow")] = ""
     hint: Annotated[str, Field(description="what its author says of it")] = ""
     rejections: Annotated[tuple[str, ...], Field(description="responses to a value that will not do")] = ()
     slots: Annotated[dict[str, JsonValue], Field(description="that it sets")] = {}

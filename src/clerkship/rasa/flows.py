@@ -11,15 +11,15 @@ from clerkship.library.source import Folder
 from clerkship.library.yaml import Tree
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
-from clerkship.rasa.flow import END, Deed, Edge, Flow, FlowStep
+from clerkship.rasa.flow import END, Edge, Flow, FlowStep, StepKind
 from clerkship.rasa.names import FLOWS
 
 _KEY = "flows"
-_DEEDS: tuple[Deed, ...] = ("collect", "action", "call", "link", "set_slots", "noop")
+_STEP_KINDS: tuple[StepKind, ...] = ("collect", "action", "call", "link", "set_slots", "noop")
 _OF_FLOWS = {"name", "description", "if", "steps", "always_include_in_prompt", "run_pattern_completed", "nlu_trigger"}
 _OF_FLOWS |= {"persisted_slots", "file_path", "translation", "metadata"}
-_OF_STEPS = {"id", "next", "description", "metadata", *_DEEDS}
-_OF_DEEDS = {
+_OF_STEPS = {"id", "next", "description", "metadata", *_STEP_KINDS}
+_OF_KINDS = {
     "collect": {"utter", "ask_before_filling", "reset_after_flow_ends", "rejections", "force_slot_filling"}
     | {"ask_confirm_digressions", "block_digressions", "silence_timeout"},
     "call": {"exit_if", "mcp_server", "mapping"},
@@ -98,8 +98,8 @@ class _Reading:
         guard, spot = written.get("if"), tree.locate(place, key=True)
         self.found[name] = Flow(
             id=name,
-            name=_line(written.get("name")),
-            description=_line(written.get("description")),
+            name=one_line(written.get("name")),
+            description=one_line(written.get("description")),
             guard=None if guard is None else str(guard),
             steps=tuple(_Steps(self, tree, place).laid_out(steps)),
             file=spot.file,
@@ -182,7 +182,7 @@ class _Steps:
                 self._reading.warn(self._tree, place, "expected `if` and `then`, or `else`; it is passed over")
                 continue
             target = branch.get("then", branch.get("else"))
-            condition = None if branch.get("if") is None else _line(branch["if"])
+            condition = None if branch.get("if") is None else one_line(branch["if"])
             inner = "then" if "then" in branch else "else"
             step.branches.append(
                 (condition, self._lay(target, [*place, inner]) if isinstance(target, list) else _id(target))
@@ -205,20 +205,20 @@ class _Steps:
 
     def _step(self, step: _Written, edges: tuple[Edge, ...]) -> FlowStep:
         data = step.data
-        deed = next((key for key in _DEEDS if key in data), None)
-        if deed is None:
+        kind = next((key for key in _STEP_KINDS if key in data), None)
+        if kind is None:
             self._reading.warn(self._tree, step.place, "a step that does nothing known is passed over")
-        self._reading.odd_keys(self._tree, step.place, data, _OF_STEPS | _OF_DEEDS.get(deed or "", set()))
-        about = data.get(deed) if deed in ("collect", "action", "call", "link") else ""
+        self._reading.odd_keys(self._tree, step.place, data, _OF_STEPS | _OF_KINDS.get(kind or "", set()))
+        target = data.get(kind) if kind in ("collect", "action", "call", "link") else ""
         rejections = data.get("rejections")
         said = (
             [item.get("utter") for item in rejections if isinstance(item, dict)] if isinstance(rejections, list) else []
         )
         return FlowStep(
             id=str(data["id"]) if "id" in data else None,
-            deed=deed or "noop",
-            about=_line(about),
-            hint=_line(data.get("description")),
+            kind=kind or "noop",
+            target=one_line(target),
+            hint=one_line(data.get("description")),
             rejections=tuple(name for name in said if isinstance(name, str)),
             slots=_set_slots(data.get("set_slots")),
             edges=edges,
@@ -235,7 +235,7 @@ def _id(target: Any) -> str:
     return END if target is None else str(target)
 
 
-def _line(text: Any) -> str:
+def one_line(text: Any) -> str:
     """A text on one line, without signs that cannot be printed."""
     if text is None or isinstance(text, dict | list):
         return ""

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BaseModel, Field, JsonValue
@@ -14,11 +14,11 @@ from clerkship.llm.completions import Declined, ModelOutage
 from clerkship.llm.contract import BadAnswer, Question
 from clerkship.llm.prompts import Prompts
 from clerkship.model.domain import misfit
-from clerkship.rasa.drafts.kinds import Draft, Matter, Project, skeleton, slot_words, spoken
+from clerkship.rasa.drafts.kinds import Draft, DraftPlan, Project, skeleton, spoken
 from clerkship.rasa.drafts.values import type_of
 
-TIMES = 3
-AT_ONCE = 8
+MAX_ATTEMPTS = 3
+MAX_CONCURRENT = 8
 _LONGEST_NAME, _LONGEST_CONTEXT, _LONGEST_CRITERION, _MOST_CRITERIA = 120, 4000, 300, 6
 _MOST_OTHERS = 60
 Value = bool | float | str | list[str]
@@ -41,21 +41,12 @@ class Written(BaseModel):
     criteria: list[str]
 
 
-@dataclass(frozen=True)
-class Drafted:
-    """What came of it: the matter with the values that were chosen, and the text."""
-
-    made: Matter
-    draft: Draft
-    outage: bool = False
-
-
-def ask_all(matters: list[Matter], project: Project, asker: Asker, prompts: Prompts) -> list[Drafted]:
+def ask_all(plans: list[DraftPlan], project: Project, asker: Asker, prompts: Prompts) -> list[Draft]:
     """Each as a model writes it, else as rules do, with a note. Once it cannot be reached, nobody is asked any more."""
     writer = _Writer(project, asker, prompts)
-    pool = ThreadPoolExecutor(AT_ONCE)
+    pool = ThreadPoolExecutor(MAX_CONCURRENT)
     try:
-        return list(pool.map(writer.write, matters))
+        return list(pool.map(writer.write, plans))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # whoever stops it does not wait for what is still asked
 
@@ -68,14 +59,14 @@ class _Writer:
         self._outage = ""
         self._answered = False
 
-    def write(self, made: Matter) -> Drafted:
+    def write(self, plan: DraftPlan) -> Draft:
         """Ask, at most so many times."""
         complaints: list[str] = []
-        for time in range(TIMES):
+        for time in range(MAX_ATTEMPTS):
             if self._outage:
                 break
             try:
-                answer = self._asker.ask(self._question(made, complaints, time))
+                answer = self._asker.ask(self._question(plan, complaints, time))
             except (ModelOutage, Declined) as error:
                 if isinstance(error, Declined) and not self._answered:
                     raise  # a key or a model that is not one: nobody wants skeletons instead
@@ -85,39 +76,34 @@ class _Writer:
                 complaints = [str(bad)]
                 continue
             self._answered = True
-            complaints = list(_complaints(answer.data, made, self._project))
+            complaints = list(_complaints(answer.data, plan, self._project))
             if not complaints:
-                return _accepted(answer.data, made, answer.model)
+                return _accepted(answer.data, plan, answer.model)
         if self._outage:
-            return _by_rules(made, f"the model could not be asked ({self._outage})", outage=True)
-        return _by_rules(
-            made, f"{self._asker.name} was asked {TIMES} times, and its draft would not do: {complaints[0]}"
-        )
+            return skeleton(plan, f"the model could not be asked ({self._outage})", outage=True)
+        asked = f"{self._asker.name} was asked {MAX_ATTEMPTS} times"
+        return skeleton(plan, f"{asked}, and its draft would not do: {complaints[0]}")
 
-    def _question(self, made: Matter, complaints: list[str], time: int) -> Question[Written]:
+    def _question(self, plan: DraftPlan, complaints: list[str], time: int) -> Question[Written]:
         told = self._prompts["draft"].fill(
-            flow=_json(_flow(made)),
-            domain=_json(_slots(made, self._project)),
-            others=_json(_others(made, self._project)),
-            kind=made.kind.replace("_", " "),
-            brief=_brief(made),
+            flow=_json(_flow(plan)),
+            domain=_json(_slots(plan, self._project)),
+            others=_json(_others(plan, self._project)),
+            kind=plan.kind.replace("_", " "),
+            brief=plan.text("brief"),
             complaints="\n".join(map(quoted, complaints)),
         )
         sample = f"time {time + 1}" if time else ""
         return Question(told.matter, Written, told.orders, "draft", sample=sample)
 
 
-def _by_rules(made: Matter, note: str, *, outage: bool = False) -> Drafted:
-    return Drafted(made, replace(skeleton(made), note=note), outage=outage)
-
-
-def _accepted(written: Written, made: Matter, model: str) -> Drafted:
+def _accepted(written: Written, plan: DraftPlan, model: str) -> Draft:
     values: dict[str, JsonValue] = {item.slot: _plain(item.value) for item in written.values}
-    wrong = _plain(written.mistaken) if made.mistaken else None
-    chosen = replace(made, values={slot: values[slot] for slot in made.values}, wrong=wrong)
+    wrong = _plain(written.mistaken) if plan.mistaken else None
+    chosen = replace(plan, values={slot: values[slot] for slot in plan.values}, wrong=wrong)
     criteria = [" ".join(text.split()) for text in written.criteria]
-    draft = Draft(" ".join(written.name.split()), written.simulation_context.strip(), criteria, by=model)
-    return Drafted(chosen, draft)
+    name = " ".join(written.name.split())
+    return Draft(chosen, name, written.simulation_context.strip(), criteria, by=model)
 
 
 def _plain(value: Value | None) -> JsonValue:
@@ -126,21 +112,21 @@ def _plain(value: Value | None) -> JsonValue:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _complaints(written: Written, made: Matter, project: Project) -> Iterator[str]:
+def _complaints(written: Written, plan: DraftPlan, project: Project) -> Iterator[str]:
     yield from _of_texts(written)
     given = [item.slot for item in written.values]
-    for slot in sorted({slot for slot in given if slot not in made.values}):
+    for slot in sorted({slot for slot in given if slot not in plan.values}):
         yield f"`{slot}` is no slot that this way asks for"
-    for slot in made.values:
+    for slot in plan.values:
         if given.count(slot) != 1:
             yield f"`values` has the slot `{slot}` {given.count(slot)} times, and needs it once"
     context = written.simulation_context
     for item in written.values:
-        if item.slot in made.values:
+        if item.slot in plan.values:
             yield from _of_value(item.slot, _plain(item.value), context, project)
-            if item.slot in made.way.implied and _plain(item.value) != made.values[item.slot]:
-                yield f"`{item.slot}` must be {_json(made.values[item.slot])}, or the flow goes another way"
-    yield from _of_mistake(written, made, context, project)
+            if item.slot in plan.path.implied and _plain(item.value) != plan.values[item.slot]:
+                yield f"`{item.slot}` must be {_json(plan.values[item.slot])}, or the flow goes another way"
+    yield from _of_mistake(written, plan, context, project)
 
 
 def _of_texts(written: Written) -> Iterator[str]:
@@ -169,63 +155,38 @@ def _of_value(slot: str, value: JsonValue, context: str, project: Project) -> It
         yield f"the value of `{slot}`, {_json(value)}, does not stand in `simulation_context`"
 
 
-def _of_mistake(written: Written, made: Matter, context: str, project: Project) -> Iterator[str]:
-    if not made.mistaken:
+def _of_mistake(written: Written, plan: DraftPlan, context: str, project: Project) -> Iterator[str]:
+    if not plan.mistaken:
         return
     wrong = _plain(written.mistaken)
-    right = next((_plain(item.value) for item in written.values if item.slot == made.mistaken), None)
+    right = next((_plain(item.value) for item in written.values if item.slot == plan.mistaken), None)
     if wrong is None or wrong == right:
-        yield f"`mistaken` must be another value of `{made.mistaken}`, which the user says first and then corrects"
+        yield f"`mistaken` must be another value of `{plan.mistaken}`, which the user says first and then corrects"
     else:
-        yield from _of_value(made.mistaken, wrong, context, project)
+        yield from _of_value(plan.mistaken, wrong, context, project)
 
 
-def _flow(made: Matter) -> JsonValue:
-    flow = made.flow
-    way: list[JsonValue] = [{"does": move.sort, "what": move.name, "says_of_it": move.hint} for move in made.way.moves]
-    conditions: list[JsonValue] = [*made.way.conditions]
+def _flow(plan: DraftPlan) -> JsonValue:
+    flow = plan.flow
+    way: list[JsonValue] = [{"does": step.kind, "what": step.name, "says_of_it": step.hint} for step in plan.path.steps]
+    conditions: list[JsonValue] = [*plan.path.conditions]
     return {"flow": flow.id, "name": flow.words, "description": flow.description, "way": way, "if": conditions}
 
 
-def _slots(made: Matter, project: Project) -> JsonValue:
+def _slots(plan: DraftPlan, project: Project) -> JsonValue:
     known = project.domain.choices if project.domain is not None else {}
     return [
         {"slot": slot, "type": type_of(slot, project.domain), "choices": list(known.get(slot, ()))}
-        for slot in made.values
+        for slot in plan.values
     ]
 
 
-def _others(made: Matter, project: Project) -> JsonValue:
-    others = [flow for flow in project.flows.values() if flow.id != made.flow.id and flow.is_for_people]
-    first = [made.partner] if made.partner is not None else []
+def _others(plan: DraftPlan, project: Project) -> JsonValue:
+    others = [flow for flow in project.flows.values() if flow.id != plan.flow.id and flow.is_for_people]
+    first = [plan.partner] if plan.partner is not None else []
     return [{"name": flow.words, "description": flow.description} for flow in [*first, *others][:_MOST_OTHERS]]
-
-
-def _brief(made: Matter) -> str:
-    """What this kind is, in words of ours alone: slots are named by what the domain calls them."""
-    return {
-        "happy_path": "The user wants what the flow does, tells what they are asked for, and gets it.",
-        "correction": f"The user first gives a wrong value for one slot (`{_safe(made.mistaken)}`) and corrects it "
-        + (
-            "in the same message."
-            if made.mistaken and made.in_one_breath
-            else "when they are asked for the next thing."
-        ),
-        "cancellation": "The user begins, and calls it off when they are asked for the last thing on this way. "
-        "They do not begin again.",
-        "clarification": "The user's first words fit this flow and the first of the other flows equally well. "
-        "They want this one, and say so only when they are asked. Give the words that they begin with.",
-        "out_of_scope": "The user wants something near to this flow that neither it nor any other flow does. They "
-        "insist once, then accept that it is not to be had. They give no values.",
-        "impatient": "The user is in a hurry, says all they know at once, writes curtly, and gets angry when they are "
-        "asked for what they have said.",
-    }[made.kind]
 
 
 def _json(value: JsonValue) -> str:
     """On one line, whatever is in it."""
     return json.dumps(value)
-
-
-def _safe(slot: str) -> str:
-    return "".join(sign for sign in slot_words(slot) if sign.isalnum() or sign == " ")

@@ -5,7 +5,7 @@ import re
 import tempfile
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -19,9 +19,9 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError, Problem
 from clerkship.model.usage import NOTHING_USED, Usage
 from clerkship.rasa import names
-from clerkship.rasa.drafts.asking import Drafted, ask_all
+from clerkship.rasa.drafts.asking import ask_all
 from clerkship.rasa.drafts.goals import goals
-from clerkship.rasa.drafts.kinds import KINDS, Kind, Matter, Project, matter, skeleton
+from clerkship.rasa.drafts.kinds import KINDS, Draft, DraftPlan, Kind, Project, plan_draft, skeleton
 from clerkship.rasa.drafts.text import render
 from clerkship.rasa.flows import Flows, read_flows
 from clerkship.service.checking import load_checked
@@ -50,10 +50,7 @@ class DraftFile:
     """A scenario file, written or to be."""
 
     path: Path
-    made: Matter
-    by: str
-    """The model that wrote it; empty where rules did."""
-    note: str
+    draft: Draft
     text: str
 
 
@@ -85,11 +82,11 @@ def draft(request: DraftRequest, settings: Settings, catalog: Registered) -> Dra
     project = Project(flows.found, domain)
     drafts = Drafts(warnings=[*flows.warnings], domain=str(domain_path) if domain_path is not None else None)
     chosen = _chosen(request.flows, flows)
-    matters = dict(_planned(chosen, kinds, project, request, drafts))
-    drafts.warnings += _doubts(matters.values(), project)
-    drafted = _drafted(list(matters.values()), project, request, settings, drafts)
+    plans = dict(_planned(chosen, kinds, project, request, drafts))
+    drafts.warnings += _doubts(plans.values(), project)
+    drafted = _drafted(list(plans.values()), project, request, settings, drafts)
     check = _Check(domain_path, settings, catalog)
-    files = check.made_sure([_file(path, one, project) for path, one in zip(matters, drafted, strict=True)], project)
+    files = check.made_sure([_file(path, one, project) for path, one in zip(plans, drafted, strict=True)], project)
     if not request.dry_run:
         for file in files:
             _keep(file)
@@ -114,7 +111,7 @@ def _chosen(wanted: Sequence[str], flows: Flows) -> list[str]:
 
 def _planned(
     chosen: Sequence[str], kinds: Sequence[Kind], project: Project, request: DraftRequest, drafts: Drafts
-) -> Iterator[tuple[Path, Matter]]:
+) -> Iterator[tuple[Path, DraftPlan]]:
     """By file: what is to be drafted there."""
     stems = _stems(list(project.flows))
     for name in chosen:
@@ -124,13 +121,13 @@ def _planned(
             continue
         for kind in kinds:
             path = request.to / f"{stems[name]}_{kind}.yml"
-            made = matter(flow, kind, project)
-            if isinstance(made, str):
-                drafts.skipped.append((name, kind, made))
+            plan = plan_draft(flow, kind, project)
+            if isinstance(plan, str):
+                drafts.skipped.append((name, kind, plan))
             elif path.exists() and not request.force:
                 drafts.kept.append(path)
             else:
-                yield path, made
+                yield path, plan
 
 
 def _stems(flows: Sequence[str]) -> dict[str, str]:
@@ -147,42 +144,42 @@ def _stems(flows: Sequence[str]) -> dict[str, str]:
     return stems
 
 
-def _doubts(matters: Iterable[Matter], project: Project) -> list[Problem]:
+def _doubts(plans: Iterable[DraftPlan], project: Project) -> list[Problem]:
     """What the flows say and the domain does not bear out; each thing once."""
     domain = project.domain
     none = Problem(message="no domain is known, so slot names and types were not checked", hint="give --domain")
     found = {} if domain is not None else {("", ""): none}
-    for made in matters:
-        flow, way = made.flow.id, made.way
-        for circle in way.circles:
-            found[flow, circle] = _doubt(made, f"flows go in a circle: {circle}; it is followed once")
+    for plan in plans:
+        flow, path = plan.flow.id, plan.path
+        for circle in path.circles:
+            found[flow, circle] = _doubt(plan, f"flows go in a circle: {circle}; it is followed once")
         if domain is None:
             continue
-        for slot in (move.name for move in way.collected if not project.knows(move.name)):
-            found[flow, slot] = _doubt(made, f"it collects `{slot}`, and {domain.source} has no such slot")
-        for action in way.actions() if domain.actions is not None else ():
+        for slot in (step.name for step in path.collected if not project.knows(step.name)):
+            found[flow, slot] = _doubt(plan, f"it collects `{slot}`, and {domain.source} has no such slot")
+        for action in path.actions() if domain.actions is not None else ():
             if action not in (domain.actions or ()) and action not in names.ACTIONS:
-                found[flow, action] = _doubt(made, f"the action `{action}` is not in {domain.source}")
+                found[flow, action] = _doubt(plan, f"the action `{action}` is not in {domain.source}")
     return list(found.values())
 
 
-def _doubt(made: Matter, message: str) -> Problem:
-    flow = made.flow
+def _doubt(plan: DraftPlan, message: str) -> Problem:
+    flow = plan.flow
     return Problem(file=flow.file, line=flow.line, column=flow.column, key=flow.id, message=message)
 
 
 def _drafted(
-    matters: list[Matter], project: Project, request: DraftRequest, settings: Settings, drafts: Drafts
-) -> list[Drafted]:
+    plans: list[DraftPlan], project: Project, request: DraftRequest, settings: Settings, drafts: Drafts
+) -> list[Draft]:
     """By a model, if one is wanted; a dry run asks nobody."""
     if request.model is None or request.dry_run:
-        return [Drafted(made, skeleton(made)) for made in matters]
+        return [skeleton(plan) for plan in plans]
     model = build_model(ModelChoice(who=request.model), settings)
     if model is None:
         raise InputError.of(f"`{request.model}` writes nothing", hint="give openai:model, or leave --model out")
     tally = Tally()
     try:
-        drafted = ask_all(matters, project, Asker(model, "draft", 1, tally), Prompts())
+        drafted = ask_all(plans, project, Asker(model, "draft", 1, tally), Prompts())
     finally:
         model.close()
     drafts.model, drafts.usage = model.name, tally.used().get("draft", NOTHING_USED)
@@ -190,10 +187,8 @@ def _drafted(
     return drafted
 
 
-def _file(path: Path, drafted: Drafted, project: Project) -> DraftFile:
-    made, text = drafted.made, drafted.draft
-    body = render(made, text, goals(made, project), project)
-    return DraftFile(path, made, text.by, text.note, body)
+def _file(path: Path, draft: Draft, project: Project) -> DraftFile:
+    return DraftFile(path, draft, render(draft, goals(draft.plan, project), project))
 
 
 @dataclass(frozen=True)
@@ -235,10 +230,10 @@ class _Check:
 
 
 def _instead(file: DraftFile, wrong: str, project: Project) -> DraftFile:
-    plain = matter(file.made.flow, file.made.kind, project)
-    made = file.made if isinstance(plain, str) else plain
-    note = f"the draft of {file.by} would not validate: {wrong}" if file.by else wrong
-    return _file(file.path, Drafted(made, replace(skeleton(made), note=note)), project)
+    plan = plan_draft(file.draft.plan.flow, file.draft.plan.kind, project)
+    by = file.draft.by
+    note = f"the draft of {by} would not validate: {wrong}" if by else wrong
+    return _file(file.path, skeleton(file.draft.plan if isinstance(plan, str) else plan, note), project)
 
 
 def _keep(file: DraftFile) -> None:

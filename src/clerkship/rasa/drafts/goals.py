@@ -1,107 +1,91 @@
-"""What must be true of the conversation, as far as it follows from the flow: assertions that need no model."""
+"""The assertions of a draft: what follows from the flow, and needs no model."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from clerkship.rasa.drafts.kinds import Kind, Matter, Project
-
-Data = JsonValue
+from clerkship.rasa.drafts.kinds import DraftPlan, Kind, Project
 
 
 class Goal(NamedTuple):
-    """An assertion, and what its editor should know of it."""
+    """An assertion, with a comment for the editor of the draft."""
 
     name: str
     args: JsonValue
     comment: str = ""
 
 
-def goals(made: Matter, project: Project) -> list[Goal]:
-    """Of this kind."""
-    return list(_BY_KIND[made.kind](made, project))
+def goals(plan: DraftPlan, project: Project) -> list[Goal]:
+    """Return the assertions of a draft."""
+    return list(_BY_KIND[plan.kind](plan, project))
 
 
-def _reached(made: Matter, project: Project) -> Iterator[Goal]:
-    """The flow ran to its end, with what the person said."""
-    yield _started(made)
-    yield Goal("flow_completed", {"flow_id": made.flow.id})
-    yield from _slots(made, project)
-    yield from _order(made, [{"flow_started": made.flow.id}])
-    yield from _said(made)
-
-
-def _corrected(made: Matter, project: Project) -> Iterator[Goal]:
-    twice: list[Data] = [{"slot_was_set": made.mistaken}] * 2
-    if made.in_one_breath or not project.knows(made.mistaken):
-        yield from _reached(made, project)
-        return
-    yield _started(made)
-    yield Goal("flow_completed", {"flow_id": made.flow.id})
-    yield from _slots(made, project)
-    yield from _order(made, twice, "it is set, and set again; only then is anything done")
-    yield from _said(made)
-
-
-def _called_off(made: Matter, project: Project) -> Iterator[Goal]:
-    yield _started(made)
-    last = made.asked_last
-    step = next((move.step for move in made.way.collected if move.name == last and move.step), None)
-    where = f"it should be at the step {step}: add flow_step_id: {step}" if step else ""
-    yield Goal("flow_cancelled", {"flow_id": made.flow.id}, where)
-    yield Goal("flow_not_completed", {"flow_id": made.flow.id})
-    for action in made.way.actions(after=last):
-        yield Goal("action_not_executed", action)
-
-
-def _offered(made: Matter, project: Project) -> Iterator[Goal]:
-    ids: list[Data] = [made.flow.id, made.partner.id if made.partner is not None else made.flow.id]
-    yield Goal("pattern_clarification_contains", {"flow_ids": ids, "operator": "all"}, "both are offered")
-    yield from _reached(made, project)
-
-
-def _not_done(made: Matter, project: Project) -> Iterator[Goal]:
-    yield Goal("bot_uttered", {"text_matches": "[A-Za-z]"}, "silence is no answer")
-    yield Goal("flow_not_completed", {"flow_id": made.flow.id})
-    for action in made.way.actions():
-        yield Goal("action_not_executed", action)
-
-
-def _started(made: Matter) -> Goal:
-    return Goal("flow_started", {"flow_ids": [made.flow.id], "operator": "any"})
-
-
-def _slots(made: Matter, project: Project) -> Iterator[Goal]:
-    known: list[Data] = [{"name": slot, "value": value} for slot, value in made.values.items() if project.knows(slot)]
+def _completed(plan: DraftPlan, project: Project) -> Iterator[Goal]:
+    """The flow ran to its end, with the values that the person gave."""
+    yield _started(plan)
+    yield Goal("flow_completed", {"flow_id": plan.flow.id})
+    known: list[JsonValue] = [{"name": s, "value": value} for s, value in plan.values.items() if project.knows(s)]
     if known:
         yield Goal("slot_was_set", known, "leave `value` out where people may word it in several ways")
-
-
-def _order(made: Matter, first: list[Data], comment: str = "") -> Iterator[Goal]:
-    """What is done, in the order of the flow; what another flow does that it goes over into, at any time."""
-    every = made.way.actions()
-    ours = every if not made.way.linked else made.way.own(made.flow.id, "action")
-    deeds: list[Data] = [{"action_executed": action} for action in ours]
-    if deeds or comment:
-        yield Goal("sequencing", [*first, *deeds, {"flow_completed": made.flow.id}], comment)
-    for action in every:
-        if action not in ours:
-            yield Goal("action_executed", action)
-
-
-def _said(made: Matter) -> Iterator[Goal]:
-    for name in dict.fromkeys(move.name for move in made.way.moves if move.sort == "utter"):
+    yield from _order(plan, project)
+    for name in dict.fromkeys(step.name for step in plan.path.steps if step.kind == "utter"):
         yield Goal("bot_uttered", {"utter_name": name})
-    for name in made.way.not_said:
+    for name in plan.path.not_said:
         yield Goal("bot_did_not_utter", {"utter_name": name}, "said only where the flow goes another way")
 
 
-_BY_KIND: dict[Kind, Callable[[Matter, Project], Iterator[Goal]]] = {
-    "happy_path": _reached,
-    "correction": _corrected,
-    "cancellation": _called_off,
+def _order(plan: DraftPlan, project: Project) -> Iterator[Goal]:
+    """Actions in the order of the flow; those of a flow that it links to at any time."""
+    every = plan.path.actions()
+    own = plan.path.own(plan.flow.id, "action") if plan.path.linked else every
+    first, comment = list[JsonValue]([{"flow_started": plan.flow.id}]), ""
+    if plan.mistaken and not plan.in_one_message and project.knows(plan.mistaken):
+        first = [{"slot_was_set": plan.mistaken}] * 2
+        comment = "it is set, and set again; only then is anything done"
+    actions: list[JsonValue] = [{"action_executed": action} for action in own]
+    if actions or comment:
+        yield Goal("sequencing", [*first, *actions, {"flow_completed": plan.flow.id}], comment)
+    for action in every:
+        if action not in own:
+            yield Goal("action_executed", action)
+
+
+def _cancelled(plan: DraftPlan, project: Project) -> Iterator[Goal]:
+    yield _started(plan)
+    last = plan.asked_last
+    step = next((step.id for step in plan.path.collected if step.name == last and step.id), None)
+    where = f"it should be at the step {step}: add flow_step_id: {step}" if step else ""
+    yield Goal("flow_cancelled", {"flow_id": plan.flow.id}, where)
+    yield from _not_done(plan, after=last)
+
+
+def _offered(plan: DraftPlan, project: Project) -> Iterator[Goal]:
+    ids: list[JsonValue] = [plan.flow.id, plan.partner.id if plan.partner is not None else plan.flow.id]
+    yield Goal("pattern_clarification_contains", {"flow_ids": ids, "operator": "all"}, "both are offered")
+    yield from _completed(plan, project)
+
+
+def _refused(plan: DraftPlan, project: Project) -> Iterator[Goal]:
+    yield Goal("bot_uttered", {"text_matches": "[A-Za-z]"}, "silence is no answer")
+    yield from _not_done(plan)
+
+
+def _not_done(plan: DraftPlan, after: str = "") -> Iterator[Goal]:
+    yield Goal("flow_not_completed", {"flow_id": plan.flow.id})
+    for action in plan.path.actions(after=after):
+        yield Goal("action_not_executed", action)
+
+
+def _started(plan: DraftPlan) -> Goal:
+    return Goal("flow_started", {"flow_ids": [plan.flow.id], "operator": "any"})
+
+
+_BY_KIND: dict[Kind, Callable[[DraftPlan, Project], Iterator[Goal]]] = {
+    "happy_path": _completed,
+    "correction": _completed,
+    "cancellation": _cancelled,
     "clarification": _offered,
-    "out_of_scope": _not_done,
-    "impatient": _reached,
+    "out_of_scope": _refused,
+    "impatient": _completed,
 }

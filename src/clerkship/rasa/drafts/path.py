@@ -1,4 +1,4 @@
-"""The way through a flow that goes well: what is asked for, done and said on it, and what it depends on."""
+"""The path through a flow that goes well: what is asked for, done and said on it, and its conditions."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,14 +11,14 @@ from clerkship.rasa import names
 from clerkship.rasa.flow import Edge, Flow, FlowStep
 
 UTTER = "utter_"
-_DEEDS_ARE_WORTH = 1000
-"""How much more it counts that something is asked or done than that something is said."""
+_ACTION_WORTH = 1000
+"""How much more an action or a question counts than a response."""
 _TURNS_AWAY = re.compile(
     r"error|fail|sorry|invalid|reject|den(y|ied)|declin|insufficient|unavailable|wrong|bad|cannot|cant|unable|unknown"
     r"|abort|cancel|missing|expired|too_|not_|no_|left_as|handoff|human"
 )
-_DEEPEST = 50
-"""How far flows are followed into flows that they call."""
+_MAX_DEPTH = 50
+"""How far calls and links are followed."""
 _SIMPLE = re.compile(
     r"(?P<no>not\s+)?(?:slots\.)?(?P<slot>[A-Za-z_]\w*)(?:\s*(?P<how>==|=|is\s+not|!=|is)\s*(?P<value>\"[^\"]*\"|'[^']*'|[\w.-]+))?"
 )
@@ -26,100 +26,100 @@ _NEGATED = re.compile(r"^not\s+(?=slots\.\w+$)")
 _CONSTANTS: dict[str, JsonValue] = {"true": True, "false": False, "null": None, "undefined": None, "empty": None}
 
 
-class Move(NamedTuple):
-    """Something that happens on the way."""
+class PathStep(NamedTuple):
+    """Something that happens on the path."""
 
-    sort: Literal["collect", "action", "utter"]
+    kind: Literal["collect", "action", "utter"]
     name: str
     flow: str
-    step: str | None = None
+    id: str | None = None
     hint: str = ""
 
 
 @dataclass
-class Way:
-    """A way through a flow, with the flows that it calls and links to."""
+class FlowPath:
+    """A path through a flow, including the flows that it calls and links to."""
 
-    moves: list[Move] = field(default_factory=list)
+    steps: list[PathStep] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
-    """What must hold for it to be this way."""
+    """Conditions of the branches that were taken."""
     implied: dict[str, JsonValue] = field(default_factory=dict)
     """Slots whose value follows from the conditions."""
     not_said: list[str] = field(default_factory=list)
-    """Responses that stand on other ways alone."""
+    """Responses that are on other paths only."""
     linked: str = ""
-    """The flow it goes over into, where the rest is not its own any more."""
+    """The flow that it links to."""
     strangers: list[str] = field(default_factory=list)
-    """What is called and is no flow that is known."""
+    """Flows that are called or linked to, and are unknown."""
     circles: list[str] = field(default_factory=list)
-    """Flows that call or link back to where they came from."""
+    """Calls and links back to a flow that they came from."""
     preset: set[str] = field(default_factory=set)
-    """Slots that the flow sets by itself before it would ask."""
+    """Slots that the flow sets before it would ask for them."""
     walked: set[str] = field(default_factory=set)
-    """Flows that have been gone through."""
+    """Flows that were followed."""
 
     @property
-    def collected(self) -> list[Move]:
-        """What a person is asked for, each slot once."""
-        return list({move.name: move for move in reversed(self.moves) if move.sort == "collect"}.values())[::-1]
+    def collected(self) -> list[PathStep]:
+        """The steps that ask for a slot, the first for each slot."""
+        return list({step.name: step for step in reversed(self.steps) if step.kind == "collect"}.values())[::-1]
 
     def actions(self, *, after: str = "") -> list[str]:
-        """What is done, by name, each once; only after a slot was asked for, if one is given."""
+        """Return the actions, each once; only those after a slot was last asked for, if one is given."""
         start = max(
-            (n for n, move in enumerate(self.moves) if move.sort == "collect" and move.name == after), default=-1
+            (n for n, step in enumerate(self.steps) if step.kind == "collect" and step.name == after), default=-1
         )
-        return list(dict.fromkeys(move.name for move in self.moves[start + 1 :] if move.sort == "action"))
+        return list(dict.fromkeys(step.name for step in self.steps[start + 1 :] if step.kind == "action"))
 
-    def own(self, flow: str, sort: str) -> list[str]:
-        """The names of a sort that the flow itself has, each once."""
-        return list(dict.fromkeys(move.name for move in self.moves if move.sort == sort and move.flow == flow))
+    def own(self, flow: str, kind: str) -> list[str]:
+        """Return the names in steps of a kind that the flow itself has, each once."""
+        return list(dict.fromkeys(step.name for step in self.steps if step.kind == kind and step.flow == flow))
 
 
-def way_through(flow: Flow, flows: Mapping[str, Flow]) -> Way:
-    """The way on which most is asked and done: where a flow branches, the others turn somebody away."""
-    way = Way()
-    _follow(flow, flows, way, ())
-    said = {move.name for move in way.moves}
+def best_path(flow: Flow, flows: Mapping[str, Flow]) -> FlowPath:
+    """Return the path on which most is asked and done; other branches usually turn the user away."""
+    path = FlowPath()
+    _follow(flow, flows, path, ())
+    said = {step.name for step in path.steps}
     other = [name for step in flow.steps for name in (_said(step), *step.rejections) if name and name not in said]
-    way.not_said = list(dict.fromkeys(other))
-    return way
+    path.not_said = list(dict.fromkeys(other))
+    return path
 
 
-def _follow(flow: Flow, flows: Mapping[str, Flow], way: Way, above: tuple[str, ...]) -> None:
+def _follow(flow: Flow, flows: Mapping[str, Flow], path: FlowPath, above: tuple[str, ...]) -> None:
     above = (*above, flow.id)
-    way.walked.add(flow.id)
+    path.walked.add(flow.id)
     for step, edge in _best(flow.steps):
-        if step.deed == "set_slots":
-            way.preset.update(step.slots)
-        elif step.deed == "collect" and step.about not in way.preset:
-            way.moves.append(Move("collect", step.about, flow.id, step.id, step.hint))
-        elif step.deed == "action" and step.about:
-            way.moves.append(Move("utter" if _said(step) else "action", step.about, flow.id, step.id))
-        elif step.deed in ("call", "link"):
-            _go_over(step, flow, flows, way, above)
+        if step.kind == "set_slots":
+            path.preset.update(step.slots)
+        elif step.kind == "collect" and step.target not in path.preset:
+            path.steps.append(PathStep("collect", step.target, flow.id, step.id, step.hint))
+        elif step.kind == "action" and step.target:
+            path.steps.append(PathStep("utter" if _said(step) else "action", step.target, flow.id, step.id))
+        elif step.kind in ("call", "link"):
+            _go_over(step, flow, flows, path, above)
         if edge is not None and (edge.condition is not None or edge.unless):
-            _depend(edge, way)
+            _depend(edge, path)
 
 
-def _go_over(step: FlowStep, flow: Flow, flows: Mapping[str, Flow], way: Way, above: tuple[str, ...]) -> None:
-    if step.deed == "link" and not way.linked and len(above) == 1:
-        way.linked = step.about
-    if step.about in above or len(above) > _DEEPEST:
-        way.circles.append(f"{flow.id} -> {step.about}")
-    elif step.about not in flows:
-        way.strangers.append(step.about)
-    elif step.about not in way.walked:  # a second time it has nothing to ask for
-        _follow(flows[step.about], flows, way, above)
+def _go_over(step: FlowStep, flow: Flow, flows: Mapping[str, Flow], path: FlowPath, above: tuple[str, ...]) -> None:
+    if step.kind == "link" and not path.linked and len(above) == 1:
+        path.linked = step.target
+    if step.target in above or len(above) > _MAX_DEPTH:
+        path.circles.append(f"{flow.id} -> {step.target}")
+    elif step.target not in flows:
+        path.strangers.append(step.target)
+    elif step.target not in path.walked:  # a second time it has nothing to ask for
+        _follow(flows[step.target], flows, path, above)
 
 
 def _best(steps: tuple[FlowStep, ...]) -> Iterator[tuple[FlowStep, Edge | None]]:
-    """The steps of the best way, each with the edge that was taken. Edges that lead back are not taken."""
+    """Yield the steps of the best path, each with the edge that is taken. Edges that lead back are not taken."""
     worth: dict[int, tuple[int, Edge | None]] = {}
     for number in _from_the_end(steps):
         ahead = [
             (worth[edge.to][0] if edge.to is not None else 0, edge)
             for edge in steps[number].edges
-            if _is_done(edge, worth)
+            if edge.to is None or edge.to in worth
         ]
         best = max(ahead, key=lambda pair: pair[0], default=(0, None))
         worth[number] = (best[0] + _worth(steps[number]), best[1])
@@ -130,12 +130,8 @@ def _best(steps: tuple[FlowStep, ...]) -> Iterator[tuple[FlowStep, Edge | None]]
         here = edge.to if edge is not None else None
 
 
-def _is_done(edge: Edge, worth: Mapping[int, object]) -> bool:
-    return edge.to is None or edge.to in worth
-
-
 def _from_the_end(steps: tuple[FlowStep, ...]) -> Iterator[int]:
-    """Each step that can be reached, after all that it leads to; without recursion, for flows can be long."""
+    """Yield each reachable step after all that it leads to; without recursion, since flows can be long."""
     seen = {0}
     stack = [(0, iter(steps[0].edges))]
     while stack:
@@ -150,32 +146,31 @@ def _from_the_end(steps: tuple[FlowStep, ...]) -> Iterator[int]:
 
 
 def _worth(step: FlowStep) -> int:
-    """Words that turn somebody away count against a way, other words for it; what is asked and done counts most."""
-    if step.about in names.ACTIONS:  # the engine's own: calling off, starting anew
+    """Return how much a step counts for a path: responses that turn the user away count against it."""
+    if step.target in names.ACTIONS:  # the engine's own: calling off, starting anew
         return -1
-    if step.deed == "link" or _said(step):
-        return -1 if _TURNS_AWAY.search(step.about) else 1
-    return 0 if step.deed in ("noop", "set_slots") else _DEEDS_ARE_WORTH
+    if step.kind == "link" or _said(step):
+        return -1 if _TURNS_AWAY.search(step.target) else 1
+    return 0 if step.kind in ("noop", "set_slots") else _ACTION_WORTH
 
 
 def _said(step: FlowStep) -> str:
-    return step.about if step.deed == "action" and step.about.startswith(UTTER) else ""
+    return step.target if step.kind == "action" and step.target.startswith(UTTER) else ""
 
 
-def _depend(edge: Edge, way: Way) -> None:
+def _depend(edge: Edge, path: FlowPath) -> None:
     if edge.condition is not None:
-        way.conditions.append(edge.condition)
-        for slot, value in implied(edge.condition).items():
-            way.implied.setdefault(slot, value)
-        return
-    way.conditions += [_NEGATED.sub("", c) if _NEGATED.match(c) else f"not ({c})" for c in edge.unless]
-    for condition in edge.unless:
-        for slot, value in implied(f"not {condition}").items():
-            way.implied.setdefault(slot, value)
+        path.conditions.append(edge.condition)
+        conditions = [edge.condition]
+    else:
+        path.conditions += [_NEGATED.sub("", c) if _NEGATED.match(c) else f"not ({c})" for c in edge.unless]
+        conditions = [f"not {condition}" for condition in edge.unless]
+    for condition in conditions:
+        path.implied = implied(condition) | path.implied
 
 
 def implied(condition: str) -> dict[str, JsonValue]:
-    """What slots must be where that can be read off: `slots.confirmed`, `not slots.known`, `slots.kind is "a"`."""
+    """Return the values that a condition requires, if it is a simple one: `slots.confirmed`, `slots.kind is "a"`."""
     parts = [_read(part) for part in re.split(r"\s+and\s+", condition.strip())]
     if None in parts or (len(parts) > 1 and condition.strip().startswith("not ")):
         return {}

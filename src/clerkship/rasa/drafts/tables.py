@@ -1,0 +1,16 @@
+"""The texts and words that drafts are written with, from the YAML files beside this module."""
+
+from pathlib import Path
+from typing import Any
+
+from clerkship.library.yaml import parse
+
+
+def _table(name: str) -> Any:
+    return parse((Path(__file__).parent / name).read_text(encoding="utf-8"), name).data
+
+
+TEXTS: dict[str, dict[str, Any]] = _table("kinds.yml")
+"""By kind of draft: `title`, `person`, `criteria`, `todo` and `brief`."""
+WORDS: dict[str, Any] = _table("words.yml")
+COMMON_WORDS = frozenset(word for words in WORDS["common"] for word in words)
