@@ -8,6 +8,7 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from clerkship.library.reporting import problem_at
 from clerkship.library.yaml import Path, Tree
 from clerkship.model.names import did_you_mean, nearest
 from clerkship.model.problem import Problem
@@ -77,15 +78,8 @@ def _problem(found: Any, model: type[BaseModel], tree: Tree, prefix: Path) -> Pr
         message, hint = f"unknown key `{name[:60]}`", did_you_mean(name, _fields_at(model, location[:-1]))
     elif kind == "missing":
         message = f"`{name}` is missing"
-    spot = tree.locate([*prefix, *location], key=kind == "extra_forbidden" or found["loc"][-1:] == ("[key]",))
-    key = dotted(spot.keys)
-    return Problem(file=spot.file, line=spot.line, column=spot.column, key=key, message=message, hint=hint)
-
-
-def dotted(keys: Path) -> str:
-    """A path as messages show it."""
-    text = ".".join(map(str, keys))
-    return text if len(text) <= 200 else f"{text[:199]}…"
+    of_key = kind == "extra_forbidden" or found["loc"][-1:] == ("[key]",)
+    return problem_at(tree, [*prefix, *location], message, hint, key=of_key)
 
 
 def _location(error: Any) -> tuple[int | str, ...]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from clerkship.library.complaint import complain
-from clerkship.library.piece import Piece
+from clerkship.library.definition import Definition
 from clerkship.library.reporting import Reporter
 from clerkship.library.source import EVALUATION, SUFFIXES, Folder, Unreadable, read_text, up_to_evaluation
 from clerkship.llm.prompts import BadPrompt, Prompt
@@ -175,29 +175,29 @@ class ConftestReader:
     prompts: dict[str, str] = field(default_factory=dict)
     """The texts of prompts, by the name of the prompt that each replaces."""
 
-    def load(self, pieces: Iterable[Piece]) -> None:
+    def load(self, definitions: Iterable[Definition]) -> None:
         """Read the one in the folder, or in the folder above where this one has the scenarios."""
-        found = [piece for piece in pieces if piece.sort == STEM] or self._above()
-        for piece in found[1:]:
+        found = [definition for definition in definitions if definition.sort == STEM] or self._above()
+        for definition in found[1:]:
             hint = f"the other is {found[0].tree.file}"
-            self.reporter.problem(piece.tree, [], "a second conftest for one run", hint)
-        for piece in found[:1]:
-            self.conftest = self.reporter.model(piece, Conftest, piece.data)
+            definition.problem([], "a second conftest for one run", hint)
+        for definition in found[:1]:
+            self.conftest = definition.read(Conftest, definition.data)
             for place, name in (self.conftest.prompts() if self.conftest is not None else {}).items():
-                self._read_prompt(piece, place, name)
+                self._read_prompt(definition, place, name)
 
-    def _above(self) -> list[Piece]:
+    def _above(self) -> list[Definition]:
         path = above(self.folder.root)
         tree = self.folder.outside(path.parent).read(path) if path is not None else None
         is_one = path is not None and tree is not None and is_conftest(path, tree.data)
-        return [Piece(STEM, tree, [], tree.data)] if tree is not None and is_one else []
+        return [Definition(STEM, tree, [], tree.data, self.reporter)] if tree is not None and is_one else []
 
-    def _read_prompt(self, piece: Piece, place: tuple[str, str], name: str) -> None:
+    def _read_prompt(self, definition: Definition, place: tuple[str, str], name: str) -> None:
         """Read a prompt of the project's own and check it: its text is kept with the run."""
         try:
-            path, text = read_template(Path(piece.tree.file), name)
+            path, text = read_template(Path(definition.tree.file), name)
         except Unreadable as unreadable:
-            self.reporter.problem(piece.tree, [*place], f"{name}: {unreadable.message}", unreadable.hint)
+            definition.problem(place, f"{name}: {unreadable.message}", unreadable.hint)
             return
         self.folder.included.add(path)
         wrong = check_template(place[1], path, text)

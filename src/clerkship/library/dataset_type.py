@@ -6,10 +6,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from clerkship.library.complaint import dotted
 from clerkship.library.dataset_cache import Cache
 from clerkship.library.documents.document import FileDocument, Forms, read_file, read_tree
 from clerkship.library.finding import EntityFinder, RecordFinder
+from clerkship.library.reporting import dotted
 from clerkship.library.source import Folder, Unreadable
 from clerkship.library.yaml import Spot
 from clerkship.model.dataset import Dataset, DatasetFile

@@ -7,14 +7,13 @@ from functools import partial
 from typing import Any
 
 from clerkship.library.catalog import Catalog
-from clerkship.library.check import as_list, as_map
 from clerkship.library.dataset_cache import Cache
 from clerkship.library.dataset_type import DatasetSource, Disagreement
+from clerkship.library.definition import Definition
 from clerkship.library.finding import EntityFinder
-from clerkship.library.note import Path
-from clerkship.library.piece import Piece
+from clerkship.library.shape import as_list, as_map
 from clerkship.library.source import Folder
-from clerkship.library.yaml import Spot
+from clerkship.library.yaml import Path, Spot
 from clerkship.model.dataset import Dataset, DatasetFile
 from clerkship.model.environment import CONVERSATION, Environment
 from clerkship.model.problem import Problem
@@ -31,19 +30,19 @@ class Datasets:
     warn: Callable[[Problem], None]
     environments: Mapping[str, Environment]
 
-    def model(self, piece: Piece) -> type[DatasetFile]:
+    def model(self, definition: Definition) -> type[DatasetFile]:
         """Return the keys that a dataset may have; raises UnknownName for a type that nothing brings."""
-        type = piece.fields.get("type")
+        type = definition.fields.get("type")
         return self.catalog.dataset_type(type).model if isinstance(type, str) else DatasetFile
 
-    def load(self, piece: Piece, written: DatasetFile) -> Dataset | None:
+    def load(self, definition: Definition, written: DatasetFile) -> Dataset | None:
         """Load what a file defines; return None after a mistake was reported."""
-        return self._load(written, piece.spot)
+        return self._load(written, definition.spot)
 
-    def load_built_in(self, name: str, piece: Piece, path: Path) -> Dataset | None:
+    def load_built_in(self, name: str, definition: Definition, path: Path) -> Dataset | None:
         """Load a dataset that needs no file; a mistake is reported where it is named."""
         written = self.catalog.dataset_type(self.catalog.built_in_datasets()[name]).built_in[name]
-        return self._load(written, lambda *keys: piece.spot(*path))
+        return self._load(written, lambda *keys: definition.spot(*path))
 
     def _load(self, written: DatasetFile, spot: Callable[..., Spot]) -> Dataset | None:
         now = partial(self._now, written.name)
@@ -65,13 +64,13 @@ class Datasets:
         return self.catalog.dataset_type(dataset.type).finder(dataset)
 
 
-def named_in(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Path, str]]:
-    """Yield every mention of a dataset in environments and tasks: the piece, the path in it, and the name."""
-    for piece in pieces:
+def named_in(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, Path, str]]:
+    """Yield every mention of a dataset in environments and tasks: the definition, the path in it, and the name."""
+    for definition in definitions:
         places: list[tuple[Path, Any]] = [
-            (["datasets", number], name) for number, name in enumerate(as_list(piece.fields.get("datasets")))
+            (["datasets", number], name) for number, name in enumerate(as_list(definition.fields.get("datasets")))
         ]
-        for number, entity in enumerate(as_list(piece.fields.get("entities"))):
+        for number, entity in enumerate(as_list(definition.fields.get("entities"))):
             places.append((["entities", number, "dataset"], as_map(entity).get("dataset")))
-        places.append((["for_each", "dataset"], as_map(piece.fields.get("for_each")).get("dataset")))
-        yield from ((piece, path, name) for path, name in places if isinstance(name, str))
+        places.append((["for_each", "dataset"], as_map(definition.fields.get("for_each")).get("dataset")))
+        yield from ((definition, path, name) for path, name in places if isinstance(name, str))

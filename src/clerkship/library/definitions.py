@@ -1,4 +1,4 @@
-"""What the files of a folder define: the pieces of each file, and the names they have."""
+"""What the files of a folder define: the definitions of each file, and the names they have."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from clerkship.library.conftest import is_conftest
+from clerkship.library.definition import Definition
 from clerkship.library.foreign import TEST_KEYS, is_project_file, is_test_file
 from clerkship.library.labelled import KEY, is_labelled
-from clerkship.library.piece import Piece
 from clerkship.library.reporting import Reporter
 from clerkship.library.source import Folder
+from clerkship.library.yaml import Path as Keys
 from clerkship.library.yaml import Tree
 from clerkship.model.names import did_you_mean
 
@@ -21,12 +22,12 @@ _OF_SCENARIOS = ("simulation_context", "setup", "goals")
 _SORTS = ("task", "environment", "dataset", "benchmark", "persona")
 _PLURALS = {f"{sort}s": sort for sort in _SORTS}
 _BY_FILE = ("scenario", "e2e", "conftest", KEY)
-"""Pieces that are told apart by the names of their files."""
+"""Definitions that are told apart by the names of their files."""
 
 
 @dataclass
 class FolderDefinitions:
-    """The pieces of a folder by sort and name, whether they are valid or not."""
+    """The definitions of a folder by sort and name, whether they are valid or not."""
 
     folder: Folder
     reporter: Reporter
@@ -38,14 +39,14 @@ class FolderDefinitions:
     """Names of scenarios and of their files."""
     labels: Counter[str] = field(default_factory=Counter)
     """How many scenarios have a name."""
-    _defined: dict[str, dict[str, Piece]] = field(default_factory=dict)
+    _defined: dict[str, dict[str, Definition]] = field(default_factory=dict)
 
-    def read(self) -> list[Piece]:
-        """Read every file, and return the pieces that they define."""
-        pieces = [piece for tree in self._trees() for piece in self._of_file(tree)]
-        for piece in pieces:
-            self.define(piece)
-        return pieces
+    def read(self) -> list[Definition]:
+        """Read every file, and return the definitions that they define."""
+        definitions = [definition for tree in self._trees() for definition in self._of_file(tree)]
+        for definition in definitions:
+            self.define(definition)
+        return definitions
 
     def _trees(self) -> Iterator[Tree]:
         files = self.folder.files()
@@ -56,24 +57,24 @@ class FolderDefinitions:
             if tree is not None and self.folder.resolve(path) not in self.folder.included:
                 yield tree
 
-    def _of_file(self, tree: Tree) -> list[Piece]:
+    def _of_file(self, tree: Tree) -> list[Definition]:
         if not isinstance(tree.data, dict) or not tree.data:
             message = "expected a map with `task`, `scenario`, `test_cases`, `environment` or `dataset`"
             self.reporter.problem(tree, [], message, "text and lists are for other files to !include")
             return []
         sort = _sort_of_file(tree)
-        return [Piece(sort, tree, [], tree.data)] if sort is not None else self.pieces_of(tree)
+        return [self._definition(sort, tree, [], tree.data)] if sort is not None else self.split_file(tree)
 
-    def pieces_of(self, tree: Tree) -> list[Piece]:
-        """Split a file that is a map of pieces; report the keys that are none."""
+    def split_file(self, tree: Tree) -> list[Definition]:
+        """Split a file that is a map of definitions; report the keys that are none."""
         whole = tree.data.items() if isinstance(tree.data, dict) else ()
-        return [piece for key, value in whole for piece in self._split(tree, key, value)]
+        return [definition for key, value in whole for definition in self._split(tree, key, value)]
 
-    def _split(self, tree: Tree, key: str, value: Any) -> list[Piece]:
+    def _split(self, tree: Tree, key: str, value: Any) -> list[Definition]:
         if key in _SORTS or key in _SINGLE:
-            return [Piece(key, tree, [key], value)]
+            return [self._definition(key, tree, [key], value)]
         if key in _PLURALS and isinstance(value, list):
-            return [Piece(_PLURALS[key], tree, [key, number], item) for number, item in enumerate(value)]
+            return [self._definition(_PLURALS[key], tree, [key, number], item) for number, item in enumerate(value)]
         if key in _PLURALS:
             hint = f"write `{_PLURALS[key]}` for a single one"
             self.reporter.problem(tree, [key], f"expected a list under `{key}`", hint)
@@ -84,34 +85,37 @@ class FolderDefinitions:
             self.reporter.problem(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
         return []
 
-    def define(self, piece: Piece) -> None:
-        """Enter a piece under its name; report a second one of the same sort and name."""
-        if piece.sort == "scenario":
-            self.scenarios |= {piece.name, piece.slug}
-            self.labels[piece.name] += 1
-        if piece.sort in _BY_FILE:
-            return
-        first = self._defined.setdefault(piece.sort, {}).setdefault(piece.name, piece)
-        if piece.name and first is not piece:
-            other = first.spot(first.name_key)
-            message = f"two {piece.sort}s are called {piece.name[:100]!r}"
-            hint = f"the other is at {other.file}:{other.line}:{other.column}"
-            self.reporter.problem(piece.tree, [*piece.path, piece.name_key], message, hint)
+    def _definition(self, sort: str, tree: Tree, path: Keys, data: Any) -> Definition:
+        return Definition(sort, tree, path, data, self.reporter)
 
-    def get(self, sort: str, name: str) -> Piece | None:
-        """Return the piece of a name."""
+    def define(self, definition: Definition) -> None:
+        """Enter a definition under its name; report a second one of the same sort and name."""
+        if definition.sort == "scenario":
+            self.scenarios |= {definition.name, definition.slug}
+            self.labels[definition.name] += 1
+        if definition.sort in _BY_FILE:
+            return
+        first = self._defined.setdefault(definition.sort, {}).setdefault(definition.name, definition)
+        if definition.name and first is not definition:
+            other = first.spot(first.name_key)
+            message = f"two {definition.sort}s are called {definition.name[:100]!r}"
+            hint = f"the other is at {other.file}:{other.line}:{other.column}"
+            definition.problem([definition.name_key], message, hint)
+
+    def get(self, sort: str, name: str) -> Definition | None:
+        """Return the definition of a name."""
         return self._defined.get(sort, {}).get(name)
 
     def has_any(self, sort: str) -> bool:
-        """Whether a piece of this sort is defined, named or not."""
+        """Whether a definition of this sort is defined, named or not."""
         return bool(self._defined.get(sort))
 
     def files_of(self, *sorts: str) -> set[str]:
-        """Return the files that define pieces of some sorts."""
-        return {piece.tree.file for sort in sorts for piece in self._defined.get(sort, {}).values()}
+        """Return the files that define definitions of some sorts."""
+        return {definition.tree.file for sort in sorts for definition in self._defined.get(sort, {}).values()}
 
     def names(self, sort: str) -> list[str]:
-        """Return all names of a sort, of valid pieces or not."""
+        """Return all names of a sort, of valid definitions or not."""
         built_in = self.built_in if sort == "dataset" else ()
         return [name for name in dict.fromkeys((*self._defined.get(sort, {}), *built_in)) if name]
 
@@ -121,7 +125,7 @@ class FolderDefinitions:
 
 
 def _sort_of_file(tree: Tree) -> str | None:
-    """Return what a file is as a whole; None for one that is a map of pieces."""
+    """Return what a file is as a whole; None for one that is a map of definitions."""
     if is_conftest(Path(tree.file), tree.data):
         return "conftest"
     return "e2e" if is_test_file(tree) else KEY if is_labelled(tree.data) else None

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from clerkship.library.bind import Filler, Path
+from clerkship.library.bind import Filler
+from clerkship.library.definition import Definition
+from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.finding import BadBinding, Finder, name_of
-from clerkship.library.piece import Piece
+from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.names import did_you_mean
 from clerkship.model.record_view import RecordView
@@ -56,69 +58,65 @@ class Bound:
 
 @dataclass
 class Binder:
-    """Finds the records of tasks, one piece of a file after another."""
+    """Finds the records of tasks, one definition of a file after another."""
 
     datasets: Mapping[str, Dataset]
-    names: Callable[[], list[str]]
-    """Of every dataset there is, well written or badly."""
-    is_unknown: Callable[[str], bool]
-    note: Callable[..., None]
-    """What is wrong: piece, path, message, hint."""
-    filler: Callable[[Piece, Mapping[str, Any], set[str]], Filler]
+    definitions: FolderDefinitions
+    filler: Callable[[Definition, Mapping[str, Any], set[str]], Filler]
     finder: Finder
 
-    def bound(self, piece: Piece, now: datetime) -> Iterator[Bound]:
-        """What each task that a piece makes is about, one after another: one task, or as many as `for_each` finds."""
-        written = piece.fields.get(FOR_EACH)
+    def bound(self, definition: Definition, now: datetime) -> Iterator[Bound]:
+        """Yield what each task of a definition is about: one task, or as many as `for_each` finds."""
+        written = definition.fields.get(FOR_EACH)
         if written is None:
-            yield self._bind(piece, Bound(now))
+            yield self._bind(definition, Bound(now))
             return
-        query = self._read(piece, ForEach, written, [FOR_EACH], Bound(now))
-        subjects = self._subjects(piece, query, now) if query is not None else []
+        query = self._read(definition, ForEach, written, [FOR_EACH], Bound(now))
+        subjects = self._subjects(definition, query, now) if query is not None else []
         if query is None or not subjects:
             id = written.get("id") if isinstance(written, dict) else None
-            yield self._bind(piece, Bound(now, unbound={str(id)}))
+            yield self._bind(definition, Bound(now, unbound={str(id)}))
             return
         for subject in subjects:
-            yield self._bind(piece, _about(query, subject, now))
+            yield self._bind(definition, _about(query, subject, now))
 
-    def _subjects(self, piece: Piece, query: ForEach, now: datetime) -> list[Subject]:
+    def _subjects(self, definition: Definition, query: ForEach, now: datetime) -> list[Subject]:
         if query.id == NOW:
-            self.note(piece, [FOR_EACH, "id"], f"the id `{NOW}` is taken")
+            definition.problem([FOR_EACH, "id"], f"the id `{NOW}` is taken")
             return []
-        dataset = self._dataset(piece, query, [FOR_EACH])
+        dataset = self._dataset(definition, query, [FOR_EACH])
         if dataset is None:
             return []
         try:
             found = self.finder.find_all(query, dataset, now)
         except BadBinding as bad:
-            self.note(piece, [FOR_EACH], str(bad))
+            definition.problem([FOR_EACH], str(bad))
             return []
         return [Subject(name_of(record, number), record) for number, record in enumerate(found)]
 
-    def _bind(self, piece: Piece, bound: Bound) -> Bound:
+    def _bind(self, definition: Definition, bound: Bound) -> Bound:
         """With the records of the task's own entities, each of which may name those before it."""
-        written = piece.fields.get("entities")
+        written = definition.fields.get("entities")
         for number, item in enumerate(written if isinstance(written, list) else ()):
             path: Path = ["entities", number]
-            entity = self._read(piece, Entity, item, path, bound)
+            entity = self._read(definition, Entity, item, path, bound)
             bound.entities.append(item if entity is None else entity.model_dump(exclude_unset=True))
             if entity is None:
                 bound.unbound.add(str(item.get("id")) if isinstance(item, dict) else "")
                 continue
             if entity.id in bound.records or entity.id in bound.unbound or entity.id == NOW:
-                self.note(piece, [*path, "id"], f"the id `{entity.id}` is taken")
-            elif (record := self._find(piece, entity, path, bound)) is not None:
+                definition.problem([*path, "id"], f"the id `{entity.id}` is taken")
+            elif (record := self._find(definition, entity, path, bound)) is not None:
                 bound.records[entity.id] = record
             else:
                 bound.unbound.add(entity.id)
         return bound
 
-    def _read(self, piece: Piece, model: type[E], item: Any, path: Path, bound: Bound) -> E | None:
+    def _read(self, definition: Definition, model: type[E], item: Any, path: Path, bound: Bound) -> E | None:
         """A query with the templates in it filled in; None where it is none, which is said when the task is read."""
         if isinstance(item, dict) and isinstance(item.get("where"), dict):
-            filler = replace(self.filler(piece, bound.values(), bound.unbound), escapes=False)
-            item = {**item, "where": filler.fill(item["where"], [*piece.path, *path, "where"])}
+            filler = replace(self.filler(definition, bound.values(), bound.unbound), escapes=False)
+            item = {**item, "where": filler.fill(item["where"], [*definition.path, *path, "where"])}
             if filler.failed:
                 return None
         try:
@@ -126,20 +124,20 @@ class Binder:
         except ValidationError:
             return None
 
-    def _find(self, piece: Piece, entity: Entity, path: Path, bound: Bound) -> Record | None:
-        dataset = self._dataset(piece, entity, path)
+    def _find(self, definition: Definition, entity: Entity, path: Path, bound: Bound) -> Record | None:
+        dataset = self._dataset(definition, entity, path)
         if dataset is None:
             return None
         try:
             return self.finder.find_one(entity, dataset, bound.now)
         except BadBinding as bad:
-            self.note(piece, path, f"for {bound.name}, {bad}" if bound.name else str(bad))
+            definition.problem(path, f"for {bound.name}, {bad}" if bound.name else str(bad))
             return None
 
-    def _dataset(self, piece: Piece, query: Entity, path: Path) -> Dataset | None:
-        if self.is_unknown(query.dataset):
-            hint = did_you_mean(query.dataset, self.names())
-            self.note(piece, [*path, "dataset"], f"unknown dataset `{query.dataset}`", hint)
+    def _dataset(self, definition: Definition, query: Entity, path: Path) -> Dataset | None:
+        if self.definitions.is_unknown("dataset", query.dataset):
+            hint = did_you_mean(query.dataset, self.definitions.names("dataset"))
+            definition.problem([*path, "dataset"], f"unknown dataset `{query.dataset}`", hint)
         return self.datasets.get(query.dataset)
 
 

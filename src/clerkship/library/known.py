@@ -1,16 +1,17 @@
-"""Whether an agent has what a file says of it: slots that exist and values that fit; other names, and deeds, it knows.
+"""Check that an agent has what a file says of it: slots, values that fit, other names, events that it reports.
 
-A slot that is not there is a mistake. Actions, responses and flows may be known to the agent alone: of those one that
-the domain lacks is a warning.
+A slot that the domain lacks is a mistake. Actions, responses and flows may be known to the agent alone: one that the
+domain lacks is a warning.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from clerkship.library.complaint import shown
+from clerkship.library.definition import Definition
 from clerkship.library.foreign import built_in_slots, is_built_in
 from clerkship.library.mention import Mention, Reading, Reads, mentions, readings
-from clerkship.library.note import Note, Path
+from clerkship.library.yaml import Path
 from clerkship.model.domain import Abilities, Domain, family_of, misfit
 from clerkship.model.matcher import is_matcher
 from clerkship.model.names import did_you_mean
@@ -37,24 +38,24 @@ class Known:
             message = "no domain is known, so slot names and types were not checked"
             yield Problem(message=message, hint="give --domain, or connect rasa:…")
 
-    def check_slots(self, slots: Any, path: Path, note: Note) -> None:
+    def check_slots(self, slots: Any, path: Path, definition: Definition) -> None:
         """Slots that are set before the conversation begins."""
         for name, value in slots.items() if isinstance(slots, Mapping) else ():
-            if self._check_name(name, [*path, name], note, key=True):
-                self._check_value(name, value, [*path, name], note)
+            if self._check_name(name, [*path, name], definition, key=True):
+                self._check_value(name, value, [*path, name], definition)
 
-    def check_assertion(self, name: str, args: Any, path: Path, note: Note, warn: Note) -> None:
+    def check_assertion(self, name: str, args: Any, path: Path, definition: Definition) -> None:
         """The names in an assertion, and whether the agent's engine writes down what it looks for."""
         for mention in mentions(name, args):
             here = [*path, *mention.path]
             if mention.sort != "slot":
-                self._check_other(mention, here, warn)
-            elif self._check_name(mention.name, here, note) and mention.value is not MISSING:
-                self._check_value(mention.name, mention.value, [*here[:-1], "value"], note)
+                self._check_other(mention, here, definition)
+            elif self._check_name(mention.name, here, definition) and mention.value is not MISSING:
+                self._check_value(mention.name, mention.value, [*here[:-1], "value"], definition)
         for reading in readings(name, args, self._reads):
-            self._check_reading(name, reading, [*path, *reading.path], warn)
+            self._check_reading(name, reading, [*path, *reading.path], definition)
 
-    def _check_name(self, name: str, path: Path, note: Note, *, key: bool = False) -> bool:
+    def _check_name(self, name: str, path: Path, definition: Definition, *, key: bool = False) -> bool:
         """Whether its type can be looked up."""
         if self.domain is None:
             self._unchecked = True
@@ -62,10 +63,10 @@ class Known:
         if name in self.domain.slots or name in built_in_slots():
             return True
         hint = did_you_mean(name, self.domain.slots) or ("" if self.domain.slots else "it has no slots")
-        note(path, f"no slot `{name[:60]}` in {self.domain.source}", hint, key=key)
+        definition.problem(path, f"no slot `{name[:60]}` in {self.domain.source}", hint, key=key)
         return False
 
-    def _check_value(self, name: str, value: Any, path: Path, note: Note) -> None:
+    def _check_value(self, name: str, value: Any, path: Path, definition: Definition) -> None:
         if self.domain is None or is_matcher(value):
             return
         slots = self.domain.slots if name in self.domain.slots else built_in_slots()
@@ -75,23 +76,25 @@ class Known:
             hint = "quote it" if wanted == "text" and isinstance(value, int | float) else ""
             if isinstance(value, str) and kind in ("bool", "float"):
                 hint = "write it without quotes" if kind == "float" else "write true or false, without quotes"
-            note(path, f"the slot `{name[:60]}` is of type {kind} and takes {wanted}, not {shown(value)}", hint)
+            definition.problem(
+                path, f"the slot `{name[:60]}` is of type {kind} and takes {wanted}, not {shown(value)}", hint
+            )
 
-    def _check_other(self, mention: Mention, path: Path, warn: Note) -> None:
+    def _check_other(self, mention: Mention, path: Path, definition: Definition) -> None:
         if self.domain is None:
             return
         known: frozenset[str] | None = getattr(self.domain, f"{mention.sort}s")
         name = mention.name
         if known is None or name in known or is_built_in(mention.sort, name):
             return
-        warn(path, f"no {mention.sort} `{name[:60]}` in {self.domain.source}", did_you_mean(name, known))
+        definition.warning(path, f"no {mention.sort} `{name[:60]}` in {self.domain.source}", did_you_mean(name, known))
 
-    def _check_reading(self, name: str, reading: Reading, path: Path, warn: Note) -> None:
+    def _check_reading(self, name: str, reading: Reading, path: Path, definition: Definition) -> None:
         emits = self.abilities.emits if self.abilities is not None else None
         if self.abilities is None or emits is None or not emits.isdisjoint(reading.kinds):
             return
         what = " or ".join(dict.fromkeys(_words(kind, emits) for kind in sorted(reading.kinds)))
-        warn(path, f"`{name}`: {self.abilities.engine} reports no {what}")
+        definition.warning(path, f"`{name}`: {self.abilities.engine} reports no {what}")
 
 
 def _words(kind: str, emits: Collection[str]) -> str:

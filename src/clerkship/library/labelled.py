@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from clerkship.library.complaint import complain, dotted, shown
-from clerkship.library.source import Folder, Report
-from clerkship.library.yaml import Spot, Tree
+from clerkship.library.complaint import shown
+from clerkship.library.definition import Definition
+from clerkship.library.reporting import Reporter
+from clerkship.library.source import Folder
+from clerkship.library.yaml import Spot
 from clerkship.model.labelled import Label, Labelled, LabelledFile
 from clerkship.model.names import canonical, did_you_mean
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.problem import InputError
 
 KEY = "labelled"
 Kinds = Mapping[str, type[BaseModel]]
@@ -57,7 +59,7 @@ def load_labelled(path: Path, kinds: Kinds) -> LabelledSet:
     tree = folder.read(path)
     if tree is None:
         raise InputError(folder.report.sorted())
-    reader = _Reader(tree, kinds, folder.report)
+    reader = _Reader(Definition(KEY, tree, [], tree.data, Reporter(folder.report)), kinds)
     items = reader.items()
     problems = folder.report.sorted()
     if problems:
@@ -69,26 +71,25 @@ def load_labelled(path: Path, kinds: Kinds) -> LabelledSet:
 class _Reader:
     """One pass over a file."""
 
-    tree: Tree
+    definition: Definition
     kinds: Kinds
-    report: Report
 
     def items(self) -> tuple[LabelledItem, ...]:
-        if not is_labelled(self.tree.data):
-            self._note([], "expected a map with `labelled`", "a labelled set is a list of conversations under that key")
+        if not is_labelled(self.definition.data):
+            self.definition.problem(
+                [], "expected a map with `labelled`", "a labelled set is a list of conversations under that key"
+            )
             return ()
-        try:
-            found = LabelledFile.model_validate(self.tree.data).labelled
-        except ValidationError as error:
-            for find in complain(error, LabelledFile, self.tree, []):
-                self.report.add(self.tree.file, find)
+        file = self.definition.read(LabelledFile, self.definition.data)
+        if file is None:
             return ()
+        found = file.labelled
         self._refuse_twice(found)
         return tuple(
             LabelledItem(
                 item,
                 tuple(self._turn(number, place) for place in range(len(item.turns))),
-                self.tree.locate([KEY, number]),
+                self.definition.spot(KEY, number),
             )
             for number, item in enumerate(found)
         )
@@ -97,30 +98,32 @@ class _Reader:
         names: set[str] = set()
         for number, item in enumerate(found):
             if item.name in names:
-                self._note([KEY, number, "name"], f"two conversations are called {item.name[:100]!r}")
+                self.definition.problem([KEY, number, "name"], f"two conversations are called {item.name[:100]!r}")
             names.add(item.name)
             criteria: set[str] = set()
             for place, label in enumerate(item.labels):
                 if label.criterion.strip() in criteria:
-                    self._note([KEY, number, "labels", place, "criterion"], "this criterion is labelled twice here")
+                    self.definition.problem(
+                        [KEY, number, "labels", place, "criterion"], "this criterion is labelled twice here"
+                    )
                 criteria.add(label.criterion.strip())
 
     def _turn(self, number: int, place: int) -> tuple[BaseModel, ...]:
         path: _Path = [KEY, number, "turns", place, "events"]
-        written = self.tree.data[KEY][number]["turns"][place].get("events") or ()
+        written = self.definition.data[KEY][number]["turns"][place].get("events") or ()
         return tuple(event for at, item in enumerate(written) for event in self._events(item, [*path, at]))
 
     def _events(self, written: dict[str, Any], path: _Path) -> Iterator[BaseModel]:
         """One key, an event's name; under it the event's fields, or the first of them alone, or a list of either."""
         if len(written) != 1:
-            self._note(path, f"expected a map with one key, an event's name, not {shown(written)}")
+            self.definition.problem(path, f"expected a map with one key, an event's name, not {shown(written)}")
             return
         [(name, given)] = written.items()
         known = canonical(name).removeprefix("agent.").replace(".", "_")
         kind = self.kinds.get(_SAME.get(known, known))
         if kind is None:
             hint = did_you_mean(known, [*self.kinds, *_SAME]) or f"there is {', '.join(self.kinds)}"
-            self._note([*path, name], f"unknown event `{name[:60]}`", hint, key=True)
+            self.definition.problem([*path, name], f"unknown event `{name[:60]}`", hint, key=True)
             return
         if not isinstance(given, list):
             yield from self._event(kind, given, [*path, name])
@@ -130,16 +133,6 @@ class _Reader:
 
     def _event(self, kind: type[BaseModel], given: Any, path: _Path) -> Iterator[BaseModel]:
         first = next(iter(kind.model_fields))
-        try:
-            yield kind.model_validate(given if isinstance(given, dict) else {first: given})
-        except ValidationError as error:
-            for find in complain(error, kind, self.tree, path):
-                self.report.add(self.tree.file, find)
-
-    def _note(self, path: _Path, message: str, hint: str = "", *, key: bool = False) -> None:
-        def find() -> Problem:
-            spot = self.tree.locate(path, key=key)
-            place = {"file": spot.file, "line": spot.line, "column": spot.column}
-            return Problem(**place, key=dotted(spot.keys), message=message, hint=hint)
-
-        self.report.add(self.tree.file, find)
+        event = self.definition.read(kind, given if isinstance(given, dict) else {first: given}, path)
+        if event is not None:
+            yield event

@@ -8,29 +8,31 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from clerkship.kit.memory import uncollected
 from clerkship.kit.registry import UnknownName
-from clerkship.library.beside import Beside
+from clerkship.library.attachments import Attachments
 from clerkship.library.bind import Filler
+from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
-from clerkship.library.check import Checker, Surroundings, surroundings
 from clerkship.library.conftest import STEM, ConftestReader
 from clerkship.library.dataset_cache import Cache
 from clerkship.library.datasets import Datasets, named_in
+from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.entities import FOR_EACH, Binder, Bound
+from clerkship.library.environment_check import EnvironmentCheck, EnvironmentInfo, environment_info
 from clerkship.library.finding import Finder
 from clerkship.library.foreign import OWN_KEYS, load_test_reader, top_keys
 from clerkship.library.known import Known
 from clerkship.library.labelled import KEY
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.personas import Personas
-from clerkship.library.piece import Piece
 from clerkship.library.reporting import Reporter
 from clerkship.library.sequence import shelves
 from clerkship.library.source import SUFFIXES, Folder
+from clerkship.library.task_check import TaskCheck
 from clerkship.library.unused import HINT, unused_datasets
 from clerkship.library.yaml import Tree
 from clerkship.model.benchmark import Benchmark
@@ -67,9 +69,8 @@ class Loader:
     def __post_init__(self) -> None:
         self._variables = self.catalog.variables()
         self._reporter = Reporter(self.folder.report)
-        self.problem = self._reporter.problem
         self._definitions = FolderDefinitions(self.folder, self._reporter, self.catalog.built_in_datasets())
-        self._personas = Personas(self.folder, self._definitions, self._reporter)
+        self._personas = Personas(self.folder, self._definitions)
         self._conftest = ConftestReader(self.folder, self._reporter)
         self._datasets = Datasets(
             self.folder,
@@ -79,37 +80,24 @@ class Loader:
             self._reporter.add_warning,
             self.environments,
         )
-        self._binder = Binder(
-            self.datasets,
-            lambda: self._definitions.names("dataset"),
-            lambda name: self._definitions.is_unknown("dataset", name),
-            lambda piece, path, *words: self.problem(piece.tree, [*piece.path, *path], *words),
-            self._filler,
-            Finder(self._datasets.open_finder),
-        )
-        self._beside = Beside(
-            self.folder,
-            self.catalog,
-            self.datasets,
-            lambda: self._definitions.names("dataset"),
-            lambda name: self._definitions.is_unknown("dataset", name),
-            self.problem,
-        )
+        finder = Finder(self._datasets.open_finder)
+        self._binder = Binder(self.datasets, self._definitions, self._filler, finder)
+        self._attachments = Attachments(self.folder, self.catalog, self.datasets, self._definitions)
 
     def load(self) -> Library:
         """Everything, or every problem."""
-        pieces = self._definitions.read()
-        self._conftest.load(pieces)
-        self._each(pieces, "environment", self._environment)
-        self._each(pieces, "dataset", self._dataset)
-        self._built_in([piece for piece in pieces if piece.sort in ("environment", "task")])
-        self._each(pieces, "benchmark", self._benchmark)
-        self._each(pieces, "persona", self._personas.load)
-        self._each(pieces, "task", self._task)
-        self._each(pieces, "scenario", self._scenario)
-        self._each(pieces, KEY, lambda piece: self._reporter.model(piece, LabelledFile, piece.data))
-        self._foreign_tests([piece.tree for piece in pieces if piece.sort == "e2e"])
-        self._warn_of_unused(pieces)
+        definitions = self._definitions.read()
+        self._conftest.load(definitions)
+        self._each(definitions, "environment", self._environment)
+        self._each(definitions, "dataset", self._dataset)
+        self._built_in([definition for definition in definitions if definition.sort in ("environment", "task")])
+        self._each(definitions, "benchmark", self._benchmark)
+        self._each(definitions, "persona", self._personas.load)
+        self._each(definitions, "task", self._task)
+        self._each(definitions, "scenario", self._scenario)
+        self._each(definitions, KEY, lambda definition: definition.read(LabelledFile, definition.data))
+        self._foreign_tests([definition.tree for definition in definitions if definition.sort == "e2e"])
+        self._warn_of_unused(definitions)
         problems = self._own(self.folder.report.sorted())
         passed = self._definitions.passed_over
         if self.needs_task and not self.tasks and not problems:
@@ -157,164 +145,157 @@ class Loader:
             self._reporter.add_warning(Problem(file=str(self.folder.root), message=message, hint=hint))
         return own
 
-    def _each(self, pieces: list[Piece], sort: str, take: Callable[[Piece], object]) -> None:
-        for piece in pieces:
-            if piece.sort == sort:
-                take(piece)
+    def _each(self, definitions: list[Definition], sort: str, take: Callable[[Definition], object]) -> None:
+        for definition in definitions:
+            if definition.sort == sort:
+                take(definition)
 
-    def _dataset(self, piece: Piece) -> None:
+    def _dataset(self, definition: Definition) -> None:
         try:
-            model = self._datasets.model(piece)
+            model = self._datasets.model(definition)
         except UnknownName as unknown:
             message = f"unknown type of dataset `{unknown.name[:60]}`"
-            self.problem(piece.tree, [*piece.path, "type"], message, unknown.hint)
+            definition.problem(["type"], message, unknown.hint)
             return
-        written = self._reporter.model(piece, model, piece.data)
-        dataset = self._datasets.load(piece, written) if written is not None else None
+        written = definition.read(model, definition.data)
+        dataset = self._datasets.load(definition, written) if written is not None else None
         if dataset is not None:
             self.datasets.setdefault(dataset.name, dataset)
 
-    def _built_in(self, pieces: list[Piece]) -> None:
+    def _built_in(self, definitions: list[Definition]) -> None:
         """Load the datasets that need no file, as far as something names them."""
         built_in, seen = self.catalog.built_in_datasets(), set[str]()
-        for piece, path, name in named_in(pieces):
+        for definition, path, name in named_in(definitions):
             if name not in built_in or name in seen or self._definitions.get("dataset", name) is not None:
                 continue
             seen.add(name)
-            dataset = self._datasets.load_built_in(name, piece, path)
+            dataset = self._datasets.load_built_in(name, definition, path)
             self.datasets |= {name: dataset} if dataset is not None else {}
 
-    def _environment(self, piece: Piece) -> None:
-        environment = self._reporter.model(piece, Environment, piece.data)
+    def _environment(self, definition: Definition) -> None:
+        environment = definition.read(Environment, definition.data)
         if environment is not None:
             self.environments.setdefault(environment.name, environment)
-        named = [str(name) for name in piece.fields.get("datasets") or ()]
+        named = [str(name) for name in definition.fields.get("datasets") or ()]
         unread = [name for name in named if not self._definitions.is_unknown("dataset", name)]
-        self._checker(piece).check_environment(piece.fields, {*self._definitions.names("dataset"), *unread})
+        EnvironmentCheck(self.catalog, definition).check({*self._definitions.names("dataset"), *unread})
 
-    def _warn_of_unused(self, pieces: list[Piece]) -> None:
-        tasks = [piece for piece in pieces if piece.sort == "task"]
-        taken = {name for _, _, name in named_in(tasks)} | self._beside.taken
+    def _warn_of_unused(self, definitions: list[Definition]) -> None:
+        tasks = [definition for definition in definitions if definition.sort == "task"]
+        taken = {name for _, _, name in named_in(tasks)} | self._attachments.taken
         for name, environment in self.environments.items():
-            piece = self._definitions.get("environment", name)
-            assert piece is not None  # every environment was read from one
+            definition = self._definitions.get("environment", name)
+            assert definition is not None  # every environment was read from one
             for path, message in unused_datasets(environment, self.datasets, taken, self.catalog):
-                self._reporter.warning(piece.tree, [*piece.path, *path], message, HINT)
+                definition.warning(path, message, HINT)
 
-    def _benchmark(self, piece: Piece) -> None:
-        benchmark = self._reporter.model(piece, Benchmark, piece.data)
+    def _benchmark(self, definition: Definition) -> None:
+        benchmark = definition.read(Benchmark, definition.data)
         if benchmark is not None:
             self.benchmarks.setdefault(benchmark.slug, benchmark)
-        environment, tasks = piece.fields.get("environment"), piece.fields.get("tasks")
+        environment, tasks = definition.fields.get("environment"), definition.fields.get("tasks")
         if isinstance(environment, str):
-            self._check_environment_name(piece, environment)
+            self._check_environment_name(definition, environment)
         names = [*self._definitions.names("task"), *filter(None, self._definitions.scenarios)]
         for number, pattern in enumerate(tasks if isinstance(tasks, list) and not self.folder.unread else ()):
             if not any(fnmatchcase(name, str(pattern)) for name in names):
                 hint = did_you_mean(str(pattern), names)
-                self.problem(piece.tree, [*piece.path, "tasks", number], f"no task `{pattern}`", hint)
+                definition.problem(["tasks", number], f"no task `{pattern}`", hint)
 
-    def _task(self, piece: Piece) -> None:
+    def _task(self, definition: Definition) -> None:
         """One task, or with `for_each` one for each record, up to the first with a mistake: most are those of all."""
-        name = self._environment_name(piece)
+        name = self._environment_name(definition)
         environment = CONVERSATION if name is None else self.environments.get(name)
-        solution = self._beside.solution(piece)
-        self._checker(piece).check_scopes(piece.fields)
-        place = self._surroundings(name)
+        solution = self._attachments.solution(definition)
+        check = self._check(definition, self._info(name))
+        check.check_scopes()
         before = len(self.folder.report.problems)
-        for bound in self._binder.bound(piece, (environment or CONVERSATION).now):
-            task = self._filled(piece, bound, place)
+        for bound in self._binder.bound(definition, (environment or CONVERSATION).now):
+            task = self._filled(definition, bound, check)
             if len(self.folder.report.problems) > before:
                 break
             if task is None or environment is None:
                 continue
             written = task.name
             if bound.subject is not None:
-                task = self._one_of_many(piece, task, bound.name, bound.subject)
+                task = self._one_of_many(definition, task, bound.name, bound.subject)
             template = written if bound.subject is not None else ""
-            loaded = LoadedTask(task, environment, bound.kept(), solution, piece.tree.file, template=template)
+            loaded = LoadedTask(task, environment, bound.kept(), solution, definition.tree.file, template=template)
             self.tasks.setdefault(task.name, loaded)
 
-    def _filled(self, piece: Piece, bound: Bound, place: Surroundings | None) -> Task | None:
+    def _filled(self, definition: Definition, bound: Bound, check: TaskCheck) -> Task | None:
         """The task with its templates filled in, checked."""
-        data = self._render(piece, bound)
-        task = self._reporter.model(piece, Task, data)
-        self._checker(piece).check_task(self._expanded(piece, data), place)
+        data = self._render(definition, bound)
+        task = definition.read(Task, data)
+        check.check_task(self._expanded(definition, data))
         if task is None:
             return None
-        return self._personas.cast_filled(piece, task, self._filler(piece, bound.values(), bound.unbound))
+        return self._personas.cast_filled(definition, task, self._filler(definition, bound.values(), bound.unbound))
 
-    def _one_of_many(self, piece: Piece, task: Task, name: str, subject: Entity) -> Task:
+    def _one_of_many(self, definition: Definition, task: Task, name: str, subject: Entity) -> Task:
         """The task of one record, with a name of its own."""
         own = f"{task.name} [{name}]"
         if len(own) > LONGEST_NAME:
             message = f"with the id of its record the name has {len(own)} characters, and may have {LONGEST_NAME}"
-            self.problem(piece.tree, [*piece.path, "name"], message, "make it shorter")
+            definition.problem(["name"], message, "make it shorter")
         elif own in self.tasks:
-            self.problem(piece.tree, [*piece.path, FOR_EACH], f"two tasks would be called {own!r}")
+            definition.problem([FOR_EACH], f"two tasks would be called {own!r}")
         return task.model_copy(update={"name": own, "entities": (subject, *task.entities), "for_each": None})
 
-    def _scenario(self, piece: Piece) -> None:
+    def _scenario(self, definition: Definition) -> None:
         """A scenario file is a task; what it says is checked where it says it."""
-        name = self._environment_name(piece)
+        name = self._environment_name(definition)
         environment = CONVERSATION if name is None else self.environments.get(name)
-        data = self._beside.take_in(piece, piece.data) if isinstance(piece.data, dict) else piece.data
-        written = self._reporter.model(piece, ScenarioFile, data)
-        self._checker(piece).check_scenario(self._expanded(piece, data), self._surroundings(name))
-        solution = self._beside.solution(piece)
+        data = (
+            self._attachments.take_in(definition, definition.data)
+            if isinstance(definition.data, dict)
+            else definition.data
+        )
+        written = definition.read(ScenarioFile, data)
+        self._check(definition, self._info(name)).check_scenario(self._expanded(definition, data))
+        solution = self._attachments.solution(definition)
         if written is None or environment is None:
             return
         try:
-            task = written.task(piece.slug)
+            task = written.task(definition.slug)
         except ValidationError as error:  # the parts are right, and do not go together
-            self.problem(
-                piece.tree, [*piece.path, "setup", "person"], _words(error), "give them an `opening` or `lines`"
-            )
+            definition.problem(["setup", "person"], _words(error), "give them an `opening` or `lines`")
             return
-        task = self._personas.cast(piece, task, ("setup", "person", "persona"), ("setup", "persona"))
-        task = task.model_copy(update={"name": self._name_of_its_own(task.name, piece)})
-        self.tasks[task.name] = LoadedTask(task, environment, {}, solution, piece.tree.file)
+        task = self._personas.cast(definition, task, ("setup", "person", "persona"), ("setup", "persona"))
+        task = task.model_copy(update={"name": self._name_of_its_own(task.name, definition)})
+        self.tasks[task.name] = LoadedTask(task, environment, {}, solution, definition.tree.file)
 
-    def _name_of_its_own(self, name: str, piece: Piece) -> str:
+    def _name_of_its_own(self, name: str, definition: Definition) -> str:
         """A scenario's name is a label, and two may share it: then the file's name is added, or its place."""
-        file = Path(piece.tree.file)
+        file = Path(definition.tree.file)
         place = file.relative_to(self.folder.root) if file.is_relative_to(self.folder.root) else file
         names = [name] if self._definitions.labels[name] < 2 else []
-        names += [f"{name} ({piece.slug})"] if name != piece.slug else []
+        names += [f"{name} ({definition.slug})"] if name != definition.slug else []
         names.append(f"{name} ({place.with_suffix('').as_posix()})")
         return next((free for free in names if free not in self.tasks), f"{name} ({place.as_posix()})")
 
-    def _expanded(self, piece: Piece, data: Any) -> dict[str, Any]:
+    def _expanded(self, definition: Definition, data: Any) -> dict[str, Any]:
         """With environment variables put in, as it will be run; what is kept has them as they are written."""
 
         def told(path: list[int | str], unknown: UnknownVariable) -> None:
-            self.problem(piece.tree, [*piece.path, *path], str(unknown), unknown.hint, spoils=True)
+            definition.problem([*path], str(unknown), unknown.hint, spoils=True)
 
         found = expand_task(data, self._variables, told)
         return found if isinstance(found, dict) else {}
 
-    def _checker(self, piece: Piece) -> Checker:
-        def note(path: list[int | str], message: str, hint: str = "", *, key: bool = False) -> None:
-            self.problem(piece.tree, [*piece.path, *path], message, hint, key=key)
+    def _check(self, definition: Definition, info: EnvironmentInfo | None) -> TaskCheck:
+        return TaskCheck(CallCheck(self.catalog, definition, self.known, info))
 
-        def note_all(error: ValidationError, model: type[BaseModel], path: list[int | str]) -> None:
-            self._reporter.invalid(piece, error, model, [*piece.path, *path])
-
-        def warn(path: list[int | str], message: str, hint: str = "", *, key: bool = False) -> None:
-            self._reporter.warning(piece.tree, [*piece.path, *path], message, hint, key=key)
-
-        return Checker(self.catalog, note, note_all, warn, self.known)
-
-    def _check_environment_name(self, piece: Piece, name: str) -> None:
+    def _check_environment_name(self, definition: Definition, name: str) -> None:
         if self._definitions.is_unknown("environment", name):
             hint = did_you_mean(name, self._definitions.names("environment"))
-            self.problem(piece.tree, [*piece.path, "environment"], f"unknown environment `{name}`", hint)
+            definition.problem(["environment"], f"unknown environment `{name}`", hint)
 
-    def _environment_name(self, piece: Piece) -> str | None:
+    def _environment_name(self, definition: Definition) -> str | None:
         """Where a task takes place: empty if that cannot be said, None if its folder has no environment."""
-        name = piece.fields.get("environment")
+        name = definition.fields.get("environment")
         if isinstance(name, str):
-            self._check_environment_name(piece, name)
+            self._check_environment_name(definition, name)
             return name
         known = self._definitions.names("environment")
         candidates = sorted(
@@ -322,39 +303,39 @@ class Loader:
         )
         candidates = candidates or sorted(known)
         if len(candidates) > 1:
-            self.problem(piece.tree, piece.path, "name the task's `environment`", f"there are {', '.join(candidates)}")
+            definition.problem([], "name the task's `environment`", f"there are {', '.join(candidates)}")
             return ""
         if candidates:
             return candidates[0]
         return "" if self.folder.unread or self._definitions.has_any("environment") else None
 
-    def _surroundings(self, name: str | None) -> Surroundings | None:
+    def _info(self, name: str | None) -> EnvironmentInfo | None:
         if name is None:
-            return surroundings(CONVERSATION.model_dump())
-        piece = self._definitions.get("environment", name) if name else None
+            return environment_info(CONVERSATION.model_dump())
+        definition = self._definitions.get("environment", name) if name else None
         found = shelves(self.environments.get(name), self.datasets, self.catalog) if name else {}
-        return surroundings(piece.fields, found) if piece is not None else None
+        return environment_info(definition.fields, found) if definition is not None else None
 
-    def _render(self, piece: Piece, bound: Bound) -> Any:
-        if not isinstance(piece.data, dict):
-            return piece.data
-        filler = self._filler(piece, bound.values(), bound.unbound)
+    def _render(self, definition: Definition, bound: Bound) -> Any:
+        if not isinstance(definition.data, dict):
+            return definition.data
+        filler = self._filler(definition, bound.values(), bound.unbound)
         filled = {
-            key: filler.fill(value, [*piece.path, key]) if key in _TEMPLATED else value
-            for key, value in piece.data.items()
+            key: filler.fill(value, [*definition.path, key]) if key in _TEMPLATED else value
+            for key, value in definition.data.items()
         }
-        filled = self._beside.take_in(piece, filled, filler)
+        filled = self._attachments.take_in(definition, filled, filler)
         return filled | ({"entities": bound.entities} if bound.entities else {})
 
-    def _filler(self, piece: Piece, values: Mapping[str, Any], unbound: set[str]) -> Filler:
+    def _filler(self, definition: Definition, values: Mapping[str, Any], unbound: set[str]) -> Filler:
         def note(path: list[int | str], message: str, hint: str) -> None:
-            self.problem(piece.tree, path, message, hint, spoils=True)
+            self._reporter.problem(definition.tree, path, message, hint, spoils=True)
             pass_over(path)
 
         def pass_over(path: list[int | str]) -> None:
             """Nor is anything said of what it is a part of: that cannot be right while this is missing."""
             for end in range(_call_at(path), len(path) + 1):
-                spot = piece.tree.locate(path[:end])
+                spot = definition.tree.locate(path[:end])
                 self.folder.report.spoiled.add((spot.file, spot.line, spot.column))
 
         return Filler(values, unbound, note, pass_over, find=self.catalog.filter)

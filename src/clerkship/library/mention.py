@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from clerkship.library.note import Path
+from clerkship.library.yaml import Path
 from clerkship.model.path import MISSING
 
 Sort = Literal["slot", "action", "response", "flow"]

@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clerkship.library.bind import Filler
+from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
-from clerkship.library.piece import Piece
-from clerkship.library.reporting import Reporter
 from clerkship.library.source import Folder, personas_above
 from clerkship.model.names import did_you_mean
 from clerkship.model.persona import Persona
@@ -23,39 +22,38 @@ class Personas:
 
     folder: Folder
     definitions: FolderDefinitions
-    reporter: Reporter
     found: dict[str, Persona] = field(default_factory=dict)
     _looked_above: bool = False
 
-    def load(self, piece: Piece) -> None:
+    def load(self, definition: Definition) -> None:
         """Read a persona that a file defines."""
-        persona = self.reporter.model(piece, Persona, piece.data)
+        persona = definition.read(Persona, definition.data)
         if persona is not None:
             self.found.setdefault(persona.name, persona)
 
-    def cast(self, piece: Piece, task: Task, *places: Place) -> Task:
+    def cast(self, definition: Definition, task: Task, *places: Place) -> Task:
         """Return the task with the persona that its person names; `places` are where a file may name it."""
         person = _person(task)
         if person is None or not isinstance(person.persona, str):
             return task
         name = person.persona
         if self.definitions.is_unknown("persona", name) and not self._is_above(name):
-            path = next(place for place in places if _at(piece.data, place) == name)
+            path = next(place for place in places if _at(definition.data, place) == name)
             known = self.definitions.names("persona")
             hint = did_you_mean(name, known) or "a persona is a YAML file with the key `persona`"
-            self.reporter.problem(piece.tree, [*piece.path, *path], f"unknown persona `{name}`", hint)
+            definition.problem(path, f"unknown persona `{name}`", hint)
         return _with_persona(task, self.found.get(name))
 
-    def cast_filled(self, piece: Piece, task: Task, filler: Filler) -> Task:
+    def cast_filled(self, definition: Definition, task: Task, filler: Filler) -> Task:
         """Likewise, and fill the templates of a persona that is in a file of its own."""
-        task = self.cast(piece, task, _IN_TASK)
+        task = self.cast(definition, task, _IN_TASK)
         person = _person(task)
         if person is None or not isinstance(person.persona, Persona):
             return task
-        if not isinstance(_at(piece.data, _IN_TASK), str):
+        if not isinstance(_at(definition.data, _IN_TASK), str):
             return task
         written = person.persona.model_dump(mode="json", exclude_unset=True)
-        path = [*piece.path, *_IN_TASK]
+        path = [*definition.path, *_IN_TASK]
         filled = {key: filler.fill(value, path) for key, value in written.items()}
         return _with_persona(task, Persona.model_validate(filled))
 
@@ -69,11 +67,11 @@ class Personas:
 
     def _load_folder(self, folder: Folder) -> None:
         trees = [tree for path in folder.files() if (tree := folder.read(path)) is not None]
-        pieces = [p for tree in trees for p in self.definitions.pieces_of(tree) if p.sort == "persona"]
-        for piece in pieces:
-            self.definitions.define(piece)
-        for piece in pieces:
-            self.load(piece)
+        definitions = [p for tree in trees for p in self.definitions.split_file(tree) if p.sort == "persona"]
+        for definition in definitions:
+            self.definitions.define(definition)
+        for definition in definitions:
+            self.load(definition)
 
 
 def _person(task: Task) -> Person | None:

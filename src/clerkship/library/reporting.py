@@ -1,18 +1,10 @@
-"""Report what is wrong, and what may be wrong, in the pieces of files: each at its place."""
+"""Report mistakes and warnings in files, each at its place."""
 
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
-
-from clerkship.library.complaint import complain, dotted
-from clerkship.library.note import Path
-from clerkship.library.piece import Piece
 from clerkship.library.source import Report
-from clerkship.library.yaml import Tree
+from clerkship.library.yaml import Path, Tree
 from clerkship.model.problem import Problem
-
-M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass
@@ -41,24 +33,22 @@ class Reporter:
         """Report a warning that has its place."""
         self.warnings.add(problem.file, lambda: problem)
 
-    def model(self, piece: Piece, model: type[M], data: Any) -> M | None:
-        """Read a piece's data as a model; report every mistake and return None where it does not fit."""
-        try:
-            return model.model_validate(data)
-        except ValidationError as error:
-            self.invalid(piece, error, model, piece.path)
-            return None
-
-    def invalid(self, piece: Piece, error: ValidationError, model: type[BaseModel], path: Path) -> None:
-        """Report every mistake that a model found below a path."""
-        for find in complain(error, model, piece.tree, path):
-            self.mistakes.add(piece.tree.file, find)
-
 
 def _note(report: Report, tree: Tree, path: Path, message: str, hint: str, **how: bool) -> None:
     def find() -> Problem:
-        spot = tree.locate(path, key=how.get("key", False))
-        place = {"file": spot.file, "line": spot.line, "column": spot.column}
-        return Problem(**place, key=dotted(spot.keys), message=message, hint=hint)
+        return problem_at(tree, path, message, hint, key=how.get("key", False))
 
     report.add(tree.file, find, spoils=how.get("spoils", False))
+
+
+def problem_at(tree: Tree, path: Path, message: str, hint: str = "", *, key: bool = False) -> Problem:
+    """Return a problem with the place of a path; of the key instead of the value, with `key`."""
+    spot = tree.locate(path, key=key)
+    place = {"file": spot.file, "line": spot.line, "column": spot.column}
+    return Problem(**place, key=dotted(spot.keys), message=message, hint=hint)
+
+
+def dotted(keys: Path) -> str:
+    """Return a path as messages show it."""
+    text = ".".join(map(str, keys))
+    return text if len(text) <= 200 else f"{text[:199]}…"

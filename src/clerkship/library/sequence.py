@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
-from clerkship.library.note import Path
+from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.model.misplaced import Place

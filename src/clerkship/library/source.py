@@ -36,10 +36,13 @@ class Report:
 
     problems: dict[Problem, None] = field(default_factory=dict)
     spoiled: set[Place] = field(default_factory=set)
+    calls: int = 0
+    """How often a problem was added, including those that were there already."""
     _counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, file: str, find: Callable[[], Problem], *, spoils: bool = False) -> None:
         """One problem; it is not looked for where a file has shown enough of them."""
+        self.calls += 1
         count = self._counts.get(file, 0)
         if count >= MOST_PROBLEMS:
             self._counts[file] = count + 1

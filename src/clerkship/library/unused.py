@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
-from clerkship.library.note import Path
+from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 

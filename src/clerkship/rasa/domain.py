@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clerkship.library.complaint import dotted, shown
+from clerkship.library.complaint import shown
 from clerkship.library.foreign import top_keys
+from clerkship.library.reporting import problem_at
 from clerkship.library.source import SUFFIXES, Folder
+from clerkship.library.yaml import Path as Keys
 from clerkship.library.yaml import Tree
 from clerkship.model.domain import Domain
 from clerkship.model.problem import InputError, Problem
@@ -128,13 +130,8 @@ class _Reading:
             wanted = "a list of names" if key == "actions" else "a map by name"
             self._problem(tree, [key], f"expected {wanted}, not {shown(written)}")
 
-    def _problem(self, tree: Tree, path: list[int | str], message: str, hint: str = "") -> None:
-        def find() -> Problem:
-            spot = tree.locate(path)
-            key = dotted(spot.keys)
-            return Problem(file=spot.file, line=spot.line, column=spot.column, key=key, message=message, hint=hint)
-
-        self.folder.report.add(tree.file, find)
+    def _problem(self, tree: Tree, path: Keys, message: str, hint: str = "") -> None:
+        self.folder.report.add(tree.file, lambda: problem_at(tree, path, message, hint))
 
 
 def _flows_beside(path: Path) -> set[str]:

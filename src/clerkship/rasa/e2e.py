@@ -1,23 +1,24 @@
-"""E2E test files: what they and the conftest files above them define, what is wrong there, and the tasks they are."""
+"""E2E test files: read with the conftest files above them, checked, and made into tasks."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import JsonValue
 
-from clerkship.kit.registry import UnknownName
+from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
-from clerkship.library.check import Checker, as_list, as_map, surroundings
-from clerkship.library.complaint import complain
+from clerkship.library.definition import Definition
+from clerkship.library.environment_check import environment_info, is_known
 from clerkship.library.foreign import TEST_KEYS
 from clerkship.library.known import Known
 from clerkship.library.library import LoadedTask
-from clerkship.library.note import Note
 from clerkship.library.reporting import Reporter
+from clerkship.library.shape import as_list, as_map, read_as
 from clerkship.library.source import Folder
+from clerkship.library.yaml import Path as Keys
 from clerkship.library.yaml import Tree
 from clerkship.model.call import AssertionCall
 from clerkship.model.environment import CONVERSATION
@@ -33,16 +34,7 @@ _LEGACY = {"bot", "utter", "slot_was_set", "slot_was_not_set"}
 _CLOCK = "mocked_datetime"
 _VARIABLE = re.compile(r"(?<!\$)\$\{[A-Za-z_]")
 
-Path_ = list[int | str]
-Sort = Literal["fixtures", "metadata"]
-
-
-class Defined(NamedTuple):
-    """Something a file gives a name to, and where."""
-
-    value: Any
-    tree: Tree
-    path: Path_
+_CONVERSATION = environment_info(CONVERSATION.model_dump())
 
 
 def is_e2e(tree: Tree) -> bool:
@@ -58,16 +50,16 @@ def _is_conftest(path: Path) -> bool:
 
 
 @dataclass
-class Definitions:
-    """What one file defines, or several, one over the other."""
+class SharedNames:
+    """The fixtures, metadata and stubs of one file, or of several files, those of one over those of the other."""
 
-    fixtures: dict[str, Defined] = field(default_factory=dict)
-    metadata: dict[str, Defined] = field(default_factory=dict)
-    stubs: dict[str, Defined] = field(default_factory=dict)
+    fixtures: dict[str, Definition] = field(default_factory=dict)
+    metadata: dict[str, Definition] = field(default_factory=dict)
+    stubs: dict[str, Definition] = field(default_factory=dict)
 
-    def over(self, other: "Definitions") -> "Definitions":
-        """Both, with this one's where both have a name."""
-        return Definitions(other.fixtures | self.fixtures, other.metadata | self.metadata, other.stubs | self.stubs)
+    def over(self, other: "SharedNames") -> "SharedNames":
+        """Return both, with this one's where both have a name."""
+        return SharedNames(other.fixtures | self.fixtures, other.metadata | self.metadata, other.stubs | self.stubs)
 
 
 @dataclass
@@ -82,11 +74,11 @@ class E2eFiles:
     """Each file as it will be run: with environment variables put in."""
     _generative: bool = False
     """Whether a model has something to judge in them."""
-    _conftests: dict[Path, Definitions] = field(default_factory=dict)
+    _conftests: dict[Path, SharedNames] = field(default_factory=dict)
     """By their folder."""
 
     def load(self, trees: Sequence[Tree], taken: Collection[str]) -> Iterator[LoadedTask]:
-        """A task for each test case; what is wrong is taken down."""
+        """Yield a task for each test case; report every mistake."""
         self._generative = any("'generative_" in str(tree.data) for tree in trees)
         for tree in trees:
             if _is_conftest(Path(tree.file)):
@@ -99,237 +91,210 @@ class E2eFiles:
                     yield loaded
 
     def _conftest(self, tree: Tree) -> None:
-        self._file(tree)
+        file, _ = self._file(tree)
         if "test_cases" in tree.data:
-            self.reporter.problem(
-                tree, ["test_cases"], "a conftest has no test cases", "put them in a file of their own", key=True
-            )
+            file.problem(["test_cases"], "a conftest has no test cases", "put them in a file of their own", key=True)
         folder = Path(tree.file).parent
-        self._conftests[folder] = self._definitions(tree).over(self._conftests.get(folder, Definitions()))
+        self._conftests[folder] = self._names(file).over(self._conftests.get(folder, SharedNames()))
 
     def _tasks(self, tree: Tree, taken: set[str]) -> Iterator[LoadedTask]:
-        written = self._file(tree)
-        known = self._definitions(tree).over(self._shared(Path(tree.file).parent))
+        file, written = self._file(tree)
+        names = self._names(file).over(self._shared(Path(tree.file).parent))
         if "test_cases" not in tree.data:
-            hint = f"what several files share is kept in {CONFTEST[0]}"
-            self.reporter.problem(tree, [], "`test_cases` is missing", hint)
-        wrong = CaseCheck(self, tree, known).check()
-        if written is None or wrong:
+            file.problem([], "`test_cases` is missing", f"what several files share is kept in {CONFTEST[0]}")
+        if not CaseCheck(self, file, names).check() or written is None:
             return
         for number, case in enumerate(written.test_cases):
             name = _free(case.test_case, Path(tree.file).stem, taken)
-            task = task_of(case, name, self._given(case, known), self.catalog.assertion)
-            self._note_ignored(tree, ["test_cases", number, "steps"], case)
+            task = task_of(case, name, _given(case, names), self.catalog.assertion)
+            _note_ignored(file, ["test_cases", number, "steps"], case)
             spot = tree.locate(["test_cases", number])
             yield LoadedTask(task, CONVERSATION, {}, None, tree.file, spot.line, spot.column)
 
-    def _file(self, tree: Tree) -> E2eFile | None:
-        def told(path: Path_, unknown: UnknownVariable) -> None:
-            self.reporter.problem(tree, path, str(unknown), unknown.hint, spoils=True)
+    def _file(self, tree: Tree) -> tuple[Definition, E2eFile | None]:
+        """Return a file as one definition, and read; report every mistake in its shape and its variables."""
+        file = Definition("e2e", tree, [], tree.data, self.reporter)
 
-        self._expanded[tree.file] = expand(tree.data, self.catalog.variables(), told)
+        def report(path: Keys, unknown: UnknownVariable) -> None:
+            file.problem(path, str(unknown), unknown.hint, spoils=True)
+
+        self._expanded[tree.file] = expand(tree.data, self.catalog.variables(), report)
         if "llm_judge" in tree.data and self._generative:
-            message = "`llm_judge` is not used: --judge names the model of a run"
-            self.reporter.warning(tree, ["llm_judge"], message, key=True)
-        try:
-            return E2eFile.model_validate(tree.data)
-        except ValidationError as error:
-            self.complain(tree, error, E2eFile, [])
-            return None
+            file.warning(["llm_judge"], "`llm_judge` is not used: --judge names the model of a run", key=True)
+        return file, file.read(E2eFile, tree.data)
 
-    def as_run(self, tree: Tree, path: Path_) -> Any:
-        """What stands at a path, with environment variables put in."""
+    def expanded(self, tree: Tree, path: Keys) -> Any:
+        """Return what stands at a path, with environment variables put in."""
         here: Any = self._expanded.get(tree.file, tree.data)
         for part in path:
             here = here[part]
         return here
 
-    def complain(self, tree: Tree, error: ValidationError, model: type[BaseModel], path: Path_) -> None:
-        """All of an error's problems, at their places."""
-        for find in complain(error, model, tree, path):
-            self.folder.report.add(tree.file, find)
-
-    def _definitions(self, tree: Tree) -> Definitions:
+    def _names(self, file: Definition) -> SharedNames:
         stubs = {
-            name: Defined(value, tree, ["stub_custom_actions", name])
-            for name, value in as_map(tree.data.get("stub_custom_actions")).items()
+            name: self._named(file, ["stub_custom_actions", name], value)
+            for name, value in as_map(file.data.get("stub_custom_actions")).items()
         }
-        return Definitions(self._named(tree, "fixtures"), self._named(tree, "metadata"), stubs)
+        fixtures = self._listed(file, "fixtures", "fixtures")
+        return SharedNames(fixtures, self._listed(file, "metadata", "sets of metadata"), stubs)
 
-    def _named(self, tree: Tree, sort: Sort) -> dict[str, Defined]:
-        found: dict[str, Defined] = {}
-        for number, item in enumerate(as_list(tree.data.get(sort))):
+    def _named(self, file: Definition, path: Keys, value: Any) -> Definition:
+        return Definition("e2e", file.tree, path, value, self.reporter)
+
+    def _listed(self, file: Definition, key: str, plural: str) -> dict[str, Definition]:
+        found: dict[str, Definition] = {}
+        for number, item in enumerate(as_list(file.data.get(key))):
             for name, value in as_map(item).items():
-                path: Path_ = [sort, number, name]
+                path: Keys = [key, number, name]
                 if name in found:
-                    other = tree.locate(found[name].path, key=True)
-                    message = f"two {'fixtures' if sort == 'fixtures' else 'sets of metadata'} are called `{name[:60]}`"
-                    self.reporter.problem(
-                        tree, path, message, f"the other is at {other.file}:{other.line}:{other.column}", key=True
-                    )
-                found.setdefault(name, Defined(value, tree, path))
+                    other = file.tree.locate(found[name].path, key=True)
+                    hint = f"the other is at {other.file}:{other.line}:{other.column}"
+                    file.problem(path, f"two {plural} are called `{name[:60]}`", hint, key=True)
+                found.setdefault(name, self._named(file, path, value))
         return found
 
-    def _shared(self, folder: Path) -> Definitions:
-        """What the conftest files from the outermost folder down to this one define."""
-        shared = Definitions()
+    def _shared(self, folder: Path) -> SharedNames:
+        """Return what the conftest files from the outermost folder down to this one define."""
+        shared = SharedNames()
         for place in reversed(list(_upward(folder, self.folder.root))):
             shared = self._conftest_of(place).over(shared)
         return shared
 
-    def _conftest_of(self, folder: Path) -> Definitions:
-        """Of a folder above the one that was asked for, the conftest is read when it is needed."""
+    def _conftest_of(self, folder: Path) -> SharedNames:
+        """The conftest of a folder above the one that is loaded is read when it is needed."""
         if folder not in self._conftests and not folder.resolve().is_relative_to(self.folder.root.resolve()):
             for path in (folder / name for name in CONFTEST if folder.resolve().name != _NOT_OURS):
                 tree = Folder(folder, self.folder.report).read(path) if _is_there(path) else None
                 if tree is not None and isinstance(tree.data, dict):
                     self._conftest(tree)
-        return self._conftests.setdefault(folder, Definitions())
+        return self._conftests.setdefault(folder, SharedNames())
 
-    def _given(self, case: E2eCase, known: Definitions) -> Given:
-        slots: dict[str, JsonValue] = {}
-        for name in case.fixtures:
-            slots |= _slots(known.fixtures[name].value)
-        own = f"{stub_name(case.test_case)}::"
-        general = {name: stub.value for name, stub in known.stubs.items() if "::" not in name}
-        special = {name.removeprefix(own): stub.value for name, stub in known.stubs.items() if name.startswith(own)}
-        return Given(slots, {name: data.value for name, data in known.metadata.items()}, general | special)
 
-    def _note_ignored(self, tree: Tree, path: Path_, case: E2eCase) -> None:
-        ignored = [number for number, step in enumerate(case.steps) if step.user is None]
-        if ignored and has_assertions(case):
-            what = "1 step is" if len(ignored) == 1 else f"{len(ignored)} steps are"
-            message = f"{what} not checked: {case.test_case!r} has assertions, and then they alone count"
-            self.reporter.warning(tree, [*path, ignored[0]], message, key=True)
+def _given(case: E2eCase, names: SharedNames) -> Given:
+    slots: dict[str, JsonValue] = {}
+    for name in case.fixtures:
+        slots |= {slot: value for part in as_list(names.fixtures[name].data) for slot, value in as_map(part).items()}
+    own = f"{stub_name(case.test_case)}::"
+    general = {name: stub.data for name, stub in names.stubs.items() if "::" not in name}
+    special = {name.removeprefix(own): stub.data for name, stub in names.stubs.items() if name.startswith(own)}
+    return Given(slots, {name: metadata.data for name, metadata in names.metadata.items()}, general | special)
+
+
+def _note_ignored(file: Definition, path: Keys, case: E2eCase) -> None:
+    ignored = [number for number, step in enumerate(case.steps) if step.user is None]
+    if ignored and has_assertions(case):
+        what = "1 step is" if len(ignored) == 1 else f"{len(ignored)} steps are"
+        message = f"{what} not checked: {case.test_case!r} has assertions, and then they alone count"
+        file.warning([*path, ignored[0]], message, key=True)
 
 
 @dataclass
 class CaseCheck:
-    """Whether the names in a file's test cases mean something, each at its place, well written or badly."""
+    """Checks the names in the test cases of a file, whether the cases are valid or not."""
 
     files: E2eFiles
-    tree: Tree
-    known: Definitions
-    _wrong: bool = False
+    file: Definition
+    names: SharedNames
+    _is_complete: bool = True
+    """Whether no name was found in a file that could not be read."""
 
     def check(self) -> bool:
-        """Look at every case; whether anything is wrong."""
+        """Report every mistake; return whether there is none, and every name is known."""
+        before = self.files.folder.report.calls
         names: dict[str, int] = {}
-        for number, case in enumerate(as_list(self.tree.data.get("test_cases"))):
+        for number, case in enumerate(as_list(self.file.data.get("test_cases"))):
             if isinstance(case, dict):
                 self._check_name(case.get("test_case"), number, names)
                 self._check_case(case, ["test_cases", number])
         self._check_stubs({stub_name(name) for name in names})
-        return self._wrong
-
-    def _say(self, path: Path_, message: str, hint: str = "", *, key: bool = False) -> None:
-        self._wrong = True
-        self.files.reporter.problem(self.tree, path, message, hint, key=key)
+        return self._is_complete and self.files.folder.report.calls == before
 
     def _check_name(self, name: Any, number: int, names: dict[str, int]) -> None:
         if isinstance(name, str) and names.setdefault(name, number) != number:
-            other = self.tree.locate(["test_cases", names[name], "test_case"])
+            other = self.file.spot("test_cases", names[name], "test_case")
             hint = f"the other is at {other.file}:{other.line}:{other.column}"
-            self._say(["test_cases", number, "test_case"], f"two test cases are called {name[:100]!r}", hint)
+            self.file.problem(["test_cases", number, "test_case"], f"two test cases are called {name[:100]!r}", hint)
 
-    def _check_case(self, case: Mapping[str, Any], path: Path_) -> None:
+    def _check_case(self, case: Mapping[str, Any], path: Keys) -> None:
         for number, name in enumerate(as_list(case.get("fixtures"))):
             if isinstance(name, str):
                 self._check_fixture(name, [*path, "fixtures", number])
         self._check_metadata(case.get("metadata"), [*path, "metadata"])
-        steps = as_list(case.get("steps"))
-        if steps and all(as_map(step).keys() & _LEGACY and "user" not in as_map(step) for step in steps):
-            self._say([*path, "steps"], "no `user` step: nobody says anything")
+        steps = list(map(as_map, as_list(case.get("steps"))))
+        if steps and all(step.keys() & _LEGACY and "user" not in step for step in steps):
+            self.file.problem([*path, "steps"], "no `user` step: nobody says anything")
         for number, step in enumerate(steps):
-            self._check_step(as_map(step), [*path, "steps", number])
+            self._check_step(step, [*path, "steps", number])
 
-    def _check_fixture(self, name: str, path: Path_) -> None:
-        found = self.known.fixtures.get(name)
-        if found is None:
-            self._unknown("fixture", name, self.known.fixtures, path)
+    def _check_fixture(self, name: str, path: Keys) -> None:
+        fixture = self.names.fixtures.get(name)
+        if fixture is None:
+            self._unknown("fixture", name, self.names.fixtures, path)
             return
-        for number, slots in enumerate(as_list(self.files.as_run(found.tree, found.path))):
-            self.files.known.check_slots(slots, [*found.path, number], self._noting(found.tree))
+        for number, slots in enumerate(as_list(self.files.expanded(fixture.tree, fixture.path))):
+            self.files.known.check_slots(slots, [number], fixture)
             if _CLOCK in as_map(slots):
-                self._wrong = True
                 message = f"`{_CLOCK}` cannot be set: an agent's clock is its own"
                 hint = "a task's environment has a `now`, for agents that ask the playground for the time"
-                self.files.reporter.problem(found.tree, [*found.path, number, _CLOCK], message, hint, key=True)
+                fixture.problem([number, _CLOCK], message, hint, key=True)
 
-    def _noting(self, tree: Tree) -> Note:
-        def note(path: Path_, message: str, hint: str = "", *, key: bool = False) -> None:
-            self._wrong = True
-            self.files.reporter.problem(tree, path, message, hint, key=key)
+    def _check_metadata(self, name: Any, path: Keys) -> None:
+        if isinstance(name, str) and name not in self.names.metadata:
+            self._unknown("metadata", name, self.names.metadata, path)
 
-        return note
+    def _unknown(self, what: str, name: str, known: Mapping[str, Any], path: Keys) -> None:
+        if any(name in text for text in self.files.folder.unread):
+            self._is_complete = False
+            return
+        hint = did_you_mean(name, known) or f"define it in this file, or in a {CONFTEST[0]} beside or above it"
+        self.file.problem(path, f"unknown {what} `{name[:60]}`", hint)
 
-    def _check_metadata(self, name: Any, path: Path_) -> None:
-        if isinstance(name, str) and name not in self.known.metadata:
-            self._unknown("metadata", name, self.known.metadata, path)
-
-    def _unknown(self, what: str, name: str, known: Mapping[str, Any], path: Path_) -> None:
-        self._wrong = True
-        if not any(name in text for text in self.files.folder.unread):
-            hint = did_you_mean(name, known) or f"define it in this file, or in a {CONFTEST[0]} beside or above it"
-            self._say(path, f"unknown {what} `{name[:60]}`", hint)
-
-    def _check_step(self, step: Mapping[str, Any], path: Path_) -> None:
+    def _check_step(self, step: Mapping[str, Any], path: Keys) -> None:
         self._check_metadata(step.get("metadata"), [*path, "metadata"])
         said = step.get("bot")
         if isinstance(said, str) and _VARIABLE.search(said):
             hint = "use the assertion `bot_uttered` with `text_matches`"
-            self._say([*path, "bot"], "`bot` is compared as it stands, and takes no environment variable", hint)
+            message = "`bot` is compared as it stands, and takes no environment variable"
+            self.file.problem([*path, "bot"], message, hint)
         for key in ("slot_was_set", "slot_was_not_set"):
             for number, slot in enumerate(as_list(step.get(key))):
                 slots = {slot: None} if isinstance(slot, str) else slot
-                self.files.known.check_slots(slots, [*path, key, number], self._say)
-        for number, written in enumerate(as_list(step.get("assertions"))):
-            self._check_assertion(
-                written, [*path, "assertions", number], ordered=step.get("assertion_order_enabled") is True
-            )
+                self.files.known.check_slots(slots, [*path, key, number], self.file)
+        ordered = step.get("assertion_order_enabled") is True
+        for number in range(len(as_list(step.get("assertions")))):
+            self._check_assertion([*path, "assertions", number], ordered=ordered)
 
-    def _check_assertion(self, written: Any, path: Path_, *, ordered: bool) -> None:
-        try:
-            written = self.files.as_run(self.tree, path)
-            call = AssertionCall.model_validate(written)
-        except ValidationError:
-            return  # said when the file is read
-        at: Path_ = [*path, call.name]
+    def _check_assertion(self, path: Keys, *, ordered: bool) -> None:
+        written = self.files.expanded(self.file.tree, path)
+        call = read_as(AssertionCall, written)
+        if call is None:
+            return  # reported when the file is read
+        at: Keys = [*path, call.name]
         if call.name not in ASSERTIONS:
-            self._say(at, *self._refusal(call.name), key=True)
-        elif _names_turn(call.args):
-            self._say(at, "`turn` is not for these files: an assertion is about the step it stands in")
+            self.file.problem(at, *self._refusal(call.name), key=True)
+        elif any("turn" in as_map(part) for part in (call.args if isinstance(call.args, list) else [call.args])):
+            self.file.problem(at, "`turn` is not for these files: an assertion is about the step it stands in")
         else:
-            self._checker().check_assertion(written, path, surroundings(CONVERSATION.model_dump()))
+            calls = CallCheck(self.files.catalog, self.file, self.files.known, _CONVERSATION)
+            calls.check_assertion(written, path)
             if ordered and call.name == "flow_started" and _is_all(call.args):
-                self._say(at, "`all` of several flows has no one place in an order", "write an assertion for each flow")
+                message = "`all` of several flows has no one place in an order"
+                self.file.problem(at, message, "write an assertion for each flow")
 
     def _refusal(self, name: str) -> tuple[str, str]:
         if name == "sequencing":
             hint = "`assertion_order_enabled: true` checks the order of a step's assertions; scenario files have it"
             return "`sequencing` is not part of E2E test files", hint
-        try:
-            self.files.catalog.assertion(name)
-        except UnknownName:
-            return f"unknown assertion `{name[:60]}`", did_you_mean(name, ASSERTIONS)
-        return f"`{name}` is not part of E2E test files", "a task or a scenario file takes it"
-
-    def _checker(self) -> Checker:
-        def note_all(error: ValidationError, model: type[BaseModel], path: Path_) -> None:
-            self._wrong = True
-            self.files.complain(self.tree, error, model, path)
-
-        def warn(path: Path_, message: str, hint: str = "", *, key: bool = False) -> None:
-            self.files.reporter.warning(self.tree, path, message, hint, key=key)
-
-        return Checker(self.files.catalog, self._say, note_all, warn, self.files.known)
+        if is_known(self.files.catalog.assertion, name):
+            return f"`{name}` is not part of E2E test files", "a task or a scenario file takes it"
+        return f"unknown assertion `{name[:60]}`", did_you_mean(name, ASSERTIONS)
 
     def _check_stubs(self, names: Collection[str]) -> None:
-        for key in as_map(self.tree.data.get("stub_custom_actions")):
+        for key in as_map(self.file.data.get("stub_custom_actions")):
             case, double, _ = key.partition("::")
             if double and case not in names:
-                hint = did_you_mean(case, names)
-                self._say(["stub_custom_actions", key], f"no test case `{case[:60]}` in this file", hint, key=True)
+                message, hint = f"no test case `{case[:60]}` in this file", did_you_mean(case, names)
+                self.file.problem(["stub_custom_actions", key], message, hint, key=True)
 
 
 def stub_name(case: str) -> str:
@@ -359,14 +324,6 @@ def _is_there(path: Path) -> bool:
         return path.is_file()
     except OSError:  # a folder above that is not ours to look into
         return False
-
-
-def _slots(fixture: Any) -> dict[str, JsonValue]:
-    return {name: value for slots in as_list(fixture) for name, value in as_map(slots).items()}
-
-
-def _names_turn(args: Any) -> bool:
-    return any("turn" in as_map(part) for part in (args if isinstance(args, list) else [args]))
 
 
 def _is_all(args: Any) -> bool:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clerkship.library.complaint import dotted, shown
+from clerkship.library.complaint import shown
 from clerkship.library.foreign import top_keys
+from clerkship.library.reporting import problem_at
 from clerkship.library.source import Folder
 from clerkship.library.yaml import Tree
 from clerkship.model.names import did_you_mean
@@ -117,12 +118,7 @@ class _Reading:
 
     def warn(self, tree: Tree, place: Place, message: str, hint: str = "") -> None:
         """Take down what is odd, and where."""
-        spot = tree.locate(place, key=True)
-        self.warnings.append(
-            Problem(
-                file=spot.file, line=spot.line, column=spot.column, key=dotted(spot.keys), message=message, hint=hint
-            )
-        )
+        self.warnings.append(problem_at(tree, place, message, hint, key=True))
 
 
 @dataclass

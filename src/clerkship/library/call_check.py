@@ -1,0 +1,173 @@
+"""Check the assertions, the steps and the person of a definition: their names mean something, their arguments fit."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, JsonValue
+
+from clerkship.kit.registry import UnknownName
+from clerkship.library.catalog import Catalog
+from clerkship.library.definition import Definition
+from clerkship.library.environment_check import EnvironmentInfo, is_known
+from clerkship.library.known import Known
+from clerkship.library.sequence import Timed, missing
+from clerkship.library.shape import as_list, as_map, read_as
+from clerkship.library.yaml import Path
+from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
+from clerkship.model.environment import CONVERSATION_KIND
+from clerkship.model.names import did_you_mean
+from clerkship.model.path import split
+from clerkship.model.scenario import Person
+
+_CLOSED = ("where", "fields", "expected", "text", "value", "arguments", "buttons", "assertions")
+"""Keys of arguments that hold data, not names; assertions inside another are checked by themselves."""
+
+
+@dataclass(frozen=True)
+class CallCheck:
+    """Checks calls of one definition against the catalog, the agent's names and an environment."""
+
+    catalog: Catalog
+    definition: Definition
+    known: Known
+    environment: EnvironmentInfo | None
+    """None if it is not known: then what needs none is checked."""
+
+    def check_assertion(self, written: Any, path: Path) -> AssertionCall | None:
+        """Check an assertion and return it; None if it has not the shape of one."""
+        call = read_as(AssertionCall, written)
+        if call is not None:
+            self._check_call("assertion", call.name, call.args, path)
+        return call
+
+    def check_steps(self, steps: Any, path: Path) -> None:
+        """Check a list of steps, and that each finds the records that it acts on."""
+        timed: list[Timed] = []
+        for number, written in enumerate(as_list(steps)):
+            call = read_as(StepCall, written)
+            here: Path = [*path, number]
+            if call is None:
+                timed.append((None, here, None))
+                continue
+            step = self._check_call("step", call.name, call.args, here)
+            timed.append((call.at, [*here, call.name], step))
+        if self.environment is not None and self.environment.shelves:
+            for where, message in missing(timed, self.environment.shelves):
+                self.definition.problem(where, message)
+
+    def check_person(self, written: Any, path: Path) -> None:
+        """Check the person of a scenario: the sandbox, and the names in the script."""
+        person = read_as(Person, written)
+        if person is not None:
+            self._check_sandbox(self._converses, person.sandbox, CONVERSATION_KIND, path)
+            self._check_names(person.model_dump(exclude={"persona"}), path)
+
+    def _check_call(self, sort: str, name: str, args: JsonValue, path: Path) -> BaseModel | None:
+        """Return the step or the assertion; None if a mistake in it was reported."""
+        try:
+            model = self.catalog.assertion(name) if sort == "assertion" else self.catalog.step(name)
+        except UnknownName as unknown:
+            self.definition.problem([*path, name], f"unknown {sort} `{name[:60]}`", unknown.hint, key=True)
+            return None
+        here = [*path, name]
+        parsed = self.definition.read(model, args if args is not None else {}, here)
+        if sort == "assertion":
+            self.known.check_assertion(name, args, here, self.definition)
+            if name == ANY_OF:
+                self._check_alternatives(args, here)
+        self._check_names(parsed.model_dump() if parsed is not None else args, here)
+        if parsed is not None and sort == "step" and name.startswith("fault."):
+            self._check_operation(parsed.model_dump(), here)
+        kind = self.catalog.acts_on(sort, name)
+        if parsed is not None and kind is not None:
+            self._check_sandbox(kind.__eq__, getattr(parsed, "sandbox", None), kind, here)
+        return parsed
+
+    def _check_alternatives(self, args: JsonValue, path: Path) -> None:
+        """Check each assertion of an `any_of`. One that passes on inaction makes the whole pass then."""
+        for within, call in nested_calls(args):
+            here = [*path, *within]
+            self._check_call("assertion", call.name, call.args, here)
+            if self.catalog.passes_on_inaction(call):
+                message = f"`{call.name}` can also pass when the agent does nothing, and then so does this `any_of`"
+                hint = "make it a criterion of its own, or assert what must happen"
+                self.definition.warning([*here, call.name], message, hint)
+
+    def _check_names(self, data: Any, path: Path) -> None:
+        """Wherever arguments name a sandbox, a domain or an event kind, it must exist."""
+        for here, part in _maps(data, path):
+            sandbox, event = part.get("sandbox"), part.get("event")
+            info = self.environment
+            if isinstance(sandbox, str) and info is not None and sandbox not in info.components:
+                hint = did_you_mean(sandbox, info.components) or "it has no sandboxes"
+                self.definition.problem([*here, "sandbox"], f"no sandbox `{sandbox}` in {info.name}", hint)
+            if isinstance(event, str):
+                self._check_event(event, as_map(part.get("where")), here)
+
+    def _check_event(self, name: str, where: Mapping[str, Any], path: Path) -> None:
+        """The kind exists, and the paths start at a field of its payload: one that does not would match nothing, and
+        a `never` on it would always pass."""
+        meant = self.catalog.payloads(name)
+        if not meant:
+            known = set(self.catalog.event_names())
+            message = f"unknown event `{name}`"
+            if "*" in name:
+                known = {f"{kind.split('.')[0]}.*" for kind in known}
+                message = f"no event is like `{name}`"
+            hint = self.catalog.missing(name) or did_you_mean(name, known)
+            self.definition.problem([*path, "event"], message, hint)
+            return
+        fields = {field for names in meant.values() for field in names}
+        for key in where:
+            first = next(iter(split(key)), "")
+            if first not in fields:
+                hint = did_you_mean(first, fields)
+                self.definition.problem([*path, "where", key], f"`{name}` has no field `{first}`", hint, key=True)
+
+    def _check_operation(self, fault: Mapping[str, Any], path: Path) -> None:
+        """A fault on a domain, or on an operation that nothing has, would never be triggered."""
+        operation, named, info = fault.get("operation"), fault.get("sandbox"), self.environment
+        if info is None:
+            return
+        if named in info.domains:
+            message = f"`{named}` is a domain: it gets no requests that a fault could strike"
+            self.definition.problem([*path, "sandbox"], message, did_you_mean(str(named), info.sandboxes))
+            return
+        kinds = [kind for name, kind in info.sandboxes.items() if named in (None, name)]
+        if operation is None or not kinds or not all(is_known(self.catalog.simulator, kind) for kind in kinds):
+            return
+        known = {known for kind in kinds for known in self.catalog.operations(kind)}
+        if operation not in known:
+            message = f"{f'`{named}`' if named is not None else info.name} has no operation `{operation}`"
+            self.definition.problem([*path, "operation"], message, did_you_mean(operation, known))
+
+    def _converses(self, kind: str) -> bool:
+        return is_known(self.catalog.simulator, kind) and self.catalog.simulator(kind).converses
+
+    def _check_sandbox(self, fits: Callable[[str], bool], named: str | None, kind: str, path: Path) -> None:
+        """The sandbox or domain named is of the right kind, or only one is. A mistaken kind may be the right one."""
+        info = self.environment
+        if info is None:
+            return
+        known = [name for name, other in info.components.items() if fits(other)]
+        mistaken = [name for name, other in info.components.items() if not is_known(self.catalog.event_kinds, other)]
+        if named is None and len(known) != 1 and not mistaken:
+            there = f"there are {', '.join(known)}" if known else "the environment has none"
+            self.definition.problem(path, f"name a `sandbox` of kind {kind}", there)
+        elif named is not None and named in info.components and named not in known and named not in mistaken:
+            what = "domain" if named in info.domains else "sandbox"
+            message = f"`{named}` is not a {what} of kind {kind}"
+            self.definition.problem([*path, "sandbox"], message, did_you_mean(named, known))
+
+
+def _maps(data: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Yield every map in some arguments, except below keys that hold data."""
+    if isinstance(data, Mapping):
+        yield path, data
+        for key, value in data.items():
+            if key not in _CLOSED:
+                yield from _maps(value, [*path, key])
+    elif isinstance(data, list | tuple):
+        for number, value in enumerate(data):
+            yield from _maps(value, [*path, number])

@@ -1,0 +1,70 @@
+"""One thing that a file defines: a task, an environment, a dataset."""
+
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from clerkship.library.complaint import complain
+from clerkship.library.reporting import Reporter
+from clerkship.library.yaml import Path, Spot, Tree
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One thing that a file defines, where it is, and where mistakes in it are reported."""
+
+    sort: str
+    tree: Tree
+    path: Path
+    data: Any
+    reporter: Reporter
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Its keys and values; none if it is no map."""
+        return self.data if isinstance(self.data, dict) else {}
+
+    @property
+    def name_key(self) -> str:
+        """The key of its name."""
+        return "slug" if self.sort == "benchmark" else "name"
+
+    @property
+    def name(self) -> str:
+        """Its name; empty if it has none that is text."""
+        name = self.fields.get(self.name_key)
+        return name if isinstance(name, str) else ""
+
+    @property
+    def slug(self) -> str:
+        """The name of its file, without folder and ending."""
+        return FilePath(self.tree.file).stem
+
+    def spot(self, *path: int | str) -> Spot:
+        """Return where something in it is written."""
+        return self.tree.locate([*self.path, *path])
+
+    def file(self, *path: int | str) -> FilePath:
+        """Return the file that something in it is written in: other files are named from there."""
+        return FilePath(self.spot(*path).file)
+
+    def problem(self, path: Path, message: str, hint: str = "", **how: bool) -> None:
+        """Report a mistake at a path in it."""
+        self.reporter.problem(self.tree, [*self.path, *path], message, hint, **how)
+
+    def warning(self, path: Path, message: str, hint: str = "", **how: bool) -> None:
+        """Report a warning at a path in it."""
+        self.reporter.warning(self.tree, [*self.path, *path], message, hint, **how)
+
+    def read(self, model: type[M], data: Any, path: Path | None = None) -> M | None:
+        """Return data at a path in it as a model; report every mistake and return None if it does not fit."""
+        try:
+            return model.model_validate(data)
+        except ValidationError as error:
+            for find in complain(error, model, self.tree, [*self.path, *(path or ())]):
+                self.reporter.mistakes.add(self.tree.file, find)
+            return None

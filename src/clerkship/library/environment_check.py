@@ -1,0 +1,138 @@
+"""Check an environment: the kinds, configs and datasets of its sandboxes and domains, and its reactions."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from clerkship.kit.registry import UnknownName
+from clerkship.library.catalog import Catalog
+from clerkship.library.definition import Definition
+from clerkship.library.sequence import Shelf
+from clerkship.library.shape import as_list, as_map, read_as
+from clerkship.library.yaml import Path
+from clerkship.model.environment import RESERVED, SOURCES, ComponentChoice, Reaction, SharedDomain, Simulator
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import PlatformError
+
+_COMPONENTS: Mapping[str, type[ComponentChoice]] = {"simulators": Simulator, "domains": SharedDomain}
+"""Keys of an environment that have sandboxes and domains."""
+
+
+@dataclass(frozen=True)
+class EnvironmentInfo:
+    """The names in an environment that a task can use: sandboxes and domains with their kinds, empty if mistaken."""
+
+    name: str
+    sandboxes: Mapping[str, str]
+    domains: Mapping[str, str]
+    shelves: Mapping[str, Shelf]
+    """The records that its charts begin with, as far as they could be read."""
+
+    @property
+    def components(self) -> Mapping[str, str]:
+        """Sandboxes and domains: what `sandbox` can name, but in a fault."""
+        return {**self.sandboxes, **self.domains} if self.domains else self.sandboxes
+
+
+def environment_info(data: Mapping[str, object], shelves: Mapping[str, Shelf] | None = None) -> EnvironmentInfo:
+    """Return the names in an environment as its file has them, valid or not."""
+    return EnvironmentInfo(str(data.get("name")), _kinds(data, "simulators"), _kinds(data, "domains"), shelves or {})
+
+
+def _kinds(data: Mapping[str, object], key: str) -> dict[str, str]:
+    choices = {name: read_as(_COMPONENTS[key], written) for name, written in as_map(data.get(key)).items()}
+    return {name: choice.kind if choice is not None else "" for name, choice in choices.items()}
+
+
+def is_known(lookup: Callable[[str], object], name: str) -> bool:
+    """Return whether a lookup of the catalog finds a name."""
+    try:
+        lookup(name)
+    except UnknownName:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class EnvironmentCheck:
+    """Checks one environment against the catalog."""
+
+    catalog: Catalog
+    definition: Definition
+
+    def check(self, datasets: Collection[str]) -> None:
+        """Report every mistake; `datasets` are the names of those that there are."""
+        data = self.definition.fields
+        named = [(n, name) for n, name in enumerate(as_list(data.get("datasets"))) if isinstance(name, str)]
+        for number, name in named:
+            if name not in datasets:
+                hint = did_you_mean(name, datasets)
+                self.definition.problem(["datasets", number], f"unknown dataset `{name}`", hint)
+        info = environment_info(data)
+        self._check_names(info)
+        for key, model in _COMPONENTS.items():
+            for name, written in as_map(data.get(key)).items():
+                choice = read_as(model, written)
+                if choice is not None:
+                    self._check_component(choice, [key, name], [name for _, name in named])
+        for name, kind in info.sandboxes.items():
+            self._check_called_domains(kind, ["simulators", name], info)
+        for number, written in enumerate(as_list(data.get("reactions"))):
+            reaction = read_as(Reaction, written)
+            if reaction is not None:
+                self._check_reaction(reaction, ["reactions", number], info.components)
+
+    def _check_names(self, info: EnvironmentInfo) -> None:
+        """No sandbox or domain has the name of something else that a request or an event could mean."""
+        of_domains = RESERVED | SOURCES | dict.fromkeys(info.sandboxes, "a sandbox")
+        for key, what, names, taken in (
+            ("simulators", "sandbox", info.sandboxes, RESERVED),
+            ("domains", "domain", info.domains, of_domains),
+        ):
+            for name in names.keys() & taken.keys():
+                message = f"`{name}` is the name of {taken[name]}"
+                self.definition.problem([key, name], message, f"call the {what} something else", key=True)
+
+    def _check_component(self, choice: ComponentChoice, path: Path, datasets: Collection[str]) -> None:
+        is_domain = isinstance(choice, SharedDomain)
+        try:
+            entry = self.catalog.domain(choice.kind) if is_domain else self.catalog.simulator(choice.kind)
+        except UnknownName as unknown:
+            self.definition.problem([*path, "kind"], f"unknown {unknown.what} `{choice.kind}`", unknown.hint)
+        else:
+            self.definition.read(entry.config, choice.config, [*path, "config"])
+        for number, wanted in enumerate(choice.datasets or ()):
+            if wanted not in datasets:
+                hint = did_you_mean(wanted, datasets) or "it names none under `datasets`"
+                message = f"`{wanted}` is not a dataset of this environment"
+                self.definition.problem([*path, "datasets", number], message, hint)
+
+    def _check_called_domains(self, kind: str, path: Path, info: EnvironmentInfo) -> None:
+        """The domains that a simulator's operations call are there. A mistaken kind may be the right one."""
+        kinds = info.domains.values()
+        for domain in self.catalog.simulator(kind).domains if is_known(self.catalog.simulator, kind) else ():
+            if domain.kind not in kinds and all(is_known(self.catalog.event_kinds, other) for other in kinds):
+                hint = f"add `{domain.kind.rpartition('.')[2]}: {{kind: {domain.kind}}}` under `domains`"
+                self.definition.problem(path, f"{kind} needs a domain of kind {domain.kind}", hint)
+
+    def _check_reaction(self, reaction: Reaction, path: Path, components: Mapping[str, str]) -> None:
+        names = dict.fromkeys((reaction.source, reaction.target))
+        for name in names:
+            if name not in components:
+                self.definition.problem(path, f"unknown sandbox `{name}`", did_you_mean(name, components))
+        if all(name in components and is_known(self.catalog.event_kinds, components[name]) for name in names):
+            try:
+                self._check_pair(reaction, path, components[reaction.source], components[reaction.target])
+            except PlatformError as broken:
+                self.definition.problem(path, str(broken))
+
+    def _check_pair(self, reaction: Reaction, path: Path, source: str, target: str) -> None:
+        kinds = [kind.removeprefix(f"{source}.") for kind in self.catalog.event_kinds(source)]
+        meant = [kind for kind in kinds if reaction.means(kind)]
+        if not meant:
+            hint = did_you_mean(reaction.event, kinds)
+            self.definition.problem(path, f"{source} has no event `{reaction.event}`", hint)
+            return
+        taken = self.catalog.reactions(source, target)
+        if not any(f"{source}.{kind}" in taken for kind in meant):
+            hint = f"it takes in {', '.join(self.catalog.reacts_to(target)) or 'nothing'}"
+            self.definition.problem(path, f"{target} does not take in {source}.{reaction.event}", hint)

@@ -1,0 +1,119 @@
+"""Check a task or a scenario file, as it will be run: criteria, steps, the person and the slots.
+
+Each part is read by itself here, so that a mistake in one does not hide the mistakes in the others.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clerkship.library.call_check import CallCheck
+from clerkship.library.environment_check import is_known
+from clerkship.library.shape import as_list, as_map, read_as
+from clerkship.library.yaml import Path
+from clerkship.model.call import AssertionCall
+from clerkship.model.names import did_you_mean
+
+_OF_CONVERSATIONS = ("initial_slots", "stubs", "max_turns", "turn_timeout")
+"""Keys of a scenario that hold for conversations that the person begins."""
+
+
+@dataclass(frozen=True)
+class TaskCheck:
+    """Checks one task or scenario."""
+
+    calls: CallCheck
+
+    def check_task(self, data: Mapping[str, Any]) -> None:
+        """Check criteria, steps, the person and the slots."""
+        written = [data.get("for_each"), *as_list(data.get("entities"))]
+        entities = [entity.get("id") for entity in written if isinstance(entity, dict)]
+        for number, criterion in enumerate(as_list(data.get("criteria"))):
+            self._check_criterion(as_map(criterion), ["criteria", number], entities)
+        if isinstance(data.get("scenario"), list):
+            self.calls.check_steps(data["scenario"], ["scenario"])
+        scenario = as_map(data.get("scenario"))
+        self.calls.check_steps(scenario.get("steps"), ["scenario", "steps"])
+        self.calls.check_person(scenario.get("person"), ["scenario", "person"])
+        if scenario.get("starts", "agent") == "agent":
+            self._check_unused(scenario)
+        self._check_slots(scenario, "scenario")
+
+    def check_scenario(self, data: Mapping[str, Any]) -> None:
+        """Check a scenario file: its assertions, its person, and what else it sets up."""
+        setup, goals = as_map(data.get("setup")), as_map(data.get("goals"))
+        for number, written in enumerate(as_list(goals.get("assertions"))):
+            self.calls.check_assertion(written, ["goals", "assertions", number])
+        self.calls.check_steps(setup.get("steps"), ["setup", "steps"])
+        self.calls.check_person(setup.get("person") or {}, ["setup", "person"])
+        self._check_slots(setup, "setup")
+        for number, written in enumerate(as_list(goals.get("expected_tools"))):
+            for key in as_map(written).keys() & {"tool_called", "tool_group"}:
+                path: Path = ["goals", "expected_tools", number, key]
+                self.calls.known.check_assertion(key, written[key], path, self.calls.definition)
+
+    def check_scopes(self) -> None:
+        """Warn of an `input_entity_id` in a task as it is written that has no effect: the assertion is not narrowed by
+        it, and has no template with the record either."""
+        for number, criterion in enumerate(map(as_map, as_list(self.calls.definition.fields.get("criteria")))):
+            call, entity = read_as(AssertionCall, criterion.get("assertion")), criterion.get("input_entity_id")
+            if call is None or not isinstance(entity, str):
+                continue
+            for name in dict.fromkeys(leaf.name for _, leaf in call.leaves() if self._ignores_entity(leaf, entity)):
+                message = f"`input_entity_id` does not narrow `{name}`, which looks at everything"
+                hint = f"put the record in by template, {{{{ {entity}.… }}}}"
+                self.calls.definition.warning(["criteria", number, "input_entity_id"], message, hint)
+
+    def _check_slots(self, setup: Mapping[str, Any], key: str) -> None:
+        slots = setup.get("initial_slots")
+        self.calls.known.check_slots(slots, [key, "initial_slots"], self.calls.definition)
+
+    def _check_unused(self, scenario: Mapping[str, Any]) -> None:
+        """Report what has no effect if the agent starts: the person begins nothing, and there are no turns."""
+        if as_map(scenario.get("person")).get("opening") is not None:
+            message = "`opening` is never said: the agent starts this task"
+            hint = "write `starts: person`, or put the line under `lines` or `script`"
+            self.calls.definition.problem(["scenario", "person", "opening"], message, hint)
+        for key in _OF_CONVERSATIONS:
+            if scenario.get(key) not in (None, {}):
+                message = f"`{key}` is not used: the agent starts this task"
+                self.calls.definition.problem(["scenario", key], message, "write `starts: person`, or leave it out")
+
+    def _check_criterion(self, data: Mapping[str, Any], path: Path, entities: list[Any]) -> None:
+        call = self.calls.check_assertion(data.get("assertion"), [*path, "assertion"])
+        entity = data.get("input_entity_id")
+        for within, leaf in call.leaves() if call is not None else ():
+            for field in self._entity_fields(leaf):
+                named, here = as_map(leaf.args).get(field), [*path, "assertion", *within, field]
+                for number, name in enumerate(as_list(named)):
+                    self._check_entity(name, [*here, number], entities)
+                self._check_entity(named, here, entities)
+                if isinstance(entity, str) and named is not None:  # it finds nothing, and never fails
+                    message = f"`input_entity_id` and `{field}` do not go together: about {entity} alone it cannot fail"
+                    hint = "leave out `input_entity_id`"
+                    self.calls.definition.problem([*path, "input_entity_id"], message, hint)
+        self._check_entity(entity, [*path, "input_entity_id"], entities)
+
+    def _entity_fields(self, call: AssertionCall) -> list[str]:
+        catalog = self.calls.catalog
+        return list(catalog.entity_fields(call.name)) if is_known(catalog.assertion, call.name) else []
+
+    def _check_entity(self, wanted: Any, path: Path, entities: list[Any]) -> None:
+        if isinstance(wanted, str) and wanted not in entities:
+            hint = did_you_mean(wanted, [name for name in entities if isinstance(name, str)])
+            self.calls.definition.problem(path, f"no entity `{wanted}`", hint or "the task has no entities")
+
+    def _ignores_entity(self, call: AssertionCall, entity: str) -> bool:
+        catalog = self.calls.catalog
+        is_scoped = not is_known(catalog.assertion, call.name) or catalog.is_scoped(call.name)
+        return not is_scoped and not _mentions(call.args, entity)
+
+
+def _mentions(data: Any, name: str) -> bool:
+    """Return whether a template somewhere in some data has a name."""
+    if isinstance(data, Mapping):
+        return any(_mentions(value, name) for value in data.values())
+    if isinstance(data, list | tuple):
+        return any(_mentions(value, name) for value in data)
+    return isinstance(data, str) and re.search(rf"\{{[{{%].*\b{re.escape(name)}\b", data, re.DOTALL) is not None
