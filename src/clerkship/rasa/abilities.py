@@ -5,13 +5,13 @@ from typing import Any
 
 import orjson
 
-from clerkship.actors.messages import shown
 from clerkship.events import agent
 from clerkship.kit.http_body import TooLarge
 from clerkship.llm.wire import fetch
 from clerkship.model.domain import Abilities, Domain
 from clerkship.model.problem import InputError
-from clerkship.rasa.server import API, HINTS, Place, refusal
+from clerkship.rasa.names import ACTIONS
+from clerkship.rasa.server import API, HINTS, RasaServer, refusal
 
 ANSWER_WITHIN = 30.0
 LIMIT = 32_000_000
@@ -23,41 +23,21 @@ _EVERY = frozenset(kind.kind for kind in agent.AGENT)
 OPEN_SOURCE = _EVERY - _FLOWS - _SKILLS - {agent.ToolExecuted.kind}
 CALM = _EVERY - _SKILLS
 MANTLE = _EVERY - _FLOWS - {agent.SlotSet.kind}
-DEFAULT_ACTIONS = frozenset(
-    {
-        "action_back",
-        "action_deactivate_loop",
-        "action_default_ask_affirmation",
-        "action_default_ask_rephrase",
-        "action_default_fallback",
-        "action_extract_slots",
-        "action_listen",
-        "action_restart",
-        "action_revert_fallback_events",
-        "action_send_text",
-        "action_session_start",
-        "action_two_stage_fallback",
-        "action_unlikely_intent",
-    }
-)
-"""What every open-source assistant can do without its domain saying so."""
 
 
-def ask_abilities(place: Place) -> Abilities:
+def ask_abilities(server: RasaServer) -> Abilities:
     """Ask it once; what cannot be asked is an input error that says what to do."""
-    version = _map(place, "/version").get("version")
+    version = _map(server, "/version").get("version")
     if not isinstance(version, str):
-        raise InputError.of(f"{place.host} does not say which version of Rasa it is", hint="is it a Rasa server?")
-    engine = str(_map(place, "/status").get("engine_version") or "")
+        raise InputError.of(f"{server.host} does not say which version of Rasa it is", hint="is it a Rasa server?")
+    engine = str(_map(server, "/status").get("engine_version") or "")
     if "mantle" in engine.lower():
-        return Abilities(
-            engine=f"Rasa {version[:40]} (mantle)", emits=MANTLE
-        )  # no slots, no flows: nothing to hold it to
-    domain, flows = _map(place, "/domain"), _flows(place)
+        return Abilities(engine=f"Rasa {version[:40]} (mantle)", emits=MANTLE)  # it has no slots and no flows
+    domain, flows = _map(server, "/domain"), _flows(server)
     open_source = flows is None
     return Abilities(
         engine=f"Rasa {version[:40]} ({'open source' if open_source else 'calm'})",
-        domain=read_domain(domain, f"{place.name}/domain", flows),
+        domain=read_domain(domain, f"{server.name}/domain", flows),
         emits=OPEN_SOURCE if open_source else CALM,
     )
 
@@ -69,7 +49,7 @@ def read_domain(domain: Mapping[str, Any], source: str, flows: frozenset[str] | 
     return Domain(
         source=source,
         slots={name: _type(slot) for name, slot in _pairs(domain.get("slots"))},
-        actions=declared | responses | DEFAULT_ACTIONS,
+        actions=declared | responses | ACTIONS,
         responses=responses,
         flows=flows,
     )
@@ -93,12 +73,12 @@ def _type(slot: Any) -> str:
     return found if isinstance(found, str) else "any"
 
 
-def _flows(place: Place) -> frozenset[str] | None:
+def _flows(server: RasaServer) -> frozenset[str] | None:
     """The ids of its flows; None where there is no such thing."""
-    status, location, data = _get(place, "/flows")
+    status, location, data = _get(server, "/flows")
     if status in (404, 405):
         return None
-    found = _checked(place, "/flows", status, location, data)
+    found = _checked(server, "/flows", status, location, data)
     if isinstance(found, dict):
         found = found.get("flows", found)
     if isinstance(found, dict):
@@ -107,42 +87,38 @@ def _flows(place: Place) -> frozenset[str] | None:
     return frozenset(name for name in ids if isinstance(name, str))
 
 
-def _map(place: Place, path: str) -> dict[str, Any]:
-    status, location, data = _get(place, path)
-    found = _checked(place, path, status, location, data)
+def _map(server: RasaServer, path: str) -> dict[str, Any]:
+    status, location, data = _get(server, path)
+    found = _checked(server, path, status, location, data)
     if not isinstance(found, dict):
-        raise InputError.of(f"{place.host} answers {path} with what is no map: {_shown(place, data)}", hint=API)
+        raise InputError.of(f"{server.host} answers {path} with what is no map: {server.shown(data)}", hint=API)
     return found
 
 
-def _get(place: Place, path: str) -> tuple[int, str, bytes]:
+def _get(server: RasaServer, path: str) -> tuple[int, str, bytes]:
     import httpx  # noqa: PLC0415  (most agents need no HTTP)
 
     try:
-        response, data = fetch(place.url(path), place.headers, LIMIT, ANSWER_WITHIN)
+        response, data = fetch(server.url(path), server.headers, LIMIT, ANSWER_WITHIN)
     except TooLarge:
-        raise InputError.of(f"{place.host} answers {path} with more than {LIMIT:,} bytes", hint=API) from None
+        raise InputError.of(f"{server.host} answers {path} with more than {LIMIT:,} bytes", hint=API) from None
     except httpx.TimeoutException:
-        raise InputError.of(f"{place.host} does not answer {path} in time", hint="is the server busy?") from None
+        raise InputError.of(f"{server.host} does not answer {path} in time", hint="is the server busy?") from None
     except httpx.ConnectError as error:
-        words = place.redacted(str(error))
-        raise InputError.of(f"{place.host} cannot be reached: {words}", hint="is the server running there?") from None
+        words = server.redacted(str(error))
+        raise InputError.of(f"{server.host} cannot be reached: {words}", hint="is the server running there?") from None
     except httpx.HTTPError as error:
-        words = place.redacted(str(error)) or type(error).__name__
-        raise InputError.of(f"{place.host} broke off at {path}: {words}", hint="is it a Rasa server?") from None
+        words = server.redacted(str(error)) or type(error).__name__
+        raise InputError.of(f"{server.host} broke off at {path}: {words}", hint="is it a Rasa server?") from None
     return response.status_code, response.headers.get("location", ""), data
 
 
-def _checked(place: Place, path: str, status: int, location: str, data: bytes) -> Any:
-    problem = refusal(place, path, status, location, data)
+def _checked(server: RasaServer, path: str, status: int, location: str, data: bytes) -> Any:
+    problem = refusal(server, path, status, location, data)
     if problem:
         raise InputError.of(problem, hint=HINTS.get(status, ""))
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
-        words = f"{place.host} answers {path} with what is not JSON: {_shown(place, data)}"
+        words = f"{server.host} answers {path} with what is not JSON: {server.shown(data)}"
         raise InputError.of(words, hint="is it a Rasa server?") from None
-
-
-def _shown(place: Place, data: bytes) -> str:
-    return place.redacted(shown(data))

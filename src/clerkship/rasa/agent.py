@@ -9,7 +9,6 @@ import orjson
 from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say, Start
-from clerkship.actors.messages import shown
 from clerkship.actors.reply import parse_replies
 from clerkship.kit.http_body import TooLarge
 from clerkship.kit.secrets import new_name
@@ -19,8 +18,8 @@ from clerkship.model.problem import InputError
 from clerkship.model.run import IsolationLevel
 from clerkship.rasa.abilities import ask_abilities
 from clerkship.rasa.history import render_history
-from clerkship.rasa.server import HINTS, BrokenOff, Keys, NotThere, Place, refusal
-from clerkship.rasa.tracker import Seen, last_session, parse_events, parse_messages
+from clerkship.rasa.server import HINTS, RasaKeys, RasaServer, refusal
+from clerkship.rasa.tracker import TrackerCursor, last_session, parse_events, parse_messages
 from clerkship.sandbox.door import Sandboxes
 from clerkship.settings import Settings
 
@@ -40,10 +39,10 @@ class RasaAgent:
 
     entries: frozenset[Entry] = frozenset({"on_start", "on_history", "on_turn"})
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, server: RasaServer) -> None:
+        self._server = server
         self._conversation = new_name("sim")
-        self._seen = Seen()
+        self._seen = TrackerCursor()
         self._skipped: Counter[str] = Counter()
         self._unanswered = ""
 
@@ -51,7 +50,7 @@ class RasaAgent:
         """With slots to set: start the session, so that whatever it sets comes first; then set them on top."""
         if start.stubs:
             raise InputError.of(
-                f"{self._place.name} runs its own actions, and cannot be told to leave out {', '.join(start.stubs)}",
+                f"{self._server.name} runs its own actions, and cannot be told to leave out {', '.join(start.stubs)}",
                 hint="run the action server with these actions as you want them, or use an agent in Python",
             )
         if not start.slots:
@@ -102,7 +101,7 @@ class RasaAgent:
         return parse_replies(done if heard else [*done, *messages])
 
     def _open(self) -> "httpx.AsyncClient":
-        return open_client(self._place.address, read_within=None)  # the turn's own timeout ends it
+        return open_client(self._server.address, read_within=None)  # the turn's own timeout ends it
 
     async def _send(
         self, client: "httpx.AsyncClient", text: str, along: Mapping[str, JsonValue], what: str = SESSION_START
@@ -110,12 +109,8 @@ class RasaAgent:
         """Say something to the assistant. Never twice: it may have been heard though nobody answered."""
         body = orjson.dumps({"sender": self._conversation, "message": text, "metadata": along})
         self._unanswered = f"{what} was sent and not answered: it may have been delivered, and was not sent again"
-        try:
-            data = await self._ask(client, CHANNEL, body)
-        except NotThere as error:
-            raise AgentError(f"{error}; {what} was not delivered") from None
-        except BrokenOff as error:
-            raise AgentError(f"{error}; {what} may have been delivered, and is not sent again") from None
+        unsure = f"{what} may have been delivered, and is not sent again"
+        data = await self._ask(client, CHANNEL, body, f"{what} was not delivered", unsure)
         self._unanswered = ""
         found = self._json(data, "its REST channel")
         if not isinstance(found, list):
@@ -127,48 +122,52 @@ class RasaAgent:
         await self._post(client, events, "its initial slots could not be set")
 
     async def _post(self, client: "httpx.AsyncClient", events: list[dict[str, Any]], otherwise: str) -> None:
-        try:
-            await self._ask(client, f"/conversations/{self._conversation}/tracker/events", orjson.dumps(events))
-        except (NotThere, BrokenOff) as error:
-            raise AgentError(f"{error}; {otherwise}") from None
+        path = f"/conversations/{self._conversation}/tracker/events"
+        await self._ask(client, path, orjson.dumps(events), otherwise)
 
     async def _fresh(self, client: "httpx.AsyncClient") -> list[Any]:
         """What happened since the tracker was last read."""
-        try:
-            data = await self._ask(client, f"/conversations/{self._conversation}/tracker?include_events=ALL")
-        except (NotThere, BrokenOff) as error:
-            raise AgentError(f"{error}; its tracker could not be read") from None
+        path = f"/conversations/{self._conversation}/tracker?include_events=ALL"
+        data = await self._ask(client, path, None, "its tracker could not be read")
         tracker = self._json(data, "its tracker")
         events = tracker.get("events") if isinstance(tracker, dict) else None
         if not isinstance(events, list):
             raise AgentError(f"its tracker has no list of `events`: {self._shown(data)}")
         return self._seen.fresh(events)
 
-    async def _ask(self, client: "httpx.AsyncClient", path: str, body: bytes | None = None) -> bytes:
-        """POST a body, or GET without one."""
+    async def _ask(
+        self, client: "httpx.AsyncClient", path: str, body: bytes | None, unsent: str, unsure: str = ""
+    ) -> bytes:
+        """POST a body, or GET without one.
+
+        Raises AgentError with what a failure means: `unsent` if there was no connection, `unsure` (or `unsent`) if it
+        broke after something was sent.
+        """
         import httpx  # noqa: PLC0415  (most agents need no HTTP)
 
-        place, url = self._place, self._place.url(path)
+        server, url = self._server, self._server.url(path)
         try:
             if body is None:
-                response, data = await get(client, url, place.headers, REPLY_LIMIT)
+                response, data = await get(client, url, server.headers, REPLY_LIMIT)
             else:
-                response, data = await post(client, url, place.headers, body, REPLY_LIMIT)
+                response, data = await post(client, url, server.headers, body, REPLY_LIMIT)
         except TooLarge:
-            raise AgentError(f"{place.host} answers with more than {REPLY_LIMIT:,} bytes") from None
+            raise AgentError(f"{server.host} answers with more than {REPLY_LIMIT:,} bytes") from None
         except httpx.ConnectTimeout:
-            raise NotThere(f"{place.host} did not answer within {CONNECT_WITHIN:g} seconds") from None
+            words = f"did not answer within {CONNECT_WITHIN:g} seconds"
+            raise AgentError(f"{server.host} {words}; {unsent}") from None
         except httpx.ConnectError as error:
-            raise NotThere(f"{place.host} cannot be reached: {place.redacted(str(error))}") from None
+            words = server.redacted(str(error))
+            raise AgentError(f"{server.host} cannot be reached: {words}; {unsent}") from None
         except httpx.HTTPError as error:
-            words = place.redacted(str(error)) or type(error).__name__
-            raise BrokenOff(f"{place.host} broke off the conversation: {words}") from None
+            words = server.redacted(str(error)) or type(error).__name__
+            raise AgentError(f"{server.host} broke off the conversation: {words}; {unsure or unsent}") from None
         self._check(path, response.status_code, response.headers.get("location", ""), data)
         return data
 
     def _check(self, path: str, status: int, location: str, data: bytes) -> None:
         """What the tests' author can mend is theirs; anything else is the assistant's failure."""
-        problem = refusal(self._place, path, status, location, data)
+        problem = refusal(self._server, path, status, location, data)
         if problem and status in HINTS:
             raise InputError.of(problem, hint=HINTS[status])
         if problem:
@@ -181,7 +180,7 @@ class RasaAgent:
             raise AgentError(f"{what} answers what is not JSON: {self._shown(data)}; is it a Rasa server?") from None
 
     def _shown(self, data: bytes) -> str:
-        return self._place.redacted(shown(data)).replace(self._conversation, "[conversation]")
+        return self._server.shown(data).replace(self._conversation, "[conversation]")
 
 
 def _refuse_lost(slots: Mapping[str, JsonValue], rows: list[Any]) -> None:
@@ -199,17 +198,17 @@ class RasaSolver:
     takes_stubs = False
     """It runs its own actions, and no endpoint of it says otherwise."""
 
-    def __init__(self, place: Place) -> None:
-        self.name = place.name
-        self._place = place
+    def __init__(self, server: RasaServer) -> None:
+        self.name = server.name
+        self._server = server
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """A conversation that nobody has had before."""
-        return RasaAgent(self._place)
+        return RasaAgent(self._server)
 
     def abilities(self) -> Abilities:
         """What the server says of its assistant."""
-        return ask_abilities(self._place)
+        return ask_abilities(self._server)
 
 
 def load_rasa(rest: str, settings: Settings) -> RasaSolver:
@@ -220,5 +219,5 @@ def load_rasa(rest: str, settings: Settings) -> RasaSolver:
             f"agent `rasa:{address}`: the address has a query", hint="a token goes in CLERKSHIP_RASA_TOKEN"
         )
     address = parse_address(rest, f"rasa:{rest}").rstrip("/").removesuffix(CHANNEL).rstrip("/")
-    keys = Keys(settings.rasa_token, settings.rasa_jwt, settings.rasa_jwt_secret)
-    return RasaSolver(Place(address, urlsplit(address).netloc, keys))
+    keys = RasaKeys(settings.rasa_token, settings.rasa_jwt, settings.rasa_jwt_secret)
+    return RasaSolver(RasaServer(address, urlsplit(address).netloc, keys))

@@ -1,4 +1,4 @@
-"""Where a Rasa server is, how one proves to it who asks, and what its refusals mean."""
+"""A Rasa server: its address, its keys, and what its refusals mean."""
 
 import base64
 import hashlib
@@ -32,14 +32,6 @@ _WORDS = {
 _NO_REASON = (b"", b"{}", b"[]", b"null")
 
 
-class NotThere(Exception):
-    """No connection: nothing was sent."""
-
-
-class BrokenOff(Exception):
-    """The connection broke after something was sent: nobody knows what came of it."""
-
-
 def _part(value: bytes) -> str:
     return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
 
@@ -52,7 +44,7 @@ def sign(secret: str) -> str:
 
 
 @dataclass(frozen=True)
-class Keys:
+class RasaKeys:
     """What a server wants to see. Never shown, never kept."""
 
     token: str = field(default="", repr=False)
@@ -72,12 +64,12 @@ class Keys:
 
 
 @dataclass(frozen=True)
-class Place:
-    """A server's address without its keys, and the keys."""
+class RasaServer:
+    """The address of a server, without its keys, and the keys."""
 
     address: str
     host: str
-    keys: Keys
+    keys: RasaKeys
 
     @property
     def name(self) -> str:
@@ -101,16 +93,20 @@ class Place:
             text = text.replace(key, "[key]")
         return text
 
+    def shown(self, data: bytes) -> str:
+        """Return what a server answered as messages show it."""
+        return self.redacted(shown(data))
 
-def refusal(place: Place, path: str, status: int, location: str, data: bytes) -> str:
+
+def refusal(server: RasaServer, path: str, status: int, location: str, data: bytes) -> str:
     """What a status says in words; empty if it says yes."""
     if 200 <= status < 300:
         return ""
     path = path.partition("?")[0]
     if 300 <= status < 400:
-        there = place.redacted(location[:300]) or "nowhere"
-        return f"{place.host} redirects ({status}) {path} to {there}; redirects are not followed: give that address"
+        there = server.redacted(location[:300]) or "nowhere"
+        return f"{server.host} redirects ({status}) {path} to {there}; redirects are not followed: give that address"
     if status in _WORDS:
-        reason = f": {place.redacted(shown(data))}" if data.strip() not in _NO_REASON else ""
-        return f"{place.host} {_WORDS[status]} ({status} at {path}){reason}"
-    return f"{place.host} answers {path} with status {status}: {place.redacted(shown(data))}"
+        reason = f": {server.shown(data)}" if data.strip() not in _NO_REASON else ""
+        return f"{server.host} {_WORDS[status]} ({status} at {path}){reason}"
+    return f"{server.host} answers {path} with status {status}: {server.shown(data)}"

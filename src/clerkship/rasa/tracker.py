@@ -16,37 +16,22 @@ Row = Mapping[str, Any]
 DROPPED = frozenset({"user", "user_featurization", "entities", "stack"})
 """What the person said, which the log has already, and how the engine keeps its own books."""
 NOTED = frozenset(
-    {
-        "action_execution_rejected",
-        "active_loop",
-        "agent",
-        "agent_cancelled",
-        "agent_completed",
-        "agent_interrupted",
-        "agent_processing",
-        "agent_resumed",
-        "agent_started",
-        "bot_turn_ended",
-        "cancel_reminder",
-        "error",
-        "export",
-        "followup",
-        "form",
-        "form_validation",
-        "inactive",
-        "loop_interrupted",
-        "pause",
-        "reminder",
-        "reset_slots",
-        "restart",
-        "resume",
-        "rewind",
-        "routing_session_ended",
-        "session_ended",
-        "session_started",
-        "undo",
-        "unsupported_request_classified",
-    }
+    (
+        *(
+            "session_started",
+            "session_ended",
+            "routing_session_ended",
+            "restart",
+            "pause",
+            "resume",
+            "inactive",
+            "export",
+        ),
+        *("agent", "agent_started", "agent_processing", "agent_interrupted", "agent_resumed"),
+        *("agent_completed", "agent_cancelled", "bot_turn_ended", "followup", "rewind", "undo", "error"),
+        *("active_loop", "loop_interrupted", "form", "form_validation", "action_execution_rejected", "reset_slots"),
+        *("reminder", "cancel_reminder", "unsupported_request_classified"),
+    )
 )
 """Kept under their own names: no assertion of the seed's is about them."""
 CLARIFICATION = "pattern_clarification"
@@ -79,7 +64,7 @@ def _plain(value: Any) -> object:
     return value if isinstance(value, str | int | float | None) else repr(value)
 
 
-class Seen:
+class TrackerCursor:
     """How far a tracker was read.
 
     A tracker grows at its end, but it may also lose its beginning: some stores keep the last session alone once a new
