@@ -154,7 +154,7 @@ nothing, not an id. References, `uri` and `url` elements and links in narratives
 become what that entry is called here; `Patient?identifier=…` as a reference must mean one resource. Two entries that
 change one resource are refused.
 
-A patch has at most {patch.MOST_OPERATIONS} operations of RFC 6902, `test` among them, done all or none.
+A patch has at most {patch.MAX_OPERATIONS} operations of RFC 6902, `test` among them, done all or none.
 """
 
 
@@ -169,7 +169,7 @@ def _limits() -> str:
             ("entries of a batch or transaction (config `max_entries`)", config.max_entries, 413),
             ("… of them with a condition (`ifNoneExist`, or a search as the address of a write)", MAX_CONDITIONS, 413),
             ("levels of nesting (config `max_depth`)", config.max_depth, 400),
-            ("operations of a patch", patch.MOST_OPERATIONS, 400),
+            ("operations of a patch", patch.MAX_OPERATIONS, 400),
             ("elements that a patch adds, moves and copies", patch.MAX_PATCHED, 422),
             ("parameters of a search", MAX_PARAMETERS, 400),
             ("values of one parameter", MOST_VALUES, 400),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
@@ -39,7 +40,7 @@ def mistakes(path: Path, row: type) -> Iterator[str]:
     """What is wrong in a table, by file, line and column."""
     first, *lines, last = path.read_text().splitlines()
     assert (first, last) == ("[", "]"), f"{path.name}: one array, one row to a line"
-    adapter: TypeAdapter[object] = TypeAdapter(row)
+    adapter: TypeAdapter[Any] = TypeAdapter(row)
     for place, line in enumerate(lines, 2):
         try:
             adapter.validate_json(line.removesuffix(","), strict=True)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clerkship.fhir.issue import Invalid
-from clerkship.simulators.fhir.patch import apply, check, same
+from clerkship.simulators.fhir.patch import apply, check
 from tests.simulators.fhir.server import Server
 
 
@@ -70,6 +70,16 @@ def test_each_operation_does_what_its_rfc_says(document: Any, operation: dict[st
         ({"a": "10"}, {"op": "test", "path": "/a", "value": 10}),
         ({"a": {"b": [1]}}, {"op": "test", "path": "/a", "value": {"b": [2]}}),
         ({"a": 1}, {"op": "remove", "path": ""}),
+        ({"a": 1}, {"op": "add", "path": "/~", "value": 1}),
+        ({"a": 1}, {"op": "add", "path": "/~2", "value": 1}),
+        ({"a": [1]}, {"op": "add", "path": "/a/-/b", "value": 1}),
+        ({"a": [1]}, {"op": "test", "path": "/a/-", "value": 1}),
+        ({"a": [1]}, {"op": "copy", "from": "/a/-", "path": "/b"}),
+        ({"a": [1]}, {"op": "move", "from": "/a/-", "path": "/b"}),
+        ({"a": "text"}, {"op": "test", "path": "/a/0", "value": "t"}),
+        ({"a": [1]}, {"op": "test", "path": f"/a/{'1' * 5000}", "value": 1}),
+        ({"a": [1]}, {"op": "remove", "path": "/a/٠"}),
+        ({"a": {"__class__": 1}}, {"op": "remove", "path": "/a/__len__"}),
     ],
 )
 def test_what_cannot_be_done_is_refused(document: Any, operation: dict[str, Any]) -> None:
@@ -173,12 +183,15 @@ def test_the_limit_of_depth_is_where_it_is_said_to_be(op: str) -> None:
     assert apply(nested(9), [{"op": "add", "path": "/a" * 9, "value": 1}], 9) != nested(9)
 
 
-def test_what_is_far_too_deep_is_compared_and_counted_without_end() -> None:
-    deep = nested(20_000)
-    assert same(deep, nested(20_000))
-    assert not same(deep, nested(20_001))
-    with pytest.raises(Invalid, match="nested more than"):
-        apply({}, [{"op": "add", "path": "/a", "value": deep}])
+@pytest.mark.parametrize("op", ["add", "replace", "test"])
+def test_a_value_far_too_deep_is_refused_before_it_is_copied_or_compared(op: str) -> None:
+    with pytest.raises(Invalid, match=r"operation 0 .*nested more than"):
+        apply({"a": nested(150)}, [{"op": op, "path": "/a", "value": nested(20_000)}])
+
+
+def test_a_failed_test_does_not_repeat_the_values() -> None:
+    with pytest.raises(Invalid, match=r"operation 0 \(test /a\): the value is another$"):
+        apply({"a": list(range(1000))}, [{"op": "test", "path": "/a", "value": []}])
 
 
 def test_a_patch_leaves_its_operations_as_they_are() -> None:

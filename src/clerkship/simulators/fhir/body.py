@@ -146,8 +146,10 @@ def count_elements(data: Any, limit: int) -> int:
     while left and count <= limit:
         item = left.pop()
         count += 1
-        if isinstance(item, dict | list):
-            left.extend(item.values() if isinstance(item, dict) else item)
+        if isinstance(item, dict):
+            left.extend(item.values())
+        elif isinstance(item, list):
+            left.extend(item)
     return count
 
 

@@ -408,7 +408,7 @@ def patch_resource(
     if not isinstance(after, dict) or (after.get("resourceType"), after.get("id")) != (type, id):
         raise refusal(422, "business-rule", "a patch may change neither the type of a resource nor its id")
     check_resource(after, status=422)
-    if transaction.base:
+    if transaction.base and transaction.base in str(operations):
         make_relative(after, transaction.base)
     return transaction.write(after, operation, check_valid(transaction, after, type))
 
