@@ -7,13 +7,14 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from clerkship.engine.model_build import build_model, model_name, settled
+from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, resolve_models
+from clerkship.engine.models import ModelSelection
 from clerkship.llm.contract import Model, Question
 from clerkship.model.conftest import Conftest, Llm
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError
 from clerkship.model.usage import Prices
-from clerkship.service.casting import Cast, Needs, Wanted, choose
 from clerkship.settings import Settings, load_settings
 from tests.actors.servers import Asked, Served
 from tests.llm.endpoint import bodies, said
@@ -35,10 +36,10 @@ class Verdict(BaseModel):
 GOOD = said('{"passed": true}')
 
 
-def cast(llm: dict[str, Any], settings: Settings = ALL, **more: Any) -> Cast:
-    """Who judges where a conftest says so."""
+def resolved(llm: dict[str, Any], settings: Settings = ALL, **more: Any) -> ModelSelection:
+    """Return the models of a run with a conftest."""
     conftest = Conftest.model_validate({"evaluation": {"llm": llm, **more}})
-    return choose(Wanted(), settings, conftest=conftest, needs=Needs(judge=True))
+    return resolve_models(ModelRequest(conftest=conftest), settings)
 
 
 def asked_of(llm: dict[str, Any], settings: Settings = ALL, *, vectors: bool = False) -> tuple[Asked, dict[str, Any]]:
@@ -49,7 +50,7 @@ def asked_of(llm: dict[str, Any], settings: Settings = ALL, *, vectors: bool = F
 
     with Served(answer) as served:
         at = {"api_base": llm["api_base"].replace("URL", served.url)} if "api_base" in llm else {}
-        found = cast({**llm, **at}, settings).models
+        found = resolved({**llm, **at}, settings)
         assert found.judge is not None
         found.judge.ask(Question("?", Verdict))
         if vectors:
@@ -194,7 +195,7 @@ def test_what_a_block_cannot_say_is_refused(llm: dict[str, Any], told: str) -> N
 
 def test_prices_are_kept_with_the_run(tmp_path: Path) -> None:
     llm = {"provider": "openai", "model": "m", "input_cost_per_token": 1e-6, "output_cost_per_token": 4e-6}
-    kept = cast(llm).judge
+    kept = resolved(llm).judge_choice
     assert kept is not None
     assert kept.prices == Prices(input=1.0, output=4.0)
     assert "sk-openai" not in kept.model_dump_json()
@@ -230,7 +231,7 @@ def test_judge_and_person_of_a_run_share_a_line() -> None:
             "simulation": {"llm": {**llm, "model": "n"}, "max_concurrent_llm_calls": 3},
         }
     )
-    found = choose(Wanted(), ALL, conftest=conftest, needs=Needs(judge=True, person=True)).models
+    found = resolve_models(ModelRequest(conftest=conftest), ALL, ModelNeeds(person=True))
     judge, person = _line(found.judge), _line(found.person)
     assert judge is person
     assert judge.limit.at_once == 23

@@ -14,7 +14,7 @@ from clerkship.actors.contract import Message, Solver
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_tasks
-from clerkship.engine.models import Models
+from clerkship.engine.models import ModelSelection
 from clerkship.engine.trial import Finished, Job, Setting
 from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import Answer, Question
@@ -70,7 +70,7 @@ class Thinker:
 
 
 @contextmanager
-def setting(solver: Solver, models: Models) -> Iterator[Setting]:
+def setting(solver: Solver, models: ModelSelection) -> Iterator[Setting]:
     """With an HTTP door."""
     gateway = Gateway()
     listener = open_http(gateway)
@@ -106,7 +106,7 @@ def test_thinking_counts_against_no_limit_of_the_agent(bench: Workbench) -> None
     bench.write("a.yml", SCENARIO)
     solver = PythonSolver("agent", lambda message: "Anything else?")
     kept: list[Finished] = []
-    with setting(solver, Models(person=Thinker(lambda: time.sleep(0.5)))) as within:
+    with setting(solver, ModelSelection(person=Thinker(lambda: time.sleep(0.5)))) as within:
         batch(bench, within, kept, timeout=1, turn_timeout=0.4, max_turns=3).run()
     [finished] = kept
     assert (finished.task_run.ending, finished.task_run.error) == ("turn_limit", "")
@@ -120,7 +120,7 @@ def test_what_the_agent_takes_still_counts(bench: Workbench) -> None:
         return "Anything else?"
 
     kept: list[Finished] = []
-    with setting(PythonSolver("agent", slow), Models(person=Thinker(lambda: time.sleep(0.05)))) as within:
+    with setting(PythonSolver("agent", slow), ModelSelection(person=Thinker(lambda: time.sleep(0.05)))) as within:
         batch(bench, within, kept, timeout=0.4, max_turns=30).run()
     assert kept[0].task_run.status == "timed_out"
 
@@ -143,7 +143,7 @@ def test_an_agent_with_work_to_do_is_answered_over_http_and_in_process(bench: Wo
             return [over_http[-1]["text"], sandboxes["chat"].say("Sugar?")[-1]["text"]]
 
     kept: list[Finished] = []
-    with setting(PythonSolver("agent", Asks), Models(person=Thinker(lambda: None))) as within:
+    with setting(PythonSolver("agent", Asks), ModelSelection(person=Thinker(lambda: None))) as within:
         batch(bench, within, kept).run()
     assert kept[0].task_run.answer == ["Tea, please.", "Tea, please."]
     assert kept[0].task_run.ending == "agent_done"
@@ -160,7 +160,7 @@ def test_whom_the_agent_comes_to_may_answer_and_be_done(bench: Workbench) -> Non
             return [answer, chat.is_open]
 
     kept: list[Finished] = []
-    with setting(PythonSolver("agent", Asks), Models(person=Thinker(lambda: None, done=True))) as within:
+    with setting(PythonSolver("agent", Asks), ModelSelection(person=Thinker(lambda: None, done=True))) as within:
         batch(bench, within, kept).run()
     assert kept[0].task_run.answer == ["Tea, please.", False]
     assert kept[0].task_run.status == "completed"
@@ -176,7 +176,7 @@ def test_an_agent_that_works_on_after_the_person_broke_down_is_not_blamed(bench:
 
     kept: list[Finished] = []
     model = Thinker(lambda: None, "As an AI, I drink nothing.")
-    with setting(PythonSolver("agent", Asks), Models(person=model)) as within:
+    with setting(PythonSolver("agent", Asks), ModelSelection(person=model)) as within:
         batch(bench, within, kept).run()
     task_run = kept[0].task_run
     assert (task_run.status, task_run.verdict) == ("invalid_person", None)
@@ -202,7 +202,7 @@ def test_who_thinks_holds_up_nobody_else(bench: Workbench) -> None:
             return found
 
     kept: list[Finished] = []
-    with setting(PythonSolver("agent", Asks), Models(person=Thinker(think))) as within:
+    with setting(PythonSolver("agent", Asks), ModelSelection(person=Thinker(think))) as within:
         batch(bench, within, kept).run()
     assert {finished.task_run.task: finished.task_run.answer for finished in kept} == {"A": "Tea, please.", "B": "Hm."}
 
@@ -226,7 +226,7 @@ def test_called_off_while_a_person_thinks_it_is_kept_as_cancelled(bench: Workben
 
     model = Thinker(think)
     kept: list[Finished] = []
-    with setting(PythonSolver("agent", Agent), Models(person=model)) as within:
+    with setting(PythonSolver("agent", Agent), ModelSelection(person=model)) as within:
         running = batch(bench, within, kept)
         run_until(running, asked)
     [finished] = kept
@@ -249,7 +249,7 @@ def test_a_model_that_cannot_be_asked_is_nobodys_failure_but_ours(bench: Workben
             return sandboxes["chat"].say("Tea or coffee?")
 
     kept: list[Finished] = []
-    with setting(PythonSolver("agent", Agent), Models(person=Thinker(think))) as within:
+    with setting(PythonSolver("agent", Agent), ModelSelection(person=Thinker(think))) as within:
         batch(bench, within, kept).run()
     task_run = kept[0].task_run
     assert (task_run.status, task_run.verdict) == ("errored", None)
@@ -266,7 +266,7 @@ def test_called_off_while_the_judge_looks_at_the_person_it_is_to_be_done_again(b
         raise ModelOutage("it was sent home")
 
     judge = Thinker(judge_it)
-    models = Models(judge=judge, person=Thinker(lambda: None), asking=Asking(checks_person=True))
+    models = ModelSelection(judge=judge, person=Thinker(lambda: None), asking=Asking(checks_person=True))
     kept: list[Finished] = []
     with setting(PythonSolver("agent", lambda message: "Anything else?"), models) as within:
         running = batch(bench, within, kept, max_turns=2)

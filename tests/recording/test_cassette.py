@@ -17,11 +17,12 @@ from clerkship.model.problem import InputError
 from clerkship.model.run import Tape
 from clerkship.model.usage import Usage
 from clerkship.recording.cassette import Cassette, cassette_of, packed, pieces, unmarked, unpacked
-from clerkship.recording.redaction import Veil
-from clerkship.recording.session import NotRecorded, Part, Spot, Taped, Tapes
+from clerkship.recording.recorded_model import RecordedModel
+from clerkship.recording.redaction import CassetteRedactor
+from clerkship.recording.session import ModelIdentity, NotRecorded, RecordingReport, RecordingSession
 
 T = TypeVar("T", bound=BaseModel)
-SPOT = Spot("late.yml", "Late order", 1)
+TASK = "Late order"
 
 
 class Word(BaseModel):
@@ -68,26 +69,35 @@ class Desk:
     @property
     def path(self) -> Path:
         """The cassette."""
-        return cassette_of(self.folder / SPOT.source)
+        return cassette_of(self.folder / "late.yml")
 
-    def tapes(self, mode: Tape) -> Tapes:
-        """All there are."""
-        return Tapes(mode, lambda source: cassette_of(self.folder / source), {"judge": Part("m", {"t": 0}, "v")})
+    def session(self, mode: Tape) -> RecordingSession:
+        """Open the cassette."""
+        session = RecordingSession(mode, {TASK: self.path}, {"judge": ModelIdentity("m", {"t": 0}, "v")})
+        session.roles = {TASK: ["judge"]}
+        return session
 
-    def taped(self, tapes: Tapes, trial: int = 1) -> Taped:
-        """The model, with a cassette before it."""
-        return tapes.model(self.model, "judge", SPOT._replace(trial=trial), {})
+    def recorded(self, session: RecordingSession, trial: int = 1) -> RecordedModel:
+        """Return the model, with the cassette in front of it."""
+        return RecordedModel(session, self.model, "judge", (TASK, trial))
 
     def record(self, *questions: Question[Any]) -> None:
         """Ask, and take it down."""
-        tapes = self.tapes("record")
+        session = self.session("record")
         for question in questions:
-            self.taped(tapes).ask(question)
-        assert tapes.finish(whole=False).failed == ""
+            self.recorded(session).ask(question)
+        assert finished(session, whole=False).failed == ""
 
     def lines(self) -> list[dict[str, Any]]:
         """What is there."""
         return [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+
+
+def finished(session: RecordingSession, *, whole: bool = True) -> RecordingReport:
+    """End a recording."""
+    report = session.finish(whole=whole)
+    assert report is not None
+    return report
 
 
 @pytest.fixture
@@ -99,7 +109,7 @@ def desk(tmp_path: Path) -> Desk:
 def test_an_answer_comes_back_as_it_was(desk: Desk) -> None:
     question = Question("hello", Word, "orders", "greeting", (Line("user", "a"), Line("assistant", "b")))
     desk.record(question)
-    found = desk.taped(desk.tapes("replay")).ask(question)
+    found = desk.recorded(desk.session("replay")).ask(question)
     assert (found.data.word, found.data.also) == ("1 hello", {"a": 2, "b": 1})
     assert (found.model, found.usage) == ("counting", Usage(calls=1, prompt_tokens=3))
     assert desk.model.asked == 1
@@ -118,34 +128,34 @@ def test_an_answer_comes_back_as_it_was(desk: Desk) -> None:
 def test_whatever_differs_is_another_question(desk: Desk, other: Question[Any]) -> None:
     desk.record(Question("hello", Word))
     with pytest.raises(NotRecorded, match="not recorded: a question of judge"):
-        desk.taped(desk.tapes("replay")).ask(other)
+        desk.recorded(desk.session("replay")).ask(other)
 
 
 def test_parameters_and_the_model_are_part_of_the_question(desk: Desk) -> None:
     desk.record(Question("hello", Word))
-    tapes = desk.tapes("replay")
-    tapes.parts = {"judge": Part("m", {"t": 1})}
+    session = desk.session("replay")
+    session.identities = {"judge": ModelIdentity("m", {"t": 1})}
     with pytest.raises(NotRecorded, match="not recorded: a question of judge, 'hello', in 'Late order', trial 1"):
-        desk.taped(tapes).ask(Question("hello", Word))
-    told = tapes.missed("Late order", 1)
+        desk.recorded(session).ask(Question("hello", Word))
+    told = session.error_of((TASK, 1))
     assert "differs in the model's parameters (recorded {'t': 0}, asked {'t': 1})" in told
 
 
 def test_what_it_is_about_is_not(desk: Desk) -> None:
     desk.record(Question("hello", Word, about="one thing"))
-    assert desk.taped(desk.tapes("replay")).ask(Question("hello", Word, about="another")).data.word == "1 hello"
+    assert desk.recorded(desk.session("replay")).ask(Question("hello", Word, about="another")).data.word == "1 hello"
 
 
 def test_vectors_come_back_exactly(desk: Desk) -> None:
-    tapes = desk.tapes("record")
-    first = desk.taped(tapes).embed(["ab", "abcd"])
-    assert desk.taped(tapes, trial=2).embed(["ab", "abcd"]) == first
+    session = desk.session("record")
+    first = desk.recorded(session).embed(["ab", "abcd"])
+    assert desk.recorded(session, trial=2).embed(["ab", "abcd"]) == first
     assert desk.model.asked == 1
-    tapes.finish(whole=True)
-    replay = desk.tapes("replay")
-    assert desk.taped(replay, trial=3).embed(["ab", "abcd"]) == first == [[2 / 3, -0.1], [4 / 3, -0.1]]
+    session.finish(whole=True)
+    replay = desk.session("replay")
+    assert desk.recorded(replay, trial=3).embed(["ab", "abcd"]) == first == [[2 / 3, -0.1], [4 / 3, -0.1]]
     with pytest.raises(NotRecorded, match="vectors that judge asks for, of 'abc'"):
-        desk.taped(replay).embed(["abc"])
+        desk.recorded(replay).embed(["abc"])
 
 
 @given(st.lists(st.floats(allow_nan=False)))
@@ -156,20 +166,20 @@ def test_any_vector_does(vector: list[float]) -> None:
 def test_nonsense_is_recorded_as_such(desk: Desk) -> None:
     with pytest.raises(BadAnswer):
         desk.record(Question("nonsense", Word))
-    tapes = desk.tapes("record")
+    session = desk.session("record")
     with pytest.raises(BadAnswer):
-        desk.taped(tapes).ask(Question("nonsense", Word))
-    tapes.finish(whole=True)
+        desk.recorded(session).ask(Question("nonsense", Word))
+    session.finish(whole=True)
     with pytest.raises(BadAnswer, match="that is no word") as caught:
-        desk.taped(desk.tapes("replay")).ask(Question("nonsense", Word))
+        desk.recorded(desk.session("replay")).ask(Question("nonsense", Word))
     assert caught.value.usage == Usage(calls=1)
 
 
 def test_the_same_is_asked_once_however_many_ask_at_once(desk: Desk) -> None:
-    tapes, words = desk.tapes("record"), list[str]()
+    session, words = desk.session("record"), list[str]()
     desk.model.may.clear()
     threads = [
-        threading.Thread(target=lambda: words.append(desk.taped(tapes).ask(Question("hello", Word)).data.word))
+        threading.Thread(target=lambda: words.append(desk.recorded(session).ask(Question("hello", Word)).data.word))
         for _ in range(12)
     ]
     for thread in threads:
@@ -178,49 +188,49 @@ def test_the_same_is_asked_once_however_many_ask_at_once(desk: Desk) -> None:
     for thread in threads:
         thread.join(10)
     assert words == ["1 hello"] * 12
-    assert tapes.finish(whole=True).written == 1
+    assert finished(session).written == 1
 
 
 def test_many_at_once_lose_nothing(desk: Desk) -> None:
-    tapes = desk.tapes("record")
+    session = desk.session("record")
 
     def ask(trial: int) -> None:
         for number in range(20):
-            desk.taped(tapes, trial).ask(Question(f"question {number} of {trial}", Word, sample=f"trial {trial}"))
+            desk.recorded(session, trial).ask(Question(f"question {number} of {trial}", Word, sample=f"trial {trial}"))
             if number % 7 == 0:
-                tapes.save()
+                session.save()
 
     threads = [threading.Thread(target=ask, args=(trial,)) for trial in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(30)
-    assert tapes.finish(whole=True).written == 160
+    assert finished(session).written == 160
     assert len(Cassette.load(desk.path).entries) == 160
 
 
 def test_two_processes_that_record_at_once_lose_nothing(desk: Desk) -> None:
-    one, other = desk.tapes("record"), desk.tapes("record")
-    desk.taped(one).ask(Question("hello", Word))
-    desk.taped(other).ask(Question("good morning", Word))
-    assert one.finish(whole=False).failed == other.finish(whole=False).failed == ""
+    one, other = desk.session("record"), desk.session("record")
+    desk.recorded(one).ask(Question("hello", Word))
+    desk.recorded(other).ask(Question("good morning", Word))
+    assert finished(one, whole=False).failed == finished(other, whole=False).failed == ""
     assert len(Cassette.load(desk.path).entries) == 2
-    desk.taped(third := desk.tapes("refresh")).ask(Question("good night", Word))
+    desk.recorded(third := desk.session("refresh")).ask(Question("good night", Word))
     desk.path.write_text("damaged meanwhile\n")
-    assert "is not written over what is there" in third.finish(whole=False).failed
+    assert "is not written over what is there" in finished(third, whole=False).failed
     assert desk.path.read_text() == "damaged meanwhile\n"
 
 
 def test_a_long_talk_takes_a_line_a_turn(desk: Desk) -> None:
     talk: tuple[Line, ...] = ()
-    tapes = desk.tapes("record")
+    session = desk.session("record")
     for turn in range(60):
-        desk.taped(tapes).ask(Question("go on", Word, "You are a person.", talk=talk))
+        desk.recorded(session).ask(Question("go on", Word, "You are a person.", talk=talk))
         talk += (
             Line("user", f"the agent's {turn}th long reply " * 10),
             Line("assistant", f"the person's {turn}th line"),
         )
-    tapes.finish(whole=True)
+    session.finish(whole=True)
     kinds = [line["kind"] for line in desk.lines()]
     assert (kinds.count("said"), kinds.count("exchange")) == (118, 60)
     assert desk.path.stat().st_size < 90_000  # all of it over and over would be a million
@@ -236,7 +246,10 @@ def test_questions_about_one_conversation_share_it() -> None:
 
 def test_a_fence_has_no_code_that_depends_on_what_is_hidden() -> None:
     one, other = (f"A\n{section('TALK', f'my code is {code}')}\nB" for code in ("PLUM-4471", "QUINCE-9"))
-    hidden = {unmarked(Veil({"CODE": code}).hide(text)) for code, text in (("PLUM-4471", one), ("QUINCE-9", other))}
+    hidden = {
+        unmarked(CassetteRedactor({"CODE": code}).hide(text))
+        for code, text in (("PLUM-4471", one), ("QUINCE-9", other))
+    }
     assert hidden == {"A\n<<< TALK\nmy code is ${CODE}\nTALK >>>\nB"}
 
 
@@ -245,21 +258,21 @@ def test_a_fence_has_no_code_that_depends_on_what_is_hidden() -> None:
     st.sampled_from(["PLUM-4471", "NAME", 'a quoted "value"']),
 )
 def test_what_is_hidden_by_a_name_is_shown_again(words: list[str], value: str) -> None:
-    veil, text = Veil({"NAME": value}), "".join(words)
-    assert veil.show(veil.hide(text)) == text
+    redactor, text = CassetteRedactor({"NAME": value}), "".join(words)
+    assert redactor.show(redactor.hide(text)) == text
 
 
 @given(st.text(), st.text(alphabet=st.characters(codec="ascii", categories=["L", "N"]), min_size=8), st.text())
 def test_what_is_hidden_is_nowhere(before: str, value: str, after: str) -> None:
-    hidden = Veil({"X": value}).hide(f"{before}{value}{after}")
+    hidden = CassetteRedactor({"X": value}).hide(f"{before}{value}{after}")
     assert value not in hidden.replace("${X}", "\n")
 
 
 def test_what_is_quoted_is_hidden_too() -> None:
     secret = 'pass"word\nof mine'
     text = f"{json.dumps(secret)} and {json.dumps(json.dumps(secret))}"
-    assert Veil({}, (secret,)).hide(text) == '"[secret]" and "\\"[secret]\\""'
-    assert Veil({}, ("\udcff not text \udcff",)).hide("a lone \ud800") == "a lone ?"
+    assert CassetteRedactor({}, (secret,)).hide(text) == '"[secret]" and "\\"[secret]\\""'
+    assert CassetteRedactor({}, ("\udcff not text \udcff",)).hide("a lone \ud800") == "a lone ?"
 
 
 def damaged(desk: Desk, *, at: int, by: str) -> str:
@@ -304,7 +317,7 @@ def test_an_answer_may_be_mended_by_hand_and_a_question_may_not(desk: Desk) -> N
     desk.record(Question("hello", Word))
     text = desk.path.read_text(encoding="utf-8")
     desk.path.write_text(text.replace("1 hello", "a better word"), encoding="utf-8")
-    assert desk.taped(desk.tapes("replay")).ask(Question("hello", Word)).data.word == "a better word"
+    assert desk.recorded(desk.session("replay")).ask(Question("hello", Word)).data.word == "a better word"
     desk.path.write_text(text.replace('"sample":"', '"sample":"x').replace('"model":"m"', '"model":"n"'))
     with pytest.raises(InputError, match="its key does not fit"):
         Cassette.load(desk.path)
@@ -320,7 +333,7 @@ def test_a_text_that_is_gone_is_missed(desk: Desk) -> None:
 
 def test_one_that_nobody_needs_is_no_file(desk: Desk) -> None:
     desk.record(Question("hello", Word))
-    tapes = desk.tapes("record")
-    tapes.ended(SPOT, ["judge"])
-    assert tapes.finish(whole=True).dropped == 1
+    session = desk.session("record")
+    session.trial_completed((TASK, 1))
+    assert finished(session).dropped == 1
     assert not desk.path.exists()

@@ -14,9 +14,8 @@ from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.recording.cassette import cassette_of
-from clerkship.recording.recorded_agent import RecordingAgent, Story
-from clerkship.recording.redaction import Veil
-from clerkship.recording.session import Spot, Tapes
+from clerkship.recording.recorded_agent import AgentRecording, RecordingAgent
+from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.exchange import Request
 from clerkship.sandbox.route import HttpCall
 from tests.recording.test_runs import told
@@ -178,13 +177,14 @@ def test_what_cannot_be_recorded_or_played_is_said_before_the_run(desk: Workbenc
 
 
 def test_one_that_acts_between_turns_is_refused(desk: Workbench) -> None:
-    tapes = Tapes("record", lambda source: cassette_of(desk.folder / source), solver="agent")
-    story = Story(tapes, Spot("late.yml", "Late order", 1), "agent", "content", Veil())
-    agent = RecordingAgent(PythonSolver("agent", Busy).open(None), story)
+    session = RecordingSession("record", {"Late order": cassette_of(desk.folder / "late.yml")})
+    session.solver = "agent"
+    recording = AgentRecording(session, ("Late order", 1), "content")
+    agent = RecordingAgent(PythonSolver("agent", Busy).open(None), recording)
     agent.hear("clock", Request("GET", "/"))  # which changes nothing
-    assert tapes.missed("Late order", 1) == ""
+    assert session.error_of(("Late order", 1)) == ""
     agent.hear("drop", Request("PUT", "/files/a.txt", body=b"too late"))
-    assert "the agent did something between two turns" in tapes.missed("Late order", 1)
+    assert "the agent did something between two turns" in session.error_of(("Late order", 1))
 
 
 def test_an_agent_is_recorded_with_its_silence(desk: Workbench) -> None:

@@ -11,7 +11,7 @@ from clerkship.actors.contract import History
 from clerkship.actors.python import PythonSolver
 from clerkship.model.problem import InputError
 from clerkship.model.usage import Prices
-from clerkship.recording.session import Spot, Tapes
+from clerkship.recording.session import RecordingSession
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.service.second_looks import rescore
@@ -304,13 +304,13 @@ def test_what_was_recorded_before_stays_where_a_person_falls_out_of_their_role(b
 def test_what_was_written_before_they_fell_out_of_it_goes_too(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = Tapes.forget
+    forget_person = RecordingSession.forget_person
 
-    def late(tapes: Tapes, spot: Spot) -> None:
-        tapes.save()
-        kept(tapes, spot)
+    def late(session: RecordingSession, owner: tuple[str, int]) -> None:
+        session.save()
+        forget_person(session, owner)
 
-    monkeypatch.setattr(Tapes, "forget", late)
+    monkeypatch.setattr(RecordingSession, "forget_person", late)
     played(bench)
     go(bench, person=person(bench, BAD), tape="record")
     assert not (bench.folder / CASSETTE).exists()

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from clerkship.actors.python import PythonSolver
+from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, resolve_models
 from clerkship.llm.prompts import BUILT_IN
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.report.markdown import render_markdown
-from clerkship.service.casting import Needs, Wanted, choose
 from clerkship.service.exporting import Targets, write_reports
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.service.second_looks import Rejudging, plan_rerun, plan_resume, rescore
@@ -363,9 +363,9 @@ def test_a_conftests_judge_that_is_not_to_be_had_is_said_where_it_is_missed(
 
 
 def test_a_judge_nobody_needs_is_not_built(bench: Workbench) -> None:
-    assert choose(Wanted(), Settings(judge="openai:"), needs=Needs(judge=False)).judge is None
+    assert resolve_models(ModelRequest(), Settings(judge="openai:"), ModelNeeds(judge=False)).judge is None
     with pytest.raises(InputError, match="no model"):
-        choose(Wanted("openai:"), Settings(), needs=Needs(judge=False))
+        resolve_models(ModelRequest("openai:"), Settings(), ModelNeeds(judge=False))
 
 
 def test_half_a_letter_in_a_rationale_loses_nothing(scenario: Workbench) -> None:

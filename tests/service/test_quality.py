@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, missing_models, resolve_models
 from clerkship.engine.quality import Ratings
 from clerkship.llm.prompts import BUILT_IN
 from clerkship.model.problem import InputError
 from clerkship.model.quality import Quality
-from clerkship.service.casting import Needs, Wanted, choose
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from clerkship.service.second_looks import Rejudging, rescore
 from clerkship.settings import Settings
@@ -222,9 +222,9 @@ def test_metrics_that_cannot_be_are_refused_at_their_place(bench: Workbench, met
 
 
 def test_a_run_that_is_to_be_rated_by_nobody_says_so() -> None:
-    cast = choose(Wanted(), Settings())
-    assert cast.missing(Needs(judge=False)) == ()
-    [told] = cast.missing(Needs(judge=False, rated=True))
+    models = resolve_models(ModelRequest(), Settings())
+    assert missing_models(models, ModelNeeds(judge=False)) == ()
+    [told] = missing_models(models, ModelNeeds(judge=False, rated=True))
     assert str(told) == "nobody is there to rate conversations by metrics; give --judge"
 
 

@@ -3,12 +3,12 @@
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.recording.session import MEND, Told
+from clerkship.recording.session import MEND, RecordingReport
 
 MOST_FILES = 5
 
 
-def say_taped(console: Console, told: Told | None) -> None:
+def say_taped(console: Console, told: RecordingReport | None) -> None:
     """How many exchanges, and where they are; what is missing is said where nobody can miss it."""
     if told is None:
         return

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from clerkship.assertions.judged import Judged
-from clerkship.engine.models import Models
+from clerkship.engine.models import ModelSelection
 from clerkship.engine.score import judge
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Event, Payload
@@ -67,7 +67,7 @@ class Conversation:
     """As in `Evidence`."""
 
 
-def judge_label(criterion: str, about: Conversation, models: Models, tally: Tally) -> CriterionRun:
+def judge_label(criterion: str, about: Conversation, models: ModelSelection, tally: Tally) -> CriterionRun:
     """What a judge says of one criterion: the same question, asked the same way, as in a run."""
     evidence = Evidence(
         about.snapshot.task,

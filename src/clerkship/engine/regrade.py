@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from clerkship.engine.build import BuiltTask
-from clerkship.engine.models import ALONE, Models
+from clerkship.engine.models import ALONE, ModelSelection
 from clerkship.engine.quality import rate
 from clerkship.engine.score import Score, fold, implied_checks, is_crash, judge, status_of
 from clerkship.events.event import Event, Payload, parse_event
@@ -44,7 +44,7 @@ def parse_log(lines: Iterable[bytes], kinds: Kinds, blob: Callable[[str], bytes]
 
 
 def grade(
-    built: BuiltTask, events: Sequence[Event], ending: Ending, models: Models, trial: int, tally: Tally
+    built: BuiltTask, events: Sequence[Event], ending: Ending, models: ModelSelection, trial: int, tally: Tally
 ) -> tuple[tuple[CriterionRun, ...], Score, Quality | None]:
     """Every criterion of a task over these events, and their fold; and its metrics, if it is rated. States are rebuilt
     by reading the log again."""
@@ -78,7 +78,7 @@ def regrade(
     lines: Sequence[bytes],
     kinds: Kinds,
     blob: Callable[[str], bytes],
-    models: Models = ALONE,
+    models: ModelSelection = ALONE,
 ) -> TaskRun:
     """A trial's record with its verdict found again, by the criteria of `built`."""
     if chain_head(lines) != graded.head:

@@ -28,7 +28,7 @@ from clerkship.actors.contract import (
 )
 from clerkship.actors.reply import LOG_FULL
 from clerkship.engine.build import BuiltTask
-from clerkship.engine.models import ALONE, Models
+from clerkship.engine.models import ALONE, ModelSelection
 from clerkship.engine.person_check import Unchecked, check_person
 from clerkship.engine.prefix import Prefix
 from clerkship.engine.quality import rate
@@ -104,7 +104,7 @@ class Setting:
     begin: Callable[[Attempt], None] = lambda attempt: None
     """Told of each attempt before its agent is."""
     subscribers: tuple[Subscriber, ...] = ()
-    models: Models = ALONE
+    models: ModelSelection = ALONE
     """Who is asked what no rule decides."""
     lines: ListenerPool | None = None
     """The ways in beside HTTP."""

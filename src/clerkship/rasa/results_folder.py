@@ -13,7 +13,7 @@ from clerkship.rasa.results import STAMP, Kept, Results, place_for
 from clerkship.service.exporting import ReportFailed, redacted_bodies
 from clerkship.service.frozen import snapshot_at
 from clerkship.service.redacting import redactor_for
-from clerkship.service.taping import moment
+from clerkship.service.replays import moment
 from clerkship.store.contract import Store
 
 MAX_FOLDERS = 1000

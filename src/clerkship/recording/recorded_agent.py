@@ -15,9 +15,9 @@ from pydantic import JsonValue
 from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, Message, Said, Say, Start, Starting
 from clerkship.actors.reply import parse_replies, parse_report
 from clerkship.events.event import Event, Payload
-from clerkship.recording.cassette import Cassette, Turn, address
-from clerkship.recording.redaction import Veil
-from clerkship.recording.session import Spot, Tapes
+from clerkship.recording.cassette import Cassette, Owner, Turn, address
+from clerkship.recording.redaction import CassetteRedactor
+from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.door import Dropped, Sandboxes
 from clerkship.sandbox.exchange import Request, query_of
@@ -28,28 +28,33 @@ _KEPT = frozenset({"content-type", "accept", "prefer", "range", "idempotency-key
 _BETWEEN = "the agent did something between two turns, when nobody had spoken to it: that cannot be recorded"
 
 
-class Story(NamedTuple):
-    """Whose turns they are, and of what."""
+class AgentRecording(NamedTuple):
+    """The turns of one agent in one trial."""
 
-    tapes: Tapes
-    spot: Spot
-    solver: str
+    session: RecordingSession
+    owner: Owner
     content: str
-    veil: Veil
+    """A hash of what the agent finds."""
+
+    @property
+    def redactor(self) -> CassetteRedactor:
+        """Hides what may not be recorded of the task."""
+        return self.session.redactor_for(self.owner[0])
 
     def turn(self, number: int, heard: JsonValue, after: str, **came: Any) -> Turn:
-        """A turn with its key."""
-        about = {"solver": self.solver, "content": self.content, "number": number, "heard": self.veil.hide(heard)}
-        turn = Turn(key="", of=(self.spot.owner,), after=after, **about, **came)
+        """Return a turn with its key."""
+        about = {"content": self.content, "number": number, "heard": self.redactor.hide(heard), "after": after}
+        turn = Turn(key="", of=(self.owner,), solver=self.session.solver, **about, **came)
         return turn.model_copy(update={"key": address(turn.asked())})
 
 
 class RecordingAgent:
     """An agent whose every turn is taken down."""
 
-    def __init__(self, agent: Agent, story: Story) -> None:
+    def __init__(self, agent: Agent, recording: AgentRecording) -> None:
         self.entries: frozenset[Entry] = agent.entries
-        self._agent, self._story = agent, story
+        self._agent, self._recording = agent, recording
+        self._hide = recording.redactor.hide
         self._after = ""
         self._acts: list[dict[str, JsonValue]] | None = None
 
@@ -81,9 +86,9 @@ class RecordingAgent:
 
     def _did(self, act: dict[str, Any]) -> None:
         if self._acts is None:
-            self._story.tapes.refuse(self._story.spot, _BETWEEN)
+            self._recording.session.refuse(self._recording.owner, _BETWEEN)
         else:
-            self._acts.append(self._story.veil.hide(act))
+            self._acts.append(self._hide(act))
 
     async def _take(
         self,
@@ -97,29 +102,31 @@ class RecordingAgent:
         try:
             parts = await work(_watched(sandboxes, self._did))
         except AgentError as error:
-            came["failed"] = self._story.veil.hide(str(error)) or "it failed"
+            came["failed"] = self._hide(str(error)) or "it failed"
             raise
         else:
-            came["parts"] = tuple(self._story.veil.hide(_part(part)) for part in parts)
+            came["parts"] = tuple(self._hide(_part(part)) for part in parts)
             return parts
         finally:
             acts, self._acts = self._acts, None
             if came:  # else its time was over: there is no answer to take down
-                self._put(self._story.turn(number, heard, self._after, acts=tuple(acts), **came))
+                self._put(self._recording.turn(number, heard, self._after, acts=tuple(acts), **came))
 
     def _put(self, turn: Turn) -> None:
-        story, self._after = self._story, turn.key
-        if story.tapes.mode == "record" or not story.tapes.has(story.spot, turn.key):
-            story.tapes.put(story.spot, turn)
+        session, owner = self._recording.session, self._recording.owner
+        self._after = turn.key
+        if session.mode == "record" or session.find(owner, turn.key, counted=False) is None:
+            session.put(owner, turn)
 
 
 class RecordedAgent:
     """Does and says what was taken down."""
 
-    def __init__(self, story: Story) -> None:
-        self._story = story
+    def __init__(self, recording: AgentRecording) -> None:
+        self._recording = recording
         self._after = ""
-        started = story.tapes.has(story.spot, story.turn(0, None, "").key)
+        start = recording.turn(0, None, "")
+        started = recording.session.find(recording.owner, start.key, counted=False)
         self.entries: frozenset[Entry] = frozenset({"on_start", "on_turn"} if started else {"on_turn"})
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
@@ -139,20 +146,20 @@ class RecordedAgent:
         return NOTHING
 
     def _play(self, number: int, heard: JsonValue, sandboxes: Sandboxes) -> Sequence[Said]:
-        story = self._story
-        asked = story.turn(number, heard, self._after)
+        session, owner = self._recording.session, self._recording.owner
+        show = self._recording.redactor.show
+        asked = self._recording.turn(number, heard, self._after)
         self._after = asked.key
-        found = story.tapes.find(story.spot, asked.key)
+        found = session.find(owner, asked.key)
         if not isinstance(found, Turn):
             said = f" upon {asked.heard['text']!r}" if isinstance(asked.heard, dict) else ""
-            what = f"what {story.solver} did in turn {number}{said}"
-            raise story.tapes.miss(story.spot, asked.key, what, lambda cassette: _nearest(asked, cassette))
+            what = f"what {asked.solver} did in turn {number}{said}"
+            raise session.miss(owner, asked.key, what, lambda cassette: _nearest(asked, cassette))
         for act in found.acts:
-            act_again(story.veil.show(act), sandboxes)
+            act_again(show(act), sandboxes)
         if found.failed:
-            raise AgentError(story.veil.show(found.failed))
-        parts = [story.veil.show(part) for part in found.parts]
-        return [_said(part, sandboxes) for part in parts]
+            raise AgentError(show(found.failed))
+        return [_said(show(part), sandboxes) for part in found.parts]
 
 
 def _heard(message: Message) -> JsonValue:

@@ -22,14 +22,14 @@ _MADE_ANEW = (
 and what stands there instead."""
 
 
-class Veil(NamedTuple):
+class CassetteRedactor(NamedTuple):
     """Values that are not written down: those of some names, and those that are nobody's business."""
 
     names: Mapping[str, str] = {}
     """What stands for `${NAME}`, by name."""
     secrets: tuple[str, ...] = ()
 
-    def over(self, names: Mapping[str, str]) -> "Veil":
+    def with_names(self, names: Mapping[str, str]) -> "CassetteRedactor":
         """With more names."""
         return self._replace(names={**self.names, **names}) if names else self
 

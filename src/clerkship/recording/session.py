@@ -1,512 +1,374 @@
-"""Recording and replaying a run: every model of it, as one trial asks it, with cassettes between them."""
+"""Record and replay a run: the cassettes of its tasks, and what was used and added."""
 
+import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
+from typing import NamedTuple
 
-import orjson
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
-from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors, is_instant
+from clerkship.kit.wall import monotonic
+from clerkship.llm.contract import BadAnswer
 from clerkship.model.frozen import Frozen
-from clerkship.model.problem import ClerkshipError, Problem
-from clerkship.model.run import Tape
-from clerkship.model.usage import NOTHING_USED, Role
-from clerkship.recording.cassette import (
-    Cassette,
-    CassetteFailed,
-    DamagedCassette,
-    Embedding,
-    Entry,
-    Exchange,
-    Owner,
-    Said,
-    address,
-    packed,
-    pieces,
-    said_key,
-    unmarked,
-    unpacked,
-)
-from clerkship.recording.nearest import explain, explain_vectors
-from clerkship.recording.redaction import Veil
-
-T = TypeVar("T", bound=BaseModel)
-
+from clerkship.model.problem import ClerkshipError, InputError, Problem
+from clerkship.model.run import Tape, TaskRun
+from clerkship.model.usage import Role
+from clerkship.recording.cassette import Cassette, CassetteFailed, DamagedCassette, Entry, Exchange, Owner, Said, Turn
+from clerkship.recording.redaction import CassetteRedactor
 
 MEND = "--refresh records what is missing, and nothing else"
+SAVE_EVERY = 5.0
+"""Seconds between saves: what is lost if the process is killed."""
 
 
 class NotRecorded(ClerkshipError):
-    """What is asked is on no cassette, and nobody is to be asked."""
+    """A replay needs an answer that is on no cassette."""
 
 
-class Part(NamedTuple):
-    """A model, as cassettes know it: the same name wherever it is asked."""
+class ModelIdentity(NamedTuple):
+    """A model as cassettes name it, which does not depend on the machine."""
 
     name: str
     parameters: Mapping[str, JsonValue] = {}
-    vectors: str = ""
-    """Who makes vectors of texts."""
+    embeddings: str = ""
+    """The model that makes vectors of texts."""
 
     @property
-    def vector_name(self) -> str:
-        """As it is known where it makes vectors."""
-        return f"{self.name} {self.vectors}".strip()
+    def embedding_name(self) -> str:
+        """The name that recorded vectors have."""
+        return f"{self.name} {self.embeddings}".strip()
 
 
-class Spot(NamedTuple):
-    """Which trial of which task asks, and where what it is told is kept."""
-
-    source: str
-    task: str
-    trial: int
-
-    @property
-    def owner(self) -> Owner:
-        """Whose recording it is."""
-        return self.task, self.trial
-
-    def __str__(self) -> str:
-        """For messages."""
-        return f"{self.task!r}, trial {self.trial}"
-
-
-class Told(Frozen):
-    """What came of recording, or of replaying."""
+class RecordingReport(Frozen):
+    """What a run recorded or replayed."""
 
     mode: Tape
     replayed: int = 0
-    """Exchanges that were taken from cassettes."""
+    """Entries that were taken from cassettes."""
     written: int = 0
-    """Exchanges that were asked, and taken down."""
+    """Entries that were added."""
     dropped: int = 0
-    """Exchanges that nobody asked for any more, and that were taken out."""
+    """Stale entries that were removed."""
     forgotten: int = 0
-    """Exchanges with a person who fell out of their role: asked, and not kept."""
+    """Answers of a person who fell out of their role: asked for, and not kept."""
     unused: int = 0
-    """Exchanges of these tasks and trials that are on cassettes, and were not asked for."""
+    """Entries of these tasks and trials that were not asked for."""
     files: tuple[str, ...] = ()
     failed: str = ""
-    """Why what was recorded could not be written."""
+    """Why cassettes could not be written."""
     missed: int = 0
     """Trials that asked for what is on no cassette."""
     first_miss: str = ""
 
 
-@dataclass
-class Tapes:
-    """All the cassettes of a run, each read once. Threads may come as they like."""
+class OpenCassette:
+    """A cassette in use, with what one run has used, added and finished. Not safe for threads by itself."""
 
-    mode: Tape
-    place: Callable[[str], Path]
-    """The cassette of a task's file."""
-    parts: Mapping[Role, Part] = field(default_factory=dict)
-    veil: Veil = field(default_factory=Veil)
-    solver: str = ""
-    """The agent whose answers are taken down, or played, if any are."""
-    begins_anew: bool = False
-    """Whether a cassette that is damaged, or of another version, is recorded anew instead of being refused."""
-    warnings: list[Problem] = field(default_factory=list)
-    """What is said of those."""
+    def __init__(self, file: Cassette) -> None:
+        self.file = file
+        self.replaced: dict[str, Entry | None] = {}
+        """The entries that this run added, by key, with those that they replaced."""
+        self.ended: set[tuple[Owner, str]] = set()
+        """Completed trials, with the roles in which they ask."""
+        self.changed = False
+        self._used: set[tuple[str, Owner]] = set()
+
+    def use(self, entry: Entry, owner: Owner, *, claim: bool) -> None:
+        """Mark an entry as used by a trial; with `claim`, record that it is this trial's too."""
+        self._used.add((entry.key, owner))
+        if claim and owner not in entry.of:
+            owners = tuple(sorted({*entry.of, owner}))
+            self.file.entries[entry.key] = entry.model_copy(update={"of": owners})
+            self.changed = True
+
+    def used_by(self, owner: Owner) -> set[str]:
+        """Return the keys of the entries that a trial has used."""
+        return {key for key, user in self._used if user == owner}
+
+    def put(self, entry: Entry, owner: Owner) -> None:
+        """Add an entry, in place of one with the same key; the trials that share that one share this one."""
+        before = self.file.entries.get(entry.key)
+        self.replaced.setdefault(entry.key, before)
+        if before is not None:
+            entry = entry.model_copy(update={"of": tuple(sorted({*before.of, *entry.of}))})
+        self.file.entries[entry.key] = entry
+        self._used.add((entry.key, owner))
+        self.changed = True
+
+    def forget_person(self, owner: Owner) -> int:
+        """Take back what this run added for a trial's person; return how many entries that were."""
+        added = [(key, self.file.entries[key]) for key in self.replaced]
+        mine = [key for key, one in added if isinstance(one, Exchange) and one.role == "person" and owner in one.of]
+        for key in mine:
+            before = self.replaced.pop(key)
+            if before is None:
+                del self.file.entries[key]
+            else:
+                self.file.entries[key] = before
+        self.changed = self.changed or bool(mine)
+        return len(mine)
+
+    def drop_stale(self, known: Collection[str] | None, trials: int | None) -> int:
+        """Remove what completed trials, missing tasks and trials beyond the last do not use; return how many entries
+        are gone."""
+        dropped = 0
+        for key, entry in list(self.file.entries.items()) if self.ended else ():
+            left = tuple(
+                owner
+                for owner in entry.of
+                if not self.is_stale(entry, owner)
+                and not self._is_beyond(entry, owner, trials)
+                and (known is None or owner[0] in known)
+            )
+            if left == entry.of:
+                continue
+            self.changed = True
+            if left:
+                self.file.entries[key] = entry.model_copy(update={"of": left})
+            else:
+                del self.file.entries[key]
+                dropped += 1
+        return dropped
+
+    def is_stale(self, entry: Entry, owner: Owner) -> bool:
+        """Tell whether a completed trial had no use for an entry of its own."""
+        return (owner, role_of(entry)) in self.ended and (entry.key, owner) not in self._used
+
+    def _is_beyond(self, entry: Entry, owner: Owner, trials: int | None) -> bool:
+        """Tell whether an entry is of a trial beyond the last one, of a task whose trials are all completed."""
+        task, trial = owner
+        if trials is None or trial <= trials:
+            return False
+        return all(((task, number), role_of(entry)) in self.ended for number in range(1, trials + 1))
+
+
+def role_of(entry: Entry) -> str:
+    """Return the role in which a model was asked, or the agent that was."""
+    return f"agent {entry.solver}" if isinstance(entry, Turn) else entry.role
+
+
+Explain = Callable[[Cassette], str]
+"""Says how the nearest recorded entry differs from what was asked."""
+
+
+@dataclass
+class RecordingSession:
+    """The recording or replay of one run, used by all its threads. Without a mode, nothing is recorded or replayed."""
+
+    mode: Tape | None = None
+    paths: Mapping[str, Path] = field(default_factory=dict)
+    """The cassette of each task."""
+    identities: Mapping[Role, ModelIdentity] = field(default_factory=dict)
+    redactor: CassetteRedactor = field(default_factory=CassetteRedactor)
+    variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The values of the environment variables that each task uses."""
+    restarts_damaged: bool = False
+    """Whether a damaged cassette, or one of another version, is replaced instead of refused."""
 
     def __post_init__(self) -> None:
-        self._gate = threading.RLock()
+        self.solver = ""
+        """The agent that is recorded or replayed, if any."""
+        self.roles: Mapping[str, Sequence[Role]] = {}
+        """The roles in which each task asks, whether or not a question comes up."""
+        self.warnings: list[Problem] = []
+        self._lock = threading.RLock()
         self._asking: dict[str, threading.Lock] = {}
-        self._cassettes: dict[str, Cassette] = {}
-        self._dirty: set[Path] = set()
-        self._fresh: set[tuple[Path, str]] = set()
-        """What was asked and taken down in this run."""
-        self._before: dict[tuple[Path, str], Entry | None] = {}
-        """What stood there before."""
-        self._used: dict[Path, set[tuple[str, Owner]]] = {}
-        self._ended: dict[Path, set[tuple[Owner, str]]] = {}
-        """Trials that came to their end, with the roles in which they would have asked."""
-        self._misses: dict[Owner, dict[tuple[str, str], tuple[Spot, Callable[[Cassette], str]]]] = {}
-        self._missed: dict[Owner, str] = {}
-        """What is told of them."""
-        self._refused: dict[Owner, str] = {}
-        self._spoiled: set[Owner] = set()
-        """Trials in which somebody could not be asked: what they would have asked is not known."""
+        self._misses: dict[Owner, dict[tuple[str, str], Explain]] = {}
+        self._errors: dict[Owner, str] = {}
+        self._interrupted: set[Owner] = set()
+        """Trials in which a model could not be asked: what else they would have asked is not known."""
         self._replayed = self._dropped = self._forgotten = 0
+        self._failed = ""
+        self._save_at = monotonic() + SAVE_EVERY
+        self._cassettes = {path: self._open(path) for path in dict.fromkeys(self.paths.values())}
 
-    def cassette(self, source: str) -> Cassette:
-        """The cassette of a task's file."""
-        with self._gate:
-            if source not in self._cassettes:
-                path = self.place(source)
-                known = next((known for known in self._cassettes.values() if known.path == path), None)
-                self._cassettes[source] = known or self._load(path)
-            return self._cassettes[source]
-
-    def _load(self, path: Path) -> Cassette:
+    def _open(self, path: Path) -> OpenCassette:
         try:
-            return Cassette.load(path)
+            file = Cassette.load(path)
         except DamagedCassette as damaged:
-            if not self.begins_anew:
+            if not self.restarts_damaged:
                 raise
             hint = "it is recorded anew: all that it has goes when something is written"
             self.warnings += [problem.model_copy(update={"hint": hint}) for problem in damaged.problems]
-            return Cassette.anew(path)
+            file = Cassette.anew(path)
+        if self.mode != "replay":
+            _require_writable(path)
+        return OpenCassette(file)
 
-    def model(self, model: Model, role: Role, spot: Spot, names: Mapping[str, str]) -> "Taped":
-        """A model, as one trial asks it in one role."""
-        part = self.parts.get(role) or Part(model.name)
-        return Taped(self, model, role, part, spot, self.veil.over(names))
+    @property
+    def replays(self) -> bool:
+        """Whether no model is asked."""
+        return self.mode == "replay"
+
+    def redactor_for(self, task: str) -> CassetteRedactor:
+        """Return the redactor that knows the variables of a task, too."""
+        return self.redactor.with_names(self.variables.get(task, {}))
+
+    def entries(self, trials: int | None = None) -> list[Entry]:
+        """Return what is recorded for the run's tasks; with `trials`, only for that many."""
+        return [
+            entry
+            for cassette in self._cassettes.values()
+            for entry in cassette.file.entries.values()
+            if any(task in self.paths and (trials is None or trial <= trials) for task, trial in entry.of)
+        ]
+
+    def digest(self, task: str) -> str:
+        """Return the hash of a task's cassette, as it was read."""
+        return self._cassettes[self.paths[task]].file.digest
+
+    def _cassette(self, owner: Owner) -> OpenCassette:
+        return self._cassettes[self.paths[owner[0]]]
 
     @contextmanager
-    def alone_with(self, key: str) -> Iterator[None]:
-        """Whoever asks the same at the same time waits for the answer."""
-        if self.mode == "replay":
+    def exclusively(self, key: str) -> Iterator[None]:
+        """Let one thread at a time ask a question, so that the others find its answer."""
+        if self.replays:
             yield
             return
-        with self._gate:
+        with self._lock:
             lock = self._asking.setdefault(key, threading.Lock())
         with lock:
             yield
 
-    def find(self, spot: Spot, key: str) -> Entry | None:
-        """What is there to be used: all there is; but of a recording only what is of this run."""
-        cassette = self.cassette(spot.source)
-        with self._gate:
-            found = cassette.entries.get(key)
-            if found is None or (self.mode == "record" and (cassette.path, key) not in self._fresh):
+    def find(self, owner: Owner, key: str, *, counted: bool = True) -> Entry | None:
+        """Return the entry of a key and mark it as used; while everything is recorded, only if this run added it."""
+        with self._lock:
+            cassette = self._cassette(owner)
+            found, is_new = cassette.file.entries.get(key), key in cassette.replaced
+            if found is None or (self.mode == "record" and not is_new):
                 return None
-            self._replayed += (cassette.path, key) not in self._fresh
-            self._use(cassette, found, spot)
+            self._replayed += counted and not is_new
+            cassette.use(found, owner, claim=not self.replays)
             return found
 
-    def has(self, spot: Spot, key: str) -> bool:
-        """Whether something is there; it is of use then."""
-        cassette = self.cassette(spot.source)
-        with self._gate:
-            found = cassette.entries.get(key)
-            if found is not None:
-                self._use(cassette, found, spot)
-            return found is not None
-
-    def put(self, spot: Spot, entry: Entry) -> None:
-        """Take one down; it stands for what was there by its key."""
-        cassette = self.cassette(spot.source)
-        with self._gate:
-            before = cassette.entries.get(entry.key)
-            self._before.setdefault((cassette.path, entry.key), before)
-            if before is not None and before.of != entry.of:  # others have asked the same before
-                entry = entry.model_copy(update={"of": tuple(sorted({*before.of, *entry.of}))})
-            cassette.entries[entry.key] = entry
-            self._fresh.add((cassette.path, entry.key))
-            self._dirty.add(cassette.path)
-            self._used.setdefault(cassette.path, set()).add((entry.key, spot.owner))
-
-    def _use(self, cassette: Cassette, entry: Entry, spot: Spot) -> None:
-        self._used.setdefault(cassette.path, set()).add((entry.key, spot.owner))
-        if spot.owner not in entry.of and self.mode != "replay":
-            owners = tuple(sorted({*entry.of, spot.owner}))
-            cassette.entries[entry.key] = entry.model_copy(update={"of": owners})
-            self._dirty.add(cassette.path)
-
-    def used(self, spot: Spot) -> set[str]:
-        """What a trial has had use for, by key."""
-        path = self.cassette(spot.source).path
-        with self._gate:
-            return {key for key, owner in self._used.get(path, ()) if owner == spot.owner}
-
-    def keep(self, spot: Spot, texts: Sequence[str]) -> None:
-        """Have texts that an entry names."""
-        cassette = self.cassette(spot.source)
-        with self._gate:
+    def put(self, owner: Owner, entry: Entry, texts: Iterable[str] = (), talk: Iterable[Said] = ()) -> None:
+        """Add an entry with the texts and the conversation that it refers to."""
+        with self._lock:
+            cassette = self._cassette(owner)
             for text in texts:
-                cassette.keep(text)
-
-    def keep_said(self, spot: Spot, talk: Sequence[Said]) -> None:
-        """Have what was said before a question."""
-        cassette = self.cassette(spot.source)
-        with self._gate:
-            cassette.said.update((said.key, said) for said in talk)
-
-    def miss(self, spot: Spot, key: str, what: str, why: Callable[[Cassette], str]) -> NotRecorded:
-        """What is said of something that is on no cassette. Several may be missed at once: which is told of does not
-        depend on who was faster."""
-        with self._gate:
-            self._misses.setdefault(spot.owner, {}).setdefault((what, key), (spot, why))
-        return NotRecorded(f"not recorded: {what}, in {spot}")
-
-    def refuse(self, spot: Spot, why: str) -> None:
-        """A trial cannot be recorded."""
-        with self._gate:
-            self._refused.setdefault(spot.owner, why)
-
-    def missed(self, task: str, trial: int) -> str:
-        """What a trial asked for that is on no cassette, or why it cannot be recorded; mostly nothing."""
-        owner = (task, trial)
-        if owner not in self._misses:
-            return self._refused.get(owner, "") if self._refused else ""
-        with self._gate:
-            if owner not in self._missed:
-                what, key = min(self._misses[owner])
-                spot, why = self._misses[owner][what, key]
-                cassette = self.cassette(spot.source)
-                near = why(cassette)
-                self._missed[owner] = f"not recorded: {what}, in {spot}; it is not in {cassette.path}{near}\n{MEND}"
-            return self._missed[owner]
-
-    def ended(self, spot: Spot, roles: Collection[str]) -> None:
-        """A trial came to its end: what it would have asked in these roles and did not is of no use any more."""
-        path = self.cassette(spot.source).path
-        with self._gate:
-            if spot.owner in self._spoiled:
-                return
-            self._ended.setdefault(path, set()).update((spot.owner, role) for role in roles)
-
-    def forget(self, spot: Spot) -> None:
-        """The person of a trial fell out of their role: what they said is no recording to go by, and what was there
-        before stays."""
-        cassette = self.cassette(spot.source)
-        with self._gate:
-            fresh = [key for path, key in self._fresh if path == cassette.path]
-            for key in fresh:
-                entry, before = cassette.entries[key], self._before[cassette.path, key]
-                if not isinstance(entry, Exchange) or entry.role != "person" or spot.owner not in entry.of:
-                    continue
-                self._fresh.discard((cassette.path, key))
-                self._dirty.add(cassette.path)  # it may have been written meanwhile
-                self._forgotten += 1
-                if before is None:
-                    del cassette.entries[key]
-                else:
-                    cassette.entries[key] = before
+                cassette.file.keep(text)
+            cassette.file.said.update((said.key, said) for said in talk)
+            cassette.put(entry, owner)
 
     @contextmanager
-    def asking(self, spot: Spot) -> Iterator[None]:
-        """Around a question that is really asked: where nobody answers, nothing is known of what comes after."""
+    def asking(self, owner: Owner) -> Iterator[None]:
+        """Ask a model for a trial. If it cannot be asked, nothing of the trial's recording is stale."""
         try:
             yield
         except BadAnswer:
             raise
         except BaseException:
-            self._spoiled.add(spot.owner)
+            self._interrupted.add(owner)
             raise
 
+    def used_by(self, owner: Owner) -> set[str]:
+        """Return the keys of the entries that a trial has used."""
+        with self._lock:
+            return self._cassette(owner).used_by(owner)
+
+    def miss(self, owner: Owner, key: str, what: str, explain: Explain) -> NotRecorded:
+        """Register that a replay needs what is not recorded; return the error to raise.
+
+        Threads may miss several entries at once: `error_of` reports the first by name, not by time.
+        """
+        with self._lock:
+            self._misses.setdefault(owner, {}).setdefault((what, key), explain)
+        return NotRecorded(f"not recorded: {what}, in {_trial(owner)}")
+
+    def refuse(self, owner: Owner, why: str) -> None:
+        """Register that a trial cannot be recorded."""
+        with self._lock:
+            self._errors.setdefault(owner, why)
+
+    def error_of(self, owner: Owner) -> str:
+        """Return what a trial asked for that is not recorded, or why it cannot be recorded; empty if neither."""
+        if owner in self._misses and owner not in self._errors:
+            with self._lock:
+                cassette = self._cassette(owner).file
+                (what, _), explain = min(self._misses[owner].items(), key=lambda item: item[0])
+                where = f"in {_trial(owner)}; it is not in {cassette.path}"
+                self._errors[owner] = f"not recorded: {what}, {where}{explain(cassette)}\n{MEND}"
+        return self._errors.get(owner, "")
+
+    def trials_ended(self, task_runs: Iterable[TaskRun]) -> None:
+        """Note that trials are over, and save now and then."""
+        if self.mode is None:
+            return
+        for task_run in task_runs:
+            owner = task_run.task, task_run.trial
+            if task_run.status == "invalid_person":
+                self.forget_person(owner)
+            elif task_run.status == "completed":
+                self.trial_completed(owner)
+        if monotonic() > self._save_at:
+            self.save()
+            self._save_at = monotonic() + SAVE_EVERY
+
+    def trial_completed(self, owner: Owner) -> None:
+        """Note that a trial came to its end: what is recorded for it and was not asked for is stale."""
+        roles = (*self.roles.get(owner[0], ()), *([f"agent {self.solver}"] if self.solver else ()))
+        with self._lock:
+            if owner not in self._interrupted:
+                self._cassette(owner).ended.update((owner, role) for role in roles)
+
+    def forget_person(self, owner: Owner) -> None:
+        """Take back what the person of a trial said, who fell out of their role; what was recorded before stays."""
+        with self._lock:
+            self._forgotten += self._cassette(owner).forget_person(owner)
+
     def save(self) -> None:
-        """Write what is new, as it stands."""
-        with self._gate:
-            cassettes = {cassette.path: cassette for cassette in self._cassettes.values()}
-            for path in sorted(self._dirty):
-                cassettes[path].save()
-                self._dirty.discard(path)
-
-    def finish(self, *, whole: bool, known: Collection[str] | None = None, trials: int | None = None) -> Told:
-        """The run is over; whether it came to its end, which tasks there are, and how often each was to be run. What is
-        stale goes, if it did."""
-        with self._gate:
-            if self.mode == "record" and whole:
-                self._drop(known, trials)
+        """Write what is new. A failure is not raised: the report has it."""
+        with self._lock:
             try:
-                self.save()
+                for _, cassette in sorted(self._cassettes.items()):
+                    if cassette.changed:
+                        cassette.file.save()
+                        cassette.changed = False
+                self._failed = ""
             except CassetteFailed as error:
-                return self._told(str(error))
-            return self._told()
+                self._failed = str(error)
 
-    def _drop(self, known: Collection[str] | None, trials: int | None) -> None:
-        for cassette in {id(cassette): cassette for cassette in self._cassettes.values()}.values():
-            ended = self._ended.get(cassette.path, set())
-            for key, entry in list(cassette.entries.items()) if ended else ():
-                left = tuple(
-                    owner
-                    for owner in entry.of
-                    if not self._is_stale(cassette, entry, owner)
-                    and not self._is_beyond(cassette, entry, owner, trials)
-                    and (known is None or owner[0] in known)
-                )
-                if left == entry.of:
-                    continue
-                self._dirty.add(cassette.path)
-                if left:
-                    cassette.entries[key] = entry.model_copy(update={"of": left})
-                else:
-                    del cassette.entries[key]
-                    self._dropped += 1
+    def finish(
+        self, *, whole: bool, known: Collection[str] | None = None, trials: int | None = None
+    ) -> RecordingReport | None:
+        """Save at the end of a run, and report. A recording that came to its end (`whole`) loses what is stale: `known`
+        are the tasks that there are, `trials` is how often each was run."""
+        if self.mode is None:
+            return None
+        with self._lock:
+            if self.mode == "record" and whole:
+                self._dropped += sum(one.drop_stale(known, trials) for one in self._cassettes.values())
+            self.save()
+            return self._report(self.mode)
 
-    def _is_stale(self, cassette: Cassette, entry: Entry, owner: Owner) -> bool:
-        role, used = _role(entry), self._used.get(cassette.path, set())
-        return (owner, role) in self._ended.get(cassette.path, set()) and (entry.key, owner) not in used
-
-    def _is_beyond(self, cassette: Cassette, entry: Entry, owner: Owner, trials: int | None) -> bool:
-        """Whether it is of a trial that there is no more, of a task whose trials all came to their end."""
-        (task, trial), role, ended = owner, _role(entry), self._ended.get(cassette.path, set())
-        if trials is None or trial <= trials:
-            return False
-        return all(((task, number), role) in ended for number in range(1, trials + 1))
-
-    def _told(self, failed: str = "") -> Told:
-        cassettes = {cassette.path: cassette for cassette in self._cassettes.values()}
+    def _report(self, mode: Tape) -> RecordingReport:
+        cassettes = self._cassettes.values()
         unused = sum(
-            self._is_stale(cassette, entry, owner)
-            for cassette in cassettes.values()
-            for entry in cassette.entries.values()
-            for owner in entry.of
+            one.is_stale(entry, owner) for one in cassettes for entry in one.file.entries.values() for owner in entry.of
         )
-        return Told(
-            mode=self.mode,
+        return RecordingReport(
+            mode=mode,
             replayed=self._replayed,
-            written=len(self._fresh),
+            written=sum(len(one.replaced) for one in cassettes),
             dropped=self._dropped,
             forgotten=self._forgotten,
-            unused=unused if self.mode != "record" else 0,
-            files=tuple(sorted(str(path) for path, cassette in cassettes.items() if cassette.entries)),
-            failed=failed,
+            unused=unused if mode != "record" else 0,
+            files=tuple(sorted(str(path) for path, one in self._cassettes.items() if one.file.entries)),
+            failed=self._failed,
             missed=len(self._misses),
-            first_miss=self.missed(*min(self._misses)) if self._misses else "",
+            first_miss=self.error_of(min(self._misses)) if self._misses else "",
         )
 
 
-def _role(entry: Entry) -> str:
-    """Who was asked."""
-    return entry.role if isinstance(entry, Exchange | Embedding) else f"agent {entry.solver}"
+def _trial(owner: Owner) -> str:
+    return f"{owner[0]!r}, trial {owner[1]}"
 
 
-class Asked(NamedTuple):
-    """A question as it may be written down, with its key."""
-
-    key: str
-    fields: dict[str, Any]
-    """What the key is made of: texts by their hashes."""
-    texts: list[str]
-    talk: list[Said]
-    about: str
-    prompt: str
-
-
-_SHAPES: WeakKeyDictionary[type[BaseModel], str] = WeakKeyDictionary()
-
-
-def _shape(shape: type[BaseModel]) -> str:
-    """The schema, written down; found once, for it takes longer than all the rest."""
-    known = _SHAPES.get(shape)
-    if known is None:
-        known = _SHAPES[shape] = orjson.dumps(Question("", shape).schema, option=orjson.OPT_SORT_KEYS).decode()
-    return known
-
-
-@lru_cache(64)
-def _cut(orders: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Standing orders in pieces, and where each is kept: the same for every question of a sort."""
-    cut = tuple(pieces(unmarked(orders)))
-    return cut, tuple(address(piece) for piece in cut if piece)
-
-
-class Taped:
-    """A model with a cassette in front of it, as one trial asks it in one role."""
-
-    def __init__(self, tapes: Tapes, model: Model, role: Role, part: Part, spot: Spot, veil: Veil) -> None:
-        self.name = model.name
-        self.instant = is_instant(model)
-        self._tapes, self._model, self._role, self._part, self._spot, self._veil = tapes, model, role, part, spot, veil
-
-    def ask(self, question: Question[T]) -> Answer[T]:
-        """As it was answered before; or ask, and take it down."""
-        asked = self._asked(question)
-        with self._tapes.alone_with(asked.key):
-            found = self._tapes.find(self._spot, asked.key)
-            if not isinstance(found, Exchange):
-                found = self._ask(question, asked)
-        return self._answer(found, question)
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """As `ask`."""
-        given = [self._veil.hide(text) for text in texts]
-        asked = {"model": self._part.vector_name, "given": [address(text) for text in given]}
-        key = address(asked)
-        with self._tapes.alone_with(key):
-            found = self._tapes.find(self._spot, key)
-            if not isinstance(found, Embedding):
-                found = self._embed(texts, given, {"key": key, **asked})
-        vectors = [unpacked(vector) for vector in found.vectors]
-        return Vectors(vectors, found.usage) if found.usage != NOTHING_USED else vectors
-
-    def close(self) -> None:
-        """Nothing: the model is others' too."""
-
-    def _asked(self, question: Question[Any]) -> Asked:
-        hide = self._veil.hide
-        orders, ordered = _cut(hide(question.orders))
-        prompt = pieces(unmarked(hide(question.prompt)))
-        shape = _shape(question.shape)
-        talk: list[Said] = []
-        last = ""
-        for line in question.talk:
-            text = unmarked(hide(line.text))
-            talk.append(Said(key=said_key(last, line.role, text), role=line.role, text=text, after=last))
-            last = talk[-1].key
-        fields = {
-            "model": self._part.name,
-            "parameters": hide(dict(self._part.parameters)),
-            "orders": ordered,
-            "talk": last,
-            "prompt": tuple(address(piece) for piece in prompt),
-            "shape": address(shape),
-            "sample": question.sample,
-        }
-        return Asked(address(fields), fields, [*orders, *prompt, shape], talk, question.about, "".join(prompt))
-
-    def _ask(self, question: Question[Any], asked: Asked) -> Exchange:
-        if self._tapes.mode == "replay":
-            about = f" about {asked.about}" if asked.about else ""
-            what = f"a question of {self._role}{about}, {_last(asked.prompt)}"
-            if self._role == "metrics":  # decides nothing, and so does not spoil the trial
-                raise NotRecorded(f"not recorded: {what}; {MEND}")
-            raise self._tapes.miss(
-                self._spot,
-                asked.key,
-                what,
-                lambda cassette: explain(
-                    asked.fields, asked.texts, asked.talk, self._role, cassette, self._tapes.used(self._spot)
-                ),
-            )
-        came: dict[str, Any] = {}
-        try:
-            with self._tapes.asking(self._spot):
-                answer = self._model.ask(question)
-        except BadAnswer as bad:
-            came = {"failed": self._veil.hide(str(bad)) or "it gave no answer", "usage": bad.usage}
-        else:
-            by = self._veil.hide(answer.model)
-            came = {"answer": self._veil.hide(answer.data.model_dump(mode="json", by_alias=True))}
-            came |= {"usage": answer.usage, "by": by if by != self._part.name else ""}
-        self._tapes.keep(self._spot, asked.texts)
-        self._tapes.keep_said(self._spot, asked.talk)
-        exchange = Exchange(
-            key=asked.key, of=(self._spot.owner,), role=self._role, about=asked.about, **asked.fields, **came
-        )
-        self._tapes.put(self._spot, exchange)
-        return exchange
-
-    def _embed(self, texts: Sequence[str], given: list[str], asked: dict[str, Any]) -> Embedding:
-        if self._tapes.mode == "replay":
-            what = f"vectors that {self._role} asks for, of {given[0][:80]!r}" if given else "vectors of nothing"
-            raise self._tapes.miss(self._spot, asked["key"], what, lambda cassette: explain_vectors(asked, cassette))
-        with self._tapes.asking(self._spot):
-            made = self._model.embed(texts)
-        self._tapes.keep(self._spot, given)
-        usage = made.usage if isinstance(made, Vectors) else NOTHING_USED
-        vectors = tuple(packed(vector) for vector in made)
-        found = Embedding(of=(self._spot.owner,), role=self._role, vectors=vectors, usage=usage, **asked)
-        self._tapes.put(self._spot, found)
-        return found
-
-    def _answer(self, found: Exchange, question: Question[T]) -> Answer[T]:
-        if found.failed:
-            raise BadAnswer(self._veil.show(found.failed), found.usage)
-        data = question.shape.model_validate(self._veil.show(found.answer))
-        return Answer(data, self._veil.show(found.by or found.model), found.usage)
-
-
-def _last(prompt: str) -> str:
-    """The end of a prompt, where what differs between questions stands."""
-    line = next((line for line in reversed(prompt.splitlines()) if line.strip()), "")
-    return repr(line.strip() if len(line) <= 120 else f"{line.strip()[:120]}…")
+def _require_writable(path: Path) -> None:
+    folder = next(folder for folder in path.parents if folder.exists())
+    if not os.access(folder, os.W_OK):
+        raise InputError.of("it cannot be written to, and recordings go there", file=str(folder))

@@ -10,6 +10,7 @@ from clerkship.attacks.contract import Attacker, Knowledge, Strategy
 from clerkship.attacks.reference import Reference
 from clerkship.attacks.registry import STRATEGIES
 from clerkship.engine.catalog import Registered
+from clerkship.engine.models import WITHOUT_JUDGE
 from clerkship.library.foreign import find_domain, read_domain
 from clerkship.model.domain import Domain
 from clerkship.model.names import did_you_mean
@@ -230,7 +231,7 @@ class _Campaign:
         )
         plan = plan_run(wanted, self.settings, self.catalog)
         if plan.models.judge is None:  # verdicts come without what only a model could judge
-            plan = replace(plan, models=replace(plan.models, skips_judged=True))
+            plan = replace(plan, models=replace(plan.models, judge_choice=WITHOUT_JUDGE.judge_choice))
         return plan
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from clerkship.engine.catalog import Registered
 from clerkship.engine.labelled import EVENTS, Conversation, events_of, judge_label, snapshot_of
-from clerkship.engine.models import Models
+from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, missing_models, resolve_models
+from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import parse_log
 from clerkship.kit.wall import now
 from clerkship.library.calibration import check_place, save_calibration
@@ -20,7 +21,6 @@ from clerkship.model.problem import ClerkshipError, InputError, Problem
 from clerkship.model.run import Asking, CriterionRun
 from clerkship.model.usage import Role, Usage
 from clerkship.report.calibration import count, kappa_of
-from clerkship.service.casting import Needs, Wanted, choose
 from clerkship.service.reading import show_task
 from clerkship.service.running import check_votes
 from clerkship.service.sealing import require
@@ -46,7 +46,7 @@ class CalibrationPlan:
 
     labelled: LabelledSet
     conversations: dict[str, Conversation]
-    models: Models
+    models: ModelSelection
     judge: JudgeIdentity
     concurrency: int
 
@@ -145,13 +145,13 @@ def plan_calibration(
     file = near(request.path)
     conftest, prompts = load_conftest(file) if file is not None else (None, {})
     asking = Asking(prompts=prompts, votes=check_votes(request.votes))
-    needs = Needs(judge=True, skippable=False)
-    cast = choose(Wanted(judge=request.judge, asking=asking), settings, conftest=conftest, needs=needs)
-    missing = cast.missing(needs)
-    judge = cast.judging()
+    needs = ModelNeeds(judge=True, skippable=False)
+    models = resolve_models(ModelRequest(request.judge, asking=asking, conftest=conftest), settings, needs)
+    missing = missing_models(models, needs)
+    judge = models.judge_identity()
     if missing or judge is None:
         raise InputError(missing or [Problem(message="there is nobody to calibrate", hint="give --judge")])
-    return CalibrationPlan(labelled, conversations, cast.models, judge, request.concurrency or settings.concurrency)
+    return CalibrationPlan(labelled, conversations, models, judge, request.concurrency or settings.concurrency)
 
 
 def _conversation(item: LabelledItem, source: str, catalog: Registered, store: Store) -> Conversation:

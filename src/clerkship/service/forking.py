@@ -6,12 +6,12 @@ from clerkship.actors.contract import AgentError, Solver
 from clerkship.actors.recorded import RecordedSolver
 from clerkship.engine.build import plugins_used
 from clerkship.engine.catalog import Registered
+from clerkship.engine.model_resolver import ModelRequest, missing_models, needs_of, resolve_models
 from clerkship.model.model_choice import NOBODY
 from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, BenchmarkRun
 from clerkship.model.snapshot import Snapshot
-from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.checking import build_agent, check_reachable, options_with, settings_of
 from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at
 from clerkship.service.isolating import isolate_import, level_of
@@ -68,7 +68,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
     plan = Plan(snapshots=(snapshot.hash,), seed=run.seed, trials=request.trials)
     needs = needs_of([snapshot], catalog)
     kept = run.model_copy(update={"asking": _live(run)})
-    cast = choose(Wanted(judge=request.judge, person=request.person), settings, kept=kept, needs=needs)
+    models = resolve_models(ModelRequest(request.judge, request.person, run=kept), settings, needs)
     new = new_run(
         plan,
         [snapshot],
@@ -83,7 +83,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
         options=options_with(solver, _options(request)),
         plugins=plugins_used([snapshot], solver.name, catalog),
         isolation=isolation,
-        **cast.kept([snapshot]),
+        **models.run_fields([snapshot]),
     )
     return RunPlan(
         new,
@@ -92,8 +92,8 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
         datasets_of(store, [snapshot]),
         solver,
         settings.concurrency,
-        cast.models,
-        (*notes, *cast.missing(needs), *_warm_up(solver, snapshot, request)),
+        models,
+        (*notes, *missing_models(models, needs), *_warm_up(solver, snapshot, request)),
         prefix=prefix,
         files=sources.hidden(isolation, solver),
     )

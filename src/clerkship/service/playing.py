@@ -14,7 +14,8 @@ import orjson
 
 from clerkship.engine.build import BuiltTask, build_domains, build_rooms, build_task
 from clerkship.engine.catalog import Registered
-from clerkship.engine.models import ALONE, Models
+from clerkship.engine.model_resolver import ModelRequest, missing_models, needs_of, resolve_models
+from clerkship.engine.models import ALONE, ModelSelection
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.events.lifecycle import AgentStarted, RunStarted
 from clerkship.events.log import Subscriber
@@ -42,7 +43,6 @@ from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.sandbox.authentication.scheme import http_schemes
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener
-from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.unoffered import unoffered
 from clerkship.service.whereabouts import Whereabouts, check_name, folder_of, others, posted
 from clerkship.settings import Settings
@@ -158,15 +158,15 @@ def open_play(
         listener.close(STOP_WITHIN)
 
 
-def _people(snapshot: Snapshot | None, library: Library, settings: Settings, catalog: Registered) -> Models:
+def _people(snapshot: Snapshot | None, library: Library, settings: Settings, catalog: Registered) -> ModelSelection:
     """Whoever plays the person of the task, where that takes a model: as the settings or the conftest say."""
     if snapshot is None or not (needs := needs_of([snapshot], catalog)).person:
         return ALONE
     needs = needs._replace(judge=False)
-    cast = choose(Wanted(), settings, conftest=library.conftest, needs=needs)
-    if missing := cast.missing(needs):
+    models = resolve_models(ModelRequest(conftest=library.conftest), settings, needs)
+    if missing := missing_models(models, needs):
         raise InputError(missing)
-    return cast.models
+    return models
 
 
 def pick_place(library: Library, request: PlayRequest) -> tuple[LoadedTask | None, Environment]:
@@ -207,7 +207,7 @@ def pick_task(library: Library, name: str) -> LoadedTask:
     raise InputError.of(f"no task is called `{name}`", hint=hint)
 
 
-def _begin(playground: Playground, built: BuiltTask | None, models: Models) -> None:
+def _begin(playground: Playground, built: BuiltTask | None, models: ModelSelection) -> None:
     """Everything that happens in a run before the agent does anything."""
     if built is None:
         started = RunStarted(task="", environment=playground.environment.name, seed=playground.seed)

@@ -12,10 +12,18 @@ from clerkship.actors.isolation.choice import LEVELS
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import BuiltTask, build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
-from clerkship.engine.models import ALONE, Models
+from clerkship.engine.model_resolver import (
+    CassetteConfig,
+    ModelRequest,
+    missing_models,
+    missing_person,
+    needs_of,
+    resolve_agent,
+    resolve_models,
+)
+from clerkship.engine.models import ALONE, ModelSelection
 from clerkship.engine.prefix import Prefix
 from clerkship.engine.schedule import Schedule
-from clerkship.engine.taping import Taping
 from clerkship.engine.trial import Finished, Setting
 from clerkship.faults.chaos import chaos
 from clerkship.kit.descriptors import check_limit, fitting_agents
@@ -38,13 +46,12 @@ from clerkship.model.votes import MOST_VOTES
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.listeners import ListenerPool
-from clerkship.recording.session import Told
-from clerkship.service.casting import Cast, Wanted, choose, needs_of
+from clerkship.recording.session import RecordingReport
 from clerkship.service.checking import check_process, load_checked, options_with
 from clerkship.service.frozen import without_solution
 from clerkship.service.isolating import isolated, level_of, paths_of, task_files
+from clerkship.service.replays import as_replayed, free_name
 from clerkship.service.sealing import check_again, end_run
-from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.service.unoffered import warnings_for
 from clerkship.settings import Settings, isolating, with_agent_process
 from clerkship.store.contract import Hold, Store
@@ -118,7 +125,7 @@ class RunPlan:
     datasets: Mapping[str, Dataset]
     solver: Solver
     concurrency: int
-    models: Models = ALONE
+    models: ModelSelection = ALONE
     warnings: tuple[Problem, ...] = ()
     domain: str | None = None
     """What the names in the files were checked against, if anything."""
@@ -152,7 +159,7 @@ class RunResult:
 
     run: BenchmarkRun
     counts: Counts
-    tape: Told | None = None
+    tape: RecordingReport | None = None
     """What was recorded, or replayed."""
     unplaced: dict[str, Any] | None = None
     """Requests that named no trial under way: how many, and the first of them. Not kept in the store."""
@@ -217,12 +224,11 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         snapshots = tuple(without_solution(snapshot) for snapshot in snapshots)
     wanted = {name for loaded in tasks for name in loaded.environment.datasets}
     needs = needs_of(snapshots, catalog)
-    cast = choose(_wanted(request, library), settings, conftest=library.conftest, needs=needs)
-    deck = Deck(library.root, settings, library.conftest, request.trials, begins_anew=request.tape == "record")
-    cast = taped(cast, deck, snapshots, needs)
-    _refuse_unplayed(tasks, cast)
+    cassettes = CassetteConfig(library.root, request.trials, restarts_damaged=request.tape == "record")
+    models = resolve_models(_model_request(request, library), settings, needs, snapshots, cassettes)
+    _refuse_unplayed(tasks, models)
     unoffered = tuple(warnings_for(solver, (loaded.environment for loaded in tasks), catalog))
-    solver = taped_agent(solver, cast.models, snapshots)
+    solver = resolve_agent(solver, models, snapshots)
     plan = Plan(
         snapshots=tuple(snapshot.hash for snapshot in snapshots),
         seed=settings.seed if request.seed is None else request.seed,
@@ -240,28 +246,19 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         options=options_with(solver, _options(request)),
         plugins=plugins_used(snapshots, solver.name, catalog),
         concurrency=concurrency,
-        calibration=_calibration(library, cast.judging(snapshots)),
+        calibration=_calibration(library, models.judge_identity(snapshots)),
         isolation=isolation,
-        **cast.kept(snapshots),
+        **models.run_fields(snapshots),
     )
-    tapes = cast.models.tapes
-    if tapes is not None and run.replayed:
-        run = as_replayed(run, plan, snapshots, tapes)
     return RunPlan(
-        run,
+        as_replayed(run, plan, snapshots, models),
         plan,
         snapshots,
         {name: library.datasets[name] for name in wanted},
         solver,
         concurrency or settings.concurrency,
-        cast.models,
-        (
-            *library.warnings_of(tasks),
-            *cast.missing(needs),
-            *cast.unready(),
-            *(tapes.warnings if tapes is not None else ()),
-            *unoffered,
-        ),
+        models,
+        (*library.warnings_of(tasks), *missing_models(models, needs), *unoffered),
         library.domain,
         frozenset(library.tasks),
         files=task_files(library.root, library.files, settings, paths_of(solver)) if isolation in LEVELS else (),
@@ -295,7 +292,7 @@ def check_votes(votes: int) -> int:
     return votes
 
 
-def _wanted(request: RunRequest, library: Library) -> Wanted:
+def _model_request(request: RunRequest, library: Library) -> ModelRequest:
     asking = Asking(
         prompts=dict(library.prompts),
         metrics=request.metrics,
@@ -304,7 +301,7 @@ def _wanted(request: RunRequest, library: Library) -> Wanted:
         tape=request.tape,
         tapes_agent=request.tapes_agent,
     )
-    return Wanted(request.judge, request.person, asking)
+    return ModelRequest(request.judge, request.person, asking, conftest=library.conftest)
 
 
 def split_case(path: Path) -> tuple[Path, str | None]:
@@ -313,10 +310,10 @@ def split_case(path: Path) -> tuple[Path, str | None]:
     return (Path(file), case) if mark and not path.exists() else (path, None)
 
 
-def _refuse_unplayed(tasks: Iterable[LoadedTask], cast: Cast) -> None:
+def _refuse_unplayed(tasks: Iterable[LoadedTask], models: ModelSelection) -> None:
     """Whoever is not scripted must be played by a model. Without one those trials are errored; where there are no
     others, there is nothing to run."""
-    if not (missing := cast.unplayed()):
+    if not (missing := missing_person(models)):
         return
     people = [(loaded, loaded.task.scenario.person if loaded.task.scenario else None) for loaded in tasks]
     if all(person is not None and person.needs_model for _, person in people):
@@ -429,8 +426,7 @@ def _pick(library: Library, request: RunRequest) -> tuple[list[LoadedTask], Benc
 def execute(plan: RunPlan, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:
     """Run a plan to its end, or until Ctrl-C; each finished trial is saved before it is reported to `watch`."""
     check_limit()
-    if plan.run.replayed:
-        plan = replace(plan, run=free_name(plan.run, store))
+    plan = replace(plan, run=free_name(plan.run, store))
     built = plan.build(catalog)
     with store.hold(plan.run.id) as hold:
         store.open_run(plan.run, plan.frozen())
@@ -445,11 +441,11 @@ def carry_out(
     The seals of what is saved are added to the ledger. It stays in memory, where an agent that writes to the store
     cannot change it.
     """
-    watchers, taping = tuple(watch), Taping(plan.models, plan.snapshots)
+    watchers, recording = tuple(watch), plan.models.session
 
     def save(finished: list[Finished]) -> None:
         ledger.add(store.save(finished, ledger.last))
-        taping.heed(item.task_run for item in finished)
+        recording.trials_ended(item.task_run for item in finished)
         for item in finished:
             for tell in watchers:
                 tell(item.task_run)
@@ -465,11 +461,11 @@ def carry_out(
             lines.close()
             listener.close()
             plan.models.close()
-            taping.save()
+            recording.save()
         end: dict[str, Any] = {"status": "cancelled" if batch.cancelled else "completed"}
         end["completed_at"] = _end_of(plan.run)
         seals = end_run(store, plan.run.id, end["status"], end["completed_at"], ledger)
-    told = taping.finish(whole=not batch.cancelled, known=plan.known, trials=plan.plan.trials)
+    told = recording.finish(whole=not batch.cancelled, known=plan.known, trials=plan.plan.trials)
     unplaced = gateway.unplaced.data()
     return RunResult(
         plan.run.model_copy(update=end), ledger.counts(), told, unplaced=unplaced, seals=seals, ledger=ledger

@@ -7,9 +7,10 @@ from pathlib import Path
 from clerkship.actors.contract import Solver
 from clerkship.engine.build import BuiltTask, build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
+from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, needs_of, resolve_agent, resolve_models
+from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import regrade
 from clerkship.engine.schedule import Schedule
-from clerkship.engine.taping import Taping
 from clerkship.engine.trial import Finished, Job, stillborn
 from clerkship.kit.descriptors import check_limit
 from clerkship.kit.wall import now
@@ -21,16 +22,14 @@ from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
 from clerkship.model.run import Asking, Attempt, BenchmarkRun, Outcome, Status, Tape
 from clerkship.model.snapshot import GRADING, Snapshot
-from clerkship.recording.session import Tapes
-from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.checking import build_agent, check_reachable, options_with, settings_of
 from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at, snapshots_of
 from clerkship.service.isolating import isolate_import, level_again, level_of
 from clerkship.service.prefixes import prefix_of
+from clerkship.service.replays import as_replayed, free_name
 from clerkship.service.running import RunPlan, RunResult, Watch, carry_out, check_votes, new_run
 from clerkship.service.sealing import end_run, require, require_intact, require_resumable
 from clerkship.service.sources import Sources
-from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
@@ -61,19 +60,16 @@ def plan_rerun(
     plan = plan_of(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
     about = run.model_dump(include={"name", "path", "options", "concurrency", "fork", "allow_ungraded"})
     needs = needs_of(snapshots, catalog)
-    cast = taped(choose(Wanted(), settings, kept=run, needs=needs), _deck(run, settings), snapshots, needs)
-    solver = taped_agent(solver, cast.models, snapshots)
-    about |= {"plugins": plugins_used(snapshots, solver.name, catalog), **cast.kept(snapshots)}
+    models = resolve_models(ModelRequest(run=run), settings, needs, snapshots, _cassettes(run))
+    solver = resolve_agent(solver, models, snapshots)
+    about |= {"plugins": plugins_used(snapshots, solver.name, catalog), **models.run_fields(snapshots)}
     about |= {"calibration": run.calibration, "isolation": isolation}
     about["options"] = options_with(solver, run.options)
     new = new_run(plan, snapshots, solver.name, made_by="rerun", origin=run.id, **about)
-    if cast.models.tapes is not None and new.replayed:
-        new = as_replayed(new, plan, snapshots, cast.models.tapes)
+    new = as_replayed(new, plan, snapshots, models)
     prefix = prefix_of(store, run, catalog)
     datasets = datasets_of(store, snapshots)
-    return RunPlan(
-        new, plan, snapshots, datasets, solver, settings.concurrency, cast.models, prefix=prefix, files=files
-    )
+    return RunPlan(new, plan, snapshots, datasets, solver, settings.concurrency, models, prefix=prefix, files=files)
 
 
 @dataclass(frozen=True)
@@ -118,13 +114,13 @@ def plan_resume(
             hint=f"`clerkship rerun {run.id}` does all of it anew",
         )
     needs = needs_of(snapshots, catalog)
-    models = taped(choose(Wanted(), settings, kept=run, needs=needs), _deck(run, settings), snapshots, needs).models
+    models = resolve_models(ModelRequest(run=run), settings, needs, snapshots, _cassettes(run))
     plan = RunPlan(
         run,
         plan_of(store, run),
         snapshots,
         datasets_of(store, snapshots),
-        taped_agent(solver, models, snapshots),
+        resolve_agent(solver, models, snapshots),
         settings.concurrency,
         models,
         prefix=prefix_of(store, run, catalog),
@@ -140,14 +136,14 @@ def plan_resume(
     return Resumed(plan, left, again)
 
 
-def _deck(run: BenchmarkRun, settings: Settings) -> Deck:
+def _cassettes(run: BenchmarkRun) -> CassetteConfig:
     """Where a kept run's cassettes are: beside its files, if these are still there."""
     path = Path(run.path)
     if run.asking.tape is not None and not path.exists():
         raise InputError.of(
             f"{run.id} has its recordings beside {run.path}, and that is not here", hint="go there first"
         )
-    return Deck(root_of(path), settings, trials=run.trials)
+    return CassetteConfig(root_of(path), run.trials)
 
 
 def _packages(plugins: Mapping[str, str]) -> str:
@@ -263,41 +259,35 @@ def rescore(
     run = run.model_copy(update={"asking": judging.asked(run)})
     if library is not None:
         run = _with_prompts(run, library)
-    cast = choose(Wanted(judge=judging.judge), judging.settings, kept=run, conftest=conftest, needs=needs)
-    deck = (
-        Deck(library.root, judging.settings, conftest, run.trials)
-        if library is not None
-        else _deck(run, judging.settings)
-    )
-    cast = taped(cast, deck, tuple(snapshots.values()), needs)
+    cassettes = CassetteConfig(library.root, run.trials) if library is not None else _cassettes(run)
+    request = ModelRequest(judging.judge, run=run, conftest=conftest)
+    models = resolve_models(request, judging.settings, needs, tuple(snapshots.values()), cassettes)
     about = {
         "plugins": plugins,
         "options": judging.options(run.options, run.asking.tape),
-        **cast.kept(snapshots.values()),
+        **models.run_fields(snapshots.values()),
         "allow_ungraded": run.allow_ungraded if judging.allow_ungraded is None else judging.allow_ungraded,
         "person": run.person,  # nobody is played anew, and a fork of this one goes on with the same
     }
-    new = _open_rescored(store, run.model_copy(update=about), len(trials), snapshots.values(), cast.models.tapes)
-    taping = Taping(cast.models, snapshots.values())
+    new = _open_rescored(store, run.model_copy(update=about), len(trials), snapshots.values(), models)
     with store.hold(new.id):
         status, ledger = "cancelled", store.ledger(new.id)
         try:
             for task_run in trials:
                 lines = list(store.log(task_run))
-                again = regrade(
-                    built[task_run.task], task_run, lines, catalog.events, store.blob, cast.models
-                ).model_copy(update={"run": new.id})
+                again = regrade(built[task_run.task], task_run, lines, catalog.events, store.blob, models)
+                again = again.model_copy(update={"run": new.id})
                 ledger.add([store.save_regraded(again, task_run, ledger.last)])
                 for tell in watchers:
                     tell(again)
             status = "completed"
         finally:
-            cast.models.close()
-            taping.save()
+            models.close()
+            models.session.save()
             at = new.started_at if new.replayed else now().isoformat()
             seals = end_run(store, new.id, status, at, ledger)
     # Only the judge was asked here: what else is recorded is no less right than before.
-    told = taping.finish(whole=False)
+    told = models.session.finish(whole=False)
     return RunResult(store.run(new.id), ledger.counts(), told, seals=seals, notes=tuple(notes), ledger=ledger)
 
 
@@ -310,7 +300,7 @@ def _with_prompts(run: BenchmarkRun, library: Library) -> BenchmarkRun:
 
 
 def _open_rescored(
-    store: Store, run: BenchmarkRun, total: int, snapshots: Collection[Snapshot], tapes: Tapes | None
+    store: Store, run: BenchmarkRun, total: int, snapshots: Collection[Snapshot], models: ModelSelection
 ) -> BenchmarkRun:
     plan = Plan(snapshots=tuple(snapshot.hash for snapshot in snapshots), seed=run.seed, trials=run.trials)
     kept = {"name", "path", "options", "plugins", "judge", "person", "asking", "fork", "allow_ungraded", "isolation"}
@@ -318,8 +308,7 @@ def _open_rescored(
     about |= {"judging": run.judging, "calibration": run.calibration}
     new = new_run(plan, snapshots, run.solver, made_by="rescore", origin=run.id, **about)
     new = new.model_copy(update={"total": total})
-    if tapes is not None and new.replayed:
-        new = free_name(as_replayed(new, plan, tuple(snapshots), tapes), store)
+    new = free_name(as_replayed(new, plan, tuple(snapshots), models), store)
     store.open_run(new, {part.hash: part.data for part in (plan, *snapshots)})
     return new
 

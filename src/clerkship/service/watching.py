@@ -10,7 +10,7 @@ import orjson
 
 from clerkship.engine.build import build_task
 from clerkship.engine.catalog import Registered
-from clerkship.engine.models import Models
+from clerkship.engine.models import WITHOUT_JUDGE
 from clerkship.engine.regrade import grade, parse_log
 from clerkship.engine.score import Score
 from clerkship.events.event import Event
@@ -114,7 +114,7 @@ def check_now(
         events.append(_answered(events[-1], answer))
     built = build_task(library.snapshot(loaded, settings.timeout), library.datasets, catalog)
     ending = "errored" if about["error"] else next(iter(about["left"].values()), "agent_done")
-    criteria, score, _ = grade(built, events, cast(Ending, ending), Models(skips_judged=True), 1, Tally())
+    criteria, score, _ = grade(built, events, cast(Ending, ending), WITHOUT_JUDGE, 1, Tally())
     notes = tuple(_notes(loaded, about, catalog, answered=answer is not None))
     return Checked(loaded.task.name, criteria, score, about["error"], notes, len(lines), about["head"])
 

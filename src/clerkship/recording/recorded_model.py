@@ -1,0 +1,180 @@
+"""A model with a cassette in front of it, as one trial asks it in one role."""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+import orjson
+from pydantic import BaseModel
+
+from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors, is_instant
+from clerkship.model.usage import NOTHING_USED, Role
+from clerkship.recording.cassette import (
+    Embedding,
+    Entry,
+    Exchange,
+    Owner,
+    Said,
+    address,
+    packed,
+    pieces,
+    said_key,
+    unmarked,
+    unpacked,
+)
+from clerkship.recording.nearest import explain, explain_vectors
+from clerkship.recording.session import MEND, Explain, ModelIdentity, NotRecorded, RecordingSession
+
+T = TypeVar("T", bound=BaseModel)
+_SHAPES: WeakKeyDictionary[type[BaseModel], str] = WeakKeyDictionary()
+
+
+class Lookup(NamedTuple):
+    """A question, redacted: its key, and what is recorded with the answer."""
+
+    key: str
+    fields: dict[str, Any]
+    """What the key is a hash of; texts by their hashes."""
+    texts: list[str]
+    talk: list[Said]
+    what: Callable[[], str]
+    """Names the question in an error."""
+    explain: Explain
+
+
+class RecordedModel:
+    """Answers from the cassette; where that has no answer, asks the model and records, or raises NotRecorded."""
+
+    def __init__(self, session: RecordingSession, model: Model, role: Role, owner: Owner) -> None:
+        self.name = model.name
+        self.instant = is_instant(model)
+        self._session, self._model, self._role, self._owner = session, model, role, owner
+        self._identity = session.identities.get(role) or ModelIdentity(model.name)
+        self._redactor = session.redactor_for(owner[0])
+
+    def ask(self, question: Question[T]) -> Answer[T]:
+        """Return the recorded answer, or ask."""
+        lookup = self._lookup(question)
+        found = cast(Exchange, self._answer(lookup, lambda: self._ask(question, lookup)))
+        if found.failed:
+            raise BadAnswer(self._redactor.show(found.failed), found.usage)
+        data = question.shape.model_validate(self._redactor.show(found.answer))
+        return Answer(data, self._redactor.show(found.by or found.model), found.usage)
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return the recorded vectors, or ask for them."""
+        lookup = self._lookup_vectors([self._redactor.hide(text) for text in texts])
+        found = cast(Embedding, self._answer(lookup, lambda: self._embed(texts, lookup)))
+        vectors = [unpacked(vector) for vector in found.vectors]
+        return Vectors(vectors, found.usage) if found.usage != NOTHING_USED else vectors
+
+    def close(self) -> None:
+        """Do nothing: the model is shared."""
+
+    def _answer(self, lookup: Lookup, ask: Callable[[], Entry]) -> Entry:
+        session, owner = self._session, self._owner
+        with session.exclusively(lookup.key):
+            found = session.find(owner, lookup.key)
+            if found is None and session.replays:
+                raise self._miss(lookup)
+            if found is None:
+                with session.asking(owner):
+                    found = ask()
+                session.put(owner, found, lookup.texts, lookup.talk)
+        return found
+
+    def _miss(self, lookup: Lookup) -> NotRecorded:
+        if self._role == "metrics":  # ratings decide nothing, so the trial is not errored
+            return NotRecorded(f"not recorded: {lookup.what()}; {MEND}")
+        return self._session.miss(self._owner, lookup.key, lookup.what(), lookup.explain)
+
+    def _lookup(self, question: Question[Any]) -> Lookup:
+        hide = self._redactor.hide
+        orders, order_keys = _cut(hide(question.orders))
+        prompt = pieces(unmarked(hide(question.prompt)))
+        shape = _shape(question.shape)
+        talk = self._talk(question)
+        fields = {
+            "model": self._identity.name,
+            "parameters": hide(dict(self._identity.parameters)),
+            "orders": order_keys,
+            "talk": talk[-1].key if talk else "",
+            "prompt": tuple(address(piece) for piece in prompt),
+            "shape": address(shape),
+            "sample": question.sample,
+        }
+        texts = [*orders, *prompt, shape]
+        about = f" about {question.about}" if question.about else ""
+        return Lookup(
+            address(fields),
+            fields,
+            texts,
+            talk,
+            lambda: f"a question of {self._role}{about}, {_last_line(prompt)}",
+            lambda cassette: explain(fields, texts, talk, self._role, cassette, self._session.used_by(self._owner)),
+        )
+
+    def _talk(self, question: Question[Any]) -> list[Said]:
+        talk: list[Said] = []
+        last = ""
+        for line in question.talk:
+            text = unmarked(self._redactor.hide(line.text))
+            talk.append(Said(key=said_key(last, line.role, text), role=line.role, text=text, after=last))
+            last = talk[-1].key
+        return talk
+
+    def _lookup_vectors(self, texts: list[str]) -> Lookup:
+        fields = {"model": self._identity.embedding_name, "given": [address(text) for text in texts]}
+        return Lookup(
+            address(fields),
+            fields,
+            texts,
+            [],
+            lambda: f"vectors that {self._role} asks for, of {texts[0][:80]!r}" if texts else "vectors of nothing",
+            lambda cassette: explain_vectors(fields, cassette),
+        )
+
+    def _ask(self, question: Question[Any], lookup: Lookup) -> Exchange:
+        came: dict[str, Any]
+        hide = self._redactor.hide
+        try:
+            answer = self._model.ask(question)
+        except BadAnswer as bad:
+            came = {"failed": hide(str(bad)) or "it gave no answer", "usage": bad.usage}
+        else:
+            by = hide(answer.model)
+            came = {"answer": hide(answer.data.model_dump(mode="json", by_alias=True)), "usage": answer.usage}
+            came["by"] = by if by != self._identity.name else ""
+        return Exchange(
+            key=lookup.key, of=(self._owner,), role=self._role, about=question.about, **lookup.fields, **came
+        )
+
+    def _embed(self, texts: Sequence[str], lookup: Lookup) -> Embedding:
+        made = self._model.embed(texts)
+        vectors = tuple(packed(vector) for vector in made)
+        usage = made.usage if isinstance(made, Vectors) else NOTHING_USED
+        return Embedding(
+            key=lookup.key, of=(self._owner,), role=self._role, vectors=vectors, usage=usage, **lookup.fields
+        )
+
+
+def _shape(shape: type[BaseModel]) -> str:
+    """Return the JSON Schema of an answer as text; cached, because it takes longer than the rest of a lookup."""
+    known = _SHAPES.get(shape)
+    if known is None:
+        known = _SHAPES[shape] = orjson.dumps(Question("", shape).schema, option=orjson.OPT_SORT_KEYS).decode()
+    return known
+
+
+@lru_cache(64)
+def _cut(orders: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the parts of a system prompt, and their hashes; cached, because many questions have the same."""
+    cut = tuple(pieces(unmarked(orders)))
+    return cut, tuple(address(piece) for piece in cut if piece)
+
+
+def _last_line(prompt: Sequence[str]) -> str:
+    """Return the end of a prompt, which is where questions differ."""
+    line = next((line for line in reversed("".join(prompt).splitlines()) if line.strip()), "")
+    return repr(line.strip() if len(line) <= 120 else f"{line.strip()[:120]}…")

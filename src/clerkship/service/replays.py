@@ -1,0 +1,44 @@
+"""Replayed runs: named by what they replay, so that the same replay is the same run."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from clerkship.engine.models import ModelSelection
+from clerkship.model.plan import Plan
+from clerkship.model.run import BenchmarkRun
+from clerkship.model.snapshot import Snapshot
+from clerkship.recording.cassette import address
+from clerkship.store.contract import Store, UnknownRun
+
+
+def as_replayed(run: BenchmarkRun, plan: Plan, snapshots: Sequence[Snapshot], models: ModelSelection) -> BenchmarkRun:
+    """Return the record of a run; of a replay, one that is the same anywhere and at any time: its id is a hash of what
+    it replays, and it begins when the earliest simulated clock does."""
+    if not run.replayed:
+        return run
+    cassettes = {snapshot.source: models.session.digest(snapshot.task.name) for snapshot in snapshots}
+    who = [run.solver, *(choice and choice.model_dump(mode="json") for choice in (run.judge, run.person))]
+    mark = address([plan.hash, who, run.asking.model_dump(mode="json"), cassettes, run.made_by, run.origin])
+    began = min(snapshot.environment.now for snapshot in snapshots)
+    return run.model_copy(update={"id": f"replay-{mark[:12]}", "started_at": began.astimezone(UTC).isoformat()})
+
+
+def free_name(run: BenchmarkRun, store: Store) -> BenchmarkRun:
+    """Return a run; a replay under an id that the store does not have yet."""
+    name, number = run.id, 1
+    while run.replayed and _has(store, name):
+        number += 1
+        name = f"{run.id}-{number}"
+    return run.model_copy(update={"id": name})
+
+
+def _has(store: Store, name: str) -> bool:
+    try:
+        return store.run(name).id == name
+    except UnknownRun:
+        return False
+
+
+def moment(run: BenchmarkRun, now: datetime) -> datetime:
+    """Return the time in the names of files that are written about a run."""
+    return datetime.fromisoformat(run.started_at) if run.replayed else now
