@@ -13,13 +13,14 @@ from pydantic import BaseModel, Field
 
 from clerkship.llm.contract import Answer, BadAnswer, Line, Question
 from clerkship.llm.prompts import section
+from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError
 from clerkship.model.run import Tape
 from clerkship.model.usage import Usage
 from clerkship.recording.cassette import Cassette, cassette_of, packed, pieces, unmarked, unpacked
 from clerkship.recording.recorded_model import RecordedModel
 from clerkship.recording.redaction import CassetteRedactor
-from clerkship.recording.session import ModelIdentity, NotRecorded, RecordingReport, RecordingSession
+from clerkship.recording.session import NotRecorded, RecordingReport, RecordingSession
 
 T = TypeVar("T", bound=BaseModel)
 TASK = "Late order"
@@ -73,7 +74,9 @@ class Desk:
 
     def session(self, mode: Tape) -> RecordingSession:
         """Open the cassette."""
-        session = RecordingSession(mode, {TASK: self.path}, {"judge": ModelIdentity("m", {"t": 0}, "v")})
+        session = RecordingSession(
+            mode, {TASK: self.path}, {"judge": ModelChoice(who="m", parameters={"t": 0}, embeddings="v")}
+        )
         session.roles = {TASK: ["judge"]}
         return session
 
@@ -134,7 +137,7 @@ def test_whatever_differs_is_another_question(desk: Desk, other: Question[Any]) 
 def test_parameters_and_the_model_are_part_of_the_question(desk: Desk) -> None:
     desk.record(Question("hello", Word))
     session = desk.session("replay")
-    session.identities = {"judge": ModelIdentity("m", {"t": 1})}
+    session.identities = {"judge": ModelChoice(who="m", parameters={"t": 1})}
     with pytest.raises(NotRecorded, match="not recorded: a question of judge, 'hello', in 'Late order', trial 1"):
         desk.recorded(session).ask(Question("hello", Word))
     told = session.error_of((TASK, 1))

@@ -2,13 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
-from pydantic import BaseModel, JsonValue, RootModel, ValidationError
+from pydantic import JsonValue, RootModel
 
-from clerkship.library.complaint import complain
-from clerkship.library.source import Unreadable, read_text
-from clerkship.library.yaml import BadYaml, parse
+from clerkship.library.model_file import load_model_file
 from clerkship.llm.anthropic import AnthropicSpeaker
 from clerkship.llm.completions import Door
 from clerkship.llm.contract import Model, NoModel, Vectors
@@ -19,12 +16,10 @@ from clerkship.llm.remote import ANSWER_WITHIN, Embedder, Manner, RemoteModel
 from clerkship.llm.scripted import SCRIPTED, Script, ScriptedModel, is_scripted
 from clerkship.llm.switchboard import Switchboard
 from clerkship.model.model_choice import ModelChoice
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.problem import InputError
 from clerkship.model.usage import Prices
 from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
-
-M = TypeVar("M", bound=BaseModel)
 
 
 class PriceList(RootModel[dict[str, Prices]]):
@@ -62,7 +57,7 @@ def build_model(choice: ModelChoice, settings: Settings, board: Switchboard | No
         return None
     if is_scripted(choice.who):
         path = Path(choice.who.removeprefix(SCRIPTED))
-        return ScriptedModel(choice.who, _read(path, Script))
+        return ScriptedModel(choice.who, load_model_file(path, Script))
     choice = settled(choice, settings)
     return _remote(choice, settings, board or Switchboard(settings.endpoint_calls or None))
 
@@ -144,7 +139,7 @@ def _price(place: Place, settings: Settings) -> Prices | None:
     """By its whole name, or without the address, or by the model alone."""
     if not settings.prices:
         return None
-    found = _read(Path(settings.prices), PriceList).root
+    found = load_model_file(Path(settings.prices), PriceList).root
     names = (place.name, f"{place.sort}:{place.model}", place.model)
     return next((found[name] for name in names if name in found), None)
 
@@ -155,22 +150,3 @@ def _parameters(choice: ModelChoice) -> dict[str, JsonValue]:
 
     found: dict[str, JsonValue] = expand(choice.parameters, variables(), unset)
     return found
-
-
-def _read(path: Path, shape: type[M]) -> M:
-    try:
-        tree = parse(read_text(path), str(path))
-    except Unreadable as unreadable:
-        raise InputError.of(unreadable.message, file=str(path), hint=unreadable.hint) from None
-    except BadYaml as bad:
-        raise InputError([_flaw(path, bad)]) from None
-    if tree.flaws:
-        raise InputError(_flaw(path, flaw) for flaw in tree.flaws)
-    try:
-        return shape.model_validate(tree.data)
-    except ValidationError as error:
-        raise InputError(find() for find in complain(error, shape, tree, [])) from None
-
-
-def _flaw(path: Path, bad: BadYaml) -> Problem:
-    return Problem(file=str(path), line=bad.line, column=bad.column, message=bad.message, hint=bad.hint)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -27,9 +27,9 @@ from clerkship.model.run import Asking, BenchmarkRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
 from clerkship.model.variables import UnknownVariable, expand, names_in
-from clerkship.recording.cassette import Embedding, Exchange, Turn, cassette_of
+from clerkship.recording.cassette import AgentTurn, Embedding, Exchange, cassette_of
 from clerkship.recording.redaction import CassetteRedactor, worth_hiding
-from clerkship.recording.session import ModelIdentity, RecordingSession
+from clerkship.recording.session import RecordingSession
 from clerkship.settings import Settings, secrets, variables
 
 _JUDGE_ROLES: tuple[Role, ...] = ("judge", "metrics", "person_check")
@@ -90,28 +90,16 @@ class CassetteConfig:
     """Whether a damaged cassette is recorded anew; only where all of it is asked again."""
 
 
-class _Candidates(NamedTuple):
-    """Where one model of a run may come from, the first that names one first."""
+class _Part(NamedTuple):
+    """One of the two models of a run."""
 
-    title: str
-    """`judge` or `person`, as in the command line's options."""
+    title: Literal["judge", "person"]
     roles: tuple[Role, ...]
-    named: str | None
-    needed: bool
-    kept: ModelChoice | None
-    setting: str
     block: Evaluation | Simulation | None
-    """The block of a conftest."""
+    """What a conftest says of it."""
+    needed: bool
     otherwise: str
     """What to do if there is none."""
-
-    def choice(self) -> ModelChoice | None:
-        """Return the first choice before the conftest's."""
-        if self.named is not None:
-            return ModelChoice(who=self.named)
-        if not self.needed:
-            return None
-        return self.kept or (ModelChoice(who=self.setting) if self.setting else None)
 
 
 def resolve_models(
@@ -126,85 +114,93 @@ def resolve_models(
 
     A conftest's model that is not available is no error here: the criteria that ask it are.
     """
-    return _Resolver(request, settings, cassettes, snapshots).resolve(needs or ModelNeeds(), snapshots)
+    needs, asking = needs or ModelNeeds(), request.asking if request.run is None else request.run.asking
+    conftest = request.conftest or Conftest()
+    session = _open_session(asking, conftest, settings, snapshots, cassettes)
+    resolver = _Resolver(request, settings, session, cassettes.trials if cassettes is not None else None)
+    judged = needs.judge or needs.rated or asking.metrics or asking.checks_person or "metrics" in asking.prompts
+    judge, judge_choice = resolver.resolve(
+        _Part("judge", _JUDGE_ROLES, conftest.evaluation, judged, needs.without_judge)
+    )
+    person, person_choice = resolver.resolve(_Part("person", ("person",), conftest.simulation, needs.person, NO_PERSON))
+    found = ModelSelection(judge, person, judge_choice, person_choice, asking, session)
+    session.roles = {snapshot.task.name: found.roles(snapshot.task) for snapshot in snapshots}
+    return found
+
+
+def _open_session(
+    asking: Asking,
+    conftest: Conftest,
+    settings: Settings,
+    snapshots: Sequence[Snapshot],
+    cassettes: CassetteConfig | None,
+) -> RecordingSession:
+    if asking.tapes_agent and asking.tape not in ("record", "refresh"):
+        hint = "give --record or --refresh too"
+        raise InputError.of("--record-agent takes down what an agent answers", hint=hint)
+    if asking.tape is None or cassettes is None:
+        return RecordingSession()
+    values = variables()
+    names = {snapshot.task.name: snapshot.variables() for snapshot in snapshots}
+    return RecordingSession(
+        asking.tape,
+        {snapshot.task.name: cassette_of(cassettes.root / snapshot.source) for snapshot in snapshots},
+        redactor=CassetteRedactor(
+            {name: values.get(name, "") for name in sorted(_names_in(conftest))}, worth_hiding(secrets(settings))
+        ),
+        variables={task: {name: values[name] for name in used & values.keys()} for task, used in names.items()},
+        restarts_damaged=cassettes.restarts_damaged,
+    )
 
 
 class _Resolver:
     def __init__(
-        self,
-        request: ModelRequest,
-        settings: Settings,
-        cassettes: CassetteConfig | None,
-        snapshots: Sequence[Snapshot],
+        self, request: ModelRequest, settings: Settings, session: RecordingSession, trials: int | None
     ) -> None:
-        self._request, self._settings, self._cassettes = request, settings, cassettes
-        self._asking = request.asking if request.run is None else request.run.asking
+        self._request, self._settings, self._session, self._trials = request, settings, session, trials
         self._endpoints = Switchboard(settings.endpoint_calls or None)
-        self._session = self._open_session(snapshots)
 
-    def resolve(self, needs: ModelNeeds, snapshots: Sequence[Snapshot]) -> ModelSelection:
-        """Choose both models, and tell the recording who they are."""
-        judge, person = self._candidates(needs)
-        judge_model, judge_choice = self._resolve(judge)
-        person_model, person_choice = self._resolve(person)
-        session = self._session
-        for candidates, choice in ((judge, judge_choice), (person, person_choice)):
-            if choice is not None and not choice.skips:
-                session.identities = {**session.identities, **dict.fromkeys(candidates.roles, self._identity(choice))}
-        if session.replays:
-            judge_choice, person_choice = self._as_recorded(judge_choice), self._as_recorded(person_choice)
-        found = ModelSelection(judge_model, person_model, judge_choice, person_choice, self._asking, session)
-        session.roles = {snapshot.task.name: found.roles(snapshot.task) for snapshot in snapshots}
-        return found
+    def resolve(self, part: _Part) -> tuple[Model | None, ModelChoice | None]:
+        """Return a model, and how the run's record names it; tell the session how cassettes name it."""
+        model, choice = self._find(part)
+        if choice is None or choice.skips:
+            return model, choice
+        identity = self._identity(choice)
+        self._session.identities = {**self._session.identities, **dict.fromkeys(part.roles, identity)}
+        return model, identity if self._session.replays else choice
 
-    def _candidates(self, needs: ModelNeeds) -> tuple[_Candidates, _Candidates]:
-        request, run, conftest = self._request, self._request.run, self._request.conftest
-        judged = needs.judge or needs.rated or _asks_judge(self._asking)
-        judge = _Candidates(
-            "judge",
-            _JUDGE_ROLES,
-            request.judge,
-            judged,
-            run.judge if run is not None else None,
-            self._settings.judge,
-            conftest.evaluation if conftest is not None else None,
-            needs.without_judge,
-        )
-        person = _Candidates(
-            "person",
-            ("person",),
-            request.person,
-            needs.person,
-            run.person if run is not None else None,
-            self._settings.person,
-            conftest.simulation if conftest is not None else None,
-            NO_PERSON,
-        )
-        return judge, person
-
-    def _resolve(self, candidates: _Candidates) -> tuple[Model | None, ModelChoice | None]:
-        choice = candidates.choice()
-        if choice is not None:
+    def _find(self, part: _Part) -> tuple[Model | None, ModelChoice | None]:
+        if (choice := self._named(part)) is not None:
             return self._build(choice)
-        if not candidates.needed:
+        if not part.needed:
             return None, None
         model: Model | None = None
-        if candidates.block is not None:
+        if part.block is not None:
             try:
-                return self._build(_from_conftest(candidates.block))
+                return self._build(_from_conftest(part.block))
             except InputError as error:
-                reason = f"the conftest's {candidates.title} is not available: {error}; or {candidates.otherwise}"
-                model = UnavailableModel(candidates.block.llm.name, reason)
-        return self._recorded(candidates) if self._session.replays else (model, None)
+                reason = f"the conftest's {part.title} is not available: {error}; or {part.otherwise}"
+                model = UnavailableModel(part.block.llm.name, reason)
+        return self._recorded(part) if self._session.replays else (model, None)
+
+    def _named(self, part: _Part) -> ModelChoice | None:
+        """Return the model that the command line, the earlier run or the settings name."""
+        name: str | None = getattr(self._request, part.title)
+        if name is None and part.needed:
+            kept: ModelChoice | None = getattr(self._request.run, part.title, None)
+            if kept is not None:
+                return kept
+            name = getattr(self._settings, part.title) or None
+        return ModelChoice(who=name) if name is not None else None
 
     def _build(self, choice: ModelChoice) -> tuple[Model | None, ModelChoice]:
-        """Build a model: in a replay none that can be asked; where only what is missing is asked, one that need not be
-        available."""
+        """Build a model: in a replay one that cannot be asked; where only what is missing is asked, one that need not
+        be available."""
         settings, session = self._settings, self._session
         if choice.skips:
             return None, choice
         if session.replays:
-            choice = _named(choice, settings)
+            choice = _full_name(choice, settings)
             return UnavailableModel(choice.who, replayable=True), choice
         choice = settled(_expanded(choice), settings)
         try:
@@ -214,72 +210,34 @@ class _Resolver:
                 raise
             return UnavailableModel(model_name(choice, settings), str(error), replayable=True), choice
 
-    def _recorded(self, candidates: _Candidates) -> tuple[Model, ModelChoice | None]:
+    def _recorded(self, part: _Part) -> tuple[Model, ModelChoice | None]:
         """Return the one model that was recorded, asked as the conftest says; one without recordings if none was."""
-        choice = self._recorded_choice(candidates)
-        if choice is not None and candidates.block is not None:
+        choice = self._recorded_choice(part)
+        if choice is not None and part.block is not None:
             embeddings = {"embeddings": choice.embeddings or self._settings.embeddings}
-            choice = choice.model_copy(update=embeddings | _conftest_options(candidates.block))
+            choice = choice.model_copy(update=embeddings | _conftest_options(part.block))
         return UnavailableModel(choice.who if choice is not None else "nobody", replayable=True), choice
 
-    def _recorded_choice(self, candidates: _Candidates) -> ModelChoice | None:
-        entries = self._session.entries(self._cassettes.trials if self._cassettes is not None else None)
-        asked = [entry for entry in entries if isinstance(entry, Exchange) and entry.role in candidates.roles]
+    def _recorded_choice(self, part: _Part) -> ModelChoice | None:
+        entries = self._session.entries(self._trials)
+        asked = [entry for entry in entries if isinstance(entry, Exchange) and entry.role in part.roles]
         found = {(entry.model, orjson.dumps(entry.parameters, option=orjson.OPT_SORT_KEYS)) for entry in asked}
         if len(found) > 1:
             names = ", ".join(sorted({model for model, _ in found}))
-            hint = f"say which with --{candidates.title}"
-            raise InputError.of(f"recorded with more than one model: {names}", hint=hint)
+            raise InputError.of(f"recorded with more than one model: {names}", hint=f"say which with --{part.title}")
         if not found:
             return None
         [(name, parameters)] = found
-        made = [entry.model for entry in entries if isinstance(entry, Embedding) and entry.role in candidates.roles]
+        made = [entry.model for entry in entries if isinstance(entry, Embedding) and entry.role in part.roles]
         embeddings = next((model.removeprefix(f"{name} ") for model in made if model.startswith(name)), "")
         return ModelChoice(who=name, parameters=orjson.loads(parameters), embeddings=embeddings)
 
-    def _open_session(self, snapshots: Sequence[Snapshot]) -> RecordingSession:
-        mode, cassettes = self._asking.tape, self._cassettes
-        if self._asking.tapes_agent and mode not in ("record", "refresh"):
-            raise InputError.of(
-                "--record-agent takes down what an agent answers", hint="give --record or --refresh too"
-            )
-        if mode is None or cassettes is None:
-            return RecordingSession()
-        values = variables()
-        return RecordingSession(
-            mode,
-            {snapshot.task.name: cassette_of(cassettes.root / snapshot.source) for snapshot in snapshots},
-            redactor=CassetteRedactor(
-                {name: values.get(name, "") for name in sorted(_names_in(self._request.conftest))},
-                worth_hiding(secrets(self._settings)),
-            ),
-            variables={
-                one.task.name: {name: values[name] for name in one.variables() & {*values}} for one in snapshots
-            },
-            restarts_damaged=cassettes.restarts_damaged,
-        )
-
-    def _identity(self, choice: ModelChoice) -> ModelIdentity:
-        """Return the name that cassettes have. The settings' own address is where a model is asked, not who it is."""
-        by = self._by_name()
-        name = choice.who.removesuffix(f"@{self._settings.openai_base_url}")
-        return ModelIdentity(by.text(name), choice.parameters, by.text(choice.embeddings))
-
-    def _as_recorded(self, choice: ModelChoice | None) -> ModelChoice | None:
-        """Return a replayed model under the name that cassettes have, so that the record is the same anywhere."""
-        if choice is None or choice.skips:
-            return choice
-        identity = self._identity(choice)
-        about = {"who": identity.name, "parameters": dict(identity.parameters), "embeddings": identity.embeddings}
-        return choice.model_copy(update=about | {"api_version": self._by_name().text(choice.api_version)})
-
-    def _by_name(self) -> Redactor:
-        return Redactor(self._session.redactor.names, variants=False)
-
-
-def _asks_judge(asking: Asking) -> bool:
-    """Tell whether a judge is asked for more than criteria."""
-    return asking.metrics or asking.checks_person or "metrics" in asking.prompts
+    def _identity(self, choice: ModelChoice) -> ModelChoice:
+        """Return a model as cassettes name it. The settings' own address is where it is asked, not who it is; variables
+        of a conftest keep their names."""
+        who = choice.who.removesuffix(f"@{self._settings.openai_base_url}")
+        names = {"who": who, "embeddings": choice.embeddings, "api_version": choice.api_version}
+        return choice.model_copy(update=Redactor(self._session.redactor.names, variants=False).data(names))
 
 
 def _from_conftest(block: Evaluation | Simulation) -> ModelChoice:
@@ -311,15 +269,14 @@ def _conftest_options(block: Evaluation | Simulation) -> dict[str, Any]:
     }
 
 
-def _names_in(conftest: Conftest | None) -> set[str]:
+def _names_in(conftest: Conftest) -> set[str]:
     """Return the variables that name a conftest's models, or their addresses."""
-    blocks = (conftest.evaluation, conftest.simulation) if conftest is not None else ()
-    llms = [block.llm for block in blocks if block is not None]
+    llms = [block.llm for block in (conftest.evaluation, conftest.simulation) if block is not None]
     texts = [text for llm in llms for text in (llm.name, llm.api_base or "", llm.api_version or "")]
     return {name for text in texts for name in names_in(text)}
 
 
-def _named(choice: ModelChoice, settings: Settings) -> ModelChoice:
+def _full_name(choice: ModelChoice, settings: Settings) -> ModelChoice:
     """Return a model under its full name, as a replay keeps it. A replayed run's has variables in its address, and is
     no address before they are expanded."""
     if "${" in choice.who:
@@ -405,7 +362,7 @@ def _unrecordable(snapshot: Snapshot) -> Problem:
 
 def _recorded_agent(wanted: str, session: RecordingSession) -> str:
     """Return the name of the one agent that is recorded, or of the one that is wanted."""
-    known = sorted({entry.solver for entry in session.entries() if isinstance(entry, Turn)})
+    known = sorted({entry.solver for entry in session.entries() if isinstance(entry, AgentTurn)})
     if not known:
         raise InputError.of("no agent is recorded for these tasks", hint="--record --record-agent does that")
     if wanted in known or (not wanted and len(known) == 1):

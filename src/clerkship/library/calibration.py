@@ -3,10 +3,8 @@
 import os
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from clerkship.library.complaint import complain
-from clerkship.library.source import Folder, up_to_evaluation
+from clerkship.library.model_file import load_model_file
+from clerkship.library.source import up_to_evaluation
 from clerkship.model.calibration import Calibration, CalibrationFile
 from clerkship.model.problem import InputError
 
@@ -22,14 +20,7 @@ def beside(root: Path) -> Path | None:
 
 def load_calibrations(path: Path) -> tuple[Calibration, ...]:
     """All that are in a file."""
-    folder = Folder(path.parent)
-    tree = folder.read(path)
-    if tree is None or folder.report.problems:
-        raise InputError(folder.report.sorted())
-    try:
-        return CalibrationFile.model_validate(tree.data).calibrations
-    except ValidationError as error:
-        raise InputError(find() for find in complain(error, CalibrationFile, tree, [])) from None
+    return load_model_file(path, CalibrationFile).calibrations
 
 
 def check_place(path: Path) -> None:

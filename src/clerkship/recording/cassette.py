@@ -1,8 +1,9 @@
-"""A cassette: what models, and agents if asked, have answered, in a file beside the scenario. One line each, sorted, in
-one byte form: two recordings of the same answers are the same file.
+"""A cassette: the recorded answers of models and agents, in a file beside the scenario.
 
-Texts are kept once each, by their hash, and what was said before a question as a chain: a talk of twenty turns takes
-twenty lines, not two hundred. A key is a hash of what was asked, so that a line can be checked by itself.
+It has one entry a line, sorted, in one byte form: two recordings of the same answers are the same file.
+
+Texts are stored once each, by their hash, and the conversation before a question as a chain: a conversation of twenty
+turns takes twenty lines, not two hundred. A key is a hash of what was asked, so that a line can be checked by itself.
 """
 
 import base64
@@ -14,7 +15,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import orjson
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
@@ -24,23 +25,25 @@ from clerkship.model.problem import InputError, PlatformError, Problem
 from clerkship.model.usage import NOTHING_USED, Role, Usage
 
 VERSION = 1
-FOLDER = "cassettes"
-SUFFIX = ".jsonl"
 Owner = tuple[str, int]
-"""A task and one of its trials."""
+"""A task, and the number of one of its trials."""
 _FENCE = re.compile(r"^(<<< .+) [0-9a-f]{16}$|(?<=.) [0-9a-f]{16}( >>>)$")
-_WHOLE = orjson.OPT_SORT_KEYS
 _MEND = "record it again with --record, or take the file as it was when it was last right"
 
 
+def cassette_of(file: Path) -> Path:
+    """Return the cassette of a file of tasks."""
+    return file.parent / "cassettes" / f"{file.stem}.jsonl"
+
+
 def address(data: Any) -> str:
-    """The hash of a text, or of data in its one byte form."""
-    raw = data.encode() if isinstance(data, str) else orjson.dumps(data, option=_WHOLE)
+    """Return the hash of a text, or of data as canonical JSON."""
+    raw = data.encode() if isinstance(data, str) else orjson.dumps(data, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(raw).hexdigest()[:32]
 
 
 def pieces(text: str) -> list[str]:
-    """A prompt in parts, cut where quoted sections begin and end: several questions about one conversation share it."""
+    """Split a prompt where quoted sections begin and end, so that questions about one conversation share it."""
     if "<<< " not in text:
         return [text]
     cuts = sorted({0, len(text), *_after(text, "\n<<< ", 1), *_after(text, " >>>\n", len(" >>>\n"))})
@@ -54,16 +57,16 @@ def pieces(text: str) -> list[str]:
     return found
 
 
-def _after(text: str, sign: str, by: int) -> Iterator[int]:
-    """Places so far behind the beginning of each sign; a pattern takes twenty times as long."""
-    place = text.find(sign)
+def _after(text: str, mark: str, by: int) -> Iterator[int]:
+    """Yield the places so far behind the start of each mark; a regular expression takes twenty times as long."""
+    place = text.find(mark)
     while place >= 0:
         yield place + by
-        place = text.find(sign, place + 1)
+        place = text.find(mark, place + 1)
 
 
 def unmarked(text: str) -> str:
-    """Without the codes of fences: each is a hash of what it fences off, before anything was hidden there."""
+    """Remove the codes of fences: each is a hash of what it encloses, from before anything was redacted there."""
     if "<<< " not in text:
         return text
     lines = text.split("\n")
@@ -73,23 +76,27 @@ def unmarked(text: str) -> str:
     return "\n".join(lines)
 
 
-class Head(Frozen):
+class CassetteHeader(Frozen):
     """The first line of a file."""
 
     kind: Literal["cassette"] = "cassette"
     version: int
 
 
-class Text(Frozen):
-    """A text that others name."""
+class StoredText(Frozen):
+    """A text that entries refer to."""
 
     kind: Literal["text"] = "text"
     key: str
     text: str
 
+    def hashed(self) -> Any:
+        """Return what its key is a hash of."""
+        return self.text
 
-class Said(Frozen):
-    """A line of the talk before a question, and the line before that."""
+
+class TalkLine(Frozen):
+    """A line of the conversation before a question, and the key of the line before it."""
 
     kind: Literal["said"] = "said"
     key: str
@@ -97,103 +104,104 @@ class Said(Frozen):
     text: str
     after: str = ""
 
+    def hashed(self) -> Any:
+        """Return what its key is a hash of."""
+        return [self.after, self.role, self.text]
 
-class Exchange(Frozen):
-    """A question to a model, and what it answered."""
 
-    kind: Literal["exchange"] = "exchange"
+class RecordedEntry(Frozen):
+    """What every entry has."""
+
+    HASHED: ClassVar[tuple[str, ...]]
+    TEXTS: ClassVar[tuple[str, ...]] = ()
+    """The fields that refer to texts."""
     key: str
-    of: tuple[Owner, ...]
+    of: Annotated[tuple[Owner, ...], Field(min_length=1)]
+    """The trials that asked."""
+
+    def hashed(self) -> Any:
+        """Return what its key is a hash of."""
+        return {name: getattr(self, name) for name in self.HASHED}
+
+    def texts(self) -> Iterator[str]:
+        """Yield the keys of the texts that it refers to."""
+        for name in self.TEXTS:
+            value = getattr(self, name)
+            yield from (value,) if isinstance(value, str) else value
+
+
+class Exchange(RecordedEntry):
+    """A question to a model, and its answer."""
+
+    HASHED = ("model", "parameters", "orders", "talk", "prompt", "shape", "sample")
+    TEXTS = ("orders", "prompt", "shape")
+    kind: Literal["exchange"] = "exchange"
     role: Role
     model: str
     parameters: dict[str, JsonValue] = {}
     orders: tuple[str, ...] = ()
     talk: str = ""
+    """The key of the last line of the conversation before it."""
     prompt: tuple[str, ...]
     shape: str
     about: str = ""
     sample: str = ""
     answer: JsonValue = None
     failed: str = ""
-    """What was wrong, where there was no answer of that shape."""
+    """What was wrong, if there was no answer of that shape."""
     by: str = ""
-    """Who answered, where that is not the name it was asked by."""
+    """The model that answered, if it is not the name it was asked by."""
     usage: Usage = NOTHING_USED
 
-    def asked(self) -> dict[str, Any]:
-        """What its key is made of."""
-        return {name: getattr(self, name) for name in _ASKED}
 
-    def texts(self) -> Iterable[str]:
-        """The texts it names."""
-        return (*self.orders, *self.prompt, self.shape)
+class Embedding(RecordedEntry):
+    """Texts, and the vectors that a model made of them."""
 
-
-_ASKED = ("model", "parameters", "orders", "talk", "prompt", "shape", "sample")
-
-
-class Embedding(Frozen):
-    """Texts that a model made vectors of."""
-
+    HASHED = ("model", "given")
+    TEXTS = ("given",)
     kind: Literal["embedding"] = "embedding"
-    key: str
-    of: tuple[Owner, ...]
     role: Role
     model: str
     given: tuple[str, ...]
     vectors: tuple[str, ...]
-    """Each as the base64 of its doubles, the smallest byte first."""
+    """Each as the base64 of its little-endian doubles."""
     usage: Usage = NOTHING_USED
 
-    def asked(self) -> dict[str, Any]:
-        """What its key is made of."""
-        return {"model": self.model, "given": self.given}
 
-    def texts(self) -> Iterable[str]:
-        """The texts it names."""
-        return self.given
+class AgentTurn(RecordedEntry):
+    """What an agent did and said in one turn."""
 
-
-class Turn(Frozen):
-    """What an agent did and said when it was told something."""
-
+    HASHED = ("solver", "content", "number", "heard", "after")
     kind: Literal["turn"] = "turn"
-    key: str
-    of: Annotated[tuple[Owner, ...], Field(min_length=1)]
     solver: str
     content: str
-    """The task, by hash."""
+    """The hash of the task."""
     number: int
     """0 before the person's first line."""
     heard: JsonValue
-    """What it was told."""
+    """The message it was given."""
     after: str = ""
     """The key of the turn before."""
     acts: tuple[dict[str, JsonValue], ...] = ()
     """What it did to sandboxes and reported meanwhile, in order."""
     parts: tuple[dict[str, JsonValue], ...] = ()
-    """What it gave back: something said, or an event of its own."""
+    """What it returned: messages, and events of its own."""
     failed: str = ""
-    """Its own failure, if that came of it."""
+    """The agent's error, if it failed."""
 
-    def asked(self) -> dict[str, Any]:
-        """What its key is made of."""
-        told = {name: getattr(self, name) for name in ("solver", "content", "number", "heard", "after")}
-        return told | {"trial": self.of[0][1]}
-
-    def texts(self) -> Iterable[str]:
-        """The texts it names: it has its own."""
-        return ()
+    def hashed(self) -> Any:
+        """Return what its key is a hash of."""
+        return super().hashed() | {"trial": self.of[0][1]}
 
 
-Entry = Exchange | Embedding | Turn
-_LINE: TypeAdapter[Head | Text | Said | Entry] = TypeAdapter(
-    Annotated[Head | Text | Said | Exchange | Embedding | Turn, Field(discriminator="kind")]
+Entry = Exchange | Embedding | AgentTurn
+_LINE: TypeAdapter[CassetteHeader | StoredText | TalkLine | Entry] = TypeAdapter(
+    Annotated[CassetteHeader | StoredText | TalkLine | Exchange | Embedding | AgentTurn, Field(discriminator="kind")]
 )
 
 
 class DamagedCassette(InputError):
-    """What is in a file is no cassette, or none that this release reads."""
+    """A file is no cassette, or none that this release reads."""
 
 
 class CassetteFailed(PlatformError):
@@ -201,77 +209,67 @@ class CassetteFailed(PlatformError):
 
 
 class Cassette:
-    """One file, read once."""
+    """The content of one file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, data: bytes | None = None) -> None:
         self.path = path
         self.texts: dict[str, str] = {}
-        self.said: dict[str, Said] = {}
+        self.said: dict[str, TalkLine] = {}
         self.entries: dict[str, Entry] = {}
-        self.digest = ""
-        """Of the file as it was read; nothing where there was none."""
-        self._replaces = False
-        """Whether it is to stand for a file that could not be made out."""
+        self.digest = hashlib.sha256(data).hexdigest() if data is not None else ""
+        """The hash of the file as it was read; empty if there was none."""
+        self._is_damaged = data is not None
 
     @classmethod
     def load(cls, path: Path) -> "Cassette":
-        """What is there; an empty one if nothing is. What is damaged is an input error with its line."""
-        found = cls(path)
+        """Read a cassette; return an empty one if there is no file. Raise DamagedCassette with its line."""
         try:
             data = path.read_bytes()
         except FileNotFoundError:
-            return found
+            return cls(path)
         except OSError as error:
             raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
-        found.digest = hashlib.sha256(data).hexdigest()
+        found = cls(path, data)
         lines = data.split(b"\n")
         for number, line in enumerate(lines, 1):
             if line or number < len(lines):
-                found._take(number, line)
-        found._refuse_gaps()
+                found._add_line(number, line)
+        found._check_references()
+        found._is_damaged = False
         return found
 
     @classmethod
-    def anew(cls, path: Path) -> "Cassette":
-        """An empty one for a file that is there and cannot be made out. That stays until something else is written."""
-        found = cls(path)
-        found.digest, found._replaces = hashlib.sha256(path.read_bytes()).hexdigest(), True
-        return found
+    def restart(cls, path: Path) -> "Cassette":
+        """Return an empty cassette for a damaged file, which is replaced when something is written."""
+        return cls(path, path.read_bytes())
 
-    def _take(self, number: int, line: bytes) -> None:
+    def _add_line(self, number: int, line: bytes) -> None:
         try:
             item = _LINE.validate_json(line)
         except ValidationError as error:
             raise self._damaged(number, _flaw(line, error)) from None
-        if isinstance(item, Head) != (number == 1):
+        if isinstance(item, CassetteHeader) != (number == 1):
             raise self._damaged(number, "a cassette begins with one line that says its version")
-        match item:
-            case Head():
-                if item.version != VERSION:
-                    newer = f"it is of version {item.version}, and this reads {VERSION}"
-                    raise self._damaged(
-                        number, newer, "record it again with --record, or use the release that wrote it"
-                    )
-            case Text():
-                self._sound(number, item.key, address(item.text))
-                self.texts[item.key] = item.text
-            case Said():
-                self._sound(number, item.key, said_key(item.after, item.role, item.text))
-                self.said[item.key] = item
-            case _:
-                self._sound(number, item.key, address(item.asked()))
-                if self.entries.setdefault(item.key, item) != item:
-                    raise self._damaged(number, "this was asked and answered in an earlier line, in another way")
-
-    def _sound(self, number: int, key: str, found: str) -> None:
-        if key != found:
+        if isinstance(item, CassetteHeader):
+            if item.version != VERSION:
+                newer = f"it is of version {item.version}, and this reads {VERSION}"
+                raise self._damaged(number, newer, "record it again with --record, or use the release that wrote it")
+            return
+        if item.key != address(item.hashed()):
             raise self._damaged(number, "its key does not fit what it says: it was changed by hand, or is damaged")
+        match item:
+            case StoredText():
+                self.texts[item.key] = item.text
+            case TalkLine():
+                self.said[item.key] = item
+            case _ if self.entries.setdefault(item.key, item) != item:
+                raise self._damaged(number, "this was asked and answered in an earlier line, in another way")
 
     def _damaged(self, number: int, what: str, hint: str = _MEND) -> DamagedCassette:
         return DamagedCassette([Problem(file=str(self.path), line=number, column=1, message=what, hint=hint)])
 
-    def _refuse_gaps(self) -> None:
-        """Every text that is named must be there."""
+    def _check_references(self) -> None:
+        """Raise DamagedCassette if a text that is referred to is missing."""
         for entry in self.entries.values():
             talk = entry.talk if isinstance(entry, Exchange) else ""
             if any(text not in self.texts for text in entry.texts()) or (talk and talk not in self.said):
@@ -279,63 +277,55 @@ class Cassette:
         if any(said.after and said.after not in self.said for said in self.said.values()):
             raise DamagedCassette.of("a part of a talk is missing", file=str(self.path), hint=_MEND)
 
-    def keep(self, text: str) -> str:
-        """Have a text; its hash."""
-        key = address(text)
-        self.texts[key] = text
-        return key
-
     def whole(self, keys: Iterable[str]) -> str:
-        """A text from its parts."""
+        """Return a text from its parts."""
         return "".join(self.texts[key] for key in keys)
 
-    def talk(self, last: str) -> list[Said]:
-        """What was said up to a line, oldest first."""
-        found: list[Said] = []
+    def talk(self, last: str) -> list[TalkLine]:
+        """Return the conversation up to a line, oldest first."""
+        found: list[TalkLine] = []
         while last:
             found.append(self.said[last])
             last = found[-1].after
         return found[::-1]
 
     def data(self) -> bytes:
-        """The file: its head, the texts that are named, what was said, and every entry, each in its order."""
+        """Return the file: its head, the texts and lines that are referred to, and the entries, each sorted."""
         entries = sorted(self.entries.values(), key=_order)
         named = {text for entry in entries for text in entry.texts()}
-        talked = self._talked(entry.talk for entry in entries if isinstance(entry, Exchange))
-        items: list[Frozen] = [Head(version=VERSION)]
-        items += [Text(key=key, text=self.texts[key]) for key in sorted(named)]
-        items += [self.said[key] for key in sorted(talked)]
+        items: list[Frozen] = [CassetteHeader(version=VERSION)]
+        items += [StoredText(key=key, text=self.texts[key]) for key in sorted(named)]
+        items += [self.said[key] for key in sorted(self._talked(entries))]
         return b"".join(_written(item) for item in (*items, *entries))
 
-    def _talked(self, lasts: Iterable[str]) -> set[str]:
+    def _talked(self, entries: Iterable[Entry]) -> set[str]:
         found: set[str] = set()
-        for last in lasts:
-            line = last
+        for entry in entries:
+            line = entry.talk if isinstance(entry, Exchange) else ""
             while line and line not in found:
                 found.add(line)
                 line = self.said[line].after
         return found
 
     def save(self) -> None:
-        """Write it whole, or leave what is there; one without entries is no file."""
+        """Write the file whole, or leave what is there; without entries, remove it."""
         try:
             if not self.entries:
-                if not self._replaces:
+                if not self._is_damaged:
                     self.path.unlink(missing_ok=True)
                 return
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._join()
+            self._merge_file()
             data = self.data()
             _replace(self.path, data)
-            self._replaces = False
-            self.digest = hashlib.sha256(data).hexdigest()
+            self.digest, self._is_damaged = hashlib.sha256(data).hexdigest(), False
         except OSError as error:
             raise CassetteFailed(f"the cassette {self.path} cannot be written: {error.strerror}") from None
         except InputError as error:
             raise CassetteFailed(f"what was recorded is not written over what is there: {error}") from None
 
-    def _join(self) -> None:
-        """Another process may have recorded meanwhile: what it has and we have not is kept."""
+    def _merge_file(self) -> None:
+        """Add what another process has written since the file was read."""
         if not self.path.exists() or hashlib.sha256(self.path.read_bytes()).hexdigest() == self.digest:
             return
         other = Cassette.load(self.path)
@@ -343,43 +333,33 @@ class Cassette:
         self.entries = other.entries | self.entries
 
 
-def cassette_of(file: Path) -> Path:
-    """Where what is recorded for the tasks of a file goes: in a folder beside it."""
-    return file.parent / FOLDER / f"{file.stem}{SUFFIX}"
-
-
-def said_key(after: str, role: str, text: str) -> str:
-    """The key of a line of talk."""
-    return address([after, role, text])
-
-
 def packed(vector: Sequence[float]) -> str:
-    """A vector as text, exactly."""
+    """Return a vector as text, exactly."""
     return base64.b64encode(struct.pack(f"<{len(vector)}d", *vector)).decode()
 
 
 def unpacked(text: str) -> list[float]:
-    """A vector from its text."""
+    """Return the vector of a text."""
     data = base64.b64decode(text)
     return list(struct.unpack(f"<{len(data) // 8}d", data))
 
 
 def _order(entry: Entry) -> tuple[Any, ...]:
-    """By task and trial, so that what changes together stands together."""
-    if isinstance(entry, Turn):
+    """Sort by task and trial, so that what changes together is together in a diff."""
+    if isinstance(entry, AgentTurn):
         return (entry.of, "agent", entry.solver, entry.number, entry.key)
     about = (entry.about, entry.sample) if isinstance(entry, Exchange) else ("", "")
     return (entry.of, entry.role, *about, entry.key)
 
 
 def _written(item: Frozen) -> bytes:
-    """Return the line of an entry. Nested keys keep their order, so that a replay writes the same log."""
+    """Return the line of an item. Nested keys keep their order, so that a replay writes the same log."""
     data = {"kind": getattr(item, "kind", ""), **item.model_dump(mode="json", exclude_defaults=True)}
     return orjson.dumps(dict(sorted(data.items())), option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Under a name of its own first: whoever reads has the old file or the new one, and never half of it."""
+    """Write a file under another name first, so that a reader sees the old one or the new one, and never half of it."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.write_bytes(data)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from clerkship.model.usage import Role
-from clerkship.recording.cassette import Cassette, Embedding, Exchange, Said, address
+from clerkship.recording.cassette import Cassette, Embedding, Exchange, TalkLine, address
 
 MOST_LINES = 24
 LONGEST_LINE = 240
@@ -19,10 +19,10 @@ _NAMES = {"shape": "the shape of the answer", "parameters": "the model's paramet
 def explain(
     asked: Mapping[str, Any],
     texts: Sequence[str],
-    talk: Sequence[Said],
+    talk: Sequence[TalkLine],
     role: Role,
     cassette: Cassette,
-    used: Collection[str] = (),
+    used: Collection[str],
 ) -> str:
     """How a question differs from the recorded one that is most like it. Of those that are equally so, one that the
     trial had no use for is rather its old self than another question's answer."""
@@ -48,7 +48,7 @@ def explain(
     return f"; the nearest recorded request is of {whose}, and differs in {named}{shown}"
 
 
-def explain_vectors(asked: Mapping[str, Any], cassette: Cassette) -> str:
+def explain_vectors(asked: Mapping[str, Any], cassette: Cassette, used: Collection[str]) -> str:
     """Likewise, of texts that vectors were asked of."""
     known = [entry for entry in cassette.entries.values() if isinstance(entry, Embedding)]
     same = [entry for entry in known if list(entry.given) == list(asked["given"])]
@@ -100,7 +100,7 @@ def _said_of(name: str, near: Exchange, asked: Mapping[str, Any]) -> str:
     return f"{_NAMES.get(name, f'the {name}')} (recorded {getattr(near, name)!r}, asked {asked[name]!r})"
 
 
-def _lines(talk: Iterable[Said]) -> str:
+def _lines(talk: Iterable[TalkLine]) -> str:
     return "\n".join(f"{said.role}: {said.text}" for said in talk)
 
 

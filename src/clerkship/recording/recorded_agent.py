@@ -5,8 +5,9 @@ sandboxes meanwhile is done again through the same doors, so that the log says t
 """
 
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from pydantic import JsonValue
 from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, Message, Said, Say, Start, Starting
 from clerkship.actors.reply import parse_replies, parse_report
 from clerkship.events.event import Event, Payload
-from clerkship.recording.cassette import Cassette, Owner, Turn, address
+from clerkship.recording.cassette import AgentTurn, Cassette, Owner, address
 from clerkship.recording.redaction import CassetteRedactor
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.direct_call import CallRecord
@@ -41,11 +42,11 @@ class AgentRecording(NamedTuple):
         """Hides what may not be recorded of the task."""
         return self.session.redactor_for(self.owner[0])
 
-    def turn(self, number: int, heard: JsonValue, after: str, **came: Any) -> Turn:
+    def turn(self, number: int, heard: JsonValue, after: str, **came: Any) -> AgentTurn:
         """Return a turn with its key."""
         about = {"content": self.content, "number": number, "heard": self.redactor.hide(heard), "after": after}
-        turn = Turn(key="", of=(self.owner,), solver=self.session.solver, **about, **came)
-        return turn.model_copy(update={"key": address(turn.asked())})
+        turn = AgentTurn(key="", of=(self.owner,), solver=self.session.solver, **about, **came)
+        return turn.model_copy(update={"key": address(turn.hashed())})
 
 
 class RecordingAgent:
@@ -112,7 +113,7 @@ class RecordingAgent:
             if came:  # else its time was over: there is no answer to take down
                 self._put(self._recording.turn(number, heard, self._after, acts=tuple(acts), **came))
 
-    def _put(self, turn: Turn) -> None:
+    def _put(self, turn: AgentTurn) -> None:
         session, owner = self._recording.session, self._recording.owner
         self._after = turn.key
         if session.mode == "record" or session.find(owner, turn.key, counted=False) is None:
@@ -151,10 +152,10 @@ class RecordedAgent:
         asked = self._recording.turn(number, heard, self._after)
         self._after = asked.key
         found = session.find(owner, asked.key)
-        if not isinstance(found, Turn):
+        if not isinstance(found, AgentTurn):
             said = f" upon {asked.heard['text']!r}" if isinstance(asked.heard, dict) else ""
             what = f"what {asked.solver} did in turn {number}{said}"
-            raise session.miss(owner, asked.key, what, lambda cassette: _nearest(asked, cassette))
+            raise session.miss(owner, asked.key, what, partial(_nearest, asked))
         for act in found.acts:
             act_again(show(act), sandboxes)
         if found.failed:
@@ -290,8 +291,8 @@ def _watched(sandboxes: Sandboxes, did: Callable[[dict[str, Any]], None]) -> San
     return Sandboxes(dict(sandboxes), _Clock(sandboxes, did), report, sandboxes.agent_events)
 
 
-def _nearest(asked: Turn, cassette: Cassette) -> str:
-    turns = [entry for entry in cassette.entries.values() if isinstance(entry, Turn) and entry.of == asked.of]
+def _nearest(asked: AgentTurn, cassette: Cassette, used: Collection[str]) -> str:
+    turns = [entry for entry in cassette.entries.values() if isinstance(entry, AgentTurn) and entry.of == asked.of]
     if not turns:
         return "; no agent is recorded for this trial: --record --record-agent does that"
     if all(turn.solver != asked.solver for turn in turns):

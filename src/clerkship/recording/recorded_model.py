@@ -1,7 +1,7 @@
 """A model with a cassette in front of it, as one trial asks it in one role."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeVar, cast
 from weakref import WeakKeyDictionary
 
@@ -9,22 +9,22 @@ import orjson
 from pydantic import BaseModel
 
 from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors, is_instant
+from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import NOTHING_USED, Role
 from clerkship.recording.cassette import (
     Embedding,
     Entry,
     Exchange,
     Owner,
-    Said,
+    TalkLine,
     address,
     packed,
     pieces,
-    said_key,
     unmarked,
     unpacked,
 )
 from clerkship.recording.nearest import explain, explain_vectors
-from clerkship.recording.session import MEND, Explain, ModelIdentity, NotRecorded, RecordingSession
+from clerkship.recording.session import MEND, Explain, NotRecorded, RecordingSession
 
 T = TypeVar("T", bound=BaseModel)
 _SHAPES: WeakKeyDictionary[type[BaseModel], str] = WeakKeyDictionary()
@@ -37,7 +37,7 @@ class Lookup(NamedTuple):
     fields: dict[str, Any]
     """What the key is a hash of; texts by their hashes."""
     texts: list[str]
-    talk: list[Said]
+    talk: list[TalkLine]
     what: Callable[[], str]
     """Names the question in an error."""
     explain: Explain
@@ -50,7 +50,7 @@ class RecordedModel:
         self.name = model.name
         self.instant = is_instant(model)
         self._session, self._model, self._role, self._owner = session, model, role, owner
-        self._identity = session.identities.get(role) or ModelIdentity(model.name)
+        self._identity = session.identities.get(role) or ModelChoice(who=model.name)
         self._redactor = session.redactor_for(owner[0])
 
     def ask(self, question: Question[T]) -> Answer[T]:
@@ -96,7 +96,7 @@ class RecordedModel:
         shape = _shape(question.shape)
         talk = self._talk(question)
         fields = {
-            "model": self._identity.name,
+            "model": self._identity.who,
             "parameters": hide(dict(self._identity.parameters)),
             "orders": order_keys,
             "talk": talk[-1].key if talk else "",
@@ -112,27 +112,29 @@ class RecordedModel:
             texts,
             talk,
             lambda: f"a question of {self._role}{about}, {_last_line(prompt)}",
-            lambda cassette: explain(fields, texts, talk, self._role, cassette, self._session.used_by(self._owner)),
+            partial(explain, fields, texts, talk, self._role),
         )
 
-    def _talk(self, question: Question[Any]) -> list[Said]:
-        talk: list[Said] = []
+    def _talk(self, question: Question[Any]) -> list[TalkLine]:
+        talk: list[TalkLine] = []
         last = ""
         for line in question.talk:
             text = unmarked(self._redactor.hide(line.text))
-            talk.append(Said(key=said_key(last, line.role, text), role=line.role, text=text, after=last))
+            key = address([last, line.role, text])
+            talk.append(TalkLine(key=key, role=line.role, text=text, after=last))
             last = talk[-1].key
         return talk
 
     def _lookup_vectors(self, texts: list[str]) -> Lookup:
-        fields = {"model": self._identity.embedding_name, "given": [address(text) for text in texts]}
+        model = f"{self._identity.who} {self._identity.embeddings}".strip()
+        fields = {"model": model, "given": [address(text) for text in texts]}
         return Lookup(
             address(fields),
             fields,
             texts,
             [],
             lambda: f"vectors that {self._role} asks for, of {texts[0][:80]!r}" if texts else "vectors of nothing",
-            lambda cassette: explain_vectors(fields, cassette),
+            partial(explain_vectors, fields),
         )
 
     def _ask(self, question: Question[Any], lookup: Lookup) -> Exchange:
@@ -145,7 +147,7 @@ class RecordedModel:
         else:
             by = hide(answer.model)
             came = {"answer": hide(answer.data.model_dump(mode="json", by_alias=True)), "usage": answer.usage}
-            came["by"] = by if by != self._identity.name else ""
+            came["by"] = by if by != self._identity.who else ""
         return Exchange(
             key=lookup.key, of=(self._owner,), role=self._role, about=question.about, **lookup.fields, **came
         )

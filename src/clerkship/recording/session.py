@@ -6,17 +6,25 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
-
-from pydantic import JsonValue
 
 from clerkship.kit.wall import monotonic
 from clerkship.llm.contract import BadAnswer
 from clerkship.model.frozen import Frozen
+from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import ClerkshipError, InputError, Problem
 from clerkship.model.run import Tape, TaskRun
 from clerkship.model.usage import Role
-from clerkship.recording.cassette import Cassette, CassetteFailed, DamagedCassette, Entry, Exchange, Owner, Said, Turn
+from clerkship.recording.cassette import (
+    AgentTurn,
+    Cassette,
+    CassetteFailed,
+    DamagedCassette,
+    Entry,
+    Exchange,
+    Owner,
+    TalkLine,
+    address,
+)
 from clerkship.recording.redaction import CassetteRedactor
 
 MEND = "--refresh records what is missing, and nothing else"
@@ -26,20 +34,6 @@ SAVE_EVERY = 5.0
 
 class NotRecorded(ClerkshipError):
     """A replay needs an answer that is on no cassette."""
-
-
-class ModelIdentity(NamedTuple):
-    """A model as cassettes name it, which does not depend on the machine."""
-
-    name: str
-    parameters: Mapping[str, JsonValue] = {}
-    embeddings: str = ""
-    """The model that makes vectors of texts."""
-
-    @property
-    def embedding_name(self) -> str:
-        """The name that recorded vectors have."""
-        return f"{self.name} {self.embeddings}".strip()
 
 
 class RecordingReport(Frozen):
@@ -147,11 +141,11 @@ class OpenCassette:
 
 def role_of(entry: Entry) -> str:
     """Return the role in which a model was asked, or the agent that was."""
-    return f"agent {entry.solver}" if isinstance(entry, Turn) else entry.role
+    return f"agent {entry.solver}" if isinstance(entry, AgentTurn) else entry.role
 
 
-Explain = Callable[[Cassette], str]
-"""Says how the nearest recorded entry differs from what was asked."""
+Explain = Callable[[Cassette, Collection[str]], str]
+"""Returns how the nearest recorded entry differs from what was asked; it is given the keys that the trial has used."""
 
 
 @dataclass
@@ -161,7 +155,8 @@ class RecordingSession:
     mode: Tape | None = None
     paths: Mapping[str, Path] = field(default_factory=dict)
     """The cassette of each task."""
-    identities: Mapping[Role, ModelIdentity] = field(default_factory=dict)
+    identities: Mapping[Role, ModelChoice] = field(default_factory=dict)
+    """The model of each role, as cassettes name it: the same on every machine."""
     redactor: CassetteRedactor = field(default_factory=CassetteRedactor)
     variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The values of the environment variables that each task uses."""
@@ -193,7 +188,7 @@ class RecordingSession:
                 raise
             hint = "it is recorded anew: all that it has goes when something is written"
             self.warnings += [problem.model_copy(update={"hint": hint}) for problem in damaged.problems]
-            file = Cassette.anew(path)
+            file = Cassette.restart(path)
         if self.mode != "replay":
             _require_writable(path)
         return OpenCassette(file)
@@ -245,13 +240,12 @@ class RecordingSession:
             cassette.use(found, owner, claim=not self.replays)
             return found
 
-    def put(self, owner: Owner, entry: Entry, texts: Iterable[str] = (), talk: Iterable[Said] = ()) -> None:
+    def put(self, owner: Owner, entry: Entry, texts: Iterable[str] = (), talk: Iterable[TalkLine] = ()) -> None:
         """Add an entry with the texts and the conversation that it refers to."""
         with self._lock:
             cassette = self._cassette(owner)
-            for text in texts:
-                cassette.file.keep(text)
-            cassette.file.said.update((said.key, said) for said in talk)
+            cassette.file.texts.update((address(text), text) for text in texts)
+            cassette.file.said.update((line.key, line) for line in talk)
             cassette.put(entry, owner)
 
     @contextmanager
@@ -264,11 +258,6 @@ class RecordingSession:
         except BaseException:
             self._interrupted.add(owner)
             raise
-
-    def used_by(self, owner: Owner) -> set[str]:
-        """Return the keys of the entries that a trial has used."""
-        with self._lock:
-            return self._cassette(owner).used_by(owner)
 
     def miss(self, owner: Owner, key: str, what: str, explain: Explain) -> NotRecorded:
         """Register that a replay needs what is not recorded; return the error to raise.
@@ -288,10 +277,11 @@ class RecordingSession:
         """Return what a trial asked for that is not recorded, or why it cannot be recorded; empty if neither."""
         if owner in self._misses and owner not in self._errors:
             with self._lock:
-                cassette = self._cassette(owner).file
+                cassette = self._cassette(owner)
                 (what, _), explain = min(self._misses[owner].items(), key=lambda item: item[0])
-                where = f"in {_trial(owner)}; it is not in {cassette.path}"
-                self._errors[owner] = f"not recorded: {what}, {where}{explain(cassette)}\n{MEND}"
+                where = f"in {_trial(owner)}; it is not in {cassette.file.path}"
+                near = explain(cassette.file, cassette.used_by(owner))
+                self._errors[owner] = f"not recorded: {what}, {where}{near}\n{MEND}"
         return self._errors.get(owner, "")
 
     def trials_ended(self, task_runs: Iterable[TaskRun]) -> None:

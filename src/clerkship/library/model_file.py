@@ -1,0 +1,24 @@
+"""One YAML file that is one model, such as a price list."""
+
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from clerkship.library.complaint import complain
+from clerkship.library.source import Folder
+from clerkship.model.problem import InputError
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def load_model_file(path: Path, model: type[M]) -> M:
+    """Read a file into a model; raise InputError with everything that is wrong, and where."""
+    folder = Folder(path.resolve().parent)
+    tree = folder.read(path)
+    if tree is None or folder.report.problems:
+        raise InputError(folder.report.sorted())
+    try:
+        return model.model_validate(tree.data)
+    except ValidationError as error:
+        raise InputError(find() for find in complain(error, model, tree, [])) from None
