@@ -9,7 +9,7 @@ import pytest
 from clerkship.actors.openai_chat import Toolbox
 from clerkship.conformance.rig import Rig
 from clerkship.playground.doors import open_doors
-from clerkship.recording import recorded_agent
+from clerkship.recording import agent_acts
 from clerkship.sandbox.direct_call import DirectCall, decode_bytes, encode_bytes
 from clerkship.sandbox.door import Sandboxes
 from clerkship.sandbox.operation import OperationCall
@@ -81,9 +81,9 @@ def test_bytes_survive_a_record() -> None:
 def test_a_recorded_call_leads_to_the_same_log(spec: Spec, call: OperationCall[Any, Any]) -> None:
     acts: list[dict[str, Any] | None] = []
     with Rig(spec) as first, Rig(spec) as again:
-        first.gateway.overhear(first.playground, lambda _, asked: acts.append(recorded_agent.written_act("box", asked)))
+        first.gateway.overhear(first.playground, lambda _, asked: acts.append(agent_acts.written_act("box", asked)))
         first.send(call)
         [act] = orjson.loads(orjson.dumps(acts))
-        recorded_agent.act_again(act, open_doors(again.gateway, again.playground, lambda: "http://127.0.0.1:1"))
+        agent_acts.act_again(act, open_doors(again.gateway, again.playground, lambda: "http://127.0.0.1:1"))
         assert again.lines == first.lines
         assert first.playground.broken is None
