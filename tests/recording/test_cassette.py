@@ -15,6 +15,7 @@ from clerkship.llm.contract import Answer, BadAnswer, Line, Question
 from clerkship.llm.prompts import section
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError
+from clerkship.model.redaction import redactor
 from clerkship.model.run import Tape
 from clerkship.model.usage import Usage
 from clerkship.recording.cassette import Cassette, cassette_of, packed, pieces, unmarked, unpacked
@@ -261,8 +262,8 @@ def test_a_fence_has_no_code_that_depends_on_what_is_hidden() -> None:
     st.sampled_from(["PLUM-4471", "NAME", 'a quoted "value"']),
 )
 def test_what_is_hidden_by_a_name_is_shown_again(words: list[str], value: str) -> None:
-    redactor, text = CassetteRedactor({"NAME": value}), "".join(words)
-    assert redactor.show(redactor.hide(text)) == text
+    by_name, text = CassetteRedactor({"NAME": value}), "".join(words)
+    assert by_name.show(by_name.hide(text)) == text
 
 
 @given(st.text(), st.text(alphabet=st.characters(codec="ascii", categories=["L", "N"]), min_size=8), st.text())
@@ -274,8 +275,10 @@ def test_what_is_hidden_is_nowhere(before: str, value: str, after: str) -> None:
 def test_what_is_quoted_is_hidden_too() -> None:
     secret = 'pass"word\nof mine'
     text = f"{json.dumps(secret)} and {json.dumps(json.dumps(secret))}"
-    assert CassetteRedactor({}, (secret,)).hide(text) == '"[secret]" and "\\"[secret]\\""'
-    assert CassetteRedactor({}, ("\udcff not text \udcff",)).hide("a lone \ud800") == "a lone ?"
+    assert (
+        CassetteRedactor({}, redactor({"A": secret}, label="[secret]")).hide(text) == '"[secret]" and "\\"[secret]\\""'
+    )
+    assert CassetteRedactor({}, redactor({"A": "\udcff not text \udcff"})).hide("a lone \ud800") == "a lone ?"
 
 
 def damaged(desk: Desk, *, at: int, by: str) -> str:

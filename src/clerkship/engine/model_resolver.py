@@ -22,13 +22,13 @@ from clerkship.model.conftest import Conftest, Evaluation, Simulation
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
-from clerkship.model.redaction import Redactor
+from clerkship.model.redaction import MIN_SECRET, Redactor, redactor
 from clerkship.model.run import Asking, BenchmarkRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
 from clerkship.model.variables import UnknownVariable, expand, names_in
 from clerkship.recording.cassette import AgentTurn, Embedding, Exchange, cassette_of
-from clerkship.recording.redaction import CassetteRedactor, worth_hiding
+from clerkship.recording.redaction import CassetteRedactor
 from clerkship.recording.session import RecordingSession
 from clerkship.settings import Settings, secrets, variables
 
@@ -142,12 +142,11 @@ def _open_session(
         return RecordingSession()
     values = variables()
     names = {snapshot.task.name: snapshot.variables() for snapshot in snapshots}
+    known = {name: values.get(name, "") for name in sorted(_names_in(conftest))}
     return RecordingSession(
         asking.tape,
         {snapshot.task.name: cassette_of(cassettes.root / snapshot.source) for snapshot in snapshots},
-        redactor=CassetteRedactor(
-            {name: values.get(name, "") for name in sorted(_names_in(conftest))}, worth_hiding(secrets(settings))
-        ),
+        redactor=CassetteRedactor(known, redactor(secrets(settings), shortest=MIN_SECRET, label="[secret]")),
         variables={task: {name: values[name] for name in used & values.keys()} for task, used in names.items()},
         restarts_damaged=cassettes.restarts_damaged,
     )

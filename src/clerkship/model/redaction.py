@@ -19,6 +19,7 @@ MIN_EXACT = 4
 """Characters of a value that is looked for as it is: shorter ones occur by chance."""
 MIN_SECRET = 8
 """Characters of a value that is looked for in all its forms."""
+_NAME = "${{{}}}"
 _SHOWN = ("path", "expected", "actual")
 """What a row of evidence, or a difference in it, shows."""
 _BASE64 = frozenset(string.ascii_letters + string.digits + "+/-_")
@@ -35,17 +36,19 @@ class _Form(NamedTuple):
 class Redactor:
     """Replaces values by the names of their variables, in texts and in all texts of a structure."""
 
-    def __init__(self, values: Mapping[str, str], *, shortest: int = MIN_EXACT, variants: bool = True) -> None:
+    def __init__(
+        self, values: Mapping[str, str], *, shortest: int = MIN_EXACT, variants: bool = True, label: str = _NAME
+    ) -> None:
         known = sorted(((name, value) for name, value in values.items() if len(value) >= shortest), key=_longest_first)
         self._exact: list[_Form] = []
         self._folded: list[_Form] = []
         """Forms that are found in upper, lower or mixed case; their signs are in lower case."""
         for name, value in known:
             if variants and len(value) >= MIN_SECRET:
-                self._folded += _spelled(f"${{{name}}}", value)
-                self._exact += _encoded(f"${{{name}}}", value)
+                self._folded += _spelled(label.format(name), value)
+                self._exact += _encoded(label.format(name), value)
             else:
-                self._exact.append(_Form(value, partial(_replace, value=value, name=f"${{{name}}}")))
+                self._exact.append(_Form(value, partial(_replace, value=value, name=label.format(name))))
 
     def __bool__(self) -> bool:
         return bool(self._exact or self._folded)
@@ -63,11 +66,7 @@ class Redactor:
 
     def data(self, data: Any) -> Any:
         """Redact every text in plain data, keys included; numbers stay as they are."""
-        if isinstance(data, str):
-            return self.text(data)
-        if isinstance(data, dict):
-            return {self.data(key): self.data(value) for key, value in data.items()}
-        return [self.data(value) for value in data] if isinstance(data, list | tuple) else data
+        return map_plain(data, self.text)
 
     def body(self, data: bytes) -> bytes:
         """Redact bytes; what is not UTF-8 in them stays as it is."""
@@ -96,14 +95,24 @@ class Redactor:
         return any(form.sign in folded for form in self._folded) or any(form.sign in text for form in self._exact)
 
 
-def redactor(values: Mapping[str, str], *, shortest: int = MIN_EXACT) -> Redactor:
-    """Return the redactor of these values; the last ones are kept."""
-    return _redactor(tuple(sorted(values.items())), shortest)
+def map_plain(data: Any, change: Callable[[str], str]) -> Any:
+    """Change every text in plain data, keys included."""
+    if isinstance(data, str):
+        return change(data)
+    if isinstance(data, dict):
+        return {map_plain(key, change): map_plain(value, change) for key, value in data.items()}
+    return [map_plain(value, change) for value in data] if isinstance(data, list | tuple) else data
+
+
+def redactor(values: Mapping[str, str], *, shortest: int = MIN_EXACT, label: str = _NAME) -> Redactor:
+    """Return the redactor of these values; the last ones are kept. `label` is written in place of a value, with the
+    name of its variable if it has braces."""
+    return _redactor(tuple(sorted(values.items())), shortest, label)
 
 
 @lru_cache(64)
-def _redactor(values: tuple[tuple[str, str], ...], shortest: int) -> Redactor:
-    return Redactor(dict(values), shortest=shortest)
+def _redactor(values: tuple[tuple[str, str], ...], shortest: int, label: str) -> Redactor:
+    return Redactor(dict(values), shortest=shortest, label=label)
 
 
 def redact_criterion(criterion: CriterionRun, by: Redactor) -> CriterionRun:
