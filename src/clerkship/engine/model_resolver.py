@@ -55,7 +55,7 @@ def needs_of(snapshots: Iterable[Snapshot], catalog: Registered) -> ModelNeeds:
     """Return what tasks need models for."""
     tasks = [snapshot.task for snapshot in snapshots]
     names = {call.name for task in tasks for call in task.assertions()}
-    people = [task.scenario.person for task in tasks if task.scenario is not None and task.scenario.person is not None]
+    people = [person for task in tasks for person in task.people]
     played = [person for person in people if person.needs_model]
     return ModelNeeds(
         judge=any(catalog.assertion(name).judged for name in names) or any(one.check == "model" for one in played),

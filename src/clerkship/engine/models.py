@@ -88,12 +88,12 @@ class ModelSelection:
 
     def roles(self, task: Task) -> tuple[Role, ...]:
         """Return the roles in which models are asked in a task, whether or not a question comes up."""
-        judged, person = not self.skips_judged and self.judge is not None, task.scenario and task.scenario.person
+        judged = not self.skips_judged and self.judge is not None
         asked: dict[Role, bool] = {
             "judge": judged,
             "person": True,
             "metrics": self.rates(task),
-            "person_check": judged and bool(person and self.checks(person)),
+            "person_check": judged and any(map(self.checks, task.people)),
         }
         return tuple(role for role, is_asked in asked.items() if is_asked)
 

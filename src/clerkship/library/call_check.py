@@ -1,6 +1,6 @@
 """Check the assertions, the steps and the person of a definition: their names mean something, their arguments fit."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,9 @@ from clerkship.model.scenario import Person
 
 _CLOSED = ("where", "fields", "expected", "text", "value", "arguments", "buttons", "assertions")
 """Keys of arguments that hold data, not names; assertions inside another are checked by themselves."""
+
+Written = tuple[Path, Mapping[str, Any]]
+"""A part of a file with its path."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,20 @@ class CallCheck:
         if person is not None:
             self._check_sandbox(self._converses, person.sandbox, CONVERSATION_KIND, path)
             self._check_names(person.model_dump(exclude={"persona"}), path)
+
+    def check_one_per_sandbox(self, people: Sequence[Written]) -> None:
+        """Report people who are on the sandbox of another person: a conversation has one person."""
+        sandboxes = self.environment.sandboxes if self.environment is not None else {}
+        conversing = [name for name, kind in sandboxes.items() if self._converses(kind)]
+        taken: set[str] = set()
+        for path, person in people:
+            named = person.get("sandbox") or (conversing[0] if len(conversing) == 1 else None)
+            if named in taken:
+                here = [*path, "sandbox"] if "sandbox" in person else path
+                self.definition.problem(
+                    here, f"two people are on the sandbox `{named}`", "give each a sandbox of their own"
+                )
+            taken |= {named} if isinstance(named, str) else set()
 
     def _check_call(self, sort: str, name: str, args: JsonValue, path: Path) -> BaseModel | None:
         """Return the step or the assertion; None if a mistake in it was reported."""

@@ -12,8 +12,7 @@ from clerkship.model.persona import Persona
 from clerkship.model.scenario import Person
 from clerkship.model.task import Task
 
-_IN_TASK = ("scenario", "person", "persona")
-Place = tuple[str, ...]
+Place = tuple[str | int, ...]
 
 
 @dataclass
@@ -32,30 +31,34 @@ class Personas:
             self.found.setdefault(persona.name, persona)
 
     def cast(self, definition: Definition, task: Task, *places: Place) -> Task:
-        """Return the task with the persona that its person names; `places` are where a file may name it."""
-        person = _person(task)
-        if person is None or not isinstance(person.persona, str):
-            return task
+        """Return the task with the persona that its only person names; `places` are where a file may name it."""
+        return _with_people(task, [self._cast(definition, person, *places) for person in task.people])
+
+    def cast_filled(self, definition: Definition, task: Task, filler: Filler) -> Task:
+        """Return the task with the personas that its people name, and the templates of those personas filled."""
+        is_list = task.scenario is not None and bool(task.scenario.people)
+        people = []
+        for number, person in enumerate(task.people):
+            place: Place = ("scenario", "people", number, "persona") if is_list else ("scenario", "person", "persona")
+            known = self._cast(definition, person, place)
+            if isinstance(known.persona, Persona) and isinstance(_at(definition.data, place), str):
+                written = known.persona.model_dump(mode="json", exclude_unset=True)
+                filled = {key: filler.fill(value, [*definition.path, *place]) for key, value in written.items()}
+                known = known.model_copy(update={"persona": Persona.model_validate(filled)})
+            people.append(known)
+        return _with_people(task, people)
+
+    def _cast(self, definition: Definition, person: Person, *places: Place) -> Person:
+        """Return a person with the persona that they name; report one that is not defined."""
         name = person.persona
+        if not isinstance(name, str):
+            return person
         if self.definitions.is_unknown("persona", name) and not self._is_above(name):
             path = next(place for place in places if _at(definition.data, place) == name)
             known = self.definitions.names("persona")
             hint = did_you_mean(name, known) or "a persona is a YAML file with the key `persona`"
             definition.problem(path, f"unknown persona `{name}`", hint)
-        return _with_persona(task, self.found.get(name))
-
-    def cast_filled(self, definition: Definition, task: Task, filler: Filler) -> Task:
-        """Likewise, and fill the templates of a persona that is in a file of its own."""
-        task = self.cast(definition, task, _IN_TASK)
-        person = _person(task)
-        if person is None or not isinstance(person.persona, Persona):
-            return task
-        if not isinstance(_at(definition.data, _IN_TASK), str):
-            return task
-        written = person.persona.model_dump(mode="json", exclude_unset=True)
-        path = [*definition.path, *_IN_TASK]
-        filled = {key: filler.fill(value, path) for key, value in written.items()}
-        return _with_persona(task, Persona.model_validate(filled))
+        return person.model_copy(update={"persona": self.found.get(name)})
 
     def _is_above(self, name: str) -> bool:
         """Whether a `personas` folder that several folders of tasks share has one of this name."""
@@ -74,18 +77,19 @@ class Personas:
             self.load(definition)
 
 
-def _person(task: Task) -> Person | None:
-    return task.scenario.person if task.scenario is not None else None
-
-
-def _with_persona(task: Task, persona: Persona | None) -> Task:
-    assert task.scenario is not None  # only a person in a scenario names one
-    assert task.scenario.person is not None
-    person = task.scenario.person.model_copy(update={"persona": persona})
-    return task.model_copy(update={"scenario": task.scenario.model_copy(update={"person": person})})
+def _with_people(task: Task, people: list[Person]) -> Task:
+    """Return the task with these people in the place of its own; the same task where nothing differs."""
+    if task.scenario is None or all(new is old for new, old in zip(people, task.people, strict=True)):
+        return task
+    changed = {"people": tuple(people)} if task.scenario.people else {"person": people[0]}
+    return task.model_copy(update={"scenario": task.scenario.model_copy(update=changed)})
 
 
 def _at(data: Any, path: Place) -> Any:
+    """Return what is at a path; None where there is nothing."""
     for key in path:
-        data = data.get(key) if isinstance(data, dict) else None
+        if isinstance(key, int):
+            data = data[key] if isinstance(data, list) and key < len(data) else None
+        else:
+            data = data.get(key) if isinstance(data, dict) else None
     return data

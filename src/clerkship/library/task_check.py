@@ -4,11 +4,11 @@ Each part is read by itself here, so that a mistake in one does not hide the mis
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clerkship.library.call_check import CallCheck
+from clerkship.library.call_check import CallCheck, Written
 from clerkship.library.environment_check import is_known
 from clerkship.library.shape import as_list, as_map, read_as
 from clerkship.library.yaml import Path
@@ -35,9 +35,12 @@ class TaskCheck:
             self.calls.check_steps(data["scenario"], ["scenario"])
         scenario = as_map(data.get("scenario"))
         self.calls.check_steps(scenario.get("steps"), ["scenario", "steps"])
-        self.calls.check_person(scenario.get("person"), ["scenario", "person"])
+        people = _people(scenario)
+        for path, person in people:
+            self.calls.check_person(person, path)
+        self.calls.check_one_per_sandbox(people)
         if scenario.get("starts", "agent") == "agent":
-            self._check_unused(scenario)
+            self._check_unused(scenario, people)
         self._check_slots(scenario, "scenario")
 
     def check_scenario(self, data: Mapping[str, Any]) -> None:
@@ -69,12 +72,13 @@ class TaskCheck:
         slots = setup.get("initial_slots")
         self.calls.known.check_slots(slots, [key, "initial_slots"], self.calls.definition)
 
-    def _check_unused(self, scenario: Mapping[str, Any]) -> None:
+    def _check_unused(self, scenario: Mapping[str, Any], people: Sequence[Written]) -> None:
         """Report what has no effect if the agent starts: the person begins nothing, and there are no turns."""
-        if as_map(scenario.get("person")).get("opening") is not None:
-            message = "`opening` is never said: the agent starts this task"
-            hint = "write `starts: person`, or put the line under `lines` or `script`"
-            self.calls.definition.problem(["scenario", "person", "opening"], message, hint)
+        for path, person in people:
+            if person.get("opening") is not None:
+                message = "`opening` is never said: the agent starts this task"
+                hint = "write `starts: person`, or put the line under `lines` or `script`"
+                self.calls.definition.problem([*path, "opening"], message, hint)
         for key in _OF_CONVERSATIONS:
             if scenario.get(key) not in (None, {}):
                 message = f"`{key}` is not used: the agent starts this task"
@@ -108,6 +112,15 @@ class TaskCheck:
         catalog = self.calls.catalog
         is_scoped = not is_known(catalog.assertion, call.name) or catalog.is_scoped(call.name)
         return not is_scoped and not _mentions(call.args, entity)
+
+
+def _people(scenario: Mapping[str, Any]) -> list[Written]:
+    """Return the people of a task's scenario as they are written, each with its path."""
+    several: list[Written] = [
+        (["scenario", "people", number], as_map(person))
+        for number, person in enumerate(as_list(scenario.get("people")))
+    ]
+    return [(["scenario", "person"], as_map(scenario["person"])), *several] if scenario.get("person") else several
 
 
 def _mentions(data: Any, name: str) -> bool:

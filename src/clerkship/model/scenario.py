@@ -281,7 +281,11 @@ class Scenario(Frozen):
 
     model_config = ConfigDict(json_schema_extra=_or_steps_alone)
     steps: tuple[StepCall, ...] = ()
-    person: Person | None = None
+    person: Annotated[Person | None, Field(description="the only person the agent talks to")] = None
+    people: Annotated[
+        tuple[Person, ...],
+        Field(description="several people, each on a sandbox of their own; instead of `person`"),
+    ] = ()
     starts: Annotated[Literal["agent", "person"], Field(description="who has the initiative")] = "agent"
     max_turns: Annotated[
         Whole | None, Field(ge=1, le=10_000, description="replies of the agent before it ends; 50, or as the run says")
@@ -301,15 +305,26 @@ class Scenario(Frozen):
     def _steps_alone(cls, value: Any) -> Any:
         return {"steps": value} if isinstance(value, list) else value
 
+    @property
+    def all_people(self) -> tuple[Person, ...]:
+        """The people of the scenario, in the order of the file, however many there are."""
+        return self.people if self.person is None else (self.person,)
+
+    @model_validator(mode="after")
+    def _has_one_form(self) -> "Scenario":
+        if self.person is not None and self.people:
+            raise ValueError("`person` and `people` exclude each other: list all of them under `people`")
+        return self
+
     @model_validator(mode="after")
     def _opens_if_it_starts(self) -> "Scenario":
-        if self.starts == "person" and (self.person is None or not self.person.begins):
+        if self.starts == "person" and not any(person.begins for person in self.all_people):
             raise ValueError("`starts: person` needs a person with an `opening` or `lines`, or a `simulation_context`")
         return self
 
     @model_validator(mode="after")
     def _somebody_to_play(self) -> "Scenario":
-        person = self.person
-        if person is not None and person.needs_model and person.simulation_context is None and person.persona is None:
+        unknown = [each for each in self.all_people if each.simulation_context is None and each.persona is None]
+        if any(person.needs_model for person in unknown):
             raise ValueError("to improvise, a model must know who they are: give the person a `simulation_context`")
         return self

@@ -41,12 +41,12 @@ class Snapshot(Addressed):
         solution, which is kept for some agents only."""
         told = self.model_dump(mode="json", exclude={"source", "timeout", "grading", "template", "solution"})
         told["task"].pop("for_each")  # never in one that is run
+        scenario = told["task"]["scenario"] or {}
+        _leave_out_empty(scenario, "people")
+        _leave_out_empty(scenario.get("person") or {}, "by_trial")
         for limit in ("max_turns", "turn_timeout"):
-            (told["task"]["scenario"] or {}).pop(limit, None)
-        person = (told["task"]["scenario"] or {}).get("person") or {}
-        if not person.get("by_trial", True):
-            del person["by_trial"]  # so that a task without it has the hash that earlier versions gave it
-        _leave_out_no_domains(told)
+            scenario.pop(limit, None)
+        _leave_out_empty(told["environment"], "domains")
         return hashlib.sha256(orjson.dumps(told)).hexdigest()
 
     def variables(self) -> set[str]:
@@ -59,14 +59,14 @@ class Snapshot(Addressed):
     def scene(self) -> str:
         """A hash of what an agent finds before it: not of who talks to it, nor of what it is graded by."""
         told = self.model_dump(mode="json", include={"environment", "datasets", "entities"})
-        _leave_out_no_domains(told)
+        _leave_out_empty(told["environment"], "domains")
         task = self.task.model_dump(mode="json", include={"name", "task_item", "scenario"})
-        for other in ("max_turns", "turn_timeout", "person"):
+        for other in ("max_turns", "turn_timeout", "person", "people"):
             (task["scenario"] or {}).pop(other, None)
         return hashlib.sha256(orjson.dumps(told | task, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 
-def _leave_out_no_domains(snapshot: dict[str, Any]) -> None:
-    """Remove the domains of an environment that has none, so that its hash is the one that earlier versions gave it."""
-    if not snapshot["environment"]["domains"]:
-        del snapshot["environment"]["domains"]
+def _leave_out_empty(data: dict[str, Any], key: str) -> None:
+    """Remove a key without content that earlier versions did not have, so that hashes are those of earlier versions."""
+    if not data.get(key, True):
+        del data[key]

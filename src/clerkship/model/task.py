@@ -9,7 +9,7 @@ from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.quality import Metrics
-from clerkship.model.scenario import Expected, Scenario
+from clerkship.model.scenario import Expected, Person, Scenario
 
 LONGEST_NAME = 200
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
@@ -59,6 +59,11 @@ class Task(Frozen):
         Literal["rasa"] | None, Field(description="whose reading of the assertions holds, where it differs from ours")
     ] = None
     solution: Annotated[str | None, Field(description="Python file beside the task that `oracle` runs")] = None
+
+    @property
+    def people(self) -> tuple[Person, ...]:
+        """The people of its scenario, in the order of the file."""
+        return self.scenario.all_people if self.scenario is not None else ()
 
     def assertions(self) -> list[AssertionCall]:
         """Return the assertions of all criteria; those inside an `any_of` in its place."""

@@ -161,8 +161,7 @@ def played_in(store: Store, run: BenchmarkRun) -> frozenset[str]:
 
 
 def _needs_person(store: Store, digest: str) -> bool:
-    scenario = snapshot_at(store, digest).task.scenario
-    return scenario is not None and scenario.person is not None and scenario.person.needs_model
+    return any(person.needs_model for person in snapshot_at(store, digest).task.people)
 
 
 def show_task(

@@ -315,9 +315,9 @@ def _refuse_unplayed(tasks: Iterable[LoadedTask], models: ModelSelection) -> Non
     others, there is nothing to run."""
     if not (missing := missing_person(models)):
         return
-    people = [(loaded, loaded.task.scenario.person if loaded.task.scenario else None) for loaded in tasks]
-    if all(person is not None and person.needs_model for _, person in people):
-        raise InputError(missing[0].model_copy(update={"file": loaded.file}) for loaded, _ in people)
+    loaded_tasks = list(tasks)
+    if all(any(person.needs_model for person in loaded.task.people) for loaded in loaded_tasks):
+        raise InputError(missing[0].model_copy(update={"file": loaded.file}) for loaded in loaded_tasks)
 
 
 def _refuse_stubs(tasks: Iterable[LoadedTask], solver: Solver) -> None:
@@ -372,9 +372,9 @@ def _as_asked(loaded: LoadedTask, request: RunRequest, settings: Settings) -> Lo
     scenario = task.scenario or Scenario()
     if request.chaos is not None:
         changed["steps"] = (*chaos(request.chaos), *scenario.steps)
-    if scenario.person is not None and scenario.max_turns is None:
+    if scenario.all_people and scenario.max_turns is None:
         changed["max_turns"] = request.max_turns or settings.max_turns
-    if scenario.person is not None and scenario.turn_timeout is None:
+    if scenario.all_people and scenario.turn_timeout is None:
         changed["turn_timeout"] = request.turn_timeout or settings.turn_timeout
     if changed:
         task = task.model_copy(update={"scenario": scenario.model_copy(update=changed)})

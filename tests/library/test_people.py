@@ -1,0 +1,114 @@
+"""Several people in one task: how a file declares them, and what is refused."""
+
+import pytest
+
+from clerkship.model.persona import Persona
+from clerkship.model.problem import InputError
+from clerkship.model.snapshot import Snapshot
+from tests.library.shelf import Shelf
+
+CLINIC = "environment: {name: clinic, simulators: {chat: {kind: chat}, phone: {kind: chat}, drop: {kind: files}}}\n"
+
+
+def task(people: str, starts: str = "person") -> str:
+    return f"{CLINIC}task:\n  name: Two\n  scenario:\n    starts: {starts}\n    people:\n{people}"
+
+
+def test_a_task_lists_several_people(folder: Shelf) -> None:
+    people = (
+        "      - {name: patient, sandbox: chat, opening: Hi}\n      - {name: payer, sandbox: phone, lines: [Hello]}\n"
+    )
+    folder.write("a.yml", task(people))
+    [loaded] = folder.load().tasks.values()
+    assert [(person.name, person.sandbox) for person in loaded.task.people] == [("patient", "chat"), ("payer", "phone")]
+
+
+def test_one_who_waits_to_be_spoken_to_needs_no_opening(folder: Shelf) -> None:
+    folder.write("a.yml", task("      - {sandbox: chat, opening: Hi}\n      - {sandbox: phone, fallback: Yes?}\n"))
+    [loaded] = folder.load().tasks.values()
+    assert [person.begins for person in loaded.task.people] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("people", "line", "message"),
+    [
+        (
+            "      - {sandbox: chat, opening: Hi}\n      - {sandbox: chat, opening: Ho}\n",
+            8,
+            "two people are on the sandbox `chat`",
+        ),
+        ("      - {sandbox: chat, opening: Hi}\n      - {opening: Ho}\n", 8, "name a `sandbox` of kind chat"),
+        (
+            "      - {sandbox: chat, opening: Hi}\n      - {sandbox: drop, opening: Ho}\n",
+            8,
+            "`drop` is not a sandbox of kind chat",
+        ),
+        (
+            "      - {sandbox: chat, opening: Hi}\n      - {sandbox: fax, opening: Ho}\n",
+            8,
+            "no sandbox `fax` in clinic",
+        ),
+        ("      - {sandbox: chat, fallback: Hi}\n", 5, "`starts: person` needs a person"),
+        (
+            "      - {sandbox: chat, opening: Hi}\n    person: {sandbox: phone, lines: [a]}\n",
+            5,
+            "`person` and `people` exclude each other",
+        ),
+        (
+            "      - {sandbox: chat, opening: Hi}\n      - {sandbox: phone, persona: shy, simulation_context: x}\n",
+            8,
+            "unknown persona `shy`",
+        ),
+        (
+            "      - {sandbox: chat, opening: Hi}\n      - {sandbox: phone, fallback: {improvise: true}}\n",
+            5,
+            "a model must know who they are",
+        ),
+    ],
+)
+def test_what_is_wrong_with_people_is_one_error_at_its_line(
+    folder: Shelf, people: str, line: int, message: str
+) -> None:
+    folder.write("a.yml", task(people))
+    with pytest.raises(InputError) as raised:
+        folder.load()
+    [problem] = raised.value.problems
+    assert message in problem.message
+    assert problem.line == line
+
+
+def test_two_without_a_sandbox_share_the_only_chat(folder: Shelf) -> None:
+    folder.write("a.yml", "task: {name: Two, scenario: {starts: person, people: [{opening: a}, {opening: b}]}}")
+    with pytest.raises(InputError, match="two people are on the sandbox `chat`"):
+        folder.load()
+
+
+def test_an_opening_that_is_never_said_is_refused_for_each(folder: Shelf) -> None:
+    people = "      - {sandbox: chat, lines: [a]}\n      - {sandbox: phone, opening: Hi}\n"
+    folder.write("a.yml", task(people, starts="agent"))
+    with pytest.raises(InputError, match="`opening` is never said") as raised:
+        folder.load()
+    assert raised.value.problems[0].line == 8
+
+
+def test_each_gets_the_persona_they_name(folder: Shelf) -> None:
+    folder.write("p.yml", "personas: [{name: shy, description: Shy.}, {name: loud, description: 'Loud at {{ now }}.'}]")
+    people = "\n".join(
+        f"      - {{sandbox: {sandbox}, simulation_context: x, persona: {persona}}}"
+        for sandbox, persona in (("chat", "shy"), ("phone", "loud"))
+    )
+    folder.write("a.yml", task(people))
+    [loaded] = folder.load().tasks.values()
+    shy, loud = (person.manner for person in loaded.task.people)
+    assert shy == Persona(name="shy", description="Shy.")
+    assert loud is not None
+    assert loud.description.startswith("Loud at 20")
+
+
+def test_an_agent_finds_the_same_before_it_whoever_the_people_are(folder: Shelf) -> None:
+    scenes = []
+    for people in ("person: {lines: [a]}", "people: [{lines: [a]}]", "people: [{lines: [b]}]"):
+        folder.write("a.yml", f"task: {{name: One, scenario: {{starts: person, {people}}}}}")
+        [loaded] = folder.load().tasks.values()
+        scenes.append(Snapshot(task=loaded.task, environment=loaded.environment, timeout=20).scene)
+    assert len(set(scenes)) == 1
