@@ -11,7 +11,7 @@ from clerkship.actors.python import PythonSolver
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_tasks
 from clerkship.engine.models import ModelSelection
-from clerkship.engine.trial import Finished, Job, Setting
+from clerkship.engine.trial import BatchContext, Finished, TrialSpec
 from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import Answer, Question
 from clerkship.playground.gateway import Gateway
@@ -60,8 +60,8 @@ def test_a_trial_that_is_being_judged_is_kept_as_cancelled_with_its_log(bench: W
     [built] = build_tasks(plan.snapshots, plan.datasets, CATALOG)
     kept: list[Finished] = []
     model = Slow()
-    setting = Setting(solver, Gateway(), lambda: "", models=ModelSelection(judge=model))
-    batch = Batch([Job(built, "run", 0)], setting, 1, kept.extend)
+    setting = BatchContext(solver, Gateway(), lambda: "", models=ModelSelection(judge=model))
+    batch = Batch([TrialSpec(built, "run", 0)], setting, 1, kept.extend)
 
     def stop() -> None:
         model.asked.wait(20)

@@ -16,7 +16,7 @@ from clerkship.actors.python import PythonSolver
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_task
 from clerkship.engine.catalog import Registered
-from clerkship.engine.trial import Finished, Job, Setting
+from clerkship.engine.trial import BatchContext, Finished, TrialSpec
 from clerkship.events.agent import SlotSet
 from clerkship.kit.wall import monotonic
 from clerkship.llm.patience import ModelOutage
@@ -521,8 +521,8 @@ def test_a_spinner_that_is_cancelled_stops_spinning(bench: Workbench) -> None:
     plan = plan_run(RunRequest(path=bench.folder, agent=solver), Settings(), catalog)
     built = build_task(plan.snapshots[0], {}, catalog)
     kept: list[Finished] = []
-    setting = Setting(solver, Gateway(), lambda: "")
-    batches = [Batch([Job(built, "run", 0)], setting, 1, kept.extend)]
+    setting = BatchContext(solver, Gateway(), lambda: "")
+    batches = [Batch([TrialSpec(built, "run", 0)], setting, 1, kept.extend)]
     batches[0].run()
     assert ended.wait(5)
     assert [item.task_run.status for item in kept] == ["cancelled"]
@@ -545,9 +545,9 @@ def test_when_results_cannot_be_kept_no_more_trials_are_begun(bench: Workbench) 
     def disk_full(finished: list[Finished]) -> None:
         raise OSError("disk full")
 
-    jobs = [Job(built, "run", 0, trial) for trial in range(5000)]
+    jobs = [TrialSpec(built, "run", 0, trial) for trial in range(5000)]
     with pytest.raises(OSError, match="disk full"):
-        Batch(jobs, Setting(solver, Gateway(), lambda: ""), 4, disk_full).run()
+        Batch(jobs, BatchContext(solver, Gateway(), lambda: ""), 4, disk_full).run()
     assert len(begun) < 1000
 
 

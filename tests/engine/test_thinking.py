@@ -15,7 +15,7 @@ from clerkship.actors.python import PythonSolver
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_tasks
 from clerkship.engine.models import ModelSelection
-from clerkship.engine.trial import Finished, Job, Setting
+from clerkship.engine.trial import BatchContext, Finished, TrialSpec
 from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import Answer, Question
 from clerkship.model.run import Asking
@@ -70,22 +70,22 @@ class Thinker:
 
 
 @contextmanager
-def setting(solver: Solver, models: ModelSelection) -> Iterator[Setting]:
+def setting(solver: Solver, models: ModelSelection) -> Iterator[BatchContext]:
     """With an HTTP door."""
     gateway = Gateway()
     listener = open_http(gateway)
     try:
-        yield Setting(solver, gateway, listener.url, models=models)
+        yield BatchContext(solver, gateway, listener.url, models=models)
     finally:
         listener.close()
 
 
-def batch(bench: Workbench, within: Setting, kept: list[Finished], trials: int = 1, **asked: Any) -> Batch:
+def batch(bench: Workbench, within: BatchContext, kept: list[Finished], trials: int = 1, **asked: Any) -> Batch:
     """Everything in the folder, with a model that is put in afterwards."""
     request = RunRequest(path=bench.folder, agent=within.solver, person="openai:none@http://127.0.0.1:1/v1", **asked)
     plan = plan_run(request, Settings(timeout=asked.get("timeout", 20)), CATALOG)
     built = build_tasks(plan.snapshots, plan.datasets, CATALOG)
-    jobs = [Job(task, "run", 0, trial) for task in built for trial in range(1, trials + 1)]
+    jobs = [TrialSpec(task, "run", 0, trial) for task in built for trial in range(1, trials + 1)]
     return Batch(jobs, within, 8, kept.extend)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from clerkship.engine.seat import Done, NoMoreSeats, Seat, finish
-from clerkship.engine.trial import Finished, Job, Setting
+from clerkship.engine.trial import BatchContext, Finished, TrialSpec
 from clerkship.engine.watchdog import is_crowded
 from clerkship.kit.wall import monotonic
 
@@ -22,26 +22,26 @@ MOST_WAITING = 64
 _STOPPING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
 """Ctrl-C; and what a cancelled job, a stopped container or a closed terminal sends."""
 Save = Callable[[list[Finished]], None]
-More = Callable[[list[Finished]], Iterable[Job]]
+More = Callable[[list[Finished]], Iterable[TrialSpec]]
 
 
 @dataclass(repr=False)  # `signal.signal` asks for the repr of a handler, and so of all its jobs
 class Batch:
     """Runs in the caller's thread; the seats are its only others. Ctrl-C stops it and keeps what finished."""
 
-    jobs: list[Job]
-    setting: Setting
+    jobs: list[TrialSpec]
+    setting: BatchContext
     concurrency: int
     save: Save
     more: More = lambda finished: ()
     """What is to be done besides, now that these have finished."""
     cancelled: bool = False
     _stopping: bool = False
-    _waiting: "queue.SimpleQueue[Job | None]" = field(default_factory=queue.SimpleQueue)
+    _waiting: "queue.SimpleQueue[TrialSpec | None]" = field(default_factory=queue.SimpleQueue)
     _done: "queue.SimpleQueue[Done]" = field(default_factory=queue.SimpleQueue)
     _taken: threading.Event = field(default_factory=threading.Event)
     _seats: list[Seat] = field(default_factory=list)
-    _alone: list[Job] = field(default_factory=list)
+    _alone: list[TrialSpec] = field(default_factory=list)
     """Trials to be repeated, each while nothing else runs."""
     _open: int = 0
     _watch_at: float = 0.0

@@ -15,7 +15,7 @@ from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.assertions.contract import Assertion
 from clerkship.domains.component import ComponentSpec
 from clerkship.engine.catalog import Registered
-from clerkship.engine.prefix import Prefix
+from clerkship.engine.fork_point import ForkPoint
 from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.llm.asker import Asker
 from clerkship.llm.prompts import Prompts
@@ -66,13 +66,17 @@ class BuiltTask:
     """What stands in the task for environment variables, by their names."""
     agent_events: AgentEvents = field(default_factory=lambda: BUILT_IN_EVENTS)
     """The events that its agent may report, by kind."""
-    prefix: Prefix | None = None
+    fork_point: ForkPoint | None = None
     """The conversation its trials go on with, if they do."""
 
     def script(self, trial: int) -> Person | None:
         """Return the person as they are in a trial; in one that continues a conversation, as they were in that."""
         person = self.scenario.person
-        return None if person is None else person.for_trial(trial if self.prefix is None else self.prefix.fork.trial)
+        return (
+            None
+            if person is None
+            else person.for_trial(trial if self.fork_point is None else self.fork_point.fork.trial)
+        )
 
     def person(self, asker: Asker | None, prompts: Prompts, trial: int = 1) -> SimulatedPerson | None:
         """Build a fresh person for one trial; one who is not scripted is played by the model that is asked."""

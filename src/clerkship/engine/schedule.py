@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from clerkship.engine.build import BuiltTask
-from clerkship.engine.trial import Finished, Job
+from clerkship.engine.trial import Finished, TrialSpec
 from clerkship.kit.rng import shuffled
 from clerkship.kit.statistics import side
 from clerkship.model.plan import Plan
@@ -34,13 +34,13 @@ class Schedule:
         for outcome in known:
             self._learn(outcome)
 
-    def first(self) -> list[Job]:
+    def first(self) -> list[TrialSpec]:
         """What can be done at once: the first trial of every task, then the second, and so on."""
         jobs = [job for name in self._tasks for job in self._due(name)]
         jobs.sort(key=lambda job: job.trial)
         return shuffled(jobs, self._plan.seed) if self._plan.shuffle else jobs
 
-    def after(self, finished: Iterable[Finished]) -> list[Job]:
+    def after(self, finished: Iterable[Finished]) -> list[TrialSpec]:
         """What is to be done now that these have come out."""
         if self._plan.until_sure is None:
             return []
@@ -53,10 +53,10 @@ class Schedule:
             self._settled[outcome.task][outcome.trial] = outcome.verdict
         return outcome
 
-    def _due(self, name: str) -> list[Job]:
+    def _due(self, name: str) -> list[TrialSpec]:
         """The next round of a task, once all it was asked for is settled and it is not sure."""
         settled, wave = self._settled[name], LOOK_EVERY if self._plan.until_sure else self._plan.trials
-        jobs: list[Job] = []
+        jobs: list[TrialSpec] = []
         while not jobs and self._asked[name] < self._plan.trials:
             asked = range(1, self._asked[name] + 1)
             if any(trial not in settled for trial in asked) or self._is_sure([settled[trial] for trial in asked]):
@@ -74,6 +74,6 @@ class Schedule:
             return True  # nothing that could be graded so far: more of it will not help
         return side(graded.count("pass"), len(graded), self._plan.until_sure.threshold) != "not sure"
 
-    def _job(self, name: str, trial: int) -> Job:
+    def _job(self, name: str, trial: int) -> TrialSpec:
         attempt = self._attempts.get((name, trial), 0) + 1
-        return Job(self._tasks[name], self._run, self._plan.seed, trial, attempt)
+        return TrialSpec(self._tasks[name], self._run, self._plan.seed, trial, attempt)

@@ -18,7 +18,7 @@ from typing import Any
 
 from clerkship.actors.agent_stack import task_stacks, thread_stack
 from clerkship.actors.contract import AgentStopped
-from clerkship.engine.trial import Finished, Job, Setting, Trial, called_off, stillborn
+from clerkship.engine.trial import BatchContext, Finished, Trial, TrialSpec, cancelled, not_started
 from clerkship.engine.watchdog import Load
 from clerkship.kit.traceback_text import describe, render_traceback
 from clerkship.kit.wall import thread_seconds
@@ -46,7 +46,9 @@ class NoMoreSeats(PlatformError):
 class Seat:
     """A thread with a loop of its own."""
 
-    def __init__(self, setting: Setting, jobs: "queue.SimpleQueue[Job | None]", done: Callable[["Done"], None]) -> None:
+    def __init__(
+        self, setting: BatchContext, jobs: "queue.SimpleQueue[TrialSpec | None]", done: Callable[["Done"], None]
+    ) -> None:
         self._setting = setting
         self._jobs = jobs
         self._done = done
@@ -94,15 +96,15 @@ class Seat:
             self._done(await self._perform(job))
             self.finishing = False
 
-    async def _perform(self, job: Job) -> "Done":
+    async def _perform(self, job: TrialSpec) -> "Done":
         try:
             self._setting.begin(job.key())
         except Exception as error:  # it could not even be taken down: to be done when it can
-            return Done(self, stillborn(job, told(error), "cancelled"))
+            return Done(self, not_started(job, told(error), "cancelled"))
         try:
             trial = Trial(job, self._setting)
         except Exception as error:  # around one run: whatever it was is data
-            return Done(self, stillborn(job, told(error), traceback=traceback_of(error)))
+            return Done(self, not_started(job, told(error), traceback=traceback_of(error)))
         ending, reason = await self._play(trial)
         if not self.retired:
             await self._clear()
@@ -113,7 +115,7 @@ class Seat:
             ending, reason = "cancelled", ""  # whoever plays the person was sent home in the middle of it
         finished = finish(trial, ending, reason)
         if self.stopped and (_lacks_answers(finished.task_run) or trial.unchecked):
-            finished = called_off(finished)  # whoever judges was sent home in the middle of it
+            finished = cancelled(finished)  # whoever judges was sent home in the middle of it
         return Done(self, finished)
 
     async def _play(self, trial: Trial) -> tuple[Ending, str]:
@@ -251,7 +253,7 @@ def finish(trial: Trial, ending: Ending, error: str = "") -> Finished:
         return trial.finish(ending, error)
     except Exception as failure:  # around one run: whatever it was is data
         trial.keep_traceback(traceback_of(failure))
-        return trial.wreck(told(failure))
+        return trial.errored(told(failure))
 
 
 def told(error: BaseException) -> str:

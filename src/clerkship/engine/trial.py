@@ -28,12 +28,12 @@ from clerkship.actors.contract import (
 )
 from clerkship.actors.reply import LOG_FULL
 from clerkship.engine.build import BuiltTask
+from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.models import ALONE, ModelSelection
 from clerkship.engine.person_check import Unchecked, check_person
-from clerkship.engine.prefix import Prefix
 from clerkship.engine.quality import rate
-from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.engine.score import Score, fold, implied_checks, is_crash, judge, status_of
+from clerkship.engine.setup import open_conversations, set_up
 from clerkship.engine.watchdog import Crowding, Watchdog
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.evidence import Evidence
@@ -78,7 +78,7 @@ WORDS = 200
 
 
 @dataclass(frozen=True)
-class Job:
+class TrialSpec:
     """A trial to be done: which task, which repetition, which attempt at it."""
 
     built: BuiltTask
@@ -95,7 +95,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Setting:
+class BatchContext:
     """What all trials of a batch share."""
 
     solver: Solver
@@ -119,7 +119,7 @@ class Finished:
     log: bytes
     blobs: dict[str, bytes]
     sidecar: bytes
-    again: Job | None = None
+    again: TrialSpec | None = None
     """What to do in its place, where it does not count."""
 
 
@@ -127,7 +127,7 @@ class TurnTimedOut(Exception):
     """An agent took longer than an answer may."""
 
 
-class Stand(NamedTuple):
+class TurnState(NamedTuple):
     """How far a conversation is: turns the agent has had, messages it knows of, turns it said nothing in."""
 
     turns: int = 0
@@ -138,13 +138,13 @@ class Stand(NamedTuple):
 class Trial:
     """One trial under way. Whoever claims it first finishes it: its own thread, or the one that gave it up."""
 
-    def __init__(self, job: Job, setting: Setting) -> None:
+    def __init__(self, job: TrialSpec, setting: BatchContext) -> None:
         self.job = job
         self._setting = setting
         snapshot = job.built.snapshot
         self.timeout = snapshot.timeout
         self._began = perf_counter()
-        prefix = job.built.prefix
+        prefix = job.built.fork_point
         seed = derive(job.seed, snapshot.task.name, job.trial) if prefix is None else prefix.seed
         built = job.built
         options = PlaygroundOptions(VariableNames(built.variables), built.reactions, built.domains, built.agent_events)
@@ -192,8 +192,8 @@ class Trial:
     async def play(self) -> Ending:
         """Set the scene and let the agent work until it is done, the person leaves, or a limit is reached."""
         person = self.job.built.person(self._asker("person"), self._setting.models.prompts, self.job.trial)
-        if self.job.built.prefix is None:
-            set_scene(self.playground, self.job.built, person)
+        if self.job.built.fork_point is None:
+            set_up(self.playground, self.job.built, person)
             if self.playground.steps.errors:
                 return "errored"
         try:
@@ -233,8 +233,8 @@ class Trial:
             raise InputError.of(f"{self._setting.solver.name} has no {entry}, and this task starts with the {starts}")
         sandboxes = open_doors(self._setting.gateway, self.playground, self._setting.base_url, self._setting.lines)
         task_item = orjson.loads(self.job.built.task_item)  # a copy of its own: what it does to it is its business
-        if self.job.built.prefix is not None and person is not None:
-            return await self._go_on(self.job.built.prefix, agent, sandboxes, person)
+        if self.job.built.fork_point is not None and person is not None:
+            return await self._go_on(self.job.built.fork_point, agent, sandboxes, person)
         self._emit(AgentStarted(entry=entry, task_item=self.job.built.task.task_item))
         if entry == "on_task":
             self.playground.people.listening = True
@@ -279,10 +279,10 @@ class Trial:
                 return "turn_timed_out"
         elif built.scenario.stubs:
             raise InputError.of(f"{self._setting.solver.name} has no on_start to be told which actions are stubbed")
-        open_conversation(playground, built, cast(str, built.person_at))
-        return await self._talk(agent, sandboxes, task_item, Stand())
+        open_conversations(playground, built, cast(str, built.person_at))
+        return await self._talk(agent, sandboxes, task_item, TurnState())
 
-    async def _go_on(self, prefix: Prefix, agent: Agent, sandboxes: Sandboxes, person: SimulatedPerson) -> Ending:
+    async def _go_on(self, prefix: ForkPoint, agent: Agent, sandboxes: Sandboxes, person: SimulatedPerson) -> Ending:
         """Take a conversation up where it was left, once the agent knows of it."""
         playground, built = self.playground, self.job.built
         try:
@@ -292,7 +292,7 @@ class Trial:
         finally:  # one that fails to hear of it fails in that conversation
             prefix.take_up(playground, agent, built.steps, person, self.job.trial)
             self._subscribe()
-        stand = Stand(prefix.fork.turn - 1, prefix.heard, prefix.silent)
+        stand = TurnState(prefix.fork.turn - 1, prefix.heard, prefix.silent)
         return await self._talk(agent, sandboxes, self._start().task_item, stand)
 
     async def _patiently(self, doing: Awaitable[T]) -> T:
@@ -305,7 +305,7 @@ class Trial:
         return done
 
     async def _talk(
-        self, agent: Agent, sandboxes: Sandboxes, task_item: Mapping[str, Any] | None, stand: "Stand"
+        self, agent: Agent, sandboxes: Sandboxes, task_item: Mapping[str, Any] | None, stand: "TurnState"
     ) -> Ending:
         """From where it stands to its end."""
         built, playground = self.job.built, self.playground
@@ -374,8 +374,8 @@ class Trial:
         """Close the agent, seal what happened and grade it. Every criterion is checked, whatever the ending."""
         self._let_go()
         playground = self.playground
-        if self.job.built.prefix is not None:
-            self.job.built.prefix.settle(playground)
+        if self.job.built.fork_point is not None:
+            self.job.built.fork_point.settle(playground)
         error = error or playground.broken or "; ".join(playground.steps.errors)
         if error and ending != "cancelled":
             ending = "errored"
@@ -418,7 +418,7 @@ class Trial:
             self.playground.people.listening = False
             self.playground.emit("run", payload, "run")
 
-    def wreck(self, error: str) -> Finished:
+    def errored(self, error: str) -> Finished:
         """What is left of a trial that could not even be sealed: its log so far, and why."""
         self.playground.close()
         return self._keep("errored", error, (), Score(None, None, {}))
@@ -489,23 +489,23 @@ class Trial:
         )
 
 
-def set_aside(finished: Finished, job: Job) -> Finished:
+def set_aside(finished: Finished, job: TrialSpec) -> Finished:
     """A trial that timed out while agents held each other up: kept with its log, and done again alone."""
     again = replace(job, attempt=job.attempt + 1, alone=True)
-    cancelled = called_off(finished)
-    task_run = cancelled.task_run.model_copy(update={"error": CROWDED})
-    return replace(cancelled, task_run=task_run, again=again)
+    stopped = cancelled(finished)
+    task_run = stopped.task_run.model_copy(update={"error": CROWDED})
+    return replace(stopped, task_run=task_run, again=again)
 
 
-def called_off(finished: Finished) -> Finished:
+def cancelled(finished: Finished) -> Finished:
     """A trial that was played to its end and not graded to its end: kept with its log, and to be done again."""
     unjudged: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (), "quality": None}
     unjudged |= {"status": "cancelled", "ending": "cancelled"}
     return replace(finished, task_run=finished.task_run.model_copy(update=unjudged))
 
 
-def stillborn(
-    job: Job, error: str, ending: Literal["errored", "cancelled"] = "errored", *, traceback: str = ""
+def not_started(
+    job: TrialSpec, error: str, ending: Literal["errored", "cancelled"] = "errored", *, traceback: str = ""
 ) -> Finished:
     """A trial of which there is nothing: its playground could not be made, or its process died."""
     snapshot = job.built.snapshot

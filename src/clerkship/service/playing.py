@@ -16,7 +16,7 @@ from clerkship.engine.build import BuiltTask, build_domains, build_rooms, build_
 from clerkship.engine.catalog import Registered
 from clerkship.engine.model_resolver import ModelRequest, missing_models, needs_of, resolve_models
 from clerkship.engine.models import ALONE, ModelSelection
-from clerkship.engine.scene import open_conversation, set_scene
+from clerkship.engine.setup import open_conversations, set_up
 from clerkship.events.lifecycle import AgentStarted, RunStarted
 from clerkship.events.log import Subscriber
 from clerkship.events.named import VariableNames
@@ -214,14 +214,14 @@ def _begin(playground: Playground, built: BuiltTask | None, models: ModelSelecti
         playground.emit("run", started, "run")
         playground.people.listening = True
         return
-    set_scene(playground, built, built.person(models.asker("person", built.snapshot, 1, Tally()), models.prompts))
+    set_up(playground, built, built.person(models.asker("person", built.snapshot, 1, Tally()), models.prompts))
     if playground.steps.errors:
         raise InputError.of("; ".join(playground.steps.errors), file=built.snapshot.source)
     speaks_first = built.scenario.starts == "person"
     entry = "on_turn" if speaks_first else "on_task"
     playground.emit("run", AgentStarted(entry=entry, task_item=built.task.task_item), "agent")
     if speaks_first and built.person_at is not None:
-        open_conversation(playground, built, built.person_at)
+        open_conversations(playground, built, built.person_at)
     else:
         playground.people.listening = True
 

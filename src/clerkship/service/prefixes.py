@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import orjson
 
 from clerkship.engine.catalog import Registered
-from clerkship.engine.prefix import Prefix, handed_at
+from clerkship.engine.fork_point import ForkPoint, handed_at
 from clerkship.engine.regrade import parse_log
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import AgentStarted, RunStarted
@@ -17,7 +17,7 @@ from clerkship.service.sealing import require_intact
 from clerkship.store.contract import Store
 
 
-def prefix_of(store: Store, run: BenchmarkRun, catalog: Registered) -> Prefix | None:
+def prefix_of(store: Store, run: BenchmarkRun, catalog: Registered) -> ForkPoint | None:
     """What a run goes on with, if it does: the same for as long as it is kept."""
     fork = run.fork
     if fork is None:
@@ -33,7 +33,7 @@ def prefix_of(store: Store, run: BenchmarkRun, catalog: Registered) -> Prefix | 
     return found
 
 
-def read_prefix(store: Store, ran: TaskRun, turn: int, catalog: Registered, *, warm_up: bool = False) -> Prefix:
+def read_prefix(store: Store, ran: TaskRun, turn: int, catalog: Registered, *, warm_up: bool = False) -> ForkPoint:
     """A trial up to the line that begins a turn; raises InputError where there is no such line."""
     which = f"trial {ran.trial} of {ran.task!r}"
     if not ran.events:
@@ -57,7 +57,7 @@ def read_prefix(store: Store, ran: TaskRun, turn: int, catalog: Registered, *, w
         head=chain_head(before.lines),
         warm_up=warm_up,
     )
-    return Prefix(before, place, fork, handed[:turn], [touch for touch in touches if touch[0] <= end])
+    return ForkPoint(before, place, fork, handed[:turn], [touch for touch in touches if touch[0] <= end])
 
 
 def _has(turns: int) -> str:

@@ -12,6 +12,7 @@ from clerkship.actors.isolation.choice import LEVELS
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import BuiltTask, build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
+from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.model_resolver import (
     CassetteConfig,
     ModelRequest,
@@ -22,9 +23,8 @@ from clerkship.engine.model_resolver import (
     resolve_models,
 )
 from clerkship.engine.models import ALONE, ModelSelection
-from clerkship.engine.prefix import Prefix
 from clerkship.engine.schedule import Schedule
-from clerkship.engine.trial import Finished, Setting
+from clerkship.engine.trial import BatchContext, Finished
 from clerkship.faults.chaos import chaos
 from clerkship.kit.descriptors import check_limit, fitting_agents
 from clerkship.kit.secrets import new_name
@@ -131,7 +131,7 @@ class RunPlan:
     """What the names in the files were checked against, if anything."""
     known: frozenset[str] | None = None
     """Every task there is in its files, where they were read."""
-    prefix: Prefix | None = None
+    prefix: ForkPoint | None = None
     """The conversation it goes on with, if it does."""
     files: tuple[Path, ...] = ()
     """What tells about its tasks, and is hidden from an agent that is isolated."""
@@ -141,7 +141,7 @@ class RunPlan:
     def build(self, catalog: Registered) -> list[BuiltTask]:
         """Its tasks with their names resolved; one that goes on with a conversation, with that."""
         built = build_tasks(self.snapshots, self.datasets, catalog)
-        return built if self.prefix is None else [replace(task, prefix=self.prefix) for task in built]
+        return built if self.prefix is None else [replace(task, fork_point=self.prefix) for task in built]
 
     def expected(self) -> int | None:
         """How many trials there will be, where that is known."""
@@ -452,7 +452,9 @@ def carry_out(
 
     gateway = Gateway(plan.outbound)
     listener, lines = open_http(gateway), ListenerPool(gateway)
-    setting = Setting(plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models, lines=lines)
+    setting = BatchContext(
+        plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models, lines=lines
+    )
     batch = Batch(schedule.first(), setting, fitting_agents(plan.concurrency), save, schedule.after)
     with isolated(plan.solver, plan.run.isolation, plan.files, store), batch.hearing_ctrl_c():
         try:

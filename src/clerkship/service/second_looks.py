@@ -11,7 +11,7 @@ from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, needs_
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import regrade
 from clerkship.engine.schedule import Schedule
-from clerkship.engine.trial import Finished, Job, stillborn
+from clerkship.engine.trial import Finished, TrialSpec, not_started
 from clerkship.kit.descriptors import check_limit
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
@@ -177,8 +177,8 @@ def _cut_short(
     tasks = {task.snapshot.task.name: task for task in built}
     last = {(outcome.task, outcome.trial): outcome.attempt for outcome in known}
     lost = sorted({attempt for attempt in begun if attempt.attempt > last.get((attempt.task, attempt.trial), 0)})
-    jobs = [Job(tasks[task], plan.run.id, plan.run.seed, trial, attempt) for task, trial, attempt in lost]
-    return [stillborn(job, KILLED, "cancelled") for job in jobs]
+    jobs = [TrialSpec(tasks[task], plan.run.id, plan.run.seed, trial, attempt) for task, trial, attempt in lost]
+    return [not_started(job, KILLED, "cancelled") for job in jobs]
 
 
 _TAPES = ("--record", "--replay", "--refresh", "--record-agent")

@@ -7,7 +7,7 @@ from clerkship.events.lifecycle import RunStarted
 from clerkship.playground.playground import Playground
 
 
-def set_scene(playground: Playground, built: BuiltTask, person: SimulatedPerson | None) -> None:
+def set_up(playground: Playground, built: BuiltTask, person: SimulatedPerson | None) -> None:
     """Add the person, run the steps, schedule those that come later."""
     task, environment = built.snapshot.task, built.snapshot.environment
     playground.emit("run", RunStarted(task=task.name, environment=environment.name, seed=playground.seed), "run")
@@ -20,7 +20,7 @@ def set_scene(playground: Playground, built: BuiltTask, person: SimulatedPerson 
             playground.steps.run(step)
 
 
-def open_conversation(playground: Playground, built: BuiltTask, place: str) -> None:
+def open_conversations(playground: Playground, built: BuiltTask, place: str) -> None:
     """Slots are set; the person who begins says their first line, and from then on hears."""
     with playground.lock:
         for name, value in built.scenario.initial_slots.items():

@@ -48,7 +48,7 @@ Patiently = Callable[[Awaitable[Any]], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Prefix:
+class ForkPoint:
     """A conversation up to where its agent was handed one line of the person."""
 
     before: Before
