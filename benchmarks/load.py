@@ -25,8 +25,8 @@ from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
 from clerkship.conformance.rig import Rig
 from clerkship.engine.catalog import Registered
+from clerkship.engine.finished import Finished
 from clerkship.engine.regrade import parse_log
-from clerkship.engine.trial import Finished
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
 from clerkship.model.environment import Environment, Simulator

@@ -10,8 +10,9 @@ from pydantic import BaseModel
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_tasks
+from clerkship.engine.finished import Finished
 from clerkship.engine.models import ModelSelection
-from clerkship.engine.trial import BatchContext, Finished, TrialSpec
+from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import Answer, Question
 from clerkship.playground.gateway import Gateway

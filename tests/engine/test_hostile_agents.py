@@ -16,7 +16,8 @@ from clerkship.actors.python import PythonSolver
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_task
 from clerkship.engine.catalog import Registered
-from clerkship.engine.trial import BatchContext, Finished, TrialSpec
+from clerkship.engine.finished import Finished
+from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.events.agent import SlotSet
 from clerkship.kit.wall import monotonic
 from clerkship.llm.patience import ModelOutage

@@ -14,8 +14,9 @@ from clerkship.actors.contract import Message, Solver
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_tasks
+from clerkship.engine.finished import Finished
 from clerkship.engine.models import ModelSelection
-from clerkship.engine.trial import BatchContext, Finished, TrialSpec
+from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import Answer, Question
 from clerkship.model.run import Asking

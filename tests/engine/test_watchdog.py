@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.engine.trial import CROWDED
+from clerkship.engine.finished import CROWDED
 from clerkship.engine.watchdog import MAX_GAP, Crowding, Load, Watchdog, is_crowded
 from tests.workbench import Workbench
 

@@ -37,6 +37,8 @@ class Start:
     task_item: "Mapping[str, JsonValue] | None" = None
     stubs: "Mapping[str, JsonValue]" = field(default_factory=dict)
     """Actions of the agent that are not to be run, by name, each with the events and responses to use instead."""
+    sandbox: str = ""
+    """Where the conversation takes place."""
 
 
 @dataclass(frozen=True, slots=True)

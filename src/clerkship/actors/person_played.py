@@ -22,7 +22,7 @@ from clerkship.llm.asker import Asker
 from clerkship.llm.contract import BadAnswer, Line, NoModel, Question
 from clerkship.llm.prompts import BUILT_IN, Prompts, Told, section
 from clerkship.model.frozen import Flag
-from clerkship.model.problem import ClerkshipError, InputError
+from clerkship.model.problem import ClerkshipError
 from clerkship.model.scenario import Person
 
 PROMPT = "person"
@@ -114,6 +114,8 @@ class Voice:
     part: Part
     asker: Asker | None
     prompts: Prompts = BUILT_IN
+    conversation: str = ""
+    """The sandbox of the person, if there are several people: two who are asked the same are asked apart."""
     messages: Sequence[Event] = ()
     """The conversation, as it grows."""
     _bounds: Bounds | None = field(default=None, init=False)
@@ -174,7 +176,7 @@ class Voice:
         try:
             told = self._told(self.part.variables(), {**turn, "broken": [_retold(*pair) for pair in broken]})
             shape = SpokenOrPressed if asked.buttons else Spoken
-            question = Question[Spoken](told.matter, shape, told.orders, PROMPT, asked.talk)
+            question = Question[Spoken](told.matter, shape, told.orders, PROMPT, asked.talk, self.conversation)
             return self.asker.ask(question).data
         except (BadAnswer, NoModel, ClerkshipError) as error:
             raise Unplayed(f"the person could not be played: {error}") from error
@@ -309,13 +311,6 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _retold(spoken: Spoken, wrong: Breach) -> dict[str, str]:
     return {"said": quoted(spoken.message, 500), "reason": wrong.reason}
-
-
-def played(person: Person, asker: Asker | None, prompts: Prompts, given: str, *, approached: bool) -> Voice:
-    """Whoever finds the words of a person that are not written down."""
-    if asker is None:
-        raise InputError.of("the person must be played by a model, and none is configured", hint=NO_PERSON)
-    return Voice(Part(person, given, approached), asker, prompts)
 
 
 NO_PERSON = "give --person, such as openai:gpt-5.1, or set CLERKSHIP_PERSON; or give them `lines`"

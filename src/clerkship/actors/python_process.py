@@ -69,7 +69,7 @@ class PythonProcessAgent:
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[Said]:
         """Call `on_start`."""
-        argument = {"slots": start.slots, "task_item": start.task_item, "stubs": start.stubs}
+        argument = {name: getattr(start, name) for name in ("slots", "task_item", "stubs", "sandbox")}
         return parse_replies(await self._enter("on_start", argument, sandboxes), sandboxes.agent_events)
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:

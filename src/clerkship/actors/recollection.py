@@ -38,13 +38,11 @@ class Reliving:
         """All of it."""
         before: Past | None = None
         for turn in past:
-            if turn.said is None:
-                continue  # a greeting comes before they listen
-            self._voice.said = turn.said
-            if before is None:
-                self._does(self._person.open)
-            else:
-                self._goes_on(before)
+            if turn.said is not None:
+                self._voice.said = turn.said
+                is_opening = (before is None or before.said is None) and self._does(self._person.open)
+                if before is not None and not is_opening:
+                    self._goes_on(before)
             before = turn
 
     def _goes_on(self, before: Past) -> None:

@@ -49,15 +49,14 @@ class WebhookAgent:
         self._address, self._key, self._trial = address, key, trial
         self._conversation = new_name("conversation")
         self._reports: Reports | None = None
-        self._history: History | None = None
+        self._histories: dict[str, History] = {}
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
         """The next message brings it along."""
-        self._history = history
+        self._histories[history.sandbox] = history
 
     def _turn(self, message: Message, sandboxes: Sandboxes) -> dict[str, Any]:
-        history, self._history = self._history, None
-        return turn_message(message, sandboxes, history)
+        return turn_message(message, sandboxes, self._histories.pop(message.sandbox, None))
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """Post the message; the reply's `say` is what it says."""

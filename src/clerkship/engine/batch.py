@@ -7,8 +7,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from clerkship.engine.finished import Finished
 from clerkship.engine.seat import Done, NoMoreSeats, Seat, finish
-from clerkship.engine.trial import BatchContext, Finished, TrialSpec
+from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.engine.watchdog import is_crowded
 from clerkship.kit.wall import monotonic
 

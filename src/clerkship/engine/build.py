@@ -10,13 +10,14 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from clerkship.actors.contract import SimulatedPerson, Solver
-from clerkship.actors.person_played import played
+from clerkship.actors.person_played import NO_PERSON, Part, Voice
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.assertions.contract import Assertion
 from clerkship.domains.component import ComponentSpec
 from clerkship.engine.catalog import Registered
 from clerkship.engine.fork_point import ForkPoint
 from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
+from clerkship.kit.rng import derive, shuffled
 from clerkship.llm.asker import Asker
 from clerkship.llm.prompts import Prompts
 from clerkship.model.call import AssertionCall
@@ -55,7 +56,8 @@ class BuiltTask:
     scenario: Scenario
     steps: tuple[tuple[timedelta | None, Step], ...]
     checks: tuple[tuple[Criterion, Assertion], ...]
-    person_at: str | None
+    people: Mapping[str, Person]
+    """The people of its scenario by sandbox, in the order of the file."""
     task_item: bytes
     """As JSON, and so are the slots and stubs: whoever is handed them gets a copy of their own."""
     slots: bytes
@@ -67,26 +69,34 @@ class BuiltTask:
     agent_events: AgentEvents = field(default_factory=lambda: BUILT_IN_EVENTS)
     """The events that its agent may report, by kind."""
     fork_point: ForkPoint | None = None
-    """The conversation its trials go on with, if they do."""
+    """What its trials continue, if they are forks."""
 
-    def script(self, trial: int) -> Person | None:
-        """Return the person as they are in a trial; in one that continues a conversation, as they were in that."""
-        person = self.scenario.person
-        return (
-            None
-            if person is None
-            else person.for_trial(trial if self.fork_point is None else self.fork_point.fork.trial)
-        )
+    def people_in(self, trial: int) -> dict[str, Person]:
+        """Return the people as they are in a trial; in a fork, as they were in the forked trial."""
+        number = trial if self.fork_point is None else self.fork_point.fork.trial
+        return {sandbox: person.for_trial(number) for sandbox, person in self.people.items()}
 
-    def person(self, asker: Asker | None, prompts: Prompts, trial: int = 1) -> SimulatedPerson | None:
-        """Build a fresh person for one trial; one who is not scripted is played by the model that is asked."""
-        script = self.script(trial)
-        if script is None:
+    def build_people(
+        self, seed: str, asker: Asker | None, prompts: Prompts, trial: int = 1
+    ) -> dict[str, SimulatedPerson]:
+        """Build the people of one trial by sandbox, in the order in which they are served, which the seed decides."""
+        people = list(self.people_in(trial).items())
+        return {
+            sandbox: ScriptedPerson(
+                person, self._voice(sandbox, person, asker, prompts) if person.needs_model else None
+            )
+            for sandbox, person in (people if len(people) < 2 else shuffled(people, derive(seed, "people")))
+        }
+
+    def _voice(self, sandbox: str, person: Person, asker: Asker | None, prompts: Prompts) -> Voice | None:
+        """Build what finds the words of a person that are not written; raise InputError if there is no model."""
+        if not person.needs_model:
             return None
-        if not script.needs_model:
-            return ScriptedPerson(script)
+        if asker is None:
+            raise InputError.of("the person must be played by a model, and none is configured", hint=NO_PERSON)
         given = f"{self.slots.decode()}\n{self.snapshot.environment.now:%Y-%m-%d}"
-        return ScriptedPerson(script, played(script, asker, prompts, given, approached=self.scenario.starts == "agent"))
+        is_approached = self.scenario.starts == "agent" or not person.begins
+        return Voice(Part(person, given, is_approached), asker, prompts, sandbox if len(self.people) > 1 else "")
 
     @cached_property
     def observers(self) -> frozenset[str]:
@@ -139,7 +149,7 @@ def _build(
             (written, _assertion(criterion.assertion, task, catalog))
             for written, criterion in zip(snapshot.task.criteria, task.criteria, strict=True)
         ),
-        person_at=_place(scenario.person, rooms) if scenario.person is not None else None,
+        people={_sandbox(person, rooms): person for person in scenario.all_people},
         task_item=orjson.dumps(task.task_item),
         slots=orjson.dumps(scenario.initial_slots),
         stubs=orjson.dumps(scenario.stubs),
@@ -213,7 +223,8 @@ def _prepare(
     return spec.configure(spec.config.model_validate(choice.config), environment), spec.prepare(fitting)
 
 
-def _place(person: Person, rooms: Mapping[str, PreparedSimulator]) -> str:
+def _sandbox(person: Person, rooms: Mapping[str, PreparedSimulator]) -> str:
+    """Return the sandbox of a person: the one they name, or the only one that carries a conversation."""
     return person.sandbox or next(name for name, room in rooms.items() if room.spec.converses)
 
 

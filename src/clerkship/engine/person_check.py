@@ -1,6 +1,7 @@
 """A judge looks at how a person was played, after the conversation and before anything is judged. Asked for by
 `--check-person`, or by `check: model` of the person."""
 
+from dataclasses import replace
 from typing import Annotated, NamedTuple, cast
 
 from pydantic import BaseModel, Field
@@ -72,6 +73,12 @@ def check_person(person: Person, evidence: Evidence) -> Played:
     except (BadAnswer, NoModel, ClerkshipError) as error:
         raise Unchecked(f"how the person was played could not be checked: {error}") from error
     raise Unchecked(f"how the person was played could not be checked: {broken}")
+
+
+def in_conversation(evidence: Evidence, sandbox: str) -> Evidence:
+    """Return the evidence without what was said in the conversations of other sandboxes."""
+    events = [e for e in evidence.events if e.source == sandbox or not isinstance(e.payload, Utterance)]
+    return replace(evidence, events=events)
 
 
 def _about(person: Person, evidence: Evidence) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from clerkship.engine.build import BuiltTask
-from clerkship.engine.trial import Finished, TrialSpec
+from clerkship.engine.finished import Finished
+from clerkship.engine.spec import TrialSpec
 from clerkship.kit.rng import shuffled
 from clerkship.kit.statistics import side
 from clerkship.model.plan import Plan

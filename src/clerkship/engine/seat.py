@@ -18,7 +18,9 @@ from typing import Any
 
 from clerkship.actors.agent_stack import task_stacks, thread_stack
 from clerkship.actors.contract import AgentStopped
-from clerkship.engine.trial import BatchContext, Finished, Trial, TrialSpec, cancelled, not_started
+from clerkship.engine.finished import Finished, cancelled, not_started
+from clerkship.engine.spec import BatchContext, TrialSpec
+from clerkship.engine.trial import Trial
 from clerkship.engine.watchdog import Load
 from clerkship.kit.traceback_text import describe, render_traceback
 from clerkship.kit.wall import thread_seconds

@@ -37,7 +37,9 @@ class Sidecar:
     touches: list[tuple[int, str, str, int, float]] = field(default_factory=list)
     untold: int = 0
     handed: list[int] = field(default_factory=list)
-    """Of a conversation: how many events there were when the agent was handed each line of the person."""
+    """How many events there were when the agent was handed each message of a person."""
+    handed_from: list[str] = field(default_factory=list)
+    """The sandboxes of those messages, where there are several people."""
 
     unauthenticated: UnloggedRequests = field(default_factory=UnloggedRequests)
 
@@ -48,11 +50,19 @@ class Sidecar:
         else:
             self.untold += 1
 
+    def hand_over(self, events: int, sandbox: str | None) -> None:
+        """Record that a message was handed to the agent; with its sandbox, where there are several people."""
+        self.handed.append(events)
+        if sandbox is not None:
+            self.handed_from.append(sandbox)
+
     def data(self, *, timed: bool = True) -> dict[str, Any]:
         """As it is stored; of a replay without how long things took, which is never twice the same."""
         names = ("seq", "sandbox", "operation", "status", *(("wall_ms",) if timed else ()))
         touches = [dict(zip(names, touch, strict=False)) for touch in self.touches]
         handed: dict[str, Any] = {"handed": self.handed} if self.handed else {}
+        if self.handed_from:
+            handed |= {"handed_from": self.handed_from}
         if self.unauthenticated.count:
             handed |= {"unauthenticated": self.unauthenticated.data()}
         return self.facts | handed | {"touches": touches, "touches_untold": self.untold}

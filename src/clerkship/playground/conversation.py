@@ -85,6 +85,11 @@ class People:
         participant = self.participants[sandbox]
         self._speak(participant, self._decide(participant, participant.person.open))
 
+    def leave(self, sandbox: str, reason: str) -> None:
+        """Have the person of a sandbox leave."""
+        with self._host.lock:
+            self._speak(self.participants[sandbox], Speech(leaves=True, reason=reason))
+
     def greet(self, sandbox: str, turn: Sequence[Said]) -> None:
         """Record what the agent did and said before the first message of the person."""
         with self._host.lock:

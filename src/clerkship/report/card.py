@@ -20,7 +20,7 @@ from clerkship.report.reliance import is_cite
 
 VALUE_LIMIT = 4_000
 EVIDENCE_LIMIT = 100
-_NO_FACTS = FACTS | {"handed", "unauthenticated"}
+_NO_FACTS = FACTS | {"handed", "handed_from", "unauthenticated"}
 """What of the sidecar is shown elsewhere, or not at all."""
 
 

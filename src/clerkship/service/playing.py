@@ -214,14 +214,15 @@ def _begin(playground: Playground, built: BuiltTask | None, models: ModelSelecti
         playground.emit("run", started, "run")
         playground.people.listening = True
         return
-    set_up(playground, built, built.person(models.asker("person", built.snapshot, 1, Tally()), models.prompts))
+    asker = models.asker("person", built.snapshot, 1, Tally())
+    set_up(playground, built, built.build_people(playground.seed, asker, models.prompts))
     if playground.steps.errors:
         raise InputError.of("; ".join(playground.steps.errors), file=built.snapshot.source)
     speaks_first = built.scenario.starts == "person"
     entry = "on_turn" if speaks_first else "on_task"
     playground.emit("run", AgentStarted(entry=entry, task_item=built.task.task_item), "agent")
-    if speaks_first and built.person_at is not None:
-        open_conversations(playground, built, built.person_at)
+    if speaks_first:
+        open_conversations(playground, built)
     else:
         playground.people.listening = True
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 import orjson
 
 from clerkship.engine.catalog import Registered
-from clerkship.engine.fork_point import ForkPoint, handed_at
+from clerkship.engine.fork_point import ForkPoint, Handed
+from clerkship.engine.past import handed_at
 from clerkship.engine.regrade import parse_log
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import AgentStarted, RunStarted
@@ -47,6 +48,7 @@ def read_prefix(store: Store, ran: TaskRun, turn: int, catalog: Registered, *, w
     if not 1 <= turn <= len(handed):
         raise InputError.of(f"{which} has no turn {turn}; {_has(len(handed))}", hint=_hint(len(handed)))
     end = handed[turn - 1]
+    sandboxes = beside.get("handed_from") or [place] * len(handed)
     touches = [(touch["seq"], touch["sandbox"], touch["operation"]) for touch in beside.get("touches", ())]
     before = Before(events[:end], lines[:end], {digest: store.blob(digest) for digest in _digests(lines[:end])})
     fork = Fork(
@@ -57,7 +59,8 @@ def read_prefix(store: Store, ran: TaskRun, turn: int, catalog: Registered, *, w
         head=chain_head(before.lines),
         warm_up=warm_up,
     )
-    return ForkPoint(before, place, fork, handed[:turn], [touch for touch in touches if touch[0] <= end])
+    messages = [Handed(events, sandbox) for events, sandbox in zip(handed[:turn], sandboxes, strict=False)]
+    return ForkPoint(before, fork, messages, [touch for touch in touches if touch[0] <= end])
 
 
 def _has(turns: int) -> str:

@@ -12,6 +12,7 @@ from clerkship.actors.isolation.choice import LEVELS
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import BuiltTask, build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
+from clerkship.engine.finished import Finished
 from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.model_resolver import (
     CassetteConfig,
@@ -24,7 +25,7 @@ from clerkship.engine.model_resolver import (
 )
 from clerkship.engine.models import ALONE, ModelSelection
 from clerkship.engine.schedule import Schedule
-from clerkship.engine.trial import BatchContext, Finished
+from clerkship.engine.spec import BatchContext
 from clerkship.faults.chaos import chaos
 from clerkship.kit.descriptors import check_limit, fitting_agents
 from clerkship.kit.secrets import new_name

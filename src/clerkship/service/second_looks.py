@@ -7,11 +7,12 @@ from pathlib import Path
 from clerkship.actors.contract import Solver
 from clerkship.engine.build import BuiltTask, build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
+from clerkship.engine.finished import Finished, not_started
 from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, needs_of, resolve_agent, resolve_models
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import regrade
 from clerkship.engine.schedule import Schedule
-from clerkship.engine.trial import Finished, TrialSpec, not_started
+from clerkship.engine.spec import TrialSpec
 from clerkship.kit.descriptors import check_limit
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask

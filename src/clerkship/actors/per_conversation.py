@@ -1,0 +1,65 @@
+"""One agent per conversation, for kinds of agents that can hold only one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from pydantic import JsonValue
+
+from clerkship.actors.contract import Agent, History, Message, Remembering, Said, Solver, Start, Starting
+from clerkship.sandbox.door import Sandboxes
+
+
+class ConversationAgents:
+    """Passes each conversation to an agent of its own."""
+
+    def __init__(self, open_agent: Callable[[], Agent]) -> None:
+        self._open = open_agent
+        self._spare: Agent | None = open_agent()
+        self.entries = self._spare.entries - {"on_task"}
+        self._agents: dict[str, Agent] = {}
+
+    def _agent(self, sandbox: str) -> Agent:
+        if sandbox not in self._agents:
+            self._agents[sandbox], self._spare = self._spare or self._open(), None
+        return self._agents[sandbox]
+
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
+        """Pass it to the agent of the conversation."""
+        return await cast(Starting, self._agent(start.sandbox)).on_start(start, sandboxes)
+
+    async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
+        """Pass it to the agent of the conversation."""
+        await cast(Remembering, self._agent(history.sandbox)).on_history(history, sandboxes)
+
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+        """Pass it to the agent of the conversation."""
+        return await self._agent(message.sandbox).on_turn(message, sandboxes)
+
+    async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
+        """Never called: it is not among the entries."""
+        raise NotImplementedError
+
+    def close(self) -> Mapping[str, JsonValue]:
+        """Close all agents; what they return has the name of the sandbox added."""
+        if self._spare is not None:
+            self._spare.close()
+        closed = {sandbox: agent.close() for sandbox, agent in self._agents.items()}
+        return {f"{name} ({sandbox})": fact for sandbox, facts in closed.items() for name, fact in facts.items()}
+
+
+class PerConversation:
+    """A solver that opens an agent for each conversation of a trial."""
+
+    def __init__(self, solver: Solver) -> None:
+        self.name = solver.name
+        self._solver = solver
+
+    def open(self, solution: str | None, trial: int = 1) -> Agent:
+        """Open an agent for all conversations."""
+        return ConversationAgents(lambda: self._solver.open(solution, trial))
+
+
+def solver_for(solver: Solver, *, conversations: int) -> Solver:
+    """Return the solver to use in a trial with so many conversations."""
+    is_single = conversations > 1 and getattr(solver, "single_conversation", False)
+    return PerConversation(solver) if is_single else solver

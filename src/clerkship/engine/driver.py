@@ -1,0 +1,180 @@
+"""Drive the conversations of a trial: hand the messages of all people to the agent, and its replies back to them.
+
+One message at a time. People are served in turn, in the order in which they were added to the playground; one who has
+said nothing new is passed over.
+"""
+
+import math
+from collections import deque
+from collections.abc import Awaitable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+import orjson
+
+from clerkship.actors.contract import Agent, Message, Say, SimulatedPerson, Start, Starting
+from clerkship.engine.build import BuiltTask
+from clerkship.engine.fork_point import ForkPoint
+from clerkship.engine.setup import open_conversations
+from clerkship.engine.watchdog import Watchdog
+from clerkship.events.event import Event, Utterance
+from clerkship.model.run import Ending
+from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT
+from clerkship.playground.conversation import Participant
+from clerkship.playground.playground import Playground
+from clerkship.playground.waiting import skip
+from clerkship.sandbox.door import Sandboxes
+
+T = TypeVar("T")
+
+
+class TurnTimedOut(Exception):
+    """An agent took longer than a reply may take."""
+
+
+class AgentTime:
+    """The time of an agent: wall time, without what this process was held up and what people took to think."""
+
+    def __init__(self, watchdog: Watchdog, playground: Playground) -> None:
+        self._watchdog, self._playground = watchdog, playground
+        self.turn_deadline = math.inf
+        """When the reply that is waited for must be there."""
+        self.started_at = self.now()
+
+    def now(self) -> float:
+        """Return the time in seconds."""
+        time, people = self._watchdog.time(), self._playground.people
+        return time - people.thought.seconds if people.thinks else time
+
+    async def limit(self, seconds: float, reply: Awaitable[T]) -> T:
+        """Wait for a reply; raise TurnTimedOut if it took longer. Until then the worker watches the deadline."""
+        self.turn_deadline = self.now() + seconds
+        result = await reply
+        if self.now() > self.turn_deadline:
+            raise TurnTimedOut
+        self.turn_deadline = math.inf
+        return result
+
+
+@dataclass(slots=True)
+class TurnState:
+    """How far the conversations of a trial are."""
+
+    turns: int = 0
+    """How many messages the agent was handed."""
+    silent: int = 0
+    """How many of those it did not reply to."""
+    read: dict[str, int] = field(default_factory=dict)
+    """How many messages of each conversation were looked at, by sandbox."""
+    last: str = ""
+    """The sandbox of the message that was handed out last."""
+
+
+class ConversationDriver:
+    """Drives all conversations of one trial."""
+
+    def __init__(
+        self, built: BuiltTask, playground: Playground, agent: Agent, sandboxes: Sandboxes, time: AgentTime
+    ) -> None:
+        self._built, self._playground = built, playground
+        self._agent, self._sandboxes, self._time = agent, sandboxes, time
+        self._max_turns = built.scenario.max_turns or MAX_TURNS
+        self._patience = built.scenario.turn_timeout or TURN_TIMEOUT
+
+    async def begin(self) -> Ending:
+        """Let the agent prepare each conversation, open them, and drive them to their end."""
+        people = self._playground.people
+        if "on_start" in self._agent.entries:
+            for start in self._starts(people.participants):
+                starting = cast(Starting, self._agent).on_start(start, self._sandboxes)
+                people.greet(start.sandbox, await self._limited(starting))
+        open_conversations(self._playground, self._built)
+        return await self._drive(TurnState())
+
+    async def resume(self, fork_point: ForkPoint, people: Mapping[str, SimulatedPerson], trial: int) -> Ending:
+        """Continue the conversations of another trial, once the agent knows of them."""
+        playground, agent = self._playground, self._agent
+        try:
+            starts = list(self._starts(people))
+            await fork_point.inform(agent, self._sandboxes, playground, starts, self._limited)
+        finally:  # also an agent that fails meanwhile ends where the other trial was
+            fork_point.restore(playground, agent, self._built.steps, people, trial)
+        read = {sandbox: fork_point.conversation(sandbox).read for sandbox in people}
+        last = fork_point.turns[-1].sandbox if fork_point.turns else ""
+        return await self._drive(TurnState(len(fork_point.turns), fork_point.silent, read, last))
+
+    def _starts(self, sandboxes: Iterable[str]) -> Iterable[Start]:
+        """Yield what holds from the start of each conversation, as copies that the agent may change."""
+        built = self._built
+        for sandbox in sandboxes:
+            slots, task_item, stubs = map(orjson.loads, (built.slots, built.task_item, built.stubs))
+            yield Start(slots, task_item, stubs, sandbox)
+
+    def _limited(self, reply: Awaitable[T]) -> Awaitable[T]:
+        return self._time.limit(self._patience, reply)
+
+    async def _drive(self, state: TurnState) -> Ending:
+        """Hand out messages until every conversation has ended or a limit is reached."""
+        people = self._playground.people
+        queue = deque(people.participants.values())
+        if state.last:
+            queue.rotate(-1 - list(people.participants).index(state.last))
+        slots, task_item = orjson.loads(self._built.slots), orjson.loads(self._built.task_item)
+        while people.out_of_role is None and any(each.conversation.open for each in queue):
+            message = _next_message(queue, state)
+            if message is None:
+                if skip(self._playground):
+                    continue
+                is_last = state.turns >= self._max_turns and people.thinks  # they were not asked for another message
+                return "turn_limit" if is_last else "nothing_left"
+            if state.turns >= self._max_turns:
+                return "turn_limit"
+            said, sandbox = cast(Utterance, message.payload), message.source
+            metadata = deepcopy(said.metadata)  # the agent may change its copy
+            handed = Message(said.text, said.turn, sandbox, task_item, metadata, slots)
+            if not await self._take_turn(handed, state) and not self._leave(sandbox):
+                return "agent_silent"
+        return _ending(state, people.participants.values())
+
+    async def _take_turn(self, message: Message, state: TurnState) -> bool:
+        """Hand a message to the agent and deliver its replies; return false if the person does not go on without."""
+        playground, sandbox = self._playground, message.sandbox
+        people = playground.people
+        state.turns += 1
+        playground.sidecar.hand_over(len(playground.log.events), sandbox if len(people.participants) > 1 else None)
+        turn = await self._limited(self._agent.on_turn(message, self._sandboxes))
+        state.silent += not any(isinstance(part, Say) for part in turn)
+        if not people.participants[sandbox].conversation.open:
+            return True
+        return people.deliver(sandbox, turn, last=state.turns >= self._max_turns)
+
+    def _leave(self, sandbox: str) -> bool:
+        """End the conversation of a person who got no reply, unless it is the only one left; return whether it was
+        ended."""
+        people = self._playground.people
+        if sum(each.conversation.open for each in people.participants.values()) < 2:
+            return False
+        people.leave(sandbox, "agent_silent")
+        return True
+
+
+def _next_message(queue: deque[Participant], state: TurnState) -> Event | None:
+    """Return the next message for the agent, and put its sender at the end of the queue; None if there is none."""
+    for index, participant in enumerate(queue):
+        messages, read = participant.conversation.messages, state.read.get(participant.sandbox, 0)
+        while participant.conversation.open and read < len(messages):
+            message = messages[read]
+            read = state.read[participant.sandbox] = read + 1
+            if message.actor != "agent":
+                queue.rotate(-1 - index)
+                return message
+    return None
+
+
+def _ending(state: TurnState, people: Iterable[Participant]) -> Ending:
+    """Return how a trial ended in which all people have left: as one who did not just say goodbye, if there is one."""
+    if state.turns and state.silent == state.turns:
+        return "agent_silent"  # they went through all their messages, and never got a reply
+    reasons = [each.left for each in people if each.left not in (None, "person_done")]
+    return cast(Ending, reasons[0]) if reasons else "person_done"

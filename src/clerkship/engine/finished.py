@@ -1,0 +1,62 @@
+"""The record of a trial that is over, also of one that was never started or does not count."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import orjson
+
+from clerkship.engine.spec import TrialSpec
+from clerkship.events.log import Log
+from clerkship.kit.text import writable
+from clerkship.model.run import TaskRun
+from clerkship.playground.failure import TRACEBACK
+
+CROWDED = "it timed out while more agents were computing than there are cores, and was repeated alone"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A trial with its verdict, and all that is stored of it."""
+
+    task_run: TaskRun
+    log: bytes
+    blobs: dict[str, bytes]
+    sidecar: bytes
+    again: TrialSpec | None = None
+    """The trial to run in its place, if it does not count."""
+
+
+def cancelled(finished: Finished) -> Finished:
+    """Return a trial that was played but not graded to its end: stored with its log, and to be run again."""
+    unjudged: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (), "quality": None}
+    unjudged |= {"status": "cancelled", "ending": "cancelled"}
+    return replace(finished, task_run=finished.task_run.model_copy(update=unjudged))
+
+
+def repeated_alone(finished: Finished, spec: TrialSpec) -> Finished:
+    """Return a trial that timed out while agents held each other up: stored with its log, and to be run again alone."""
+    stopped = cancelled(finished)
+    task_run = stopped.task_run.model_copy(update={"error": CROWDED})
+    return replace(stopped, task_run=task_run, again=replace(spec, attempt=spec.attempt + 1, alone=True))
+
+
+def not_started(
+    spec: TrialSpec, error: str, ending: Literal["errored", "cancelled"] = "errored", *, traceback: str = ""
+) -> Finished:
+    """Return a trial without a log: its playground could not be built, or its process died."""
+    snapshot = spec.built.snapshot
+    task_run = TaskRun(
+        run=spec.run,
+        task=snapshot.task.name,
+        trial=spec.trial,
+        attempt=spec.attempt,
+        status=ending,
+        ending=ending,
+        error=writable(error),
+        head=Log().head,
+        events=0,
+        snapshot=snapshot.hash,
+        template=snapshot.template,
+        tags=snapshot.task.tags,
+    )
+    return Finished(task_run, b"", {}, orjson.dumps({TRACEBACK: traceback} if traceback else {}))

@@ -1,0 +1,163 @@
+"""A conversation as it was up to a fork point, read from the log: for the person, and for an agent that goes on."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple, cast
+
+from clerkship.actors.contract import Heard, Past, Said, Say, Turn
+from clerkship.events.event import Event, Utterance
+from clerkship.events.lifecycle import FaultInjected, StepFailed, StepRan
+from clerkship.playground.conversation import to_heard
+
+
+class AnsweredTurn(NamedTuple):
+    """A message of a person that was handed to the agent and answered."""
+
+    sandbox: str
+    message: int
+    """The index of the message among the events."""
+    start: int
+    """How many events there were when the agent was handed the message."""
+    end: int
+    """How many there were when it was handed the next message, of whichever person."""
+
+
+class PastConversation:
+    """The conversation of one sandbox, among the events before a fork."""
+
+    def __init__(self, events: Sequence[Event], sandbox: str, turns: Sequence[AnsweredTurn]) -> None:
+        self._events, self._sandbox = events, sandbox
+        self._turns = [turn for turn in turns if turn.sandbox == sandbox]
+        self._first_turn = turns[0].start if turns else len(events)
+
+    @cached_property
+    def _messages(self) -> list[int]:
+        """The indexes of the person's messages."""
+        return messages_to_agent(self._events, self._sandbox)
+
+    @property
+    def read(self) -> int:
+        """How many messages of the conversation there were with the last one that was answered."""
+        upto = self._turns[-1].message + 1 if self._turns else 0
+        return sum(isinstance(e.payload, Utterance) and e.source == self._sandbox for e in self._events[:upto])
+
+    def lived(self) -> list[Past]:
+        """Return each message of the person with what came after it; the last one is not answered yet."""
+        events, messages = self._events, self._messages
+        greeting = self._heard(events[: messages[0]] if messages else events)
+        past = [Past(None, greeting)] if greeting is not None else []
+        for start, end in pairwise([*messages, len(events)]):
+            after = events[start + 1 : end]
+            seen = tuple(event for event in after if event.actor != "person")
+            past.append(Past(self._text(start), self._heard(after), seen))
+        return past
+
+    def history(self) -> Iterator[Turn]:
+        """Yield the turns as the agent had them, each with what it said and did; turn 0 is before the first message."""
+        first = self._messages[0] if self._messages else len(self._events)
+        greeting = self._answer(0, self._first_turn, first)
+        if greeting:
+            yield Turn(0, None, answer=greeting)
+        spans = pairwise([*(turn.start for turn in self._turns), len(self._events)])
+        for number, (turn, (_, until)) in enumerate(zip(self._turns, spans, strict=True), 1):
+            said = cast(Utterance, self._events[turn.message].payload)
+            yield Turn(number, said.text, said.metadata, self._answer(turn.start, turn.end, until, with_lost=True))
+
+    def waits(self) -> tuple[int, list[Say]]:
+        """Return, of a person who went on without waiting, how many replies they expect before they go on, and the
+        replies they have had since."""
+        ahead, unheard, seen = 0, list[Say](), 0
+        for turn in self._turns:
+            ahead += sum(seen <= message < turn.start for message in self._unwaited)
+            seen = turn.start
+            answer = self._events[turn.start : turn.end]
+            if any(map(is_lost, answer)):
+                continue
+            unheard = [*unheard, *self._replies(answer)] if ahead else []
+            ahead = max(ahead - 1, 0)
+        return ahead + sum(seen <= message for message in self._unwaited), unheard
+
+    def was_answered(self, turn: AnsweredTurn) -> bool:
+        """Return whether the agent said something in a turn; a reply that was lost on the way was said."""
+        answer = self._events[turn.start : turn.end]
+        return any(map(is_lost, answer)) or bool(self._replies(answer))
+
+    @property
+    def reason(self) -> str | None:
+        """Why the person left; None if they have not."""
+        ends = [e for e in self._events if e.source == self._sandbox and e.kind.endswith(".session.ended")]
+        return getattr(ends[-1].payload, "reason", None) if ends else None
+
+    @cached_property
+    def _unwaited(self) -> list[int]:
+        """The messages that the person sent without waiting for a reply to the one before: before the agent was handed
+        that, and for the same cause. A message that a step sent is none."""
+        events, starts = self._events, [turn.start for turn in self._turns]
+        messages = [(index, number) for number, index in enumerate(self._messages) if not _is_by_step(events, index)]
+        return [
+            index
+            for (last, number), (index, _) in pairwise(messages)
+            if events[index].cause == events[last].cause and (number >= len(starts) or index < starts[number])
+        ]
+
+    def _text(self, index: int) -> str:
+        return cast(Utterance, self._events[index].payload).text
+
+    def _heard(self, events: Sequence[Event]) -> Heard | None:
+        replies = self._replies(events)
+        return to_heard(replies) if replies else None
+
+    def _replies(self, events: Sequence[Event]) -> list[Say]:
+        return [_say(cast(Utterance, event.payload)) for event in events if self._is_reply(event)]
+
+    def _is_reply(self, event: Event) -> bool:
+        return event.actor == "agent" and event.source == self._sandbox and isinstance(event.payload, Utterance)
+
+    def _answer(self, start: int, end: int, until: int, *, with_lost: bool = False) -> tuple[Said, ...]:
+        """Return what the agent did from `start` to `end`, and what it said in this conversation from `start` to
+        `until`; if asked for, with the replies that were lost."""
+        found: list[Said] = []
+        for index, event in enumerate(self._events[start:until], start):
+            if with_lost and index < end and is_lost(event):
+                found += [Say(text) for text in cast(FaultInjected, event.payload).details["lost"]]
+            if self._is_reply(event):
+                found.append(_say(cast(Utterance, event.payload)))
+            elif event.actor == "agent" and event.source == "agent" and index < end:
+                found.append(event.payload)
+        return tuple(found)
+
+
+def _say(said: Utterance) -> Say:
+    return Say(said.text, said.utter_name, said.buttons, said.metadata, said.custom)
+
+
+def is_lost(event: Event) -> bool:
+    """Return whether an event is the loss of a reply of the agent."""
+    return isinstance(event.payload, FaultInjected) and "lost" in event.payload.details
+
+
+def _is_by_step(events: Sequence[Event], index: int) -> bool:
+    """Return whether a message was sent by a step, which is over with it."""
+    after = events[index + 1].payload if index + 1 < len(events) else None
+    return isinstance(after, StepRan) and after.step.endswith(".say")
+
+
+def messages_to_agent(events: Sequence[Event], sandbox: str) -> list[int]:
+    """Return the indexes of the messages that were sent to the agent in a sandbox."""
+    return [
+        index
+        for index, event in enumerate(events)
+        if event.source == sandbox and event.actor != "agent" and isinstance(event.payload, Utterance)
+    ]
+
+
+def handed_at(events: Sequence[Event], sandbox: str) -> list[int]:
+    """Return how many events there were when the agent was handed each message, for logs without a record of it."""
+    found: list[int] = []
+    for message in messages_to_agent(events, sandbox):
+        end = message + 1
+        while end < len(events) and isinstance(events[end].payload, StepRan | StepFailed):
+            end += 1  # it was said in a step, which ends with it
+        found.append(end)
+    return found

@@ -1,0 +1,52 @@
+"""What a trial is made from: one repetition of a task, and what all trials of a batch share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from clerkship.actors.contract import Solver
+from clerkship.engine.build import BuiltTask
+from clerkship.engine.models import ALONE, ModelSelection
+from clerkship.engine.watchdog import Watchdog
+from clerkship.kit.rng import derive
+from clerkship.model.run import Attempt
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.listeners import ListenerPool
+
+
+@dataclass(frozen=True)
+class TrialSpec:
+    """A trial to run: which task, which repetition, which attempt at it."""
+
+    built: BuiltTask
+    run: str
+    seed: int
+    trial: int = 1
+    attempt: int = 1
+    alone: bool = False
+    """Whether nothing else runs beside it: an earlier attempt timed out while agents held each other up."""
+
+    def key(self) -> Attempt:
+        """Return which attempt of its run it is."""
+        return Attempt(self.built.snapshot.task.name, self.trial, self.attempt)
+
+    @property
+    def playground_seed(self) -> str:
+        """The seed of its playground; that of the forked trial in a fork, so that ids go on as they would have."""
+        fork_point = self.built.fork_point
+        return derive(self.seed, self.built.snapshot.task.name, self.trial) if fork_point is None else fork_point.seed
+
+
+@dataclass(frozen=True)
+class BatchContext:
+    """What all trials of a batch share."""
+
+    solver: Solver
+    gateway: Gateway
+    base_url: Callable[[], str]
+    begin: Callable[[Attempt], None] = lambda attempt: None
+    """Called with each attempt before its agent is started."""
+    models: ModelSelection = ALONE
+    """The models that judge, play people, and replay recordings."""
+    lines: ListenerPool | None = None
+    """The listeners of transports other than HTTP."""
+    watchdog: Watchdog = field(default_factory=Watchdog)

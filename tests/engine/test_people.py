@@ -1,0 +1,246 @@
+"""Several people at once: each in a conversation of their own, in an order that the seed decides."""
+
+import json
+from typing import Any
+
+import pytest
+
+from clerkship.actors.contract import History, Message, Say, Start
+from clerkship.model.run import TaskRun
+from clerkship.service.reading import show_task
+from tests.service.forks import fork
+from tests.workbench import Workbench
+
+DESK = """
+    environment:
+      name: desk
+      simulators: {chat: {kind: chat}, phone: {kind: chat}, drop: {kind: files}}
+    task:
+      name: Refill with an approval
+      scenario:
+        starts: person
+        max_turns: 12
+        steps: STEPS
+        people:
+          - {name: patient, sandbox: chat, PATIENT}
+          - {name: payer, sandbox: phone, PAYER}
+      criteria:
+        - {label: approved, assertion: {bot_uttered: {text_matches: approval}}}
+"""
+PATIENT = "lines: [I need my inhaler., It is for Noah., 'Thanks, bye.']"
+PAYER = "simulation_context: You work for a payer and call about the request for Noah Berg."
+SPOKEN = [
+    {"about": "person", "contains": "The conversation starts", "answer": {"message": "I call about Noah Berg."}},
+    {"about": "person", "contains": "approval", "answer": {"message": "It is granted, goodbye.", "done": True}},
+]
+
+
+def desk(patient: str = PATIENT, payer: str = PAYER, steps: str = "[]") -> str:
+    return DESK.replace("PATIENT", patient).replace("PAYER", payer).replace("STEPS", steps)
+
+
+class Clerk:
+    """Answers each person with the count of their messages; asks the payer for the approval."""
+
+    def on_history(self, history: History) -> None:
+        """It keeps nothing between turns."""
+
+    def on_turn(self, message: Message) -> str:
+        about = "Do we have the approval?" if message.sandbox == "phone" else "Noted."
+        return f"{about} ({message.sandbox} {message.turn})"
+
+
+def model(bench: Workbench, *answers: dict[str, Any]) -> str:
+    """A model that plays people with these answers."""
+    path = bench.folder.parent / "person.json"
+    path.write_text(json.dumps(answers or SPOKEN))
+    return f"scripted:{path}"
+
+
+def said(bench: Workbench, task_run: TaskRun, sandbox: str | None = None) -> list[tuple[str, str, str]]:
+    """Who said what where."""
+    events = [event for event in bench.events(task_run) if event["kind"] == "chat.message.sent"]
+    found = [(event["source"], event["actor"], event["payload"]["text"]) for event in events]
+    return [each for each in found if sandbox in (None, each[0])]
+
+
+def served(bench: Workbench, task_run: TaskRun) -> list[str]:
+    """The sandboxes in the order in which the agent replied to them."""
+    return [source for source, actor, _ in said(bench, task_run) if actor == "agent"]
+
+
+def test_each_person_has_a_conversation_of_their_own(bench: Workbench) -> None:
+    bench.write("a.yml", desk())
+    task_run = bench.run_one(Clerk, person=model(bench))
+    assert said(bench, task_run, "chat") == [
+        ("chat", "person", "I need my inhaler."),
+        ("chat", "agent", "Noted. (chat 1)"),
+        ("chat", "person", "It is for Noah."),
+        ("chat", "agent", "Noted. (chat 2)"),
+        ("chat", "person", "Thanks, bye."),
+        ("chat", "agent", "Noted. (chat 3)"),
+    ]
+    assert said(bench, task_run, "phone") == [
+        ("phone", "person", "I call about Noah Berg."),
+        ("phone", "agent", "Do we have the approval? (phone 1)"),
+        ("phone", "person", "It is granted, goodbye."),
+        ("phone", "agent", "Do we have the approval? (phone 2)"),
+    ]
+    assert (task_run.status, task_run.ending, task_run.verdict) == ("completed", "person_done", "pass")
+
+
+def test_the_same_seed_makes_the_same_bytes_and_decides_the_order(bench: Workbench) -> None:
+    bench.write("a.yml", desk())
+    orders = set()
+    for seed in range(6):
+        first, second = (bench.run_one(Clerk, person=model(bench), seed=seed) for _ in range(2))
+        assert list(bench.store.log(first)) == list(bench.store.log(second))
+        orders.add(tuple(served(bench, first)))
+    one, other = ["chat", "phone"], ["phone", "chat"]
+    assert orders == {(*one, *one, "chat"), (*other, *other, "chat")}
+
+
+def test_one_who_leaves_early_does_not_end_the_conversation_of_the_other(bench: Workbench) -> None:
+    bench.write("a.yml", desk(payer="opening: Wrong number, end: {when: approval, say: Sorry.}"))
+    task_run = bench.run_one(Clerk)
+    assert [text for _, _, text in said(bench, task_run, "phone")][-1] == "Sorry."
+    assert len(said(bench, task_run, "chat")) == 6
+    assert task_run.ending == "person_done"
+
+
+def test_an_ending_other_than_a_goodbye_is_the_ending_of_the_trial(bench: Workbench) -> None:
+    bench.write("a.yml", desk(payer="opening: Hello"))  # no rule and no fallback: they hang up
+    assert bench.run_one(Clerk).ending == "nothing_left"
+
+
+def test_one_whom_the_agent_does_not_answer_leaves_and_the_other_goes_on(bench: Workbench) -> None:
+    bench.write("a.yml", desk(payer="opening: Hello"))
+
+    def chats_only(message: Message) -> str | None:
+        return "Noted, the approval is here." if message.sandbox == "chat" else None
+
+    task_run = bench.run_one(chats_only)
+    ended = [event for event in bench.events(task_run) if event["kind"] == "chat.session.ended"]
+    assert [(event["source"], event["payload"]["reason"]) for event in ended] == [
+        ("phone", "agent_silent"),
+        ("chat", "person_done"),
+    ]
+    assert (task_run.ending, len(said(bench, task_run, "chat"))) == ("agent_silent", 6)
+
+
+def test_one_who_waits_to_be_spoken_to_is_served_once_they_answer(bench: Workbench) -> None:
+    bench.write("a.yml", desk(payer="script: [{when: Noah, say: Granted.}], end: {when: Thank you}"))
+
+    def calls(message: Message, sandboxes: Any) -> str:
+        if message.sandbox == "chat" and message.turn == 1:
+            assert [each["text"] for each in sandboxes["phone"].say("May Noah have it?")] == ["Granted."]
+        return "Thank you for the approval." if message.sandbox == "phone" else "Noted."
+
+    task_run = bench.run_one(calls)
+    assert [text for _, _, text in said(bench, task_run, "phone")] == [
+        "May Noah have it?",
+        "Granted.",
+        "Thank you for the approval.",
+    ]
+    assert task_run.verdict == "pass"
+
+
+def test_the_turn_limit_counts_the_turns_of_all_people(bench: Workbench) -> None:
+    patient, payer = "opening: a, fallback: b", "opening: c, fallback: d"
+    bench.write("a.yml", desk(patient, payer).replace("max_turns: 12", "max_turns: 5"))
+    task_run = bench.run_one(Clerk)
+    assert (task_run.ending, len(served(bench, task_run))) == ("turn_limit", 5)
+
+
+def test_the_agent_is_told_of_each_conversation_before_it_begins(bench: Workbench) -> None:
+    bench.write("a.yml", desk())
+
+    class Greets(Clerk):
+        def on_start(self, start: Start) -> str:
+            return f"Welcome to the {start.sandbox}."
+
+    greeted = {"contains": "Welcome to the phone", "answer": {"message": "I call about Noah Berg."}}
+    task_run = bench.run_one(Greets, person=model(bench, greeted, SPOKEN[1]))
+    assert [said(bench, task_run, name)[0] for name in ("chat", "phone")] == [
+        ("chat", "agent", "Welcome to the chat."),
+        ("phone", "agent", "Welcome to the phone."),
+    ]
+
+
+def test_a_fault_on_the_turns_of_one_conversation_leaves_the_other_alone(bench: Workbench) -> None:
+    payer = "lines: [Hello, Goodbye]"
+    bench.write("a.yml", desk(payer=payer, steps="[fault.drop: {sandbox: phone, operation: on_turn, times: 1}]"))
+    task_run = bench.run_one(Clerk)
+    lines = [(source, text) for source, actor, text in said(bench, task_run) if actor == "person"]
+    assert [text for source, text in lines if source == "phone"] == ["Hello", "Hello", "Goodbye"]
+    assert len([text for source, text in lines if source == "chat"]) == 3
+
+
+def test_one_out_of_role_makes_the_trial_invalid(bench: Workbench) -> None:
+    bench.write("a.yml", desk())
+    task_run = bench.run_one(Clerk, person=model(bench, {"answer": {"message": "As an AI, I cannot call."}}))
+    assert (task_run.status, task_run.verdict) == ("invalid_person", None)
+    assert "the person on phone did not keep to their role" in task_run.error
+
+
+def test_a_do_nothing_agent_does_not_pass(bench: Workbench) -> None:
+    bench.write("a.yml", desk(payer="lines: [Hello]").replace("text_matches: approval", "text_matches: ''"))
+    task_run = bench.run_one("nop")
+    assert task_run.verdict == "fail"
+    assert task_run.ending == "agent_silent"
+
+
+@pytest.mark.parametrize(
+    ("patient", "payer", "steps"),
+    [
+        (PATIENT, "lines: [Hello, Goodbye]", "[]"),
+        ("lines: [a, {interrupt: b}, c]", "lines: [d, e, {interrupt: f}, g]", "[]"),
+        (PATIENT, "opening: Hello, end: {when: approval}", "[]"),
+        (PATIENT, "opening: Hello", "[fault.drop: {operation: on_turn, times: 2, skip: 1}]"),
+        (PATIENT, "lines: [d, e]", "[{at: +3s, chat.say: {sandbox: phone, text: by the way}}]"),
+    ],
+)
+def test_a_fork_at_every_turn_goes_on_as_it_did(bench: Workbench, patient: str, payer: str, steps: str) -> None:
+    bench.write("a.yml", desk(patient, payer, steps))
+    first = bench.run_one(Clerk, seed=3)
+    handed = show_task(bench.store, first.run, "Refill").sidecar["handed"]
+    assert len(handed) > 3
+    for turn in range(1, len(handed) + 1):
+        forked = fork(bench, Clerk, run=first.run, task="Refill", turn=turn)
+        assert not forked.error
+        events = [event for event in bench.events(forked) if event["kind"] != "run.forked"]
+        told = [(event["at"], event["source"], event["kind"], event["payload"]) for event in events]
+        assert told == [(e["at"], e["source"], e["kind"], e["payload"]) for e in bench.events(first)], turn
+        assert forked.ending == first.ending
+
+
+def test_a_fork_tells_the_agent_of_each_conversation(bench: Workbench) -> None:
+    bench.write("a.yml", desk(payer="lines: [Hello, Goodbye]"))
+    first = bench.run_one(Clerk)
+    told: dict[str, list[tuple[str | None, list[str]]]] = {}
+
+    class Told(Clerk):
+        def on_history(self, history: History) -> None:
+            says = [(turn.text, [part.text for part in turn.answer if isinstance(part, Say)]) for turn in history.turns]
+            told[history.sandbox] = says
+
+    fork(bench, Told, run=first.run, task="Refill", turn=4)
+    assert told.keys() == {"chat", "phone"}
+    assert told["phone"][0] == ("Hello", ["Do we have the approval? (phone 1)"])
+    assert told["chat"][0] == ("I need my inhaler.", ["Noted. (chat 1)"])
+    assert sum(map(len, told.values())) == 3
+
+
+def test_an_agent_that_is_warmed_up_answers_the_messages_in_the_order_it_had_them(bench: Workbench) -> None:
+    bench.write("a.yml", desk(payer="lines: [Hello, Goodbye]"))
+    first = bench.run_one(Clerk)
+    heard: list[tuple[str, int]] = []
+
+    class Forgets:
+        def on_turn(self, message: Message) -> str:
+            heard.append((message.sandbox, message.turn))
+            return "Yes."
+
+    fork(bench, Forgets, run=first.run, task="Refill", turn=4)
+    order = [sandbox for sandbox, _ in heard]
+    assert order == served(bench, first)
