@@ -5,9 +5,13 @@ from typing import Any
 
 import pytest
 
-from clerkship.actors.contract import History, Message, Say, Start
+from clerkship.actors.contract import Agent, History, Message, Say, Start
+from clerkship.actors.python import PythonSolver
 from clerkship.model.run import TaskRun
 from clerkship.service.reading import show_task
+from tests.actors.servers import Served
+from tests.llm.endpoint import in_turn
+from tests.llm.endpoint import said as played
 from tests.service.forks import fork
 from tests.workbench import Workbench
 
@@ -244,3 +248,76 @@ def test_an_agent_that_is_warmed_up_answers_the_messages_in_the_order_it_had_the
     fork(bench, Forgets, run=first.run, task="Refill", turn=4)
     order = [sandbox for sandbox, _ in heard]
     assert order == served(bench, first)
+
+
+class OneConversation:
+    """A solver whose agents count the messages they were handed, whoever sent them."""
+
+    name = "counts"
+    single_conversation = True
+
+    def open(self, solution: str | None, trial: int = 1) -> Agent:
+        class Counts:
+            def __init__(self) -> None:
+                self.count = 0
+
+            def on_turn(self, message: Message) -> str:
+                self.count += 1
+                return f"approval {self.count}"
+
+        return PythonSolver("counts", Counts).open(solution, trial)
+
+
+def test_agents_that_hold_one_conversation_are_opened_for_each(bench: Workbench) -> None:
+    bench.write("a.yml", desk(payer="lines: [Hello, Goodbye]"))
+    task_run = bench.run_one(OneConversation())
+    told = [[text for _, actor, text in said(bench, task_run, name) if actor == "agent"] for name in ("chat", "phone")]
+    assert told == [["approval 1", "approval 2", "approval 3"], ["approval 1", "approval 2"]]
+
+
+def test_a_replay_asks_for_each_person_apart_and_makes_the_same_bytes(bench: Workbench) -> None:
+    alike = "simulation_context: You call about Noah."
+    bench.write("a.yml", desk(patient=alike, payer=alike).replace("name: payer", "name: patient"))
+    lines = ["I call about a boy.", "My son needs his inhaler.", "Thank you, goodbye.", "All right, bye."]
+    answers = [played(json.dumps({"message": line, "done": "bye" in line})) for line in lines]
+    with Served(in_turn(answers)) as served:
+        person = f"openai:some-model@{served.url}/v1"
+        recorded = bench.run_one(Clerk, person=person, tape="record", tapes_agent=True)
+    replayed = bench.run_one("recorded", tape="replay")
+    assert list(bench.store.log(replayed)) == list(bench.store.log(recorded))
+    assert sorted(text for _, actor, text in said(bench, recorded) if actor == "person") == sorted(lines)
+
+
+def test_each_person_is_checked_in_their_own_conversation(bench: Workbench) -> None:
+    alike = "simulation_context: You call about Noah., check: model"
+    bench.write("a.yml", desk(patient=alike, payer=alike))
+    person = model(
+        bench,
+        {"contains": "starts", "answer": {"message": "About Noah."}},
+        SPOKEN[1],
+        {"answer": {"message": "Bye.", "done": True}},
+    )
+    path = bench.folder.parent / "judge.json"
+    quote = {"turn": 1, "quote": "Bye."}
+    path.write_text(
+        json.dumps(
+            [
+                {"contains": "on chat", "answer": {"reasoning": "two conversations", "lines": [quote], "kept": False}},
+                {"about": "person_check", "contains": "granted", "answer": {"reasoning": "fine", "kept": True}},
+                {"about": "person_check", "answer": {"reasoning": "short", "lines": [], "kept": True}},
+            ]
+        )
+    )
+    task_run = bench.run_one(Clerk, person=person, judge=f"scripted:{path}")
+    checked = [event for event in bench.events(task_run) if event["kind"] == "person.checked"]
+    assert {(event["source"], event["payload"]["reason"]) for event in checked} == {
+        ("chat", "short"),
+        ("phone", "fine"),
+    }
+
+
+def test_turns_of_assertions_belong_to_the_conversation_of_the_reply(bench: Workbench) -> None:
+    bench.write("a.yml", desk(payer="lines: [Hello, Goodbye]"))
+    task_run = bench.run_one(Clerk, seed=3)
+    view = show_task(bench.store, task_run.run, "Refill")
+    assert view.said[:2] == [("person on chat", "I need my inhaler."), ("person on phone", "Hello")]

@@ -62,7 +62,7 @@ def test_the_report_and_the_terminal_say_which_variant_a_trial_had(
     second = next(one for one in bench.run(asks, trials=2) if one.trial == 2)
     detail = parse_detail(second, bench.store.log(second), b"", bench.store.blob)
     brief = body(detail)["brief"]
-    assert (brief["variant"], brief["opening"]) == ("variant 2 of 3", "My spray is empty.")
+    assert (brief["people"][0]["variant"], brief["opening"]) == ("variant 2 of 3", "My spray is empty.")
     _show_task(show_task(bench.store, second.run, "Refill", 2, Wanted()), events=False, criteria=False, json=False)
     assert "person: variant 2 of 3" in capsys.readouterr().out
 

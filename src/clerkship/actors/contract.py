@@ -108,7 +108,8 @@ class Solver(Protocol):
 
     One whose agents have `on_start` and cannot leave actions out says so by `takes_stubs = False`. One that runs the
     task's reference solution says so by `takes_solution = True`; it is loaded and stored for no other. `isolation` says
-    how its agents are isolated, if they are no programs; `trusted` if it is missing.
+    how its agents are isolated, if they are no programs; `trusted` if it is missing. One whose agents can hold only one
+    conversation says so by `single_conversation = True`: where there are several people, an agent is opened for each.
     """
 
     name: str

@@ -248,6 +248,7 @@ class ChatSolver:
     """A model at an address, asked anew for each trial."""
 
     isolation: IsolationLevel = "built-in"
+    single_conversation = True
 
     def __init__(self, model: str, base_url: str, key: str) -> None:
         self.name = f"openai:{model}@{base_url}"

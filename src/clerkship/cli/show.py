@@ -154,11 +154,7 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
     other = [str(t.trial) for t in view.trials if t.verdict not in ("pass", "ungraded") and t.trial != task_run.trial]
     if other:
         console.print(f"  [quiet]did not pass either: trial {', '.join(other[:20])}[/]")
-    scenario = view.snapshot.task.scenario
-    if variant := variant_words(scenario.person if scenario is not None else None, task_run.trial):
-        console.print(f"  [quiet]person: {variant}[/]")
-    for actor, text in view.said:
-        console.print(f"  [place]{escape(actor):>8}[/]  {escape(on_one_line(text))}", soft_wrap=True)
+    _print_conversation(view)
     for name, text in ((blame(task_run), wrong(task_run)), ("the agent failed", _without_stderr(view))):
         if text:
             print_indented(console, 2, f"[fail]{name}:[/] {escape(text)}")
@@ -179,6 +175,16 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
     _print_unauthenticated(view)
     state = "[pass]intact[/]" if view.intact else "[fail]NOT the log that was graded[/]"
     console.print(f"\n[quiet]log[/] {task_run.events} events, {state}, head {task_run.head}")
+
+
+def _print_conversation(view: TaskView) -> None:
+    people = view.snapshot.task.people
+    for person in people:
+        if variant := variant_words(person, view.task_run.trial):
+            out().print(f"  [quiet]{escape(person.name) if len(people) > 1 else 'person'}: {variant}[/]")
+    width = max((len(actor) for actor, _ in view.said), default=0)
+    for actor, text in view.said:
+        out().print(f"  [place]{escape(actor):>{max(width, 8)}}[/]  {escape(on_one_line(text))}", soft_wrap=True)
 
 
 def _print_unauthenticated(view: TaskView) -> None:

@@ -103,7 +103,8 @@ class ModelSelection:
             return cast(Informed, solver).open_for(snapshot, trial)
         if not self.session.solver:
             return solver.open(snapshot.solution, trial)
-        recording = AgentRecording(self.session, (snapshot.task.name, trial), snapshot.scene)
+        several, owner = len(snapshot.task.people) > 1, (snapshot.task.name, trial)
+        recording = AgentRecording(self.session, owner, snapshot.scene, names_sandbox=several)
         if isinstance(solver, RecordedSolver):
             return RecordedAgent(recording)
         agent = RecordingAgent(solver.open(snapshot.solution, trial), recording)

@@ -102,9 +102,23 @@ class Evidence:
         """Where each turn begins: with a line of the person."""
         return [(event.at, event.seq) for event in self.utterances if event.actor != "agent"]
 
+    @cached_property
+    def _turn_sandboxes(self) -> list[str]:
+        """The sandbox of the message that begins each turn, where people talk in several; else nothing."""
+        sandboxes = [event.source for event in self.utterances if event.actor != "agent"]
+        return sandboxes if len(set(sandboxes)) > 1 else []
+
     def turn_of(self, event: Event) -> int:
-        """Which turn something happened in; 0 before the person's first line."""
-        return bisect_right(self._turns, (event.at, event.seq))
+        """Return the turn something happened in; 0 before the first message of a person.
+
+        Turns are counted over all conversations. Where there are several, what is said belongs to the last turn of its
+        own conversation.
+        """
+        turn = bisect_right(self._turns, (event.at, event.seq))
+        if self._turn_sandboxes and isinstance(event.payload, Utterance):
+            own = (number for number in range(turn, 0, -1) if self._turn_sandboxes[number - 1] == event.source)
+            return next(own, turn)
+        return turn
 
     def place(self, event: Event) -> str:
         """Where something stands, for a sentence of detail: its turn, if anybody talked, and its number."""

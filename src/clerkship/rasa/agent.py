@@ -195,6 +195,7 @@ class RasaSolver:
     """A Rasa server; each trial is a conversation of its own."""
 
     isolation: IsolationLevel = "remote"
+    single_conversation = True
     takes_stubs = False
     """It runs its own actions, and no endpoint of it says otherwise."""
 

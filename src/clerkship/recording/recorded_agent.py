@@ -25,13 +25,20 @@ _BETWEEN = "the agent did something between two turns, when nobody had spoken to
 class AgentRecording:
     """The turns of one agent in one trial, each found by the one before it."""
 
-    def __init__(self, session: RecordingSession, owner: Owner, content: str) -> None:
+    def __init__(self, session: RecordingSession, owner: Owner, content: str, *, names_sandbox: bool = False) -> None:
         self._session, self._owner = session, owner
+        self._names_sandbox = names_sandbox
+        """Whether messages are told apart by their sandbox too: there are several people."""
         self._content = content
         """A hash of what the agent finds."""
         self._after = ""
         self._redactor = session.redactor_for(owner[0])
         self.hide, self.show = self._redactor.hide, self._redactor.show
+
+    def heard(self, message: Message) -> JsonValue:
+        """Return what a message is found by."""
+        heard: dict[str, JsonValue] = {"sandbox": message.sandbox} if self._names_sandbox else {}
+        return {**heard, "text": message.text, **({"metadata": dict(message.metadata)} if message.metadata else {})}
 
     def has_start(self) -> bool:
         """Tell whether the agent did something before the first message."""
@@ -80,7 +87,7 @@ class RecordingAgent:
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
         """Pass on a message, and record what the agent does and says."""
         turn = self._agent.on_turn(message, watched(sandboxes, self._add))
-        return await self._record(message.turn, _heard(message), turn)
+        return await self._record(message.turn, self._recording.heard(message), turn)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Pass on work; it is not recorded."""
@@ -132,7 +139,7 @@ class RecordedAgent:
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
         """Repeat what it did and said."""
-        return self._play(message.turn, _heard(message), sandboxes)
+        return self._play(message.turn, self._recording.heard(message), sandboxes)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Refuse: work is not recorded."""
@@ -150,10 +157,6 @@ class RecordedAgent:
             raise AgentError(show(turn.failed))
         parts = [show(part) for part in turn.parts]
         return parse_replies([part.get("say", part.get("event")) for part in parts], sandboxes.agent_events)
-
-
-def _heard(message: Message) -> JsonValue:
-    return {"text": message.text, **({"metadata": dict(message.metadata)} if message.metadata else {})}
 
 
 def _part(part: Said) -> dict[str, Any]:

@@ -160,28 +160,34 @@ def _brief(snapshot: Snapshot, trial: int) -> dict[str, Any]:
     """What the agent was told, where, and who talked to it in this trial."""
     task, environment = snapshot.task, snapshot.environment
     scenario = task.scenario
-    written = scenario.person if scenario else None
-    person = written.for_trial(trial) if written else None
+    people = [(written, written.for_trial(trial)) for written in task.people]
+    lines = [person.first_line for _, person in people if person.first_line]
     return {
         "task_item": {name: clip(value, VALUE_LIMIT) for name, value in (task.task_item or {}).items()},
         "file": snapshot.source,
         "environment": environment.name,
         "description": clip(environment.description, 400),
         "sandboxes": {name: simulator.kind for name, simulator in environment.simulators.items()},
-        "person": person.name if person else None,
-        "variant": variant_words(written, trial),
-        "opening": clip(person.first_line, VALUE_LIMIT) if person else None,
-        "context": clip(person.simulation_context, VALUE_LIMIT) if person else None,
+        "people": [
+            {
+                "name": person.name,
+                "sandbox": person.sandbox if len(people) > 1 else None,
+                "variant": variant_words(written, trial),
+                "context": clip(person.simulation_context, VALUE_LIMIT),
+            }
+            for written, person in people
+        ],
+        "opening": clip(lines[0], VALUE_LIMIT) if lines else None,
         "slots": {name: clip(value, 400) for name, value in (scenario.initial_slots if scenario else {}).items()},
         "compat": task.compat,
         "starts": scenario.starts if scenario else "agent",
     }
 
 
-def variant_words(person: Person | None, trial: int) -> str:
+def variant_words(person: Person, trial: int) -> str:
     """Say which variant of a person a trial had; empty if they are the same in every trial."""
-    number = person.variant_number(trial) if person is not None else None
-    return f"variant {number} of {len(person.by_trial)}" if person is not None and number is not None else ""
+    number = person.variant_number(trial)
+    return f"variant {number} of {len(person.by_trial)}" if number is not None else ""
 
 
 def in_order(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Look at runs that are kept."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -241,7 +241,7 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
     """A trial and all that belongs to it. The log is read once, line by line, whatever its length."""
     chain, events = Chain(), list[dict[str, Any]]()
     bodies: set[str] = set()
-    said: list[tuple[str, str]] = []
+    said: list[tuple[str, str, str]] = []
     damaged: list[str] = []
     for seq, line in enumerate(store.log(task_run), 1):
         chain.add(line)
@@ -264,7 +264,7 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
         events,
         _sidecar(store, task_run, damaged),
         chain.head == task_run.head and all(_is_intact(store, digest) for digest in bodies),
-        said,
+        _with_sandboxes(said),
         damaged=tuple(damaged),
     )
 
@@ -278,17 +278,23 @@ def _sidecar(store: Store, task_run: TaskRun, damaged: list[str]) -> dict[str, A
     return sidecar
 
 
-def _said(event: dict[str, Any], *, with_utterances: bool) -> Iterator[tuple[str, str]]:
-    """Yield who said what in an event, and what a reader of the conversation must know of it besides."""
-    payload, kind, actor = event["payload"], event["kind"], event["actor"]
+def _said(event: dict[str, Any], *, with_utterances: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield where who said what in an event, and what a reader of the conversation must know of it besides."""
+    payload, kind, actor, sandbox = event["payload"], event["kind"], event["actor"], event["source"]
     if with_utterances and "turn" in payload and isinstance(payload.get("text"), str):
-        yield actor, _as_seen(payload)
+        yield sandbox, actor, _as_seen(payload)
     if kind == _BROKE:
-        yield "person", f"(out of role; not said: {payload.get('would_have_said') or 'nothing'})"
+        yield sandbox, "person", f"(out of role; not said: {payload.get('would_have_said') or 'nothing'})"
     if kind == StepFailed.kind and payload.get("by_agent"):
-        yield "scenario", f"(after what the agent did, {payload['step']} could not be done: {payload['reason']})"
+        yield "", "scenario", f"(after what the agent did, {payload['step']} could not be done: {payload['reason']})"
     if kind.endswith(".session.ended") and payload.get("detail"):
-        yield actor, f"({payload['detail']})"
+        yield sandbox, actor, f"({payload['detail']})"
+
+
+def _with_sandboxes(said: Sequence[tuple[str, str, str]]) -> list[tuple[str, str]]:
+    """Return who said what; with the sandbox, if there are conversations in several."""
+    several = len({sandbox for sandbox, _, _ in said if sandbox not in ("", "run")}) > 1
+    return [(f"{actor} on {sandbox}" if several and sandbox else actor, text) for sandbox, actor, text in said]
 
 
 def _as_seen(said: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ function conversationSection(trial) {
   const messages = trial.log.filter(isMessage);
   if (!messages.length) return null;
   const chat = el("div", { class: "chat" });
-  const view = { trial, chat, name: speaker(trial), several: new Set(messages.map((event) => event.source)).size > 1 };
+  const view = { trial, chat, several: new Set(messages.map((event) => event.source)).size > 1 };
   const more = el("button", { type: "button", class: "more", click: say });
   let said = 0;
   let next = trial.log.indexOf(messages[0]);
@@ -42,10 +42,12 @@ function told(view, events) {
   return [...rows, ...notes(between, view.trial)];
 }
 
-function speaker(trial) {
-  const session = trial.log.find((event) => event.kind.endsWith(".session.started") && event.payload.person);
-  const brief = trial.body.brief;
-  return (session && session.payload.person) || (brief && brief.person) || "the person";
+// The name of the person who talks in a sandbox.
+function speaker(trial, sandbox) {
+  const session = trial.log.find((event) =>
+    event.source === sandbox && event.kind.endsWith(".session.started") && event.payload.person);
+  const people = trial.body.brief ? trial.body.brief.people : [];
+  return session ? session.payload.person : people.length === 1 ? people[0].name : "the person";
 }
 
 // A text too long for the log is kept beside it, and may not be in this page.
@@ -56,9 +58,9 @@ function wording(event) {
   return el("i", {}, kept ? `${plural(kept.size, "byte")} of text, kept beside the log` : "(no text)");
 }
 
-function bubble(event, { trial, name, several }) {
+function bubble(event, { trial, several }) {
   const agent = event.actor === "agent";
-  const who = agent ? "Agent" : event.actor === "person" ? name : event.actor;
+  const who = agent ? "Agent" : event.actor === "person" ? speaker(trial, event.source) : event.actor;
   const buttons = (event.payload.buttons || []).map((button) => el("span", { class: "choice" }, oneLine(button.title || button, 60)));
   return el("div", { class: `said ${agent ? "by-agent" : "by-person"}` },
     el("p", { class: "who" }, el("b", {}, who), ` turn ${event.payload.turn}`, several ? ` on ${event.source}` : "",

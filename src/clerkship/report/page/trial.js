@@ -129,7 +129,8 @@ function briefSection(trial) {
   const sandboxes = Object.entries(brief.sandboxes).map(([name, kind]) => (name === kind ? name : `${name} (${kind})`));
   const entries = [
     ...Object.entries(rest).map(([name, value]) => [name.replaceAll("_", " "), Array.isArray(value) ? value.map(plainValue).join(", ") : plainValue(value)]),
-    brief.person ? ["Person", [brief.person, brief.variant ? ` (${brief.variant})` : "", brief.context ? `: ${brief.context}` : ""].join("")] : null,
+    ...brief.people.map(({ name, sandbox, variant, context }) =>
+      ["Person", [name, sandbox ? ` on ${sandbox}` : "", variant ? ` (${variant})` : "", context ? `: ${context}` : ""].join("")]),
     Object.keys(brief.slots).length ? ["Slots before", Object.entries(brief.slots).map(([name, value]) => `${name} = ${plainValue(value)}`).join(", ")] : null,
     brief.compat ? ["Assertions", `read as ${brief.compat} reads them`] : null,
     ["Where", brief.environment + (brief.description ? `: ${brief.description}` : "")],
@@ -138,7 +139,7 @@ function briefSection(trial) {
   ].filter(Boolean);
   const told = typeof instruction === "string" ? instruction : instruction === undefined ? "" : pretty(instruction);
   return el("section", { class: "brief" },
-    el("h3", {}, told || Object.keys(rest).length || !brief.person ? "What the agent was told" : "How it began"),
+    el("h3", {}, told || Object.keys(rest).length || !brief.people.length ? "What the agent was told" : "How it began"),
     told ? el("blockquote", {}, told.trim()) : null,
     brief.opening && !told ? el("blockquote", {}, `“${brief.opening}”`) : null,
     el("dl", {}, entries.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
