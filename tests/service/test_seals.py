@@ -21,10 +21,12 @@ from clerkship.service.running import RunRequest, RunResult, execute, plan_run
 from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, resume
 from clerkship.service.testing import Practice
 from clerkship.settings import Settings, inherited, load_settings, secrets
+from clerkship.store.connection import connect_to_read
 from clerkship.store.contract import SealBroken
 from clerkship.store.seal import ChainEnd, SealKey
 from clerkship.store.seal_table import SealTable
-from clerkship.store.sqlite import SqliteStore, _connect_to_read
+from clerkship.store.sqlite import SqliteStore
+from clerkship.store.verification import SealVerification
 from tests.workbench import CATALOG, NOT_SEALED, SEAL_TABLES
 
 KEY, OTHER_KEY = "0123456789abcdef", "fedcba9876543210"
@@ -215,13 +217,10 @@ def test_a_forged_seal_is_found_by_the_process_that_made_the_first(suite: Path, 
 def reseal(store: SqliteStore, task: str) -> None:
     """Make new seals for the trials of a task as they are now."""
     run_id = store.run("latest").id
-    rows = [(row, sealed) for row, sealed in store._seals._rows(run_id, task) if sealed is not None]
+    rows = [(row, sealed) for row, sealed in store._seals.trials(run_id, task) if sealed is not None]
     with store._writing():
         store._seals.add_trials(
-            (
-                store._seals._now(run_id, row)._replace(snapshot=sealed.snapshot, blobs=sealed.blobs)
-                for row, sealed in rows
-            ),
+            (store._seals.digests(row)._replace(snapshot=sealed.snapshot, blobs=sealed.blobs) for row, sealed in rows),
             ChainEnd(rows[0][1].number - 1, rows[0][1].before),
         )
 
@@ -513,10 +512,11 @@ def test_a_trial_whose_seal_was_deleted_is_named_even_if_the_seal_of_the_run_is_
 
 def test_an_older_store_that_cannot_be_written_is_read_without_seals(path: Path) -> None:
     unseal(path)
-    with closing(_connect_to_read(path)) as database:
-        table = SealTable(database, SealKey(), lambda row: (), exists=False)
-        run_id = str(one(database, "SELECT id FROM runs"))
-        assert table.check(run_id, Counts(verdicts={}, statuses={})).unsealed == 4
+    with closing(connect_to_read(path)) as database:
+        check = SealVerification(SealTable(database, SealKey()), str(one(database, "SELECT id FROM runs")))
+        check.check_trials(None)
+        check.check_end(Counts(verdicts={}, statuses={}), with_trials=True)
+        assert check.result().unsealed == 4
 
 
 # In reports

@@ -6,9 +6,9 @@ because such an attacker can make a new seal. With a key it does, as long as the
 
 import hashlib
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -49,7 +49,7 @@ _UNKEYED = SealKey()
 
 def _joined(parts: Iterable[bytes]) -> bytes:
     """Put the length in front of each part, so that nothing can be moved from one to the next."""
-    return b"".join(len(part).to_bytes(_PREFIX, "big") + part for part in parts)
+    return b"".join([len(part).to_bytes(_PREFIX, "big") + part for part in parts])
 
 
 def as_bytes(value: object) -> bytes:
@@ -109,8 +109,8 @@ class TrialSeal(NamedTuple):
 
     def sealed(self, key: SealKey, after: ChainEnd) -> "TrialSeal":
         """Seal it as the next trial of a chain."""
-        following = self._replace(number=after.number + 1, before=after.seal, key=key.fingerprint)
-        return following._replace(seal=key.seal(following.parts()))
+        following = TrialSeal(*self[:12], after.number + 1, after.seal, key.fingerprint)
+        return TrialSeal(*following[:15], key.seal(following.parts()))
 
     def changes_to(self, now: "TrialSeal") -> list[str]:
         """Name the parts of a trial that differ from this seal; its blobs are checked by their own hashes."""
@@ -119,6 +119,14 @@ class TrialSeal(NamedTuple):
         outcomes = [(name, getattr(self, name), getattr(now, name)) for name in ("verdict", "status", "agent_error")]
         found = [f"{name} (was {was}, is {new})" for name, was, new in outcomes if was != new]
         return found + [name for name in ("record", "sidecar", "log") if getattr(self, name) != getattr(now, name)]
+
+
+def new_seal(
+    columns: Sequence[Any], digests: tuple[bytes, bytes, bytes], snapshot: str = "", blobs: str = ""
+) -> TrialSeal:
+    """Build the seal of a trial, not sealed yet, from its columns and the digests of its record, sidecar and log."""
+    run, task, trial, attempt, status, verdict, agent_error = columns
+    return TrialSeal(run, task, trial, attempt, status, verdict, agent_error, *digests, snapshot, blobs)
 
 
 class RunSeal(NamedTuple):

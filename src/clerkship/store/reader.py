@@ -1,0 +1,256 @@
+"""Read runs, trials and logs from a store."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import orjson
+from pydantic import ValidationError
+
+from clerkship.kit.depth import MAX_DEPTH, cut_at_depth
+from clerkship.model.calibration import Calibration
+from clerkship.model.run import BenchmarkRun, Counts, Outcome, TaskRun
+from clerkship.store.connection import file_identities, open_database, storage_errors
+from clerkship.store.contract import StoreDamaged, StoreFailed, UnknownRun
+from clerkship.store.journal import is_held
+from clerkship.store.seal import as_bytes
+from clerkship.store.seal_table import SEGMENTS
+
+T = TypeVar("T")
+PAGE = 200
+"""Trials that are read at once, where there may be many."""
+MAX_RECORD_DEPTH = MAX_DEPTH + 5
+"""Levels of a trial's record: what evidence copies from an agent is five levels down."""
+_REST = "`clerkship list` and `clerkship show RUN` show everything else"
+_LATEST = re.compile(r"latest(?:~(\d{1,9}))?")
+RUN_QUERY = (
+    "SELECT runs.record, run_marks.status, run_marks.at, runs.id FROM runs LEFT JOIN run_marks"
+    " ON run_marks.id = (SELECT max(last.id) FROM run_marks AS last WHERE last.run_id = runs.id)"
+)
+_TASK_RUN = "SELECT record, task, trial, attempt, run_id FROM task_runs"
+_LAST = (
+    "NOT EXISTS (SELECT 1 FROM task_runs AS later WHERE later.run_id = task_runs.run_id AND later.task = task_runs.task"
+    " AND later.trial = task_runs.trial AND later.attempt = task_runs.attempt + 1 AND later.attempt > 1)"
+)
+_COUNT = (
+    "SELECT verdict, status, agent_error, count(*) FROM task_runs"
+    " WHERE run_id = ? GROUP BY verdict, status, agent_error"
+)
+_COUNT_AGAIN = (
+    "SELECT task_runs.verdict, task_runs.status, task_runs.agent_error, -1 FROM task_runs AS later JOIN task_runs"
+    " ON task_runs.run_id = later.run_id AND task_runs.task = later.task AND task_runs.trial = later.trial"
+    " AND task_runs.attempt = later.attempt - 1 WHERE later.run_id = ? AND later.attempt > 1"
+)
+
+
+class StoreReader:
+    """One SQLite file, opened; what can be read from it."""
+
+    def __init__(self, path: Path, *, create: bool) -> None:
+        self.path = path
+        if str(path).startswith((":", "file:")):
+            raise StoreFailed(f"the store is a file; {str(path)!r} is none")
+        with storage_errors(path):
+            self._db = open_database(path, create=create)
+            self._files = file_identities(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def held(self, run_id: str) -> bool:
+        """Whether a process is at work on it."""
+        with storage_errors(self.path):
+            return is_held(self._journal(run_id))
+
+    def data_version(self) -> int:
+        """Return a number that differs if another connection has written to the store since."""
+        return int(self._read("PRAGMA data_version")[0][0])
+
+    def is_replaced(self) -> bool:
+        """Whether the files that were opened are no longer those at the store's path."""
+        now = file_identities(self.path)
+        return any(now.get(name) != identity for name, identity in self._files.items())
+
+    def calibrations(self, model: str) -> tuple[Calibration, ...]:
+        """Those of one model, oldest first."""
+        rows = self._read("SELECT record FROM calibrations WHERE model = ? ORDER BY id", model)
+        try:
+            return tuple(Calibration.model_validate_json(row[0]) for row in rows)
+        except ValidationError as error:
+            raise StoreDamaged(f"a calibration of {model} in {self.path} is corrupt: {_reason(error)}") from None
+
+    def runs(self, limit: int = 50, damaged: list[str] | None = None) -> list[tuple[BenchmarkRun, Counts]]:
+        """The newest runs, newest first: in the order they were saved, for clocks go backwards."""
+        rows = self._read(f"{RUN_QUERY} ORDER BY runs.rowid DESC LIMIT ?", limit)
+        return [(run, self.counts(run.id)) for run in self._readable(_run, rows, damaged)]
+
+    def run(self, reference: str) -> BenchmarkRun:
+        """A run by id, by the start of its id, `latest`, or `latest~1` for the one before."""
+        newest = _LATEST.fullmatch(reference)
+        if newest is not None:
+            rows = self._read(f"{RUN_QUERY} ORDER BY runs.rowid DESC LIMIT 1 OFFSET ?", int(newest[1] or 0))
+        else:
+            starting = f"{RUN_QUERY} WHERE runs.id >= ? AND runs.id < ? LIMIT 3"
+            rows = self._read(starting, reference, reference + "\U0010ffff")
+        exact = [row for row in rows if row[3] == reference] or rows
+        if len(exact) == 1:
+            return next(self._readable(_run, exact, None))
+        found = "several runs start with" if exact else "there is no run"
+        raise UnknownRun(f"{found} {reference!r}; `clerkship list` shows them")
+
+    def counts(self, run_id: str) -> Counts:
+        """How a run's trials came out, from the indexes alone: all attempts, less those that were done again."""
+        verdicts: Counter[str] = Counter()
+        statuses: Counter[str] = Counter()
+        errors = 0
+        for verdict, status, agent_error, count in self._read(_COUNT, run_id) + self._read(_COUNT_AGAIN, run_id):
+            statuses[status] += count
+            if verdict is not None:
+                verdicts[verdict] += count
+            errors += count if agent_error else 0
+        return Counts(verdicts=dict(+verdicts), statuses=dict(+statuses), agent_errors=errors)
+
+    def outcomes(self, run_id: str) -> list[Outcome]:
+        """How each trial came out: the last attempt of each."""
+        query = f"SELECT task, trial, attempt, status, verdict FROM task_runs WHERE run_id = ? AND {_LAST}"
+        return [Outcome(*row) for row in self._read(f"{query} ORDER BY task, trial", run_id)]
+
+    def task_runs(
+        self,
+        run_id: str,
+        *,
+        failed: bool = False,
+        task: str | None = None,
+        attempts: bool = False,
+        damaged: list[str] | None = None,
+    ) -> list[TaskRun]:
+        """A run's trials in order; all, or those with anything wrong, or those of one task."""
+        where, values = ["run_id = ?"], [run_id]
+        if not attempts:
+            where.append(_LAST)
+        if failed:
+            where.append("(verdict IS NULL OR verdict NOT IN ('pass', 'ungraded'))")
+        if task is not None:
+            where.append("task = ?")
+            values.append(task)
+        query = f"{_TASK_RUN} WHERE {' AND '.join(where)} ORDER BY task, trial, attempt"
+        return list(self._readable(_task_run, self._read(query, *values), damaged))
+
+    def each(self, run_id: str, *, attempts: bool = False) -> Iterator[TaskRun]:
+        """A run's trials in the same order, a page at a time; between pages nothing is held open."""
+        query = (
+            f"{_TASK_RUN} WHERE run_id = ? AND (task, trial, attempt) > (?, ?, ?)"
+            f"{'' if attempts else f' AND {_LAST}'} ORDER BY task, trial, attempt LIMIT ?"
+        )
+        place: Sequence[Any] = ("", 0, 0)
+        while rows := self._read(query, run_id, *place, PAGE):
+            yield from self._readable(_task_run, rows, None)
+            place = rows[-1][1:4]
+
+    def log(self, task_run: TaskRun, after: int = 0) -> Iterator[bytes]:
+        """A trial's log from some line on, a segment at a time: it may be larger than memory."""
+        base = self._log_of(self._row_of(task_run)) * SEGMENTS
+        begin = self._read("SELECT max(id) FROM log_segments WHERE id > ? AND id <= ?", base, base + after + 1)[0][0]
+        with storage_errors(self.path):
+            rows = self._db.execute(
+                "SELECT id, data FROM log_segments WHERE id >= ? AND id < ? ORDER BY id",
+                (begin or base, base + SEGMENTS),
+            )
+            for segment, data in rows:
+                lines = as_bytes(data).split(b"\n") if data else []
+                yield from lines[max(after + 1 - (segment - base), 0) :]
+
+    def sidecar(self, task_run: TaskRun) -> bytes:
+        """What differed between machines."""
+        return self._sidecar(self._row_of(task_run))
+
+    def blob(self, digest: str) -> bytes:
+        """A blob by its hash."""
+        rows = self._read("SELECT data FROM blobs WHERE sha256 = ?", digest)
+        if not rows:
+            raise StoreFailed(f"the store has no blob {digest}")
+        return as_bytes(rows[0][0])
+
+    def _journal(self, run_id: str) -> Path:
+        return self.path.with_name(f"{self.path.name}-{run_id}.journal")
+
+    def _sidecar(self, row: int) -> bytes:
+        return as_bytes(self._read("SELECT sidecar FROM task_runs WHERE id = ?", row)[0][0])
+
+    def _row_of(self, run: TaskRun) -> int:
+        rows = self._read(
+            "SELECT id FROM task_runs WHERE run_id = ? AND task = ? AND trial = ? AND attempt = ?",
+            *(run.run, run.task, run.trial, run.attempt),
+        )
+        if not rows:
+            raise UnknownRun(f"{run.task} (trial {run.trial}) is not in {run.run}")
+        return int(rows[0][0])
+
+    def _log_of(self, row: int) -> int:
+        """The row whose log it is: its own, unless it was graded again."""
+        found = self._read("SELECT graded FROM regraded WHERE task_run = ?", row)
+        return int(found[0][0]) if found else row
+
+    def _readable(self, parse: Callable[[Any], T], rows: Iterable[Any], damaged: list[str] | None) -> Iterator[T]:
+        """Parse rows; add those that are corrupt to `damaged`, or raise if it is None."""
+        for row in rows:
+            try:
+                yield parse(row)
+            except StoreDamaged as error:
+                sentence = f"the store {self.path} is damaged: {error}"
+                if damaged is None:
+                    raise StoreDamaged(f"{sentence}; {_REST}") from None
+                damaged.append(sentence)
+
+    def _read(self, query: str, *values: Any) -> list[Any]:
+        with storage_errors(self.path):
+            return self._db.execute(query, values).fetchall()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Read one state of the store, whatever other processes write meanwhile."""
+        with storage_errors(self.path):
+            self._db.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._db.execute("ROLLBACK")
+
+
+def _task_run(row: Any) -> TaskRun:
+    """Parse the record of a trial; raise StoreDamaged where it is corrupt."""
+    record, task, trial, _, run_id = row
+    with suppress(ValidationError):
+        return TaskRun.model_validate_json(record)
+    try:  # earlier versions wrote up to 254 levels, of which pydantic reads 200
+        return TaskRun.model_validate(cut_at_depth(orjson.loads(record), MAX_RECORD_DEPTH))
+    except ValueError as error:
+        raise StoreDamaged(f"the record of {task} (trial {trial}) in {run_id} is corrupt: {_reason(error)}") from None
+
+
+def _run(row: Any) -> BenchmarkRun:
+    """Parse the record of a run; raise StoreDamaged where it is corrupt."""
+    try:
+        run = BenchmarkRun.model_validate_json(row[0])
+    except ValidationError as error:
+        raise StoreDamaged(f"the record of the run {row[3]} is corrupt: {_reason(error)}") from None
+    if row[1] is None:
+        return run
+    return run.model_copy(update={"status": row[1], "completed_at": row[2] if row[1] != "active" else None})
+
+
+def _reason(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
+    return str(error)
