@@ -1,0 +1,188 @@
+"""Tables of everything that files may name: what ships, and what plug-ins bring."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from clerkship.actors.registry import AGENTS, Load
+from clerkship.assertions.contract import Assertion
+from clerkship.assertions.registry import ASSERTIONS
+from clerkship.domains.contract import DomainSpec
+from clerkship.domains.registry import load_domains
+from clerkship.events.agent import AGENT
+from clerkship.events.event import Payload
+from clerkship.events.lifecycle import LIFECYCLE
+from clerkship.kit.registry import Deferred, NameTaken, Registry
+from clerkship.library.dataset_type import DatasetType
+from clerkship.library.records import RECORDS_DATASET
+from clerkship.library.template import Filter, filter_table
+from clerkship.model.names import canonical, nearest
+from clerkship.plugin.contract import Claim, Sort
+from clerkship.plugin.load import Broken, Installed, Loaded, discover
+from clerkship.reactions.registry import ReactionRegistry
+from clerkship.settings import load_settings
+from clerkship.simulators.registry import KindEntry, load_simulators, spec_table
+from clerkship.steps.contract import Step
+from clerkship.steps.registry import STEPS
+
+OFF = Installed(off=True)
+_OTHER_KINDS: Mapping[Sort, Sort] = {"simulator": "domain", "domain": "simulator"}
+"""Sorts whose names are kinds of one table: files name the kind of a simulator or domain without saying which."""
+
+
+class Registrations:
+    """The tables of everything that has a name: what ships, and what plug-ins bring. Built once, then only read."""
+
+    def __init__(
+        self,
+        kinds: Iterable[KindEntry] | None = None,
+        plugins: Installed | None = None,
+        domains: Registry[DomainSpec] | None = None,
+    ) -> None:
+        kinds = tuple(kinds) if kinds is not None else load_simulators()
+        self.simulators = spec_table(kinds)
+        self.domains = domains or load_domains()
+        for kind in {*self.simulators} & {*self.domains}:
+            raise NameTaken(f"`{kind}` is the kind of a simulator and of a domain")
+        self.assertions: Registry[type[Assertion]] = Registry("assertion")
+        self.steps: Registry[type[Step]] = Registry("step")
+        self.agents: Registry[Load] = Registry("agent")
+        self.reaction_pairs = ReactionRegistry()
+        self.dataset_types: Registry[DatasetType] = Registry("type of dataset")
+        self.filters = filter_table()
+        self.agent_event_kinds: Registry[type[Payload]] = Registry("event")
+        self.plugins: list[Loaded] = []
+        self.broken: list[Broken] = []
+        self._owners: dict[tuple[Sort, str], Loaded] = {}
+        self._built_in: dict[str, str] = {}
+        self._add_own()
+        for kind in kinds:
+            self._add_kind(kind)
+        self._add_plugins(plugins if plugins is not None else _installed())
+
+    def _add_own(self) -> None:
+        """Add what belongs to no kind of simulator."""
+        for sort, load in AGENTS.items():
+            self.agents.add(sort, load)
+        for event in AGENT:
+            self.agent_event_kinds.add(event.kind, event)
+        self._add_classes(ASSERTIONS, STEPS)
+        self.dataset_types.add(RECORDS_DATASET.name, RECORDS_DATASET)
+        for _, domain in self.domains.items():
+            self._add_classes(domain.assertions, domain.steps)
+            for type in domain.dataset_types:
+                self.dataset_types.add(type.name, type)
+                self._built_in |= dict.fromkeys(type.built_in, type.name)
+            for name, apply in domain.filters.items():
+                self.filters.add(name, apply)
+
+    def _add_classes(self, assertions: Iterable[type[Assertion]], steps: Iterable[type[Step]]) -> None:
+        for assertion in assertions:
+            self.assertions.add(assertion.name, assertion, assertion.aliases)
+        for step in steps:
+            self.steps.add(step.name, step, step.aliases)
+
+    def _add_kind(self, kind: KindEntry) -> None:
+        """Add the names of what a kind brings; it is imported when one of them is used."""
+        for name, aliases in kind.assertions.items():
+            self.assertions.add(name, Deferred(partial(_named, kind, "assertions", name)), aliases)
+        for name, aliases in kind.steps.items():
+            self.steps.add(name, Deferred(partial(_named, kind, "steps", name)), aliases)
+        for name, built_in in kind.dataset_types.items():
+            self.dataset_types.add(name, Deferred(partial(_named, kind, "dataset_types", name)))
+            self._built_in |= dict.fromkeys(built_in, name)
+        for name in kind.filters:
+            self.filters.add(name, Deferred(partial(_filter, kind, name)))
+
+    def _add_plugins(self, installed: Installed) -> None:
+        self._off = installed.off
+        ours = self._first_words() if installed.found else set()
+        for found in installed.found:
+            reason = found.reason if isinstance(found, Broken) else self._refusal(found, ours)
+            if reason:
+                self.broken.append(Broken(found.prefix, found.package, found.version, reason))
+            elif isinstance(found, Loaded):
+                self._add(found)
+        for table in self._tables.values():
+            table.missing = self.missing
+
+    def _first_words(self) -> set[str]:
+        """Return the first parts of our own names, which no plug-in may have as its prefix."""
+        events = [event.kind for event in (*LIFECYCLE, *AGENT)]
+        tables: list[Iterable[str]] = [self.simulators, self.domains, self.steps, self.agents]
+        tables += [self.dataset_types, events]
+        return {name.partition(".")[0] for table in tables for name in table} | {"clerkship"}
+
+    @property
+    def _tables(self) -> Mapping[Sort, Registry[Any]]:
+        return {
+            "simulator": self.simulators,
+            "domain": self.domains,
+            "assertion": self.assertions,
+            "step": self.steps,
+            "agent": self.agents,
+            "reaction": self.reaction_pairs,
+            "dataset type": self.dataset_types,
+            "filter": self.filters,
+            "event": self.agent_event_kinds,
+        }
+
+    def _refusal(self, loaded: Loaded, ours: Collection[str]) -> str:
+        """Say why a plug-in cannot be added beside what there is; empty if it can. It is added whole, or not at all."""
+        if loaded.prefix in ours:
+            return f"the prefix `{loaded.prefix}` is Clerkship's own"
+        seen: set[tuple[Sort, str]] = set()
+        for sort, name in _names(loaded.claims):
+            owner = self._owners.get((sort, name))
+            if (sort, name) in seen or name in self._tables[sort]:
+                return f"the {sort} `{name}` is there already" + (f", from {owner}" if owner else "")
+            if (other := _OTHER_KINDS.get(sort)) and ((other, name) in seen or name in self._tables[other]):
+                return f"the {sort} `{name}` has the kind of a {other}"
+            seen.add((sort, name))
+        return ""
+
+    def _add(self, loaded: Loaded) -> None:
+        for claim in loaded.claims:
+            self._tables[claim.sort].add(claim.name, claim.thing, claim.aliases)
+            if isinstance(claim.thing, DatasetType):
+                self._built_in |= dict.fromkeys(claim.thing.built_in, claim.name)
+        self._owners |= dict.fromkeys(_names(loaded.claims), loaded)
+        self.plugins.append(loaded)
+
+    def missing(self, name: str) -> str:
+        """Say why a name is unknown, if that is known: its plug-in is broken, turned off, or not installed."""
+        name = canonical(name)
+        prefix, dot, _ = name.removeprefix("fault.").partition(".")
+        broken = [str(plugin) for plugin in self.broken if plugin.prefix == prefix]
+        if broken:
+            return "; ".join(broken)
+        if not dot or nearest(prefix, self._first_words() - set(self.agents)):
+            return ""
+        return "plug-ins are turned off, by CLERKSHIP_PLUGINS" if self._off else f"no plug-in `{prefix}` is installed"
+
+    def owner(self, sort: Sort, name: str) -> Loaded | None:
+        """Return the plug-in that a name comes from, if it comes from one."""
+        return self._owners.get((sort, canonical(name)))
+
+    def warnings(self) -> list[str]:
+        """List the plug-ins that could not be loaded."""
+        return [str(plugin) for plugin in self.broken]
+
+
+def _named(kind: KindEntry, table: str, name: str) -> Any:
+    """Return what a kind brings under a name, importing the kind."""
+    return next(thing for thing in getattr(kind.spec, table) if thing.name == name)
+
+
+def _filter(kind: KindEntry, name: str) -> Filter:
+    return kind.spec.filters[name]
+
+
+def _installed() -> Installed:
+    return discover() if load_settings().plugins == "on" else OFF
+
+
+def _names(claims: Iterable[Claim]) -> Iterator[tuple[Sort, str]]:
+    """Every name in one spelling, with its sort."""
+    for claim in claims:
+        yield from ((claim.sort, canonical(name)) for name in (claim.name, *claim.aliases))
