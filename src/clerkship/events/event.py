@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from clerkship.events.request import BODY_FIELD, MAX_INLINE_BODY, AgentRequest, parse_request
 from clerkship.kit.depth import MAX_DEPTH, cut_at_depth
-from clerkship.model.freeze import freeze_fields, open_fields
+from clerkship.model.freeze import freeze_fields
 from clerkship.model.frozen import Frozen
 from clerkship.model.variables import expand_text
 
@@ -65,7 +65,7 @@ class Event(NamedTuple):
 
 def frozen(payload: Payload) -> Payload:
     """Return the payload, frozen at every level unless its simulator guarantees that it does not change."""
-    return freeze_fields(payload) if payload.freezes and open_fields(type(payload)) else payload
+    return freeze_fields(payload) if payload.freezes else payload
 
 
 def _plain(value: Any) -> Any:
@@ -91,26 +91,27 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
     Keys keep their order: a state rebuilt from the line is the same, byte for byte, as one built from the event.
     `named` is what the event says with names of variables for their values, if there are any.
     """
+    seq, at, source, kind, actor, cause, payload, request = event
     record: dict[str, Any] = {
-        "seq": event.seq,
-        "at": event.at,
-        "source": event.source,
-        "kind": event.kind,
-        "actor": event.actor,
-        "cause": event.cause,
-        "payload": event.payload.__dict__ if named is None else named,
-        **({} if named is None else {"expand": True}),
+        "seq": seq,
+        "at": at,
+        "source": source,
+        "kind": kind,
+        "actor": actor,
+        "cause": cause,
+        "payload": payload.__dict__ if named is None else named,
     }
-    if event.request is not None:
-        record["request"] = request_fields(event.request)
-        if event.request.body and "body" not in record["request"]:
-            record["blobs"] = {BODY_FIELD: _keep(*_body(event.request.body), blobs)}
+    if named is not None:
+        record["expand"] = True
+    if request is not None:
+        record["request"] = request_fields(request)
+        if request.body and "body" not in record["request"]:
+            record["blobs"] = {BODY_FIELD: _keep(*_body(request.body), blobs)}
     try:
         line = orjson.dumps(record, default=_short, option=_OPTIONS)
     except orjson.JSONEncodeError:
         return _render_large(record, blobs)
-    # A copy: what orjson returns holds on to the 4 KB it was written in.
-    return bytes(memoryview(line)) if len(line) <= INLINE_LIMIT else _render_large(record, blobs)
+    return line if len(line) <= INLINE_LIMIT else _render_large(record, blobs)
 
 
 def request_fields(request: AgentRequest) -> dict[str, Any]:

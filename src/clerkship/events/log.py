@@ -11,7 +11,8 @@ from clerkship.events.request import AgentRequest
 from clerkship.model.problem import PlatformError
 
 Subscriber = Callable[[Event], None]
-GENESIS = bytes(32)
+DIGEST_SIZE = 32
+GENESIS = bytes(DIGEST_SIZE)
 MAX_EVENTS = 50_000
 MAX_BYTES = 500_000_000
 """What one trial may record before nothing more is accepted from its agent."""
@@ -85,10 +86,11 @@ class Writer:
         log = self._log
         if self._closed:
             raise LogClosed("the run has ended; nothing more is recorded")
-        event = Event(len(log.events) + 1, at, source, payload.kind, actor, cause, frozen(payload))
-        if log.events and at < log.events[-1].at:
+        events = log.events
+        event = Event(len(events) + 1, at, source, payload.kind, actor, cause, frozen(payload))
+        if events and at < events[-1].at:
             log._in_order = False
-        log.events.append(event)
+        events.append(event)
         if not self._holds:
             self._write(event)
         return event
@@ -116,13 +118,14 @@ class Writer:
 
     def _write(self, event: Event) -> None:
         log = self._log
-        before = len(log.blobs)
-        named = self._names.payload(event) if self._names.names else None
-        line = render_event(event, log.blobs, named)
-        if len(log.blobs) != before:
-            log.size += sum(map(len, islice(reversed(log.blobs.values()), len(log.blobs) - before)))
-        log._digest = hashlib.sha256(log._digest + line).digest()
-        log.lines.append(line)
+        blobs = log.blobs
+        before = len(blobs)
+        line = render_event(event, blobs, self._names.payload(event) if self._names.names else None)
+        if len(blobs) != before:
+            log.size += sum(map(len, islice(reversed(blobs.values()), len(blobs) - before)))
+        chained = log._digest + line
+        log._digest = hashlib.sha256(chained).digest()
+        log.lines.append(chained[DIGEST_SIZE:])  # a copy: what orjson returns holds on to the 4 KB it was written in
         log.size += len(line)
         for subscriber in log._subscribers:
             subscriber(event)
