@@ -18,7 +18,7 @@ from clerkship.faults.truncated import Truncated
 from clerkship.kit.wall import perf_counter
 from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
-from clerkship.simulators.files.sftp.line import LIMITS, Sftp
+from clerkship.simulators.files.sftp.listener import LIMITS, Sftp
 from tests.simulators.files.conftest import Serve
 from tests.simulators.files.served import Served, wait_until
 

@@ -6,7 +6,7 @@ import resource
 import socket
 import struct
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,14 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clerkship.events.lifecycle import RequestRefused
-from clerkship.playground.gateway import Gateway
-from clerkship.playground.listeners import ListenerPool, RunningListener
-from clerkship.simulators.files.sftp.drop import Broken, Drop
-from clerkship.simulators.files.sftp.line import LIMITS, SETTINGS, Sftp, max_connections
-from clerkship.simulators.files.sftp.session import MOST_HANDLES, Session
+from clerkship.playground.listeners import ListenerPool
+from clerkship.simulators.files.sftp.handler import MAX_HANDLES
+from clerkship.simulators.files.sftp.listener import LIMITS, SETTINGS, Sftp, max_connections
 from clerkship.simulators.files.sftp.upload import Uploads
-from clerkship.simulators.files.sftp.wire import BadPacket, Code, Kind, string
 from tests.simulators.files.conftest import Serve
+from tests.simulators.files.packets import Code, Kind, Raw, connect, open_raw, raw, string, within
 from tests.simulators.files.served import Served, wait_until
 from tests.simulators.files.test_sftp import connected, look, put, use
 
@@ -37,50 +35,14 @@ def resident() -> int:
 
 def held(serve_lines: ListenerPool) -> int:
     """Bytes on their way into any drop."""
+    return sum(uploads.held for uploads in uploads_of(serve_lines))
+
+
+def uploads_of(serve_lines: ListenerPool) -> list[Uploads]:
+    """What is on its way into each drop."""
     listener = serve_lines._running["files", "sftp"].listener
     assert isinstance(listener, Sftp)
-    return sum(entrance.uploads.held for entrance in listener._entrances.values())
-
-
-class Raw:
-    """A session whose packets are written by hand."""
-
-    def __init__(self, stdin: Any, stdout: Any) -> None:
-        self.stdin, self.stdout = stdin, stdout
-
-    async def ask(self, kind: int, body: bytes) -> tuple[int, bytes]:
-        """One packet, and its answer: what it is, and what follows its number."""
-        self.stdin.write(string(bytes([kind]) + body))
-        return await self.answer()
-
-    async def answer(self) -> tuple[int, bytes]:
-        """The next."""
-        (length,) = struct.unpack(">I", await self.stdout.readexactly(4))
-        packet = await self.stdout.readexactly(length)
-        return packet[0], packet[5:]
-
-    async def code(self, kind: int, *fields: bytes) -> Code:
-        """What the status says that is answered."""
-        answered, body = await self.ask(kind, struct.pack(">I", 7) + b"".join(fields))
-        assert answered == Kind.STATUS, answered
-        return Code(struct.unpack_from(">I", body)[0])
-
-
-async def raw(drop: Served, work: Any, *, begin: bool = True) -> Any:
-    """A channel to the drop's SFTP without anybody's client on it."""
-    async with asyncssh.connect(
-        "127.0.0.1", drop.port, username=drop.user, password=drop.password, known_hosts=None, config=None
-    ) as connection:
-        stdin, stdout, _ = await connection.open_session(subsystem="sftp", encoding=None)
-        session = Raw(stdin, stdout)
-        if begin:
-            assert (await session.ask(Kind.INIT, struct.pack(">I", 3)))[0] == Kind.VERSION
-        return await work(session)
-
-
-def within(seconds: float, work: Coroutine[Any, Any, Any]) -> Any:
-    """Done in time."""
-    return asyncio.run(asyncio.wait_for(work, seconds))
+    return [entrance.uploads for entrance in listener._entrances.values()]
 
 
 NAMES = ["a\0b", "a\nb", "\x1b[2J", "x" * 5000, "/".join(["d"] * 3000), "\u2028", "a\x7f"]
@@ -235,27 +197,37 @@ PACKETS = st.lists(
 
 @settings(max_examples=300, deadline=None)
 @given(PACKETS)
-def test_whatever_packets_come_each_is_answered(packets: list[bytes]) -> None:
+def answer_or_end(run: Callable[[list[bytes]], None], packets: list[bytes]) -> None:
+    """Run packets in a session of their own."""
+    run(packets)
+
+
+def test_whatever_packets_come_each_is_answered(serve: Serve, lines: ListenerPool) -> None:
     """By a whole packet, or the session ends; the sandbox is never broken by it, nor is anything left behind."""
-    gateway = Gateway()
-    drop = Served(gateway, None, {"inbox/a": b"abc"}, quota=10_000, max_file=5000)
-    uploads = Uploads()
-    client = RunningListener(gateway, "files", Sftp).client_for(drop.playground, drop.playground.sandboxes["drop"])
-    session = Session(Drop(client, uploads))
+    drop = serve({"inbox/a": b"abc"}, quota=10_000, max_file=5000)
+
+    async def answered(connection: Any, packets: list[bytes]) -> None:
+        session = await open_raw(connection)
+        for packet in packets:
+            session.stdin.write(string(packet))
+            try:
+                await session.answer()
+            except asyncio.IncompleteReadError:
+                break
+        session.stdin.channel.close()
+        await session.stdin.channel.wait_closed()
 
     async def work() -> None:
-        await session.answer(memoryview(bytes([Kind.INIT]) + struct.pack(">I", 3)))
-        for packet in packets:
-            try:
-                answer = session.answer_at_once(memoryview(packet)) or await session.answer(memoryview(packet))
-            except (BadPacket, Broken):
-                break
-            whole = b"".join(answer)
-            assert struct.unpack_from(">I", whole)[0] == len(whole) - 4
-        await session.end()
+        async with connect(drop) as connection:
+            loop = asyncio.get_running_loop()
 
-    asyncio.run(work())
-    assert uploads == Uploads()
+            def run(packets: list[bytes]) -> None:
+                asyncio.run_coroutine_threadsafe(answered(connection, packets), loop).result(30)
+
+            await asyncio.to_thread(answer_or_end, run)
+
+    within(120, work())
+    assert wait_until(lambda: uploads_of(lines) == [Uploads()])
     assert drop.playground.broken is None
 
 
@@ -476,7 +448,7 @@ def test_ten_thousand_handles(serve: Serve) -> None:
                 refused += 1
             if refused > 1000:
                 break
-        assert len(opened) == MOST_HANDLES
+        assert len(opened) == MAX_HANDLES
         for handle in opened:
             assert await session.code(Kind.CLOSE, handle) is Code.OK
         answered, _ = await session.ask(Kind.OPENDIR, struct.pack(">I", 1) + string(b"inbox"))

@@ -10,28 +10,15 @@ from clerkship.events.lifecycle import RequestRefused
 from clerkship.kit.wall import perf_counter
 from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileWritten, FolderListed
-from clerkship.simulators.files.sftp import session as session_module
-from clerkship.simulators.files.sftp.session import Session
-from clerkship.simulators.files.sftp.wire import Code, Flag, Kind, string
+from clerkship.simulators.files.sftp.server import DropServer
 from tests.simulators.files.conftest import Serve
+from tests.simulators.files.packets import Code, Flag, Kind, Raw, raw, string, within
 from tests.simulators.files.served import Served
 from tests.simulators.files.test_sftp import look, use
-from tests.simulators.files.test_sftp_bad_input import Raw, held, raw, within
+from tests.simulators.files.test_sftp_bad_input import held
 
 ANEW = Flag.READ | Flag.WRITE | Flag.CREAT | Flag.TRUNC
 BOTH = Flag.READ | Flag.WRITE
-
-
-async def opened(session: Raw, path: bytes, flags: int) -> bytes:
-    """The handle of a file, as it goes into a packet."""
-    kind, handle = await session.ask(Kind.OPEN, struct.pack(">I", 1) + string(path) + struct.pack(">II", flags, 0))
-    assert kind == Kind.HANDLE, handle
-    return handle
-
-
-async def written(session: Raw, handle: bytes, data: bytes, offset: int = 0) -> Code:
-    """How a write went."""
-    return await session.code(Kind.WRITE, handle, struct.pack(">Q", offset), string(data))
 
 
 async def copied(session: Raw, source: bytes, start: int, length: int, target: bytes, at: int) -> Code:
@@ -45,10 +32,10 @@ def test_no_file_is_copied_onto_itself(serve: Serve) -> None:
     drop = serve()
 
     async def work(session: Raw) -> None:
-        handle = await opened(session, b"inbox/x", ANEW)
-        assert await written(session, handle, b"z") is Code.OK
+        handle = await session.open(b"inbox/x", ANEW)
+        assert await session.write(handle, b"z") is Code.OK
         assert await copied(session, handle, 0, 0, handle, 1) is Code.FAILURE
-        again = await opened(session, b"inbox/x", ANEW)
+        again = await session.open(b"inbox/x", ANEW)
         assert await copied(session, handle, 0, 0, again, 1) is Code.FAILURE
         assert await session.code(Kind.CLOSE, again) is Code.OK
         assert await session.code(Kind.CLOSE, handle) is Code.OK
@@ -79,7 +66,7 @@ def test_a_file_open_twice_for_both_counts_twice(serve: Serve, lines: ListenerPo
     drop.handle.write("inbox/a", bytes(600))
 
     async def work(session: Raw) -> None:
-        await opened(session, b"inbox/a", BOTH)
+        await session.open(b"inbox/a", BOTH)
         assert await session.code(Kind.OPEN, string(b"inbox/a"), struct.pack(">II", BOTH, 0)) is Code.FAILURE
         assert held(lines) == 600
 
@@ -96,17 +83,19 @@ def test_a_bug_breaks_the_connection_and_nobody_waits(
     def broken(*_: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setitem(session_module._ANSWERS, Kind.REALPATH, broken)
-    monkeypatch.setattr(Session, "_read_at_once", broken)
-    drop = serve()
+    monkeypatch.setattr(DropServer, "realpath", broken)
+    monkeypatch.setattr(DropServer, "read", broken)
+    drop = serve({"inbox/a": b"a"})
 
     async def work(session: Raw) -> None:
-        session.stdin.write(string(bytes([kind]) + bytes(30)))
+        handle = await session.open(b"inbox/a", Flag.READ)
+        body = handle + bytes(12) if kind is Kind.READ else string(b".")
+        session.stdin.write(string(bytes([kind]) + bytes(4) + body))
         with pytest.raises(asyncssh.ConnectionLost):
             await session.answer()
 
     within(10, raw(drop, work))
-    assert use(drop, look) == []
+    assert use(drop, look) == ["a"]
 
 
 def test_what_came_before_a_write_was_refused_is_kept_as_a_part(serve: Serve, lines: ListenerPool) -> None:
@@ -115,15 +104,15 @@ def test_what_came_before_a_write_was_refused_is_kept_as_a_part(serve: Serve, li
     drop = serve(quota=1000, max_file=900)
 
     async def work(session: Raw) -> None:
-        handle = await opened(session, b"inbox/x", ANEW)
-        assert await written(session, handle, bytes(400)) is Code.OK
-        assert await written(session, handle, bytes(700), 400) is Code.FAILURE
-        assert await written(session, handle, b"late", 400) is Code.FAILURE
+        handle = await session.open(b"inbox/x", ANEW)
+        assert await session.write(handle, bytes(400)) is Code.OK
+        assert await session.write(handle, bytes(700), 400) is Code.FAILURE
+        assert await session.write(handle, b"late", 400) is Code.FAILURE
         assert await session.code(Kind.CLOSE, handle) is Code.OK
-        other = await opened(session, b"inbox/y", ANEW)
-        assert await written(session, other, bytes(200)) is Code.OK
-        last = await opened(session, b"inbox/z", ANEW)
-        assert await written(session, last, bytes(500)) is Code.FAILURE
+        other = await session.open(b"inbox/y", ANEW)
+        assert await session.write(other, bytes(200)) is Code.OK
+        last = await session.open(b"inbox/z", ANEW)
+        assert await session.write(last, bytes(500)) is Code.FAILURE
         assert await session.code(Kind.CLOSE, other) is Code.OK
         assert await session.code(Kind.CLOSE, last) is Code.OK
 
@@ -145,10 +134,10 @@ def test_a_file_that_cannot_be_made_longer_stays_as_it_is(serve: Serve) -> None:
     drop = serve(max_file=900)
 
     async def work(session: Raw) -> None:
-        handle = await opened(session, b"inbox/x", ANEW)
-        assert await written(session, handle, b"abc") is Code.OK
+        handle = await session.open(b"inbox/x", ANEW)
+        assert await session.write(handle, b"abc") is Code.OK
         assert await session.code(Kind.FSETSTAT, handle, struct.pack(">IQ", 1, 2**63)) is Code.FAILURE
-        assert await written(session, handle, b"d", 3) is Code.OK
+        assert await session.write(handle, b"d", 3) is Code.OK
         assert await session.code(Kind.CLOSE, handle) is Code.OK
 
     within(10, raw(drop, work))

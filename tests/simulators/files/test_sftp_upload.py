@@ -12,7 +12,7 @@ WRITES = st.lists(st.tuples(st.integers(0, 60), st.binary(max_size=20)), max_siz
 
 def opened(base: int | None = None, *, most: int = 1000, room: int = 1000, append: bool = False) -> Upload:
     """One that nothing else goes on beside."""
-    return Upload("a", most, room, Uploads(), base is not None, base, append)
+    return Upload("a", most, room, Uploads(), base, append)
 
 
 def lay(data: bytearray, offset: int, part: bytes) -> None:
@@ -26,7 +26,7 @@ def lay(data: bytearray, offset: int, part: bytes) -> None:
 def test_whatever_order_they_come_in(writes: list[tuple[int, bytes]], cut: int | None) -> None:
     upload, plain = opened(), bytearray()
     for offset, part in writes:
-        upload.write(offset, memoryview(part))
+        upload.write(offset, part)
         lay(plain, offset, part)
     if cut is not None:
         upload.truncate(cut)
@@ -47,7 +47,7 @@ def test_over_a_file_that_is_there(base: bytes, writes: list[tuple[int, bytes]],
         upload.truncate(cut)
         plain = plain[:cut] + bytes(max(0, cut - len(plain)))
     for offset, part in writes:
-        upload.write(offset, memoryview(part))
+        upload.write(offset, part)
         lay(plain, offset, part)
     parts = upload.parts()
     patch = Patch(upload.kept, tuple((start, len(piece)) for start, piece in parts))
@@ -58,16 +58,16 @@ def test_over_a_file_that_is_there(base: bytes, writes: list[tuple[int, bytes]],
 def test_what_is_appended_goes_to_the_end(parts: list[bytes], base: int) -> None:
     upload = opened(base, append=True)
     for part in parts:
-        upload.write(3, memoryview(part))
+        upload.write(3, part)
     assert upload.size == base + sum(map(len, parts))
     assert all(start >= base for start, _ in upload.parts())
 
 
 def test_of_too_much_nothing_is_taken() -> None:
     upload = opened(most=100)
-    upload.write(0, memoryview(bytes(90)))
+    upload.write(0, bytes(90))
     with pytest.raises(TooLarge) as large:
-        upload.write(90, memoryview(bytes(11)))
+        upload.write(90, bytes(11))
     assert (large.value.size, upload.size, upload.among.held) == (101, 90, 90)
     with pytest.raises(TooLarge):
         upload.truncate(101)
@@ -81,16 +81,16 @@ def test_of_too_much_nothing_is_taken() -> None:
 def test_all_on_their_way_share_the_room() -> None:
     among = Uploads()
     one, two = (Upload(path, 100, 100, among) for path in "ab")
-    one.write(0, memoryview(bytes(60)))
+    one.write(0, bytes(60))
     with pytest.raises(TooLarge):
-        two.write(0, memoryview(bytes(41)))
-    one.write(60, memoryview(bytes(40)))
+        two.write(0, bytes(41))
+    one.write(60, bytes(40))
     assert among.held == 100
 
 
 def test_a_file_far_away_costs_no_more_than_its_bytes() -> None:
     upload = opened(most=10**12, room=10**12)
-    upload.write(10**11, memoryview(b"x"))
+    upload.write(10**11, b"x")
     assert (upload.size, upload.among.held) == (10**11 + 1, 1)
     upload.truncate(10**11 - 5)
     assert (upload.size, upload.among.held) == (10**11 - 5, 1)
@@ -101,6 +101,6 @@ def test_a_file_far_away_costs_no_more_than_its_bytes() -> None:
 def test_pieces_backwards_are_counted_not_moved() -> None:
     upload = opened(most=10**9, room=10**9)
     for number in range(MOST_PIECES):
-        upload.write(10**6 - number, memoryview(b"x"))
+        upload.write(10**6 - number, b"x")
     with pytest.raises(TooScattered):
-        upload.write(0, memoryview(b"x"))
+        upload.write(0, b"x")

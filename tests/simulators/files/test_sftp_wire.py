@@ -1,67 +1,69 @@
 """SFTP's packets: whatever comes, in whatever pieces."""
 
+import itertools
 import struct
+from typing import Any
 
+import asyncssh
 import pytest
+from asyncssh.sftp import MAX_SFTP_PACKET_LEN
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clerkship.simulators.files.sftp.drop import Refused, parse_path
-from clerkship.simulators.files.sftp.scp import parse_command
-from clerkship.simulators.files.sftp.wire import (
-    LONGEST,
-    Attrs,
-    BadPacket,
-    Code,
-    Entry,
-    Fields,
-    Splitter,
-    render_names,
-    render_status,
-    string,
-)
+from clerkship.simulators.files.sftp.drop import parse_path
+from clerkship.simulators.files.sftp.server import GROUP, OWNER, file_attrs, folder_attrs, listed
+from tests.simulators.files.conftest import Serve
+from tests.simulators.files.packets import Code, Kind, Raw, connect, raw, string, within
 
 
-@given(st.lists(st.binary(min_size=1, max_size=300), max_size=20), st.lists(st.integers(1, 400), max_size=30))
-def test_packets_come_out_as_they_went_in(packets: list[bytes], cuts: list[int]) -> None:
-    stream = b"".join(string(packet) for packet in packets)
-    splitter, found, at = Splitter(), [], 0
-    for cut in [*cuts, len(stream)]:
-        found += [bytes(packet) for packet in splitter.feed(stream[at : at + cut])]
-        at += cut
-    assert found == packets
+def test_packets_are_answered_in_whatever_pieces_they_come(serve: Serve) -> None:
+    packets = [string(bytes([Kind.REALPATH]) + struct.pack(">I", n) + string(b"x" * n)) for n in range(40)]
+    stream = b"".join(packets)
+
+    async def work(session: Raw) -> None:
+        for size in (1, 3, 4, 5, 17, 100, len(stream)):
+            for start in range(0, len(stream), size):
+                session.stdin.write(stream[start : start + size])
+            for number in range(40):
+                kind, body = await session.answer()
+                path = string(b"/" + b"x" * number)
+                assert (kind, body) == (Kind.NAME, struct.pack(">I", 1) + path + string(b"") + bytes(4))
+
+    within(20, raw(serve(), work))
 
 
-@pytest.mark.parametrize("length", [0, LONGEST + 1, 0xFFFFFFFF])
-def test_a_length_that_cannot_be_is_refused_before_its_bytes_come(length: int) -> None:
-    with pytest.raises(BadPacket):
-        Splitter().feed(struct.pack(">I", length))
+@pytest.mark.parametrize("length", [0, MAX_SFTP_PACKET_LEN + 1, 0xFFFFFFFF])
+def test_a_length_that_cannot_be_ends_the_session_before_its_bytes_come(serve: Serve, length: int) -> None:
+    async def work(session: Raw) -> int:
+        session.stdin.write(struct.pack(">I", length))
+        assert await session.stdout.read() == b""
+        status: int = session.stdin.channel.get_exit_status()
+        return status
+
+    assert within(10, raw(serve(), work)) == 255
 
 
-@given(st.binary(max_size=200))
-def test_fields_of_garbage_end_in_words(data: bytes) -> None:
-    fields = Fields(memoryview(data))
-    try:
-        while True:
-            fields.attrs(), fields.string(), fields.long()
-    except BadPacket:
-        pass
+def test_attributes(serve: Serve) -> None:
+    """Every combination of size, owner, permissions and times sets what it says."""
+    drop = serve({"inbox/a": b"abcdef"})
+    fields = [
+        (1, struct.pack(">Q", 3)),
+        (2, struct.pack(">II", OWNER, GROUP)),
+        (4, struct.pack(">I", 0o600)),
+        (8, struct.pack(">II", 5, 1_700_000_000)),
+    ]
 
+    async def work(session: Raw) -> None:
+        for chosen in itertools.chain.from_iterable(itertools.combinations(fields, count) for count in range(5)):
+            drop.handle.write("inbox/a", b"abcdef")
+            flags = sum(bit for bit, _ in chosen)
+            attrs = struct.pack(">I", flags) + b"".join(data for _, data in chosen)
+            assert await session.code(Kind.SETSTAT, string(b"inbox/a"), attrs) is Code.OK
+            assert drop.state.records["inbox/a"] == (b"abc" if flags & 1 else b"abcdef")
+            modified = int(drop.state.modified("inbox/a").timestamp())
+            assert (modified == 1_700_000_000) == bool(flags & 8)
 
-@given(
-    st.one_of(st.none(), st.integers(0, 2**63)),
-    st.one_of(st.none(), st.tuples(st.integers(0, 2**31), st.integers(0, 2**31))),
-    st.one_of(st.none(), st.integers(0, 0o7777)),
-    st.one_of(st.none(), st.integers(0, 2**32 - 1)),
-)
-def test_attributes(size: int | None, owner: tuple[int, int] | None, mode: int | None, at: int | None) -> None:
-    flags = sum(bit for bit, value in zip((1, 2, 4, 8), (size, owner, mode, at), strict=True) if value is not None)
-    data = struct.pack(">I", flags)
-    data += b"" if size is None else struct.pack(">Q", size)
-    data += b"" if owner is None else struct.pack(">II", *owner)
-    data += b"" if mode is None else struct.pack(">I", mode)
-    data += b"" if at is None else struct.pack(">II", 5, at)
-    assert Fields(memoryview(data)).attrs() == Attrs(size, owner, mode, at)
+    within(20, raw(drop, work))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def _is_text(data: bytes) -> bool:
 @given(st.one_of(st.binary(max_size=80), st.text("./ab").map(str.encode)))
 def test_no_path_leads_out(data: bytes) -> None:
     if not _is_text(data):
-        with pytest.raises(Refused, match="UTF-8"):
+        with pytest.raises(asyncssh.SFTPFailure, match="UTF-8"):
             parse_path(data)
         return
     parts = parse_path(data).split("/")
@@ -99,31 +101,52 @@ def test_no_path_leads_out(data: bytes) -> None:
 
 
 def test_what_is_old_shows_its_year() -> None:
-    entries = [Entry("new", False, 5, 1_772_445_600), Entry("old", True, 0, 1_700_000_000)]
-    packet = render_names(1, entries, 1_772_445_600)
-    assert b"-rw-r--r--    1 drop     drop            5 Mar  2 10:00 new" in packet
-    assert b"drwxr-xr-x    2 drop     drop            0 Nov 14  2023 old" in packet
-    assert b"No such file" in render_status(1, Code.NO_SUCH_FILE)
+    now = 1_772_445_600
+    new, old = listed("new", file_attrs(5, now), now), listed("old", folder_attrs(1_700_000_000), now)
+    assert new.longname == b"-rw-r--r--    1 drop     drop            5 Mar  2 10:00 new"
+    assert old.longname == b"drwxr-xr-x    2 drop     drop            0 Nov 14  2023 old"
 
 
-@pytest.mark.parametrize(
-    ("said", "meant"),
-    [
-        ("scp -t inbox", ("t", ("inbox",))),
-        ("scp -r -p -d -t -- '-odd name'", ("t", ("-odd name",))),
-        ("scp -f a 'b c'", ("f", ("a", "b c"))),
-        ("/usr/bin/scp -v -f x", ("f", ("x",))),
-        ("scp -t a b", None),
-        ("scp -tf a", None),
-        ("scp a b", None),
-        ("scp -t", None),
-        ("scp -t 'a", None),
-        ("scp -S evil -t a", None),
-        ("rm -rf /", None),
-        ("sh -c 'scp -t a'", None),
-        ("", None),
-    ],
-)
-def test_a_command_is_scp_or_nothing(said: str, meant: tuple[str, tuple[str, ...]] | None) -> None:
-    command = parse_command(said)
-    assert (None if command is None else ("f" if command.sends else "t", command.paths)) == meant
+def test_home_is_the_drop(serve: Serve) -> None:
+    async def work(session: Raw) -> None:
+        for said, meant in ((b"~", b"/"), (b"~/inbox/..", b"/"), (b"~/inbox", b"/inbox"), (b"a", b"/a")):
+            body = struct.pack(">I", 1) + string(b"expand-path@openssh.com") + string(said)
+            kind, answer = await session.ask(Kind.EXTENDED, body)
+            assert (kind, answer[4 : 8 + len(meant)]) == (Kind.NAME, string(meant))
+
+    within(10, raw(serve(), work))
+
+
+COMMANDS = [
+    ("scp -t inbox", True),
+    ("scp -r -p -d -t -- '-odd name'", True),
+    ("scp -v -f inbox/x", True),
+    ("scp -t a b", False),
+    ("scp -tf a", False),
+    ("scp a b", False),
+    ("scp -t", False),
+    ("scp -t 'a", False),
+    ("scp -S evil -t a", False),
+    ("rm -rf /", False),
+    ("sh -c 'scp -t a'", False),
+    ("", False),
+]
+
+
+def test_a_command_is_scp_or_nothing(serve: Serve) -> None:
+    drop = serve({"inbox/x": b"x"})
+
+    async def accepts(connection: Any, command: str) -> bool:
+        try:
+            process = await connection.create_process(command, encoding=None)
+        except asyncssh.ChannelOpenError:
+            return False
+        process.stdin.write_eof()
+        return bool((await process.wait()).exit_status == 0)
+
+    async def work() -> None:
+        async with connect(drop) as connection:
+            for command, accepted in COMMANDS:
+                assert await accepts(connection, command) is accepted, command
+
+    within(20, work())

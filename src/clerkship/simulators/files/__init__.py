@@ -23,7 +23,7 @@ from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.files.operations import OPERATIONS
 from clerkship.simulators.files.scaffold import SCAFFOLD
-from clerkship.simulators.files.sftp.line import Sftp
+from clerkship.simulators.files.sftp.listener import Sftp
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.steps.delete import Delete
 from clerkship.simulators.files.steps.drop import Drop, DropInbox

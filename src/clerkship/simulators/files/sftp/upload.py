@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
-from clerkship.simulators.files.sftp.wire import Entry
-
 MOST_PIECES = 1000
 """Pieces, in no order, that one file may come in."""
 
@@ -34,7 +32,7 @@ class Piece:
         self._data, self.length = BytesIO(), 0
         self.write(0, data)
 
-    def write(self, offset: int, data: memoryview) -> None:
+    def write(self, offset: int, data: bytes | memoryview) -> None:
         """Over what is there, or at its end."""
         self._data.seek(offset)
         self._data.write(data)
@@ -56,13 +54,18 @@ class Piece:
 
 @dataclass
 class Uploads:
-    """All that is on its way into one sandbox: together they may not pass what is free there."""
+    """The open uploads to one sandbox. Together they may not be larger than its free space."""
 
     by_path: dict[str, "Upload"] = field(default_factory=dict)
     held: int = 0
     """Bytes in memory."""
     busy: "asyncio.Future[Any] | None" = None
-    """What takes the sandbox a while: whoever asks it something else has to wait, but nobody of another sandbox."""
+    """A long operation of the sandbox in a thread; other calls of the same sandbox wait for it."""
+
+    def in_folder(self, folder: str) -> dict[str, "Upload"]:
+        """Return the uploads directly in a folder, by name."""
+        places = ((path.rpartition("/"), upload) for path, upload in self.by_path.items())
+        return {name: upload for (above, _, name), upload in places if above == folder}
 
 
 @dataclass(eq=False)
@@ -75,8 +78,6 @@ class Upload:
     room: int
     """Bytes that all on their way may have."""
     among: Uploads
-    there: bool = False
-    """Whether there was a file before."""
     base: int | None = None
     """Bytes of that file, if it is kept; none if it begins anew."""
     append: bool = False
@@ -111,10 +112,9 @@ class Upload:
         return sum(piece.length for piece in self.pieces)
 
     @property
-    def entry(self) -> Entry:
-        """As it is seen meanwhile."""
-        at = self.began if self.modified is None else self.modified
-        return Entry(self.path.rpartition("/")[2], False, self.size, at)
+    def shown_time(self) -> int:
+        """The modification time while it is being uploaded."""
+        return self.began if self.modified is None else self.modified
 
     def takes(self, offset: int, length: int) -> bool:
         """Whether there is room for some more."""
@@ -123,7 +123,7 @@ class Upload:
     def _fits(self, size: int) -> bool:
         return size <= self.most and self.among.held + max(0, size - self.size) <= self.room
 
-    def write(self, offset: int, data: memoryview) -> None:
+    def write(self, offset: int, data: bytes) -> None:
         """Some more; if it is too much, nothing of that."""
         if not self.takes(offset, len(data)):
             raise TooLarge((self.size if self.append else offset) + len(data))
@@ -136,7 +136,7 @@ class Upload:
             self.pieces[-1].write(self.pieces[-1].length, data)
             self.among.held += len(data)
         else:
-            self._lay(offset, data)
+            self._lay(offset, memoryview(data))
 
     def read(self, offset: int, length: int) -> bytes:
         """What has come, with zeros where nothing has."""
@@ -154,7 +154,7 @@ class Upload:
         self.base, self.kept, touched = None, 0, self.touched
         if data:
             append, self.append = self.append, False
-            self.write(0, memoryview(data))
+            self.write(0, data)
             self.append = append
         self.touched = touched
 
@@ -172,7 +172,7 @@ class Upload:
             self.among.held -= over
         if size > self.size:
             append, self.append = self.append, False
-            self.write(size - 1, memoryview(b"\0"))
+            self.write(size - 1, b"\0")
             self.append = append
 
     def release(self) -> None:

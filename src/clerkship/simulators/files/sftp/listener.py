@@ -5,22 +5,19 @@ import logging
 import threading
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from clerkship.kit.descriptors import raise_limit
-from clerkship.kit.wall import monotonic
 from clerkship.sandbox.authentication.ssh import SshUser
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
-from clerkship.simulators.files.sftp.channel import Channel
-from clerkship.simulators.files.sftp.drop import Drop
-from clerkship.simulators.files.sftp.gather import Gathered
 from clerkship.simulators.files.sftp.keys import Key, new_key
 from clerkship.simulators.files.sftp.upload import Uploads
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.tcp import TcpListener
 
 if TYPE_CHECKING:
-    from asyncssh import SSHAcceptor, SSHKey, SSHServerConnection
+    from asyncssh import SSHAcceptor
 
 LIMITS = ConnectionLimits(first=5.0, head=20.0, idle=900.0, connections=600)
 """`first` is to the first byte, which every client sends at once; `head` is to the agreement on keys: five hundred
@@ -29,11 +26,6 @@ MIN_CONNECTIONS = 32
 RESERVED = 256
 """Open files of this process that are left for all else: its limit less these is how many may connect."""
 USUAL_PORT = 22
-MAX_CHANNELS = 10
-MAX_LOGIN_TRIES = 6
-"""Credentials that one connection may try."""
-AGREED = 2
-"""The progress of a connection that has agreed on keys."""
 GRACE = 1.0
 """Seconds that connections and uploads under way have when the listener closes."""
 WINDOW = 4 * 1024 * 1024
@@ -95,124 +87,6 @@ class Entrance:
     uploads: Uploads = field(default_factory=Uploads)
 
 
-class SftpConnection:
-    """One SSH connection: its sandbox, and the channels it has open."""
-
-    def __init__(self, listener: "Sftp") -> None:
-        self._listener, self._table = listener, listener.tcp.table
-        self._connection: SSHServerConnection | None = None
-        self._agreed = False
-        self._tries = self._channels = 0
-        self.entrance: Entrance | None = None
-        self._opened_at = self._active_at = monotonic()
-
-    @property
-    def is_evictable(self) -> bool:
-        """Whether it has not logged in."""
-        return self.entrance is None
-
-    @property
-    def progress(self) -> int:
-        """How far a connection is that has not logged in: 0 has sent nothing, 1 something, 2 has agreed on keys."""
-        spoke = self._connection is not None and self._connection.get_extra_info("client_version")
-        return AGREED if self._agreed else 1 if spoke else 0
-
-    def connection_made(self, conn: "SSHServerConnection") -> None:
-        """Somebody is at the door."""
-        self._connection = conn
-        transport = getattr(conn, "_transport", None)  # the library has no way to be asked for this
-        if isinstance(transport, asyncio.Transport):
-            conn._transport = cast(asyncio.Transport, Gathered(transport))
-        if not self._table.enter(self):
-            conn.abort()
-
-    def connection_lost(self, _: Exception | None) -> None:
-        """Remove it from the table."""
-        self._table.leave(self)
-
-    def begin_auth(self, _: str) -> bool:
-        """Nobody comes in without."""
-        self._agreed = True
-        return True
-
-    def password_auth_supported(self) -> bool:
-        """The sandbox's token."""
-        return True
-
-    def public_key_auth_supported(self) -> bool:
-        """The sandbox's own key."""
-        return True
-
-    def auth_completed(self) -> None:
-        """They have come in. Who they are is what the connection says, not what was tried on the way."""
-        assert self._connection is not None
-        self.entrance = self._listener.entrance_of(self._connection.get_extra_info("username"))
-        if self.entrance is None:
-            self.dismiss("the run is over")
-        elif not self._table.claim(self, self.entrance.client.address):
-            self.dismiss("too many connections")
-
-    def validate_password(self, username: str, password: str) -> bool:
-        """Whether it is the token of the sandbox that has this address."""
-        return self._try(self._listener.admits(username, password))
-
-    def validate_public_key(self, username: str, key: "SSHKey") -> bool:
-        """Whether it is the key of the sandbox that has this address."""
-        return self._try(self._listener.knows(username, key.public_data.hex()))
-
-    def session_requested(self) -> Any:
-        """A channel, for whoever has come in."""
-        if self.entrance is None or self._channels >= MAX_CHANNELS:
-            return False
-        self._channels += 1
-        return self._listener.make_channel(Drop(self.entrance.client, self.entrance.uploads), self)
-
-    def seen(self) -> None:
-        """Something came from it."""
-        self._active_at = monotonic()
-
-    def left(self, ending: Coroutine[Any, Any, None] | None) -> None:
-        """A channel is closed."""
-        self._channels -= 1
-        if ending is not None:
-            self._listener.keep(ending)
-
-    def drop(self) -> None:
-        """Close it at once."""
-        if self._connection is not None:
-            self._connection.abort()
-
-    def leave(self) -> None:
-        """Close it because the listener closes."""
-        self.dismiss("the server is closed")
-
-    async def end(self) -> None:
-        """Close it at once."""
-        self.drop()
-
-    def sweep(self, now: float) -> None:
-        """Close it if its run is over, or if it takes longer than it may."""
-        limits, age = self._table.limits, now - self._opened_at
-        if self.entrance is not None and not self.entrance.client.open:
-            self.dismiss("the run is over")
-        elif now - self._active_at > limits.idle:
-            self.dismiss("nothing has come for too long")
-        elif self.progress < AGREED and age > (limits.head if self.progress else limits.first):
-            self.drop()
-
-    def dismiss(self, reason: str) -> None:
-        """The connection is ended, and told why."""
-        if self._connection is not None:
-            self._connection.disconnect(11, reason)  # by application (RFC 4253 §11.1)
-
-    def _try(self, right: bool) -> bool:
-        """Keys are offered before they are proved, so each of a client's keys is a try, as OpenSSH counts them."""
-        self._tries += not right
-        if self._tries >= MAX_LOGIN_TRIES:
-            self.dismiss("too many authentication failures")
-        return right
-
-
 class Sftp(ProtocolListener):
     """The listener."""
 
@@ -231,7 +105,6 @@ class Sftp(ProtocolListener):
         """What is compared with where there is no such user, so that it takes the same time."""
         self._entrances: dict[str, Entrance] = {}
         self._lock = threading.Lock()
-        self._make: type[Channel] = Channel
         self._endings: set[asyncio.Task[None]] = set()
         self._acceptor: SSHAcceptor | None = None
 
@@ -241,18 +114,12 @@ class Sftp(ProtocolListener):
 
         asyncssh.set_log_level(logging.WARNING)  # what it says below that names users, which are credentials here
 
-        class Server(SftpConnection, asyncssh.SSHServer):
-            """As asyncssh wants it: what is not ours is its own, which refuses."""
-
-        class Inner(Channel, asyncssh.SSHServerSession):  # type: ignore[type-arg]
-            """Likewise."""
-
+        connect = import_module("clerkship.simulators.files.sftp.connection").SftpConnection
         opened = self.tcp.open_port(host, port)
-        self._make = Inner
         self._key = new_key()
         self._acceptor = await asyncssh.listen(
             sock=opened.socket,
-            server_factory=lambda: Server(self),
+            server_factory=lambda: connect(self),
             server_host_keys=[asyncssh.import_private_key(self._key.private)],
             **self.settings,
         )
@@ -304,10 +171,6 @@ class Sftp(ProtocolListener):
         """What is known of a user whose run goes on."""
         client = self.directory.find(user)
         return None if client is None or not client.open else self._let_in(client)
-
-    def make_channel(self, drop: Drop, connection: SftpConnection) -> Channel:
-        """As asyncssh wants it."""
-        return self._make(drop, connection)
 
     def keep(self, ending: Coroutine[Any, Any, None]) -> None:
         """See something to its end that nobody waits for."""

@@ -1,0 +1,304 @@
+"""The SFTP server of one session: asyncssh's, with the files of a sandbox instead of those of a disk."""
+
+import time
+from collections.abc import AsyncIterator
+from functools import lru_cache
+from typing import cast
+
+from asyncssh import (
+    FILEXFER_TYPE_DIRECTORY,
+    FILEXFER_TYPE_REGULAR,
+    FXF_APPEND,
+    FXF_CREAT,
+    FXF_EXCL,
+    FXF_READ,
+    FXF_TRUNC,
+    FXF_WRITE,
+    SFTPAttrs,
+    SFTPBadMessage,
+    SFTPError,
+    SFTPFailure,
+    SFTPName,
+    SFTPNoSuchFile,
+    SFTPOpUnsupported,
+    SFTPPermissionDenied,
+    SFTPServer,
+    SFTPVFSAttrs,
+    SSHServerChannel,
+)
+
+from clerkship.sandbox.operation import NO_INPUT
+from clerkship.simulators.files import operations as ops
+from clerkship.simulators.files.entry import Entry
+from clerkship.simulators.files.sftp.drop import Broken, Drop, OpenFlags, Reading, parse_path
+from clerkship.simulators.files.sftp.upload import Upload
+
+MAX_DATA = 255 * 1024
+"""Bytes of a file in one packet, as in OpenSSH."""
+PAGE = 128
+"""Names in one packet of asyncssh."""
+MAX_TIME = 0xFFFFFFFF
+OWNER = GROUP = 1000
+FILE_MODE, FOLDER_MODE = 0o100644, 0o040755
+_HALF_YEAR = 365 * 24 * 60 * 60 // 2
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+class DropServer(SFTPServer):
+    """The files of a sandbox. A file being uploaded is visible with its current size and cannot be moved or removed."""
+
+    def __init__(self, channel: "SSHServerChannel[bytes]", drop: Drop) -> None:
+        super().__init__(channel)
+        self._drop, self._uploads = drop, drop.uploads
+        self.interrupted = False
+        """Whether the session ended with files open: what was uploaded is incomplete."""
+        self.announced = 0
+        """The size of the next file, where the client says it first (scp)."""
+
+    async def open(self, path: bytes, pflags: int, attrs: SFTPAttrs) -> Reading | Upload:
+        """Open a file."""
+        place = parse_path(path)
+        if not pflags & FXF_WRITE:
+            return await self._open_for_reading(place)
+        if self.announced < 0:
+            raise SFTPBadMessage("a file cannot have a negative size")
+        bits = (FXF_READ, FXF_APPEND, FXF_CREAT, FXF_TRUNC, FXF_CREAT | FXF_EXCL)
+        flags = OpenFlags(*(pflags & bit == bit for bit in bits))
+        return await self._drop.begin(place, flags, self.announced)
+
+    async def _open_for_reading(self, path: str) -> Reading:
+        try:
+            return await self._drop.read(path)
+        except SFTPNoSuchFile:
+            self._refuse_uploading(path)
+            raise
+
+    async def close(self, file_obj: object) -> None:
+        """Close a file. An upload becomes a file of the sandbox."""
+        if not isinstance(file_obj, Upload):
+            return
+        try:
+            await self._drop.finish(file_obj, complete=not self.interrupted)
+        except (SFTPError, Broken):
+            if not self.interrupted:
+                raise
+
+    def read(self, file_obj: object, offset: int, size: int) -> bytes:
+        """Return bytes of an open file."""
+        if isinstance(file_obj, Reading):
+            if file_obj.cut and offset >= len(file_obj.data):
+                raise Broken
+            return file_obj.data[offset : offset + min(size, MAX_DATA)]
+        if isinstance(file_obj, Upload) and file_obj.base is None:
+            return file_obj.read(offset, min(size, MAX_DATA))
+        raise SFTPPermissionDenied("the file is not open for reading")
+
+    async def write(self, file_obj: object, offset: int, data: bytes) -> int:
+        """Write bytes to an open file."""
+        await self._drop.write(_writable(file_obj), offset, data)
+        return len(data)
+
+    async def stat(self, path: bytes) -> SFTPAttrs:
+        """Describe a file or folder. A missing one is not logged as a refusal: clients look before they write."""
+        place = parse_path(path)
+        upload = self._uploads.by_path.get(place)
+        if upload is not None:
+            return file_attrs(upload.size, upload.shown_time)
+        if place:
+            entry = await self._drop.result(ops.stat, ops.StatPath(path=place, missing="ok"), place)
+        else:
+            entry = await self._drop.result(ops.stat_outermost, ops.OutermostStat(), place)
+        if entry is None:
+            raise SFTPNoSuchFile(f"there is no file or folder {place}")
+        return entry_attrs(entry)
+
+    lstat = stat
+
+    async def fstat(self, file_obj: object) -> SFTPAttrs:
+        """Describe an open file."""
+        if isinstance(file_obj, Upload):
+            return file_attrs(file_obj.size, file_obj.shown_time)
+        reading = cast(Reading, file_obj)
+        attrs = await self.stat(reading.path.encode())
+        return file_attrs(len(reading.data), attrs.mtime or 0)
+
+    async def setstat(self, path: bytes, attrs: SFTPAttrs) -> None:
+        """Set the size or the time of a file. Permissions are ignored: clients send them along with times."""
+        _refuse_owner(attrs)
+        place = parse_path(path)
+        upload = self._uploads.by_path.get(place)
+        if upload is not None:
+            await self.fsetstat(upload, attrs)
+            return
+        await self.stat(path)
+        if attrs.size is not None:
+            await self._truncate(place, attrs.size)
+        if attrs.mtime is not None:
+            await self._drop.touch(place, _checked_time(attrs.mtime))
+
+    lsetstat = setstat
+
+    async def _truncate(self, path: str, size: int) -> None:
+        upload = await self._drop.begin(path, OpenFlags())
+        try:
+            await self._drop.truncate(upload, size)
+            await self._drop.finish(upload)
+        finally:
+            upload.release()
+
+    async def fsetstat(self, file_obj: object, attrs: SFTPAttrs) -> None:
+        """Set the size or the time of an open file; the time of an upload once it is written."""
+        _refuse_owner(attrs)
+        if attrs.size is not None:
+            await self._drop.truncate(_writable(file_obj), attrs.size)
+        if attrs.mtime is None:
+            return
+        if isinstance(file_obj, Upload):
+            file_obj.modified = _checked_time(attrs.mtime)
+        else:
+            await self._drop.touch(cast(Reading, file_obj).path, _checked_time(attrs.mtime))
+
+    async def open_folder(self, path: bytes) -> AsyncIterator[SFTPName]:
+        """Open a folder: one event, however many packets it takes to list it."""
+        place = parse_path(path)
+        if place:
+            found = await self._drop.result(ops.list_folder, ops.FolderPage(path=place, only_count=True), place)
+        else:
+            found = await self._drop.result(ops.list_outermost, ops.OutermostPage(only_count=True), place)
+        assert isinstance(found, ops.FolderSummary)
+        return self._read_folder(found, self._uploads.in_folder(place))
+
+    async def _read_folder(self, folder: ops.FolderSummary, coming: dict[str, Upload]) -> AsyncIterator[SFTPName]:
+        """Yield a folder page by page. What changes meanwhile may be listed or not, but no name is listed twice."""
+        now = int(folder.now.timestamp())
+        for dot in (".", ".."):
+            yield listed(dot, folder_attrs(int(folder.modified.timestamp())), now)
+        count, after = PAGE - 2, ""
+        while True:
+            page = await self._drop.page(folder.path, after, count)
+            for entry in page:
+                upload = coming.pop(entry.name, None)
+                is_open = upload is not None and self._uploads.by_path.get(upload.path) is upload
+                yield listed(entry.name, upload_attrs(upload) if upload and is_open else entry_attrs(entry), now)
+            if len(page) < count:
+                break
+            count, after = PAGE, page[-1].name + "/" * page[-1].folder
+        for name, upload in coming.items():
+            yield listed(name, upload_attrs(upload), now)
+
+    async def scandir(self, path: bytes) -> AsyncIterator[SFTPName]:
+        """List a folder, for scp."""
+        async for name in await self.open_folder(path):
+            yield name
+
+    async def remove(self, path: bytes) -> None:
+        """Delete a file."""
+        place = parse_path(path)
+        self._refuse_uploading(place)
+        await self._drop.result(ops.delete_file, ops.FilePath(path=place), place)
+
+    async def mkdir(self, path: bytes, attrs: SFTPAttrs) -> None:
+        """Create a folder."""
+        place = parse_path(path)
+        self._refuse_uploading(place)
+        await self._drop.result(ops.make_folder, ops.FolderPath(path=place), place)
+
+    async def rmdir(self, path: bytes) -> None:
+        """Remove an empty folder."""
+        place = parse_path(path)
+        self._refuse_uploading(place)
+        await self._drop.result(ops.remove_folder, ops.FolderPath(path=place), place)
+
+    def realpath(self, path: bytes) -> bytes:
+        """Return the absolute path."""
+        return f"/{parse_path(path)}".encode()
+
+    async def rename(self, oldpath: bytes, newpath: bytes, *, replace: bool = False) -> None:
+        """Rename a file or folder; the new name must be free."""
+        old, new = parse_path(oldpath), parse_path(newpath)
+        self._refuse_uploading(old, new)
+        await self._drop.rename(old, new, replace=replace)
+
+    async def posix_rename(self, oldpath: bytes, newpath: bytes) -> None:
+        """Rename a file or folder; an existing file is replaced."""
+        await self.rename(oldpath, newpath, replace=True)
+
+    async def statvfs(self, path: bytes) -> SFTPVFSAttrs:
+        """Return the quota and the free space."""
+        await self.stat(path)
+        return await self.fstatvfs(None)
+
+    async def fstatvfs(self, file_obj: object) -> SFTPVFSAttrs:
+        """Return the quota and the free space, in blocks of one byte."""
+        space = await self._drop.result(ops.space, NO_INPUT, "")
+        free = max(0, space.free - self._uploads.held)
+        return SFTPVFSAttrs(bsize=4096, frsize=1, blocks=space.quota, bfree=free, bavail=free, namemax=255)
+
+    def fsync(self, file_obj: object) -> None:
+        """Do nothing: a file is stored when it is closed."""
+
+    def _refuse_uploading(self, *paths: str) -> None:
+        """Refuse to move, remove or replace what is being uploaded, or a folder with an upload in it."""
+        for upload in self._uploads.by_path:
+            if any(f"{upload}/".startswith(f"{path}/") for path in paths if path):
+                raise SFTPFailure(f"{upload} is being uploaded")
+
+
+def _writable(file_obj: object) -> Upload:
+    if not isinstance(file_obj, Upload):
+        raise SFTPPermissionDenied("the file is not open for writing")
+    return file_obj
+
+
+def _refuse_owner(attrs: SFTPAttrs) -> None:
+    if attrs.uid is not None and (attrs.uid, attrs.gid) != (OWNER, GROUP):
+        raise SFTPOpUnsupported("all files have one owner, which cannot be changed")
+
+
+def _checked_time(seconds: int) -> int:
+    if not 0 <= seconds <= MAX_TIME:
+        raise SFTPFailure(f"a time must be between 0 and {MAX_TIME} seconds after 1970")
+    return seconds
+
+
+def file_attrs(size: int, modified: int) -> SFTPAttrs:
+    """Return the attributes of a file."""
+    return _attrs(FILEXFER_TYPE_REGULAR, FILE_MODE, size, modified)
+
+
+def folder_attrs(modified: int) -> SFTPAttrs:
+    """Return the attributes of a folder."""
+    return _attrs(FILEXFER_TYPE_DIRECTORY, FOLDER_MODE, 0, modified)
+
+
+def upload_attrs(upload: Upload) -> SFTPAttrs:
+    """Return the attributes of a file that is being uploaded."""
+    return file_attrs(upload.size, upload.shown_time)
+
+
+def entry_attrs(entry: Entry) -> SFTPAttrs:
+    """Return the attributes of a file or folder of the sandbox."""
+    modified = int(entry.modified.timestamp())
+    return folder_attrs(modified) if entry.folder else file_attrs(entry.size, modified)
+
+
+def _attrs(kind: int, mode: int, size: int, modified: int) -> SFTPAttrs:
+    at = min(max(modified, 0), MAX_TIME)
+    return SFTPAttrs(type=kind, size=size, uid=OWNER, gid=GROUP, permissions=mode, atime=at, mtime=at)
+
+
+def listed(name: str, attrs: SFTPAttrs, now: int) -> SFTPName:
+    """Return an entry of a listing, with a line as of `ls -l`."""
+    mode, links = ("drwxr-xr-x", 2) if attrs.type == FILEXFER_TYPE_DIRECTORY else ("-rw-r--r--", 1)
+    modified = attrs.mtime or 0
+    when = _shown_time(modified, is_old=now - modified >= _HALF_YEAR)
+    long_name = f"{mode} {links:4} drop     drop     {attrs.size:8} {when} {name}"
+    return SFTPName(name.encode(), long_name.encode(), attrs)
+
+
+@lru_cache(maxsize=1024)
+def _shown_time(modified: int, *, is_old: bool) -> str:
+    """Return a time as `ls -l` shows it: with the year instead of the hour if it is old."""
+    at = time.gmtime(modified)
+    hour = f"{at.tm_year:5}" if is_old else f"{at.tm_hour:02}:{at.tm_min:02}"
+    return f"{_MONTHS[at.tm_mon - 1]} {at.tm_mday:2} {hour}"
