@@ -90,7 +90,7 @@ class Drop:
         """Open a file for writing, by the rules of open(2); refuse it if its announced size is too large."""
         _refuse_root(path)
         space = await self.result(ops.space_for, ops.FileSize(path=path, size=size), path)
-        is_there = space.size is not None or path in self.uploads.by_path
+        is_there = space.size is not None or self.uploads.find(path) is not None
         if flags.exclusive and is_there:
             raise SFTPFailure(f"{path} is there already")
         if not flags.create and not is_there:

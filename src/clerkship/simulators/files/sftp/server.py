@@ -101,9 +101,9 @@ class DropServer(SFTPServer):
     async def stat(self, path: bytes) -> SFTPAttrs:
         """Describe a file or folder. A missing one is not logged as a refusal: clients look before they write."""
         place = parse_path(path)
-        upload = self._uploads.by_path.get(place)
+        upload = self._uploads.find(place)
         if upload is not None:
-            return file_attrs(upload.size, upload.shown_time)
+            return upload_attrs(upload)
         if place:
             entry = await self._drop.result(ops.stat, ops.StatPath(path=place, missing="ok"), place)
         else:
@@ -117,7 +117,7 @@ class DropServer(SFTPServer):
     async def fstat(self, file_obj: object) -> SFTPAttrs:
         """Describe an open file."""
         if isinstance(file_obj, Upload):
-            return file_attrs(file_obj.size, file_obj.shown_time)
+            return upload_attrs(file_obj)
         reading = cast(Reading, file_obj)
         attrs = await self.stat(reading.path.encode())
         return file_attrs(len(reading.data), attrs.mtime or 0)
@@ -126,7 +126,7 @@ class DropServer(SFTPServer):
         """Set the size or the time of a file. Permissions are ignored: clients send them along with times."""
         _refuse_owner(attrs)
         place = parse_path(path)
-        upload = self._uploads.by_path.get(place)
+        upload = self._uploads.find(place)
         if upload is not None:
             await self.fsetstat(upload, attrs)
             return
@@ -178,7 +178,7 @@ class DropServer(SFTPServer):
             page = await self._drop.page(folder.path, after, count)
             for entry in page:
                 upload = coming.pop(entry.name, None)
-                is_open = upload is not None and self._uploads.by_path.get(upload.path) is upload
+                is_open = upload in self._uploads.opened
                 yield listed(entry.name, upload_attrs(upload) if upload and is_open else entry_attrs(entry), now)
             if len(page) < count:
                 break
@@ -239,9 +239,10 @@ class DropServer(SFTPServer):
 
     def _refuse_uploading(self, *paths: str) -> None:
         """Refuse to move, remove or replace what is being uploaded, or a folder with an upload in it."""
-        for upload in self._uploads.by_path:
-            if any(f"{upload}/".startswith(f"{path}/") for path in paths if path):
-                raise SFTPFailure(f"{upload} is being uploaded")
+        for path in filter(None, paths):
+            upload = self._uploads.find_below(path)
+            if upload is not None:
+                raise SFTPFailure(f"{upload.path} is being uploaded")
 
 
 def _writable(file_obj: object) -> Upload:

@@ -56,15 +56,23 @@ class Piece:
 class Uploads:
     """The open uploads to one sandbox. Together they may not be larger than its free space."""
 
-    by_path: dict[str, "Upload"] = field(default_factory=dict)
+    opened: list["Upload"] = field(default_factory=list)
     held: int = 0
     """Bytes in memory."""
     busy: "asyncio.Future[Any] | None" = None
     """A long operation of the sandbox in a thread; other calls of the same sandbox wait for it."""
 
+    def find(self, path: str) -> "Upload | None":
+        """Return the upload to a path; of several the one opened last."""
+        return next((upload for upload in reversed(self.opened) if upload.path == path), None)
+
+    def find_below(self, path: str) -> "Upload | None":
+        """Return an upload to a path, or to a folder of this path."""
+        return next((upload for upload in self.opened if f"{upload.path}/".startswith(f"{path}/")), None)
+
     def in_folder(self, folder: str) -> dict[str, "Upload"]:
         """Return the uploads directly in a folder, by name."""
-        places = ((path.rpartition("/"), upload) for path, upload in self.by_path.items())
+        places = ((upload.path.rpartition("/"), upload) for upload in self.opened)
         return {name: upload for (above, _, name), upload in places if above == folder}
 
 
@@ -98,7 +106,7 @@ class Upload:
         """It is seen from here on."""
         self.kept = self.base or 0
         self.touched = self.base is None
-        self.among.by_path[self.path] = self
+        self.among.opened.append(self)
 
     @property
     def size(self) -> int:
@@ -116,21 +124,17 @@ class Upload:
         """The modification time while it is being uploaded."""
         return self.began if self.modified is None else self.modified
 
-    def takes(self, offset: int, length: int) -> bool:
-        """Whether there is room for some more."""
-        return not self.failed and self._fits((self.size if self.append else offset) + length)
-
     def _fits(self, size: int) -> bool:
         return size <= self.most and self.among.held + max(0, size - self.size) <= self.room
 
     def write(self, offset: int, data: bytes) -> None:
         """Some more; if it is too much, nothing of that."""
-        if not self.takes(offset, len(data)):
-            raise TooLarge((self.size if self.append else offset) + len(data))
-        if not data:
-            return
         if self.append:
             offset = self.size
+        if not self._fits(offset + len(data)):
+            raise TooLarge(offset + len(data))
+        if not data:
+            return
         self.touched = True
         if self.pieces and offset == self.starts[-1] + self.pieces[-1].length:  # as nearly all come
             self.pieces[-1].write(self.pieces[-1].length, data)
@@ -179,8 +183,8 @@ class Upload:
         """It is over: the memory is given back, and nobody sees it any more."""
         self.among.held -= self.held
         self.starts, self.pieces = [], []
-        if self.among.by_path.get(self.path) is self:
-            del self.among.by_path[self.path]
+        if self in self.among.opened:
+            self.among.opened.remove(self)
 
     def whole(self) -> bytes:
         """All of it, with zeros where nothing came; of a file that begins anew."""
