@@ -16,11 +16,6 @@ def new_name(prefix: str) -> str:
     return f"{prefix}-{secrets.token_hex(8)}"
 
 
-def new_seed() -> bytes:
-    """What a private key is made from: 256 random bits."""
-    return secrets.token_bytes(32)
-
-
 class Names:
     """Unguessable names by the thousand: the system is asked for randomness once, not for each."""
 

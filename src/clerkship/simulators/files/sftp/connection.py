@@ -1,9 +1,12 @@
 """SSH connections and their channels: a login, then SFTP or scp."""
 
+import logging
 from collections.abc import Awaitable
 from contextlib import suppress
+from socket import socket
 from typing import TYPE_CHECKING, Any
 
+import asyncssh
 from asyncssh import (
     EXTENDED_DATA_STDERR,
     SSHKey,
@@ -18,6 +21,8 @@ from asyncssh.stream import SSHServerStreamSession
 from clerkship.kit.wall import monotonic
 from clerkship.simulators.files.sftp.drop import Drop
 from clerkship.simulators.files.sftp.handler import VERSION, SftpHandler
+from clerkship.simulators.files.sftp.host_keys import build_host_keys
+from clerkship.simulators.files.sftp.keys import Key
 from clerkship.simulators.files.sftp.server import DropServer
 
 if TYPE_CHECKING:
@@ -213,3 +218,14 @@ class ScpReader(SSHReader[bytes]):
         if not data:
             self._server.interrupted = True
         return data
+
+
+async def listen(listener: "Sftp", opened: socket, key: Key) -> asyncssh.SSHAcceptor:
+    """Accept SSH connections on a socket."""
+    asyncssh.set_log_level(logging.WARNING)  # below that, asyncssh logs user names, which are credentials here
+    return await asyncssh.listen(
+        sock=opened,
+        server_factory=lambda: SftpConnection(listener),
+        server_host_keys=build_host_keys(key),
+        **listener.settings,
+    )

@@ -64,6 +64,13 @@ class SftpHandler(SFTPServerHandler):
     _file_handles: dict[bytes, Any]
     _answered = 0
 
+    async def run(self) -> None:
+        """Answer packets until the session ends."""
+        try:
+            await super().run()
+        except EOFError:  # before the first packet
+            await self._cleanup(None)
+
     def break_connection(self) -> None:
         """Close the connection at once."""
         self._server.connection.abort()

@@ -1,7 +1,6 @@
 """SFTP: one SSH server for the drops of every playground. A user is a sandbox, known by its address."""
 
 import asyncio
-import logging
 import threading
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
@@ -110,19 +109,11 @@ class Sftp(ProtocolListener):
 
     async def open(self, host: str, port: int) -> None:
         """Listen."""
-        import asyncssh  # noqa: PLC0415  (an extra: whoever opens no drop over SFTP need not have it)
-
-        asyncssh.set_log_level(logging.WARNING)  # what it says below that names users, which are credentials here
-
-        connect = import_module("clerkship.simulators.files.sftp.connection").SftpConnection
         opened = self.tcp.open_port(host, port)
         self._key = new_key()
-        self._acceptor = await asyncssh.listen(
-            sock=opened.socket,
-            server_factory=lambda: connect(self),
-            server_host_keys=[asyncssh.import_private_key(self._key.private)],
-            **self.settings,
-        )
+        # asyncssh is an extra, which its subclasses need.
+        connection = import_module("clerkship.simulators.files.sftp.connection")
+        self._acceptor = await connection.listen(self, opened.socket, self._key)
         self._host, self._port = host, opened.number
         self.tcp.start_sweeping(self._forget_keys)
 
