@@ -46,4 +46,4 @@ def test_it_goes_on_with_an_upload(programs: Programs) -> None:
     done = programs.lftp("cd outbound", "reput long.bin", "mv long.bin done.bin", "rm -f nothing", "mkdir -p a/b")
     assert done.returncode == 0, done.stderr
     assert programs.drop.state.records["outbound/done.bin"] == data
-    assert "outbound/a/b" in programs.drop.state.tree
+    assert "outbound/a/b" in programs.drop.state.volume.tree

@@ -142,7 +142,7 @@ def test_open_keeps_to_its_flags(drop: Served, sftp: Any) -> None:
     with sftp.open("inbox/empty", "wx"):
         pass
     assert drop.state.records["inbox/empty"] == b""
-    assert not drop.state.incomplete
+    assert not drop.state.volume.incomplete
 
 
 def test_a_file_on_its_way_is_seen_growing(drop: Served, sftp: Any) -> None:

@@ -52,12 +52,12 @@ def test_a_folder_both_ways_with_its_times(programs: Programs, way: list[str]) -
     done = programs.scp(*way, "-rp", "got", "drop:archive")
     assert done.returncode == 0, done.stderr
     state = programs.drop.state
-    assert list(state.paths("archive")) == [
+    assert list(state.volume.paths("archive")) == [
         "archive/got/a.txt",
         "archive/got/b.txt",
         "archive/got/deep/er/c.bin",
     ]
-    assert int(state.modified("archive/got/a.txt").timestamp()) == LONG_AGO
+    assert int(state.volume.modified("archive/got/a.txt").timestamp()) == LONG_AGO
     assert state.records["archive/got/b.txt"] == b""
 
 
@@ -79,8 +79,10 @@ def test_what_is_not_there_and_what_does_not_fit(programs: Programs, way: list[s
     (programs.files / "big").write_bytes(bytes(1_100_000))
     done = programs.scp(*way, "big", "drop:outbound/")
     assert done.returncode == 1
-    assert programs.drop.state.incomplete == (set() if way else {"outbound/big"}), "-O says first how large it is"
-    assert set(programs.drop.state.incomplete) == {path for path in programs.drop.state.records if "big" in path}
+    assert programs.drop.state.volume.incomplete == (set() if way else {"outbound/big"}), (
+        "-O says first how large it is"
+    )
+    assert set(programs.drop.state.volume.incomplete) == {path for path in programs.drop.state.records if "big" in path}
     refused = programs.drop.events("sandbox.refused")[-1]
     assert isinstance(refused, RequestRefused)
     assert refused.code == "quota"
@@ -95,4 +97,4 @@ def test_several_files_where_one_is_refused(programs: Programs) -> None:
     done = programs.scp("-O", "one", "big", "two", "drop:outbound")
     assert done.returncode == 1
     assert "may hold 1000000 bytes" in done.stderr
-    assert list(programs.drop.state.paths("outbound")) == ["outbound/one", "outbound/two"]
+    assert list(programs.drop.state.volume.paths("outbound")) == ["outbound/one", "outbound/two"]

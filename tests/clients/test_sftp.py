@@ -63,7 +63,7 @@ def test_it_puts_gets_renames_and_removes(programs: Programs) -> None:
     assert (programs.files / "down.bin").read_bytes() == data
     assert "outbound/sent/up.bin" in done.stdout
     drop = programs.drop
-    assert list(drop.state.paths()) == ["inbox/für Ärzte.txt", "outbound/sent/up.bin"]
+    assert list(drop.state.volume.paths()) == ["inbox/für Ärzte.txt", "outbound/sent/up.bin"]
     kinds = [type(event) for event in drop.events() if not isinstance(event, FolderListed)]
     assert kinds[:6] == [FileRead, FileRead, FileWritten, FileRenamed, FileRead, FolderMade]
     assert drop.events("sandbox.refused") == []

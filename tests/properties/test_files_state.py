@@ -219,10 +219,10 @@ class FileDrop(RuleBasedStateMachine):
         """Files, folders, and what they take up."""
         state = self.rig.playground.sandboxes["box"].state
         assert isinstance(state, FilesState)
-        assert list(state.paths()) == sorted(self.files)
+        assert list(state.volume.paths()) == sorted(self.files)
         assert dict(state.records) == self.files
-        assert list(state.tree) == sorted(self.folders)
-        assert state.used == sum(self.written.values())
+        assert list(state.volume.tree) == sorted(self.folders)
+        assert state.volume.used == sum(self.written.values())
         walked = sorted([*self.files, *(f"{folder}/" for folder in self.folders)])
         assert list(state.dump()) == walked
 

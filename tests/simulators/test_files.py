@@ -212,8 +212,8 @@ def test_a_folder_moves_with_all_that_is_known_of_what_is_in_it() -> None:
     assert rename(rig, "in", "archive/in").status == 204
     state = rig.playground.sandboxes["box"].state
     assert isinstance(state, FilesState)
-    assert list(state.paths()) == ["archive/in/deep/er/old", "archive/in/half"]
-    assert (state.incomplete, state.used) == ({"archive/in/half"}, 5)
+    assert list(state.volume.paths()) == ["archive/in/deep/er/old", "archive/in/half"]
+    assert (state.volume.incomplete, state.volume.used) == ({"archive/in/half"}, 5)
     assert modified(rig, "archive/in/deep/er/old") == "2020-01-01T00:00:00+00:00"
     assert code(rig.send(Request("GET", "/folders/in"))) == (404, "no_such_folder")
     assert rig.send(Request("PUT", "/files/in", body=b"a file now")).status == 507
@@ -280,7 +280,7 @@ def test_forks_share_what_was_found_out() -> None:
     one, other = (fork.sandboxes["box"].state for fork in forks)
     assert isinstance(one, FilesState)
     assert isinstance(other, FilesState)
-    assert one.tree.names("inbox") is other.tree.names("inbox") is room.base.folders["inbox"]
+    assert one.volume.tree.names("inbox") is other.volume.tree.names("inbox") is room.base.folders["inbox"]
 
 
 @pytest.mark.parametrize("path", ["/folders", "/stat"])

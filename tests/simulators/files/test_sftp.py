@@ -92,7 +92,7 @@ def test_what_is_done_over_sftp_is_in_the_log_as_over_http(serve: Serve) -> None
     assert {"read /inbox/a.csv → 4 bytes", "write /outbound/b.bin → 25,600 bytes"} <= {*lines}
     assert "rename /inbox/a.csv to /archive/a.csv → ok" in lines
     assert lines[-1] == "remove /outbound/b.bin → there is no file outbound/b.bin"
-    assert list(one.state.paths()) == list(other.state.paths())
+    assert list(one.state.volume.paths()) == list(other.state.volume.paths())
 
 
 def test_the_same_again_is_the_same_log_byte_by_byte(serve: Serve) -> None:

@@ -129,7 +129,7 @@ def test_offsets_beyond_everything(serve: Serve) -> None:
 
     within(30, raw(drop, work))
     assert dict(drop.state.records) == {"inbox/a": b"abc", "inbox/b": b""}
-    assert drop.state.incomplete == {"inbox/b"}
+    assert drop.state.volume.incomplete == {"inbox/b"}
 
 
 def test_packets_that_are_none(serve: Serve) -> None:
@@ -382,7 +382,7 @@ def test_ten_gigabytes_against_a_quota_end_where_it_ends(serve: Serve, lines: Li
     assert 4 * MEGABYTE < sent <= 5 * MEGABYTE
     assert held(lines) == 0
     assert {path: len(data) for path, data in drop.state.records.items()} == {"inbox/big.bin": sent}
-    assert drop.state.incomplete == {"inbox/big.bin"}
+    assert drop.state.volume.incomplete == {"inbox/big.bin"}
     (refused,) = drop.events("sandbox.refused")
     assert isinstance(refused, RequestRefused)
     assert (refused.status, refused.code) == (507, "quota")
@@ -407,7 +407,7 @@ def test_who_writes_on_and_on_without_listening(serve: Serve, lines: ListenerPoo
     within(60, raw(drop, work))
     assert resident() - before < 100 * MEGABYTE
     assert wait_until(lambda: held(lines) == 0)
-    assert wait_until(lambda: drop.state.incomplete == {"inbox/b"})
+    assert wait_until(lambda: drop.state.volume.incomplete == {"inbox/b"})
     assert len(drop.state.records["inbox/b"]) == 5 * MEGABYTE
 
 

@@ -142,7 +142,7 @@ def test_a_file_that_cannot_be_made_longer_stays_as_it_is(serve: Serve) -> None:
 
     within(10, raw(drop, work))
     assert drop.state.records["inbox/x"] == b"abcd"
-    assert not drop.state.incomplete
+    assert not drop.state.volume.incomplete
 
 
 LONG = {f"inbox/{number:06}.hl7": b"x" for number in range(100_000)}

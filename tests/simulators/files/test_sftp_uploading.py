@@ -84,7 +84,7 @@ def test_every_request_agrees_that_an_upload_exists(serve: Serve, before: bool) 
 
     use(drop, work)
     assert drop.state.records["outbound/y"] == b"12345"
-    assert list(drop.state.paths()) == ["inbox/a", "outbound/y"]
+    assert list(drop.state.volume.paths()) == ["inbox/a", "outbound/y"]
 
 
 def test_reading_an_upload_is_refused_unless_the_drop_has_an_earlier_version(serve: Serve) -> None:
@@ -111,7 +111,7 @@ def test_attributes_set_by_path_go_to_the_upload(serve: Serve) -> None:
 
     use(drop, work)
     assert drop.state.records["inbox/x"] == b"123"
-    assert int(drop.state.modified("inbox/x").timestamp()) == 1_700_000_000
+    assert int(drop.state.volume.modified("inbox/x").timestamp()) == 1_700_000_000
 
 
 def test_an_upload_in_one_connection_exists_for_another(serve: Serve) -> None:

@@ -60,7 +60,7 @@ def test_attributes(serve: Serve) -> None:
             attrs = struct.pack(">I", flags) + b"".join(data for _, data in chosen)
             assert await session.code(Kind.SETSTAT, string(b"inbox/a"), attrs) is Code.OK
             assert drop.state.records["inbox/a"] == (b"abc" if flags & 1 else b"abcdef")
-            modified = int(drop.state.modified("inbox/a").timestamp())
+            modified = int(drop.state.volume.modified("inbox/a").timestamp())
             assert (modified == 1_700_000_000) == bool(flags & 8)
 
     within(20, raw(drop, work))

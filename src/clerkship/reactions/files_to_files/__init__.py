@@ -34,7 +34,7 @@ def copy_renamed(state: FilesState, act: ActionContext, event: Event) -> None:
     """Rename the file or folder, if the copy has it; replace what has the new name."""
     if isinstance(event.payload, FileRenamed | FolderRenamed):
         path, to = event.payload.path, event.payload.to
-        if path in state.records or path in state.tree:
+        if path in state.volume:
             state.rename(act, path, to, replace=True)
 
 
@@ -42,19 +42,19 @@ def copy_stamped(state: FilesState, act: ActionContext, event: Event) -> None:
     """Set the time of modification, if the copy has the file or folder."""
     if isinstance(event.payload, FileStamped):
         path = event.payload.path
-        if path in state.records or path in state.tree:
+        if path in state.volume:
             state.stamp(act, path, datetime.fromisoformat(event.payload.modified))
 
 
 def copy_folder_made(state: FilesState, act: ActionContext, event: Event) -> None:
     """Make the folder, unless the copy has it."""
-    if isinstance(event.payload, FolderMade) and event.payload.path not in state.tree:
+    if isinstance(event.payload, FolderMade) and event.payload.path not in state.volume.tree:
         state.make_folder(act, event.payload.path)
 
 
 def copy_folder_removed(state: FilesState, act: ActionContext, event: Event) -> None:
     """Remove the folder, if the copy has it; refused if the copy has more in it."""
-    if isinstance(event.payload, FolderRemoved) and event.payload.path in state.tree:
+    if isinstance(event.payload, FolderRemoved) and event.payload.path in state.volume.tree:
         state.remove_folder(act, event.payload.path)
 
 

@@ -178,7 +178,7 @@ def list_folder(context: Context, page: FolderPage) -> EntryPage | FolderSummary
     state, folder = context.state, parse_folder(page.path)
     parse_folder(page.after)
     if page.only_count:
-        return FolderSummary(folder, state.count(context.act, folder), state.modified(folder), context.act.now)
+        return FolderSummary(folder, state.count(context.act, folder), state.volume.modified(folder), context.act.now)
     entries = state.entries(context.act, folder, page.after, page.count)
     last = entries[-1] if len(entries) == page.count else None
     return EntryPage(entries, last.name + "/" * last.folder if last is not None else "")
@@ -216,7 +216,7 @@ def rename(context: Context, names: NewName) -> None:
 def stat(context: Context, place: StatPath) -> Entry | None:
     """Return the size and modification time of a path."""
     path = parse_folder(place.path)
-    if place.missing == "ok" and not context.state.is_there(path):
+    if place.missing == "ok" and path not in context.state.volume:
         return None
     return context.state.stat(path)
 
@@ -231,7 +231,7 @@ def stat_outermost(context: Context, place: OutermostStat) -> Entry | None:
 def space(context: Context, _: NoInput) -> Quota:
     """Return the quota and the free space, in bytes."""
     quota = context.state.limits.quota
-    return Quota(quota, max(0, quota - context.state.used))
+    return Quota(quota, max(0, quota - context.state.volume.used))
 
 
 @operation(tool=False)

@@ -101,7 +101,9 @@ class FilePresent(Assertion):
     def check(self, evidence: Evidence) -> Check:
         """Compare every file at the path; the best one decides."""
         state = evidence.state(FilesState, self.sandbox)
-        looked_at = {path: tuple(self._compare(state, path)) for path in state.paths() if fnmatchcase(path, self.path)}
+        looked_at = {
+            path: tuple(self._compare(state, path)) for path in state.volume.paths() if fnmatchcase(path, self.path)
+        }
         good = [path for path, rows in looked_at.items() if all(row.passed for row in rows)]
         if self.absent or self.none or self.count is not None or not any(looked_at.values()):
             return self._by_number(good, looked_at, state)
@@ -124,15 +126,16 @@ class FilePresent(Assertion):
 
     def _instead(self, state: FilesState) -> str:
         """What there is, where there is nothing of the sort."""
-        near = nearest(self.path, islice(state.paths(), _MOST_NEAR))
-        return f"none{f' (nearest is {near})' if near else ''}; there is {_listed(state.paths()) or 'no file at all'}"
+        paths = state.volume.paths
+        near = nearest(self.path, islice(paths(), _MOST_NEAR))
+        return f"none{f' (nearest is {near})' if near else ''}; there is {_listed(paths()) or 'no file at all'}"
 
     def _compare(self, state: FilesState, path: str) -> Iterator[FieldCheck]:
         data: bytes = state.records[path]
         if self.modified is not None:
-            yield compared("modified", self.modified, state.modified(path).isoformat())
+            yield compared("modified", self.modified, state.volume.modified(path).isoformat())
         if self.complete is not None:
-            yield compared("complete", self.complete, path not in state.incomplete)
+            yield compared("complete", self.complete, state.volume.info(path).complete)
         if self.text is not None:
             yield compared("text", self.text, decode(data, self.encoding, "replace"))
         if self.form is not None:

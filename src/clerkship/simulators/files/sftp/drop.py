@@ -169,7 +169,7 @@ class Drop:
         """Rename a file or folder; one with many entries in a thread, so that other clients are answered meanwhile."""
         body = orjson.dumps({"from": old, "to": new, "replace": replace})
         names = ops.NewName.model_construct(path=old, to=new, replace=replace)
-        is_long = await self.look(lambda state: state.is_long(old))
+        is_long = await self.look(lambda state: state.volume.has_many(old))
         await self.call(SftpCall(ops.rename, names, "", body), in_thread=is_long)
 
     async def result(self, operation: Operation[InputT, ResultT], input: InputT, path: str) -> ResultT:
@@ -182,7 +182,7 @@ class Drop:
 
     async def page(self, folder: str, after: str, count: int) -> Sequence[Entry]:
         """Return the next entries of a folder; nothing is logged."""
-        return await self.look(lambda state: state.page(folder, after, count))
+        return await self.look(lambda state: state.volume.page(folder, after, count))
 
     async def look(self, read: Callable[[FilesState], T]) -> T:
         """Read the state; nothing is logged."""
