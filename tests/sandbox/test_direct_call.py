@@ -16,7 +16,7 @@ from clerkship.sandbox.operation import OperationCall
 from clerkship.simulators import files
 from clerkship.simulators.files.exercise import HALF
 from clerkship.simulators.files.operations import NewFile, write_file
-from clerkship.simulators.files.sftp.drop import SftpCall
+from clerkship.simulators.files.sftp.call import SftpCall
 from clerkship.simulators.spec import Spec
 from tests.conformance.pager import SPEC, parse_line, send_page
 

@@ -21,7 +21,7 @@ from clerkship.simulators.files import SPEC
 from clerkship.simulators.files.config import FilesConfig, dated
 from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.operations import NewFile, write_file
-from clerkship.simulators.files.sftp.drop import SftpCall
+from clerkship.simulators.files.sftp.call import SftpCall
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.tree import Shelf
 

@@ -4,7 +4,7 @@ from clerkship.model.dataset import Dataset
 from clerkship.sandbox.exchange import Request
 from clerkship.simulators.files.operations import NewFile, write_file
 from clerkship.simulators.files.patch import Patch
-from clerkship.simulators.files.sftp.drop import SftpCall
+from clerkship.simulators.files.sftp.call import SftpCall
 
 DATASET = Dataset(
     name="a partner's drop",

@@ -3,18 +3,19 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 from asyncssh import SFTPError, SFTPFailure, SFTPNoSuchFile, SFTPOpUnsupported, SFTPPermissionDenied
 
 from clerkship.sandbox.exchange import IMMEDIATE, Reply
 from clerkship.sandbox.listener import SandboxClient
-from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext
+from clerkship.sandbox.operation import Operation
 from clerkship.simulators.files import operations as ops
 from clerkship.simulators.files.entry import Entry
 from clerkship.simulators.files.patch import Patch
 from clerkship.simulators.files.paths import CONTROL
+from clerkship.simulators.files.sftp.call import SftpCall
 from clerkship.simulators.files.sftp.upload import TooLarge, TooScattered, Upload, Uploads
 from clerkship.simulators.files.state import FilesState
 
@@ -34,20 +35,6 @@ ResultT = TypeVar("ResultT")
 
 class Broken(Exception):
     """The reply does not arrive: the connection has to be closed."""
-
-
-class SftpCall(OperationCall[InputT, ResultT]):
-    """A call of an operation over SFTP. The path is what the log says it is about."""
-
-    transport: ClassVar[str] = "sftp"
-
-    def __init__(self, operation: Operation[InputT, ResultT], input: InputT, path: str, body: bytes = b"") -> None:
-        super().__init__(operation, input, f"/{path}", body)
-
-    def render(self, context: OperationContext[Any], result: ResultT) -> Reply:
-        """Reply with the result; what is not bytes stands for the packet it will be, for faults that cut it."""
-        body = result if isinstance(result, bytes) else b"" if result is None else orjson.dumps(result, default=list)
-        return Reply(OK, body, result=result)
 
 
 class Reading(NamedTuple):

@@ -1,0 +1,10 @@
+"""SFTP is an extra: a drop without it does not need asyncssh."""
+
+import subprocess
+import sys
+
+
+def test_a_drop_does_not_import_asyncssh_before_it_is_served() -> None:
+    code = "import sys, clerkship.simulators.files as files; files.SPEC.listeners; print('asyncssh' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
