@@ -4,15 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clerkship.simulators.files.patch import Patch
-from clerkship.simulators.files.sftp.upload import MOST_PIECES, TooLarge, TooScattered, Upload, Uploads
+from clerkship.simulators.files.sftp.upload import TooLarge, Upload, Uploads
 
 WRITES = st.lists(st.tuples(st.integers(0, 60), st.binary(max_size=20)), max_size=30)
 
 
-def opened(base: int | None = None, *, most: int = 1000, room: int = 1000, append: bool = False) -> Upload:
-    """One that nothing else goes on beside."""
-    return Upload("a", most, room, Uploads(), base, append)
+def opened(base: bytes = b"", *, max_size: int = 1000, room: int = 1000, append: bool = False) -> Upload:
+    """An upload beside no other."""
+    upload = Upload("a", max_size, room, Uploads(), append=append)
+    upload.load(base)
+    return upload
 
 
 def lay(data: bytearray, offset: int, part: bytes) -> None:
@@ -31,40 +32,36 @@ def test_whatever_order_they_come_in(writes: list[tuple[int, bytes]], cut: int |
     if cut is not None:
         upload.truncate(cut)
         plain = plain[:cut] + bytes(max(0, cut - len(plain)))
-    assert upload.whole() == upload.read(0, 1000) == plain
+    assert upload.content() == upload.read(0, 1000) == plain
     assert upload.read(7, 11) == plain[7:18]
-    assert upload.size == len(plain)
-    assert upload.among.held == sum(len(piece) for _, piece in upload.parts()) <= len(plain)
+    assert upload.size == upload.among.held == len(plain)
+    assert upload.changed == (cut is not None or any(part for _, part in writes))
     upload.release()
     assert upload.among == Uploads()
 
 
 @given(st.binary(max_size=50), WRITES, st.one_of(st.none(), st.integers(0, 60)))
 def test_over_a_file_that_is_there(base: bytes, writes: list[tuple[int, bytes]], cut: int | None) -> None:
-    """The sandbox lays the parts over what it has: the session never reads that."""
-    upload, plain = opened(len(base)), bytearray(base)
+    upload, plain = opened(base), bytearray(base)
     if cut is not None:
         upload.truncate(cut)
         plain = plain[:cut] + bytes(max(0, cut - len(plain)))
     for offset, part in writes:
         upload.write(offset, part)
         lay(plain, offset, part)
-    parts = upload.parts()
-    patch = Patch(upload.kept, tuple((start, len(piece)) for start, piece in parts))
-    assert patch.lay(base[: upload.kept], b"".join(piece for _, piece in parts)) == plain
+    assert upload.content() == plain
 
 
-@given(st.lists(st.binary(max_size=9), max_size=9), st.integers(0, 30))
-def test_what_is_appended_goes_to_the_end(parts: list[bytes], base: int) -> None:
+@given(st.lists(st.binary(max_size=9), max_size=9), st.binary(max_size=30))
+def test_what_is_appended_goes_to_the_end(parts: list[bytes], base: bytes) -> None:
     upload = opened(base, append=True)
     for part in parts:
         upload.write(3, part)
-    assert upload.size == base + sum(map(len, parts))
-    assert all(start >= base for start, _ in upload.parts())
+    assert upload.content() == base + b"".join(parts)
 
 
 def test_of_too_much_nothing_is_taken() -> None:
-    upload = opened(most=100)
+    upload = opened(max_size=100)
     upload.write(0, bytes(90))
     with pytest.raises(TooLarge) as large:
         upload.write(90, bytes(11))
@@ -73,7 +70,7 @@ def test_of_too_much_nothing_is_taken() -> None:
         upload.truncate(101)
     assert (upload.size, upload.among.held) == (90, 90)
     upload.release()
-    assert (upload.among, upload.pieces) == (Uploads(), [])
+    assert (upload.among, upload.content()) == (Uploads(), b"")
 
 
 def test_all_on_their_way_share_the_room() -> None:
@@ -86,19 +83,25 @@ def test_all_on_their_way_share_the_room() -> None:
     assert among.held == 100
 
 
-def test_a_file_far_away_costs_no_more_than_its_bytes() -> None:
-    upload = opened(most=10**12, room=10**12)
-    upload.write(10**11, b"x")
-    assert (upload.size, upload.among.held) == (10**11 + 1, 1)
-    upload.truncate(10**11 - 5)
-    assert (upload.size, upload.among.held) == (10**11 - 5, 1)
+def test_a_hole_counts_as_the_bytes_that_it_will_have() -> None:
+    upload = opened(max_size=1000, room=500)
+    with pytest.raises(TooLarge):
+        upload.write(10**11, b"x")
+    with pytest.raises(TooLarge):
+        upload.write(500, b"x")
+    upload.write(499, b"x")
+    assert (upload.size, upload.among.held) == (500, 500)
     upload.truncate(0)
     assert (upload.size, upload.among.held) == (0, 0)
 
 
-def test_pieces_backwards_are_counted_not_moved() -> None:
-    upload = opened(most=10**9, room=10**9)
-    for number in range(MOST_PIECES):
-        upload.write(10**6 - number, b"x")
-    with pytest.raises(TooScattered):
-        upload.write(0, b"x")
+def test_a_file_that_is_too_large_may_become_smaller() -> None:
+    upload = Upload("a", 10, 10, Uploads())
+    with pytest.raises(TooLarge):
+        upload.load(bytes(11))
+    upload.load(bytes(10))
+    upload.max_size = 5
+    upload.truncate(8)
+    with pytest.raises(TooLarge):
+        upload.write(8, b"x")
+    assert upload.content() == bytes(8)

@@ -3,7 +3,6 @@
 from clerkship.model.dataset import Dataset
 from clerkship.sandbox.exchange import Request
 from clerkship.simulators.files.operations import NewFile, write_file
-from clerkship.simulators.files.patch import Patch
 from clerkship.simulators.files.sftp.call import SftpCall
 
 DATASET = Dataset(
@@ -17,7 +16,7 @@ DATASET = Dataset(
     },
 )
 HALF = NewFile(path="outbox/half.bin", data=b"only so f", complete=False)
-PATCHED = NewFile(path="outbox/letter.txt", data=b"Good!!", patch=Patch(kept=15, parts=((0, 4), (20, 2))))
+CHANGED = NewFile(path="outbox/letter.txt", data=b"Good colleague,\0\0\0\0\0!!")
 EXERCISE = (
     Request("GET", "/files"),
     Request("PUT", "/files/outbox/letter.txt", body=b"Dear colleague,"),
@@ -37,7 +36,7 @@ EXERCISE = (
     Request("GET", "/stat/nowhere", {"missing": "ok"}),
     Request("GET", "/space"),
     Request("GET", "/space/outbox/letter.txt", {"size": "4000000000"}),
-    SftpCall(write_file, PATCHED, PATCHED.path, PATCHED.data),
+    SftpCall(write_file, CHANGED, CHANGED.path, CHANGED.data),
     Request("POST", "/rename", body=b'{"from": "outbox/letter.txt", "to": "outbox/sent/letter.txt"}'),
     Request("POST", "/rename", body=b'{"from": "outbox/half.bin", "to": "outbox/scan.bin", "replace": true}'),
     Request("POST", "/rename", body=b'{"from": "outbox", "to": "posted"}'),

@@ -9,7 +9,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.exchange import Refusal, Reply, json_reply
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.files import operations as ops
-from clerkship.simulators.files.entry import Entry
+from clerkship.simulators.files.entry import Entry, FileSpace
 from clerkship.simulators.files.operations import Context
 
 MAX_DIGITS = 20
@@ -110,7 +110,7 @@ def render_written(call: HttpCall, context: Context, new: bool) -> Reply:
     return Reply(201 if new else 204)
 
 
-def render_numbers(call: HttpCall, context: Context, numbers: ops.Quota | ops.FileSpace) -> Reply:
+def render_numbers(call: HttpCall, context: Context, numbers: ops.Quota | FileSpace) -> Reply:
     """Write how much may be written."""
     return json_reply(200, numbers._asdict())
 

@@ -8,9 +8,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
-from clerkship.simulators.files.entry import Entry
+from clerkship.simulators.files.entry import Entry, FileSpace
 from clerkship.simulators.files.mask import masked
-from clerkship.simulators.files.patch import Patch
 from clerkship.simulators.files.paths import parse_folder, parse_path
 from clerkship.simulators.files.state import FilesState
 
@@ -62,8 +61,6 @@ class NewFile(Frozen):
     data: Annotated[bytes, Field(description="the content of the file")] = b""
     complete: SkipJsonSchema[bool] = True
     """False if an upload broke off."""
-    patch: SkipJsonSchema[Patch | None] = None
-    """Where the parts of the data go, for a file that is changed in place."""
 
 
 class NewTime(Frozen):
@@ -122,15 +119,6 @@ class Quota(NamedTuple):
     free: int
 
 
-class FileSpace(NamedTuple):
-    """Bytes that a file has (None if there is none), may have, and that are free; with the time."""
-
-    size: int | None
-    most: int
-    room: int
-    now: datetime
-
-
 @operation(shorter_hint="give a `prefix`, or a `count`")
 @masked
 def list_files(context: Context, files: FilesUnder) -> EntryPage:
@@ -151,10 +139,7 @@ def read_file(context: Context, file: FilePath) -> bytes:
 @masked
 def write_file(context: Context, file: NewFile) -> bool:
     """Write a file: create it or replace its content. Missing folders are created."""
-    path, state = parse_path(file.path), context.state
-    if file.patch is not None:
-        return state.patch(context.act, path, file.patch, file.data, complete=file.complete)
-    return state.write(context.act, path, file.data, complete=file.complete)
+    return context.state.write(context.act, parse_path(file.path), file.data, complete=file.complete)
 
 
 @operation(tool=False)
@@ -238,8 +223,7 @@ def space(context: Context, _: NoInput) -> Quota:
 @masked
 def space_for(context: Context, file: FileSize) -> FileSpace:
     """Return how many bytes may be written at a path; refused if size is too large."""
-    found = context.state.space_for(context.act, parse_path(file.path), file.size, file.coming)
-    return FileSpace(*found, context.act.now)
+    return context.state.space_for(context.act, parse_path(file.path), file.size, file.coming)
 
 
 OPERATIONS = (

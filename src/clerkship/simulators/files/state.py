@@ -9,7 +9,7 @@ from clerkship.events.event import Event
 from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.files.config import FilesConfig
-from clerkship.simulators.files.entry import Entry
+from clerkship.simulators.files.entry import Entry, FileSpace
 from clerkship.simulators.files.events import (
     FileDeleted,
     FileRead,
@@ -21,7 +21,6 @@ from clerkship.simulators.files.events import (
     FolderRemoved,
     FolderRenamed,
 )
-from clerkship.simulators.files.patch import Patch, Space
 from clerkship.simulators.files.tree import folders_above, split
 from clerkship.simulators.files.volume import FileInfo, Volume
 
@@ -87,13 +86,7 @@ class FilesState(State):
         act.emit(FileWritten(path=path, size=len(data), data=data, complete=complete, modified=stamp))
         return is_new
 
-    def patch(self, act: ActionContext, path: str, patch: Patch, data: bytes, *, complete: bool = True) -> bool:
-        """Write parts of a file over its content."""
-        self._check_size(path, patch.size)
-        kept = self.records.get(path, b"")[: patch.kept]
-        return self.write(act, path, patch.lay(kept, data), complete=complete)
-
-    def space_for(self, act: ActionContext, path: str, size: int = 0, coming: int = 0) -> Space:
+    def space_for(self, act: ActionContext, path: str, size: int = 0, coming: int = 0) -> FileSpace:
         """Return how much may be written to a path. Refused as the writing of so many bytes would be, once other files
         of `coming` bytes are written."""
         self._check_writable(act)
@@ -102,7 +95,7 @@ class FilesState(State):
         self._check_size(path, size, coming)
         there = len(self.records[path]) if path in self.records else None
         room = self.limits.quota - self.volume.used_without(path)
-        return Space(there, min(room, self.limits.max_file), room)
+        return FileSpace(there, min(room, self.limits.max_file), room, act.now)
 
     def stamp(self, act: ActionContext, path: str, modified: datetime) -> None:
         """Set the modification time of a file or folder."""

@@ -13,10 +13,9 @@ from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.operation import Operation
 from clerkship.simulators.files import operations as ops
 from clerkship.simulators.files.entry import Entry
-from clerkship.simulators.files.patch import Patch
 from clerkship.simulators.files.paths import CONTROL
 from clerkship.simulators.files.sftp.call import SftpCall
-from clerkship.simulators.files.sftp.upload import TooLarge, TooScattered, Upload, Uploads
+from clerkship.simulators.files.sftp.upload import TooLarge, Upload, Uploads
 from clerkship.simulators.files.state import FilesState
 
 MAX_HELD_BYTES = 1_000_000_000
@@ -82,18 +81,21 @@ class Drop:
             raise SFTPFailure(f"{path} is there already")
         if not flags.create and not is_there:
             raise SFTPNoSuchFile(f"there is no file {path}")
-        base = None if flags.truncate else space.size
         room, now = min(space.room, MAX_HELD_BYTES), int(space.now.timestamp())
-        upload = Upload(path, space.most, room, self.uploads, base, flags.append, now)
-        if flags.read and base is not None:
-            await self._load_base(upload)
+        upload = Upload(path, space.most, room, self.uploads, now, flags.append, flags.read)
+        upload.changed = flags.truncate or space.size is None
+        if not upload.changed:
+            await self._load(upload)
         return upload
 
-    async def _load_base(self, upload: Upload) -> None:
-        """Load the existing content, for a file opened for reading and writing."""
+    async def _load(self, upload: Upload) -> None:
+        """Load the content of a file that is changed. It is a read, which is logged, only if it is open for reading."""
         try:
-            reading = await self.read(upload.path)
-            await self._bounded(upload, lambda: upload.lay_under(reading.data))
+            if upload.readable:
+                data = (await self.read(upload.path)).data
+            else:
+                data = await self.look(lambda state: bytes(state.records.get(upload.path, b"")))
+            await self._bounded(upload, lambda: upload.load(data))
         except BaseException:
             upload.release()
             raise
@@ -117,34 +119,22 @@ class Drop:
         try:
             change()
         except TooLarge as large:
-            coming = self.uploads.held - upload.held
+            coming = self.uploads.held - upload.size
             size = ops.FileSize(path=upload.path, size=large.size, coming=coming)
             await self.result(ops.space_for, size, upload.path)
             raise SFTPFailure("too many bytes are being uploaded at once") from None
-        except TooScattered:
-            raise SFTPFailure("the file is written in too many separate pieces") from None
 
     async def finish(self, upload: Upload, *, complete: bool = True) -> None:
-        """Write an upload to the sandbox; after a refused write it is an incomplete file, as on a full disk."""
+        """Store an upload in the sandbox; after a refused write as an incomplete file, as on a full disk."""
         try:
-            if upload.touched:
-                await self._store(upload, complete=complete and not upload.failed)
+            if upload.changed:
+                data = upload.content()
+                file = ops.NewFile(path=upload.path, data=data, complete=complete and not upload.failed)
+                await self.call(SftpCall(ops.write_file, file, upload.path, data))
         finally:
             upload.release()
         if upload.modified is not None:
             await self.touch(upload.path, upload.modified)
-
-    async def _store(self, upload: Upload, *, complete: bool) -> None:
-        patch = None
-        if upload.base is None:
-            data = upload.whole()
-        else:
-            parts = upload.parts()
-            data = b"".join(piece for _, piece in parts)
-            patch = Patch(upload.kept, tuple((start, len(piece)) for start, piece in parts))
-        upload.release()  # before the sandbox holds the bytes too
-        file = ops.NewFile(path=upload.path, data=data, complete=complete, patch=patch)
-        await self.call(SftpCall(ops.write_file, file, upload.path, data))
 
     async def touch(self, path: str, modified: int) -> None:
         """Set the modification time of a file or folder."""

@@ -89,7 +89,7 @@ class DropServer(SFTPServer):
             if file_obj.cut and offset >= len(file_obj.data):
                 raise Broken
             return file_obj.data[offset : offset + min(size, MAX_DATA)]
-        if isinstance(file_obj, Upload) and file_obj.base is None:
+        if isinstance(file_obj, Upload) and file_obj.readable:
             return file_obj.read(offset, min(size, MAX_DATA))
         raise SFTPPermissionDenied("the file is not open for reading")
 
