@@ -221,7 +221,7 @@ def returns_cycle(task_item: Any) -> Any:
         (raises_what_cannot_be_described, "Indescribable"),
         (raises_a_bare_error, "bare"),
         (moves_back_in_time, "not negative"),
-        (sends_nonsense, "a request consists of text, not int"),
+        (sends_nonsense, "`path` must be text, not int"),
         (sends_half_a_letter, "UnicodeEncodeError"),
         (recurses, "RecursionError"),
         (pretends_a_fault_of_the_platform, "PlatformError: not my fault"),

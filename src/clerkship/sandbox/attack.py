@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar, Literal
 
 from clerkship.model.dataset import Dataset
+from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.door import Door, DoorAround, Handle
 from clerkship.sandbox.exchange import Reply, Request
 
@@ -72,9 +73,13 @@ class HarmfulDoor(DoorAround):
         """Send the harmful version if there is one."""
         harmful = self._harm(request)
         if harmful is None:
-            return super().send(request)
-        reply = super().send(harmful)
+            return self._door.send(request)
+        reply = self._door.send(harmful)
         if not reply.ok:
-            return super().send(request)
+            return self._door.send(request)
         self._count()
         return reply
+
+    def call(self, record: CallRecord) -> Reply:
+        """Pass the call on."""
+        return self._door.call(record)

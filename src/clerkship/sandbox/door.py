@@ -1,7 +1,6 @@
 """The agent's end: a door to one sandbox, and the typed handle that stands in it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
@@ -9,6 +8,7 @@ import orjson
 
 from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.events.event import Event, Payload
+from clerkship.events.states import NoSuchState, find_state
 from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.direct_call import CallRecord, encode_bytes
@@ -101,57 +101,7 @@ class Door(Protocol):
 
 
 class DoorAround:
-    """A door that passes everything on to another; the base of those that change what goes through."""
-
-    def __init__(self, door: Door) -> None:
-        self._door = door
-
-    @property
-    def kind(self) -> str:
-        """What sort of simulator is behind it."""
-        return self._door.kind
-
-    @property
-    def routes(self) -> Sequence[Route]:
-        """What can be asked of it."""
-        return self._door.routes
-
-    @property
-    def operations(self) -> Sequence[Operation[Any, Any]]:
-        """Its operations, with and without an HTTP route."""
-        return self._door.operations
-
-    @property
-    def url(self) -> str:
-        """Where the same sandbox is over HTTP."""
-        return self._door.url
-
-    @property
-    def token(self) -> str:
-        """What opens it."""
-        return self._door.token
-
-    @property
-    def credentials(self) -> Mapping[str, ConnectionInfo]:
-        """What its authentication schemes need over HTTP beside the token, by scheme."""
-        return self._door.credentials
-
-    @property
-    def lines(self) -> Mapping[str, ConnectionInfo]:
-        """The other ways in, by name."""
-        return self._door.lines
-
-    def send(self, request: Request) -> Reply:
-        """Pass the request on."""
-        return self._door.send(request)
-
-    def call(self, record: CallRecord) -> Reply:
-        """Pass the call on."""
-        return self._door.call(record)
-
-
-class Handle:
-    """A sandbox as an agent written in Python holds it. Each kind adds its own verbs."""
+    """Tells of the sandbox what the door that it holds does: the base of handles, and of doors around another."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
@@ -191,6 +141,10 @@ class Handle:
         """The ways in that are not HTTP, each with what it takes: `{"sftp": {"host", "port", "user", …}}`."""
         return self._door.lines
 
+
+class Handle(DoorAround):
+    """A sandbox as an agent written in Python holds it. Each kind adds its own verbs."""
+
     def request(
         self,
         method: str,
@@ -203,18 +157,8 @@ class Handle:
     ) -> Reply:
         """Send any request; raises Refused on an error status, Dropped if no answer or only a part of it comes. The
         query is a mapping, or pairs where a name is said more than once."""
-        sent = Request(method, path, query_of(query))
-        asked = (("method", method), ("path", path), ("media", media), *sent.pairs, *(headers or {}).items())
-        for name, value in asked:
-            for text, what in ((name, "a name"), (value, f"`{name}`")):
-                if not isinstance(text, str):
-                    raise TypeError(f"{what} must be text, not {type(text).__name__}")
-                text.encode()  # what is not Unicode is the caller's error, here and now
-        if not isinstance(body, bytes):
-            raise TypeError(f"the body must be bytes, not {type(body).__name__}")
-        told = {name.lower(): value for name, value in (headers or {}).items()}
-        told |= {"content-type": media} if body else {}
-        reply = self._door.send(replace(sent, headers=told, body=body))
+        content = {"content-type": media} if body else {}
+        reply = self._door.send(Request(method, path, query_of(query), {**(headers or {}), **content}, body))
         if reply.delivery.promised is not None:
             raise Incomplete(reply)
         if not reply.ok:
@@ -288,10 +232,10 @@ class Sandboxes(Mapping[str, Handle]):
 
     def get_as(self, kind: type[H], name: str | None = None) -> H:
         """The sandbox of this name, or the only one with this sort of handle, typed."""
-        found = [handle for key, handle in self._handles.items() if isinstance(handle, kind) and name in (None, key)]
-        if len(found) != 1:
-            raise KeyError(f"{len(found)} sandboxes are a {kind.__name__}; name one of {', '.join(self._handles)}")
-        return found[0]
+        try:
+            return find_state(self._handles, kind, name)[1]
+        except NoSuchState as error:
+            raise KeyError(str(error)) from None
 
     @property
     def now(self) -> datetime:

@@ -79,16 +79,19 @@ class Request:
 
 
 def check_request(request: Request) -> Request:
-    """Return the request; raises TypeError or ValueError for what is none: the agent's mistake, not a simulator's."""
-    texts = [request.method, request.path, *request.headers.keys(), *request.headers.values()]
-    texts += [part for pair in request.pairs for part in pair]
-    for text in texts:
-        if not isinstance(text, str):
-            raise TypeError(f"a request consists of text, not {type(text).__name__}")
-        text.encode()  # a lone surrogate is no text
+    """Return the request with the names of its headers in lower case.
+
+    Raises TypeError or ValueError for what is no request: the agent's mistake, not a simulator's.
+    """
+    named = (("method", request.method), ("path", request.path), *request.pairs, *request.headers.items())
+    for name, value in named:
+        for text, what in ((name, "a name"), (value, f"`{name}`")):
+            if not isinstance(text, str):
+                raise TypeError(f"{what} must be text, not {type(text).__name__}")
+            text.encode()  # a lone surrogate is no text
     if not isinstance(request.body, bytes):
-        raise TypeError(f"the body of a request is bytes, not {type(request.body).__name__}")
-    return request
+        raise TypeError(f"the body must be bytes, not {type(request.body).__name__}")
+    return replace(request, headers={name.lower(): value for name, value in request.headers.items()})
 
 
 @dataclass(frozen=True, slots=True)
