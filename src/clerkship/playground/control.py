@@ -1,6 +1,6 @@
 """The control door: the log of a playground that is up, for whoever started it. It only reads.
 
-It stands before the gateway, so that nothing of it goes through the list of handlers: no event, no touch, no tick of
+It stands beside the gateway, so that nothing of it goes through the list of handlers: no event, no touch, no tick of
 the clock. A playground has one only if it was opened with one.
 """
 
@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from clerkship.kit.secrets import new_token, same
-from clerkship.playground.gateway import Gateway, RequestContext
+from clerkship.playground.gateway import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.authentication.bearer import bearer_token
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import HttpCall
+from clerkship.transports.http_application import IncomingRequest
 
 CONTROL = "control"
 """A path beside the sandboxes. No sandbox may have its name."""
@@ -22,39 +23,23 @@ LINES = "application/x-ndjson"
 
 
 class ControlDoor:
-    """Answers for `/{playground}/control/…` with a token of its own, and leaves the rest to the gateway."""
+    """Answers for `/{playground}/control/…` with a token of its own."""
 
-    def __init__(self, gateway: Gateway, playground: Playground, about: Mapping[str, Any]) -> None:
-        self.gateway = gateway
+    def __init__(self, playground: Playground, about: Mapping[str, Any]) -> None:
         self._playground = playground
         self._about = about
         self.token = new_token("clk_ctl")
 
+    def covers(self, incoming: IncomingRequest) -> bool:
+        """Return whether a request is for the control endpoint."""
+        return (incoming.playground_id, incoming.sandbox_name) == (self._playground.id, CONTROL)
+
     def try_handle(self, exchange: RequestContext) -> Reply | None:
-        """Answer at once what needs no lock: the log. All else of control waits for the playground, in a thread."""
-        if not self._is_control(exchange):
-            return self.gateway.try_handle(exchange)
+        """Answer at once what needs no lock: the log. All else waits for the playground, in a thread."""
         return self.handle(exchange) if _request_of(exchange).path.startswith(("/log", "/blob")) else None
 
-    def thinks(self, exchange: RequestContext) -> bool:
-        """As the gateway does."""
-        return self.gateway.thinks(exchange)
-
-    def _is_control(self, exchange: RequestContext) -> bool:
-        return (exchange.playground_id, exchange.sandbox_name) == (self._playground.id, CONTROL)
-
-    def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
-        """As the gateway does."""
-        return self.gateway.refuse(playground_id, sandbox, refusal)
-
-    def refuse_unreadable(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
-        """As the gateway does."""
-        return self.gateway.refuse_unreadable(playground_id, sandbox, refusal)
-
     def handle(self, exchange: RequestContext) -> Reply:
-        """One request."""
-        if not self._is_control(exchange):
-            return self.gateway.handle(exchange)
+        """Answer one request."""
         try:
             return self._answer(exchange)
         except Refusal as refusal:

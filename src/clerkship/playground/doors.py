@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from clerkship.actors.reply import check_room, parse_event
@@ -35,7 +36,7 @@ class InProcessDoor:
     ) -> None:
         self._gateway = gateway
         self._playground = playground
-        self._sandbox = sandbox
+        self._sandbox = playground.sandboxes[sandbox]
         self._base_url = base_url
         self._lines = lines
         self._base = f"http://{sandbox}.invalid"  # RFC 6761 §6.4: nobody's, on every machine the same
@@ -43,41 +44,41 @@ class InProcessDoor:
     @property
     def kind(self) -> str:
         """What sort of simulator is behind it."""
-        return self._playground.sandboxes[self._sandbox].spec.kind
+        return self._sandbox.spec.kind
 
     @property
     def routes(self) -> Sequence[Route]:
         """What can be asked of it."""
-        return self._playground.sandboxes[self._sandbox].spec.routes
+        return self._sandbox.spec.routes
 
     @property
     def operations(self) -> Sequence[Operation[Any, Any]]:
         """Its operations, with and without an HTTP route."""
-        return self._playground.sandboxes[self._sandbox].spec.operations
+        return self._sandbox.spec.operations
 
     @property
     def url(self) -> str:
         """Where the sandbox is over HTTP; asking starts the listener if it is not up."""
         base = self._base_url()
         self._playground.address = base.partition("//")[2]
-        return f"{base}/{self._gateway.admit(self._playground)}/{self._sandbox}"
+        return f"{base}/{self._gateway.admit(self._playground)}/{self._sandbox.name}"
 
     @property
     def token(self) -> str:
         """The sandbox's credential."""
-        return self._playground.sandboxes[self._sandbox].token
+        return self._sandbox.token
 
     @property
     def credentials(self) -> dict[str, ConnectionInfo]:
         """What its authentication schemes need over HTTP beside the token, by scheme."""
-        return self._playground.sandboxes[self._sandbox].authentication_info(self.url)
+        return self._sandbox.authentication_info(self.url)
 
     @property
     def lines(self) -> dict[str, ConnectionInfo]:
         """The other ways in, by name; asking opens them if they are not open."""
         if self._lines is None:
             return {}
-        found = self._lines.of(self._playground, self._playground.sandboxes[self._sandbox])
+        found = self._lines.of(self._playground, self._sandbox)
         return {name: told for name, (_, told) in found.items()}
 
     def send(self, request: Request) -> Reply:
@@ -90,14 +91,14 @@ class InProcessDoor:
 
     def _handle(self, call: ProtocolCall) -> Reply:
         playground = self._gateway.admit(self._playground)
-        reply = self._gateway.handle(RequestContext(playground, self._sandbox, call, self.token))
+        reply = self._gateway.handle(RequestContext(playground, self._sandbox.name, call, self.token))
         if reply.delivery is not IMMEDIATE:
             self._playground.advance(timedelta(seconds=reply.delivery.delay + reply.delivery.over))
         if reply.lost:
             asked = title_of(call).partition(" ")[0]
-            raise Dropped(f"the connection to {self._sandbox} broke before the answer to {asked}")
+            raise Dropped(f"the connection to {self._sandbox.name} broke before the answer to {asked}")
         if reply.stream is not None:
-            return guard(self._playground, f"{self._sandbox}: {title_of(call)}", reply.joined)
+            return guard(self._playground, f"{self._sandbox.name}: {title_of(call)}", reply.joined)
         return reply
 
 
@@ -111,19 +112,13 @@ def open_doors(
         name: sandbox.spec.handle(InProcessDoor(gateway, playground, name, base_url, lines))
         for name, sandbox in playground.sandboxes.items()
     }
-    return Sandboxes(handles, AgentClock(playground), AgentReport(playground), playground.agent_events)
+    return Sandboxes(handles, AgentClock(playground), partial(report_event, playground), playground.agent_events)
 
 
-class AgentReport:
-    """Takes the agent's own events, and only those."""
-
-    def __init__(self, playground: Playground) -> None:
-        self._playground = playground
-
-    def __call__(self, payload: Payload) -> Event:
-        """Append it to the log as the agent's; raise AgentError if the log is full."""
-        event = parse_event(payload, self._playground.agent_events)
-        with self._playground.lock:
-            check_room(self._playground.log)
-            with recording_failures(self._playground):
-                return self._playground.emit("agent", event, "agent")
+def report_event(playground: Playground, payload: Payload) -> Event:
+    """Append an event that the agent reports of itself to the log; raise AgentError if the log is full."""
+    event = parse_event(payload, playground.agent_events)
+    with playground.lock:
+        check_room(playground.log)
+        with recording_failures(playground):
+            return playground.emit("agent", event, "agent")

@@ -15,15 +15,14 @@ from clerkship.transports.http_application import IncomingRequest
 from clerkship.transports.http_listener import HttpListener
 from clerkship.transports.limits import ConnectionLimits
 
-RequestHandler = Gateway | ControlDoor
-
 
 @dataclass(slots=True)
 class GatewayRequest:
     """A request on its way through a gateway. A simulator that fails is answered 500; its run is errored."""
 
-    handler: RequestHandler
+    gateway: Gateway
     context: RequestContext
+    handler: Gateway | ControlDoor
 
     def try_answer(self) -> Reply | None:
         """Answer if that is quick."""
@@ -47,9 +46,8 @@ class GatewayRequest:
         """Return the sandbox as a WebSocket reaches it."""
         playground, sandbox = self.context.playground, self.context.sandbox
         assert sandbox is not None
-        gateway = self.handler.gateway if isinstance(self.handler, ControlDoor) else self.handler
         address = f"{self.context.playground_id}/{sandbox.name}"
-        return GatewayClient(gateway, workers, playground, sandbox, address, WEBSOCKET)
+        return GatewayClient(self.gateway, workers, playground, sandbox, address, WEBSOCKET)
 
     @property
     def queue(self) -> str:
@@ -61,19 +59,19 @@ class GatewayRequest:
     @property
     def waits(self) -> bool:
         """Whether it waits for a model."""
-        return self.handler.thinks(self.context)
+        return self.gateway.thinks(self.context)
 
     def _broken(self) -> Reply:
         broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
-        return self.handler.refuse(self.context.playground_id, self.context.sandbox_name, broken)
+        return self.gateway.refuse(self.context.playground_id, self.context.sandbox_name, broken)
 
 
 class GatewayApplication:
     """A gateway as the HTTP server sees it."""
 
-    def __init__(self, handler: RequestHandler) -> None:
-        self._handler = handler
-        self.refuse, self.refuse_unreadable = handler.refuse, handler.refuse_unreadable
+    def __init__(self, gateway: Gateway, control: ControlDoor | None = None) -> None:
+        self._gateway, self._control = gateway, control
+        self.refuse, self.refuse_unreadable = gateway.refuse, gateway.refuse_unreadable
 
     def receive(self, incoming: IncomingRequest) -> GatewayRequest:
         """Accept one request."""
@@ -83,9 +81,13 @@ class GatewayApplication:
             HttpCall(incoming.request, incoming.base),
             objection=incoming.objection,
         )
-        return GatewayRequest(self._handler, context)
+        control = self._control
+        handler = self._gateway if control is None or not control.covers(incoming) else control
+        return GatewayRequest(self._gateway, context, handler)
 
 
-def open_http(handler: RequestHandler, port: int = 0, limits: ConnectionLimits | None = None) -> HttpListener:
+def open_http(
+    gateway: Gateway, port: int = 0, limits: ConnectionLimits | None = None, control: ControlDoor | None = None
+) -> HttpListener:
     """Build the HTTP server of a gateway; it listens from the first time its address is asked for."""
-    return HttpListener(GatewayApplication(handler), port, limits)
+    return HttpListener(GatewayApplication(gateway, control), port, limits)

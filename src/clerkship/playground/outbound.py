@@ -2,21 +2,19 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
-from clerkship.kit.descriptors import Hush
 from clerkship.playground.delivery_client import DeliveryClient
 from clerkship.playground.failure import record_failure
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
 from clerkship.transports.executor import WorkerPool
+from clerkship.transports.loop_thread import LoopThread, Work
 from clerkship.transports.outbound.delivery import OutboundDelivery
 
-NAME = "clerkship-outbound"
+MAX_START_SECONDS = 20.0
 MAX_CLOSE_SECONDS = 3.0
 
 
@@ -35,8 +33,7 @@ class OutboundPool:
         self._workers = WorkerPool()
         self._running: dict[tuple[str, str], _Running] = {}
         """By the address of the sandbox and the name of the delivery; used in the loop alone."""
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._thread: LoopThread | None = None
         self._lock = threading.Lock()
         self._closed = False
 
@@ -53,44 +50,30 @@ class OutboundPool:
         for kind in sandbox.spec.outbound:
             client = DeliveryClient(self._gateway, self._workers, playground, sandbox, address, kind.name)
             client.join()
-            self._submit(self._start(kind, client))
+            self._submit(partial(self._start, kind, client))
 
     def stop(self, address: str) -> None:
         """Stop the deliveries of a sandbox whose run is over. From any thread; does not wait."""
-        if self._loop is not None:
-            self._submit(self._stop(address))
+        if self._thread is not None:
+            self._submit(partial(self._stop, address))
 
     def close(self) -> None:
         """Stop all deliveries and the thread."""
         with self._lock:
             self._closed = True
-            loop, thread = self._loop, self._thread
-        if loop is not None and thread is not None:
-            with suppress(RuntimeError):  # the loop is closed already
-                asyncio.run_coroutine_threadsafe(self._close(), loop)
-            thread.join(MAX_CLOSE_SECONDS)
+        if self._thread is not None:
+            self._thread.stop(MAX_CLOSE_SECONDS)
         self._workers.close()
 
-    def _submit(self, work: Coroutine[Any, Any, None]) -> None:
+    def _submit(self, work: Work) -> None:
+        """Run work in the loop, whose thread is started when it is first needed."""
         with self._lock:
-            loop = None if self._closed else self._open_loop()
-        if loop is None:
-            work.close()
-            return
-        asyncio.run_coroutine_threadsafe(work, loop)
-
-    def _open_loop(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._loop.set_exception_handler(Hush("outbound"))
-            self._thread = threading.Thread(target=self._serve, args=(self._loop,), name=NAME, daemon=True)
-            self._thread.start()
-        return self._loop
-
-    @staticmethod
-    def _serve(loop: asyncio.AbstractEventLoop) -> None:
-        with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.get_loop().run_forever()
+            if self._closed:
+                return
+            if self._thread is None:
+                self._thread = LoopThread("outbound")
+                self._thread.start(partial(asyncio.sleep, 0), self._close, MAX_START_SECONDS)
+        self._thread.submit(work)
 
     async def _start(self, kind: type[OutboundDelivery], client: DeliveryClient) -> None:
         key = client.address, kind.name
@@ -129,4 +112,3 @@ class OutboundPool:
     async def _close(self) -> None:
         for address in {address for address, _ in self._running}:
             await self._stop(address)
-        asyncio.get_running_loop().stop()

@@ -138,9 +138,9 @@ def open_play(
     gateway = Gateway(request.outbound)
     gateway.admit(playground)
     about = describe(playground, loaded, library.datasets) | {"variables": sorted(used)}
-    control = ControlDoor(gateway, playground, about)
+    control = ControlDoor(playground, about)
     check_limit()
-    listener, lines = open_http(control, request.port), ListenerPool(gateway, request.line_ports)
+    listener, lines = open_http(gateway, request.port, control=control), ListenerPool(gateway, request.line_ports)
     try:
         _begin(playground, built, models)
         url = f"{_url(listener)}/{playground.id}"
