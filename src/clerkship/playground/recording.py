@@ -11,7 +11,7 @@ from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.credentials import ACCESS_TOKEN_PREFIX, SESSION_PREFIX
 from clerkship.sandbox.exchange import Refusal, Reply
 from clerkship.sandbox.listener import ConnectionInfo
-from clerkship.sandbox.operation import OperationCall, ProtocolCall
+from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.route import HttpCall
 
 REDACTED = "[redacted]"
@@ -110,36 +110,27 @@ def describe(call: ProtocolCall, reply: Reply, redact: CredentialRedactor) -> Ag
 
     The address of the sandbox differs between machines: links to the sandbox are recorded as relative ones.
     """
-    if not isinstance(call, HttpCall):
-        name, target = _operation_of(call)
-        return AgentRequest(name, _cut(redact(target), MAX_PATH), "", reply.status, reply.answer, call.transport)
-    request = call.request
-    path, query = redact(request.path), _query(request.pairs, redact, call.base) if request.query else ""
+    method, path, query = _shown(call, redact)
+    path = redact(path)
     path = path if len(path) <= MAX_PATH else _cut(path, MAX_PATH)
-    return AgentRequest(request.method[:MAX_METHOD], path, query, reply.status, reply.answer)
+    return AgentRequest(method, path, query, reply.status, reply.answer, call.transport)
+
+
+def _shown(call: ProtocolCall, redact: CredentialRedactor) -> tuple[str, str, str]:
+    method, path = call.title
+    if not isinstance(call, HttpCall):
+        return method, path, ""
+    return method[:MAX_METHOD], path, _query(call.request.pairs, redact, call.base) if call.request.query else ""
 
 
 def title_of(call: ProtocolCall) -> str:
     """Name a request in an error."""
-    if isinstance(call, HttpCall):
-        return f"{call.request.method} {call.request.path}"
-    return " ".join(_operation_of(call))
-
-
-def _operation_of(call: ProtocolCall) -> tuple[str, str]:
-    """Return the name of an operation, and what a call of it is about."""
-    assert isinstance(call, OperationCall)
-    return call.operation.name, call.target
+    return " ".join(call.title)
 
 
 def describe_unplaced(sandbox: str, call: ProtocolCall, refusal: Refusal) -> dict[str, str | int]:
     """Describe a request whose address names no trial under way."""
-    if not isinstance(call, HttpCall):
-        method, path, query = *_operation_of(call), ""
-    else:
-        request = call.request
-        query = _query(request.pairs, NO_SECRETS, call.base) if request.query else ""
-        method, path = request.method[:MAX_METHOD], request.path
+    method, path, query = _shown(call, NO_SECRETS)
     shown = {"sandbox": sandbox, "method": method, "path": path, "query": query}
     return {**shown, "status": refusal.status, "reason": refusal.reason}
 

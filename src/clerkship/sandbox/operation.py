@@ -6,6 +6,7 @@ packets are encodings of it: they turn bytes into the input, and the result into
 
 import inspect
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, get_origin
@@ -151,88 +152,73 @@ class Interface(Protocol):
         ...
 
 
-class ProtocolCall(Protocol):
+class ProtocolCall(ABC):
     """One request in the form of its protocol: which operation it is, its input, and how the answer is written."""
 
-    @property
-    def transport(self) -> str:
-        """The name of the protocol, such as `mllp`; empty for HTTP and for calls in process."""
-        ...
+    transport: ClassVar[str] = ""
+    """The name of the protocol, such as `mllp`; empty for HTTP and for calls in process."""
+    base: str = ""
+    """The address of the sandbox as the client has it; empty where the protocol has none."""
+    body: bytes
+    """The content that was sent: the log keeps it, if no event does."""
+    operation: Operation[Any, Any] | None
+    """The operation, once it is known."""
+    wants_body: bool = True
+    """Whether the client reads the body of the answer."""
 
     @property
-    def base(self) -> str:
-        """The address of the sandbox as the client has it; empty where the protocol has none."""
-        ...
+    @abstractmethod
+    def title(self) -> tuple[str, str]:
+        """What the log says that the request is: a method and a path, or an operation and what it is about."""
 
-    @property
-    def body(self) -> bytes:
-        """The content that was sent: the log keeps it, if no event does."""
-        ...
-
-    @property
-    def operation(self) -> Operation[Any, Any] | None:
-        """The operation, once it is known."""
-        ...
-
-    @property
-    def wants_body(self) -> bool:
-        """Whether the client reads the body of the answer."""
-        ...
-
-    def locate(self, interface: Interface) -> None:
+    def locate(self, interface: Interface) -> None:  # noqa: B027  (most protocols know the operation)
         """Find the operation; raises Refusal."""
-        ...
 
-    def check_size(self) -> None:
+    def check_size(self) -> None:  # noqa: B027  (most listeners limit what they read)
         """Refuse content that is too large."""
-        ...
 
+    @abstractmethod
     def parse(self, context: OperationContext[Any]) -> Any:
         """Return the input of the operation; raises Refusal."""
-        ...
 
+    @abstractmethod
     def render(self, context: OperationContext[Any], result: Any) -> Reply:
         """Write a result."""
-        ...
 
+    @abstractmethod
     def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
         """Write a refusal in the words of the protocol, and of the simulator if it is known."""
-        ...
 
     def shape(self) -> tuple[str, ...] | None:
         """Return what requests that cost about the same have in common, or None for one that may take long."""
-        ...
+        return ()
 
 
-class OperationCall(Generic[InputT, ResultT]):
+class OperationCall(ProtocolCall, Generic[InputT, ResultT]):
     """A call of an operation in a protocol of its own, without HTTP. A protocol overrides how answers are written.
 
     The reply has the typed result; its body is what the protocol sends, for faults that cut or delay it.
     """
 
-    transport: ClassVar[str]
-    base: ClassVar[str] = ""
-    wants_body: ClassVar[bool] = True
+    operation: Operation[Any, Any]
 
     def __init__(
         self, operation: Operation[InputT, ResultT], input: InputT, target: str = "", body: bytes = b""
     ) -> None:
-        self.operation: Operation[Any, Any] = operation
+        self.operation = operation
         self.input = input
         self._target = target
         self.body = body
-        """The content that was sent: the log keeps it, if no event does."""
 
     @property
     def target(self) -> str:
         """What the log says that the request is about: a path, or the type of a message."""
         return self._target
 
-    def locate(self, interface: Interface) -> None:
-        """Do nothing: the operation is known."""
-
-    def check_size(self) -> None:
-        """Do nothing: a listener limits what it reads."""
+    @property
+    def title(self) -> tuple[str, str]:
+        """The name of the operation, and what the call is about."""
+        return self.operation.name, self.target
 
     def parse(self, context: OperationContext[Any]) -> InputT:
         """Return the input."""
@@ -245,7 +231,3 @@ class OperationCall(Generic[InputT, ResultT]):
     def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
         """Answer with the refusal."""
         return Reply(refusal.status, refusal.reason.encode(), refusal=refusal)
-
-    def shape(self) -> tuple[str, ...] | None:
-        """Return that all calls of an operation cost about the same."""
-        return ()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, get_args
+from typing import Any, get_args
 from urllib.parse import urlencode
 
 import orjson
@@ -14,7 +14,7 @@ from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.model.frozen import plain
 from clerkship.sandbox.exchange import MAX_BODY, ByteStream, Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.json_schema import convert_text, find_violation, types_of
-from clerkship.sandbox.operation import Interface, Operation, OperationContext
+from clerkship.sandbox.operation import Interface, Operation, OperationContext, ProtocolCall
 
 MAX_LISTED_ROUTES = 12
 """Routes named in the refusal of an unknown path."""
@@ -131,43 +131,31 @@ Render = Callable[["HttpCall", OperationContext[Any], Any], Reply]
 """Writes the result of an operation as a reply."""
 
 
-class HttpCall:
-    """One HTTP request to a sandbox, with the route that it takes; see `ProtocolCall`."""
-
-    __slots__ = ("base", "params", "request", "route")
-    transport: ClassVar[str] = ""
+class HttpCall(ProtocolCall):
+    """One HTTP request to a sandbox, with the route that it takes."""
 
     def __init__(self, request: Request, base: str = "") -> None:
-        self.request = request
-        self.base = base
-        """The address of the sandbox as the client has it."""
+        self.request, self.base, self.body = request, base, request.body
+        self.wants_body = request.method != "HEAD"
         self.route: Route | None = None
+        self.operation = None
         self.params: Mapping[str, str] = {}
 
     @property
-    def body(self) -> bytes:
-        """The body of the request."""
-        return self.request.body
-
-    @property
-    def operation(self) -> Operation[Any, Any] | None:
-        """The operation, once the route is known."""
-        return None if self.route is None else self.route.operation
-
-    @property
-    def wants_body(self) -> bool:
-        """Whether the client reads the body of the reply."""
-        return self.request.method != "HEAD"
+    def title(self) -> tuple[str, str]:
+        """The method and the path."""
+        return self.request.method, self.request.path
 
     def locate(self, interface: Interface) -> None:
         """Find the route; raises the refusal that HTTP has for an unknown one. A second call does nothing."""
         if self.route is None:
             self.route, self.params = find_route(interface.routes, self.request)
+            self.operation = self.route.operation
 
     def check_size(self) -> None:
         """Refuse a body that is too large for its operation."""
         limit = MAX_BODY if self.route is None else self.route.max_body
-        if len(self.request.body) > limit:
+        if len(self.body) > limit:
             raise Refusal(TOO_LARGE, "too_large", f"a body may have {limit} bytes")
 
     def parse(self, context: OperationContext[Any]) -> Any:
