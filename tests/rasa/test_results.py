@@ -12,8 +12,8 @@ from clerkship.model.environment import CONVERSATION
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
-from clerkship.rasa.results import Entry, Results, place_for, safe, slugs
-from clerkship.rasa.results import Kept as KeptResult
+from clerkship.rasa.results import Results, ScenarioSummary, place_for, safe, slugs
+from clerkship.report.jsonl import Kept
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from tests import workbench
 from tests.report.made_up import RUN
@@ -194,7 +194,7 @@ def rendered(task_run: TaskRun, **sidecar: Any) -> tuple[str, dict[str, Any], di
     )
     snapshot = Snapshot(task=task, environment=CONVERSATION, timeout=1, source="scenarios/t.yml")
     results = Results(run, {"T": snapshot}, "eval/results/now")
-    files = dict(results.render([KeptResult(task_run, (), sidecar)], lambda _: b""))
+    files = dict(results.render([Kept(task_run, (), json.dumps(sidecar).encode())], lambda _: b""))
     summary = json.loads(files["summary.json"])["entries"][0]
     return files["t/run_1.txt"].decode(), json.loads(files["t/run_1.json"]), summary
 
@@ -319,5 +319,5 @@ def test_the_folder_is_where_it_is_looked_for(
 
 
 def test_a_share_is_of_the_runs() -> None:
-    assert not Entry("a", "a", passed=1, total=2).is_good
-    assert Entry("a", "a", passed=2, total=2).is_good
+    assert not ScenarioSummary("a", "a", passed=1, total=2).is_good
+    assert ScenarioSummary("a", "a", passed=2, total=2).is_good

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -19,6 +19,7 @@ from clerkship.model.quality import COMPLETION, Quality
 from clerkship.model.run import BenchmarkRun, CriterionRun, TaskRun
 from clerkship.model.scenario_file import label, plain_label
 from clerkship.model.snapshot import Snapshot
+from clerkship.report.jsonl import Kept
 from clerkship.report.outcome import outcome
 from clerkship.report.plain import on_one_line
 
@@ -34,16 +35,8 @@ _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*\s]+')
 _INSPECTOR = "webhooks/inspector/inspect.html"
 
 
-class Kept(NamedTuple):
-    """A trial as a store has it."""
-
-    task_run: TaskRun
-    lines: Iterable[bytes]
-    sidecar: Mapping[str, Any]
-
-
 @dataclass
-class Entry:
+class ScenarioSummary:
     """One scenario, over all its runs."""
 
     name: str
@@ -79,19 +72,19 @@ class Results:
     """Each task as it ran."""
     place: str
     """The folder, as the summary names it."""
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, ScenarioSummary] = field(default_factory=dict)
 
     def render(self, trials: Iterable[Kept], blob: Callable[[str], bytes]) -> Iterator[tuple[str, bytes]]:
         """Every file, by its path in the folder; the summaries last, when all is known."""
         sources = {task: snapshot.source for task, snapshot in self.snapshots.items()}
-        self.entries = {task: Entry(task, slug) for task, slug in slugs(sources).items()}
+        self.entries = {task: ScenarioSummary(task, slug) for task, slug in slugs(sources).items()}
         for kept in trials:
             entry = self.entries[kept.task_run.task]
             trial = _Trial(self.run, entry.slug, self._labelled(kept), blob)
             entry.total += 1
             entry.passed += trial.passed
             entry.errored += is_errored(kept.task_run)
-            entry.seconds += float(kept.sidecar.get("wall_ms", 0.0)) / 1000
+            entry.seconds += trial.seconds
             name = f"{entry.slug}/run_{kept.task_run.trial}"
             yield f"{name}.txt", trial.text().encode()
             yield f"{name}.json", trial.json()
@@ -163,20 +156,15 @@ def place_for(path: str) -> Path:
 _ELSEWHERE = Path("eval") / "results"
 
 
-class Said(NamedTuple):
-    """One message."""
-
-    who: str
-    text: str
-
-
 class _Trial:
     """One run of a scenario, as text and as JSON."""
 
     def __init__(self, run: BenchmarkRun, slug: str, kept: Kept, blob: Callable[[str], bytes]) -> None:
         self._run, self._slug = run, slug
-        self._task_run, self._sidecar = kept.task_run, kept.sidecar
-        self._said: list[Said] = []
+        self._task_run = kept.task_run
+        self._sidecar: dict[str, Any] = orjson.loads(kept.sidecar) if kept.sidecar else {}
+        self.seconds = float(self._sidecar.get("wall_ms", 0.0)) / 1000
+        self._said: list[tuple[str, str]] = []
         self._events: list[bytes] = []
         for line in kept.lines:
             if len(self._events) < MOST_EVENTS:
@@ -192,7 +180,7 @@ class _Trial:
         payload, large = event["payload"], event.get("blobs", {}).get("text")
         text = payload.get("text") if large is None else blob(large["sha256"]).decode(errors="replace")
         if "turn" in payload and isinstance(text, str):
-            self._said.append(Said("agent" if event["actor"] == "agent" else "user", text))
+            self._said.append(("agent" if event["actor"] == "agent" else "user", text))
 
     @property
     def _conversation(self) -> str:
@@ -272,8 +260,8 @@ class _Trial:
             yield f"[{_word(criterion.passed)}] {_line(criterion.label)} — {_line(criterion.detail)}"
 
     def _transcript(self) -> Iterator[str]:
-        for number, said in enumerate(self._said, 1):
-            yield f"[{number}] {said.who}: " + said.text.replace("\n", "\n    ")
+        for number, (who, text) in enumerate(self._said, 1):
+            yield f"[{number}] {who}: " + text.replace("\n", "\n    ")
 
     @property
     def _inspector(self) -> str:
@@ -293,7 +281,6 @@ class _Trial:
     def json(self) -> bytes:
         """For programs."""
         task_run = self._task_run
-        judged = [criterion for criterion in self._judged if criterion.status == "judged"]
         data: dict[str, Any] = {
             "scenario_slug": self._slug,
             "run_index": task_run.trial,
@@ -307,9 +294,10 @@ class _Trial:
                 if c.status == "judged"
             ],
         }
-        asked = [criterion for criterion in self._judged if criterion.status != "skipped"]
-        data |= {"criteria_summary": _counted(asked)} if judged else {}
-        data |= {"criteria_error": self._judge_error} if self._judge_error else {}
+        if data["criteria"]:
+            data["criteria_summary"] = _counted([c for c in self._judged if c.status != "skipped"])
+        if self._judge_error:
+            data["criteria_error"] = self._judge_error
         if self._asserted:
             data["assertions"] = [
                 {"index": n, "assertion": c.label, "passed": c.passed, "detail": c.detail, "status": c.status}
@@ -320,13 +308,13 @@ class _Trial:
         data |= {"scenario_name": task_run.task, "run": task_run.run, "status": task_run.status}
         data |= {"verdict": task_run.verdict, "score": task_run.score, "ending": task_run.ending}
         data |= {"error": self._error or None}
-        data["transcript"] = [{"index": n, **said._asdict()} for n, said in enumerate(self._said, 1)]
+        data["transcript"] = [{"index": n, "who": who, "text": text} for n, (who, text) in enumerate(self._said, 1)]
         data["events"] = [orjson.Fragment(line) for line in self._events]
         data["events_total"] = task_run.events
         return orjson.dumps(data) + b"\n"
 
 
-def _summary(entries: list[Entry], seconds: float, place: str) -> Iterator[str]:
+def _summary(entries: list[ScenarioSummary], seconds: float, place: str) -> Iterator[str]:
     yield "=" * _WIDTH
     yield "Evaluation summary"
     yield "=" * _WIDTH

@@ -1,16 +1,11 @@
 """Write the results of a run as Rasa's evaluation does: a new folder of files."""
 
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-import orjson
-
 from clerkship.kit.wall import now
-from clerkship.model.redaction import Redactor, redact_task_run
-from clerkship.model.snapshot import Snapshot
-from clerkship.rasa.results import STAMP, Kept, Results, place_for
-from clerkship.service.exporting import ReportFailed, redacted_bodies
+from clerkship.rasa.results import STAMP, Results, place_for
+from clerkship.service.exporting import ReportFailed, redacted_bodies, redacted_trials
 from clerkship.service.frozen import snapshot_at
 from clerkship.service.redacting import redactor_for
 from clerkship.service.replays import moment
@@ -26,12 +21,13 @@ def write_results(store: Store, reference: str, wanted: Path | None) -> Path:
     parent = wanted or place_for(run.path)
     folder = _new_folder(parent, f"{moment(run, now()):{STAMP}}")
     shown = f"eval/results/{folder.name}" if parent.resolve().parts[-2:] == ("eval", "results") else folder.as_posix()
-    snapshots: dict[str, Snapshot] = {}
+    hashes: dict[str, str] = {}
     for task_run in store.each(run.id):
-        if task_run.task not in snapshots:
-            snapshots[task_run.task] = snapshot_at(store, task_run.snapshot)
+        hashes.setdefault(task_run.task, task_run.snapshot)
+    snapshots = {task: snapshot_at(store, digest) for task, digest in hashes.items()}
     by = redactor_for(store, run)
-    for name, data in Results(run, snapshots, shown).render(_results(store, run.id, by), redacted_bodies(store, by)):
+    trials = redacted_trials(store, run.id, by)
+    for name, data in Results(run, snapshots, shown).render(trials, redacted_bodies(store, by)):
         target = folder / name
         target.parent.mkdir(exist_ok=True)
         target.write_bytes(data)
@@ -47,10 +43,3 @@ def _new_folder(parent: Path, name: str) -> Path:
             folder.mkdir()
             return folder
     raise ReportFailed(f"{parent} has too many results of this second")
-
-
-def _results(store: Store, run_id: str, by: Redactor) -> Iterable[Kept]:
-    for task_run in store.each(run_id):
-        sidecar = store.sidecar(task_run)
-        lines = map(by.line, store.log(task_run))
-        yield Kept(redact_task_run(task_run, by), lines, by.data(orjson.loads(sidecar)) if sidecar else {})

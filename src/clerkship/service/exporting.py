@@ -232,7 +232,8 @@ def _render(sort: str, store: Store, reference: str, targets: Targets, seals: Se
             for piece in render_junit(run, counts, lambda: _cases(store, run.id, by), judged, seals):
                 yield piece.encode()
         case "jsonl":
-            yield from render_jsonl(run, counts, _kept(store, run.id, by), redacted_bodies(store, by), judged, seals)
+            trials = redacted_trials(store, run.id, by, attempts=True)
+            yield from render_jsonl(run, counts, trials, redacted_bodies(store, by), judged, seals)
         case "markdown":
             limit = targets.markdown_limit
             yield render_markdown(run, counts, lambda: _each(store, run.id, by), limit, judged, seals).encode()
@@ -274,7 +275,8 @@ def _cases(store: Store, run_id: str, by: Redactor) -> Iterable[Case]:
         yield Case(redact_task_run(task_run, by), sources[task_run.snapshot], wall / 1000)
 
 
-def _kept(store: Store, run_id: str, by: Redactor) -> Iterable[Kept]:
-    for task_run in store.each(run_id, attempts=True):
+def redacted_trials(store: Store, run_id: str, by: Redactor, *, attempts: bool = False) -> Iterator[Kept]:
+    """Yield the trials of a run with their logs, redacted; with `attempts`, those that were done again too."""
+    for task_run in store.each(run_id, attempts=attempts):
         lines = map(by.line, store.log(task_run))
         yield Kept(redact_task_run(task_run, by), lines, by.json(store.sidecar(task_run)))
