@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import orjson
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from clerkship.model.quality import COMPLETION, Quality
 from clerkship.model.run import BenchmarkRun, CriterionRun, TaskRun
@@ -28,7 +30,6 @@ JUDGED = "judged"
 MOST_EVENTS = 10_000
 """Events of one run that are put in its file; the store has them all."""
 STAMP = "%Y-%m-%d_%H-%M-%S"
-_WIDTH = 70
 _LONGEST_NAME = 100
 _LONGEST_LINE = 2000
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*\s]+')
@@ -92,7 +93,8 @@ class Results:
         entries = [entry for entry in self.entries.values() if entry.total]
         summary = {"wall_clock_s": round(seconds, 3), "entries": [entry.data() for entry in entries]}
         yield "summary.json", orjson.dumps(summary, option=orjson.OPT_INDENT_2) + b"\n"
-        yield "summary.txt", "\n".join(_summary(entries, seconds, self.place)).encode() + b"\n"
+        text = _TEMPLATES.get_template("summary.txt.jinja2")
+        yield "summary.txt", text.render(entries=entries, seconds=seconds, place=self.place).encode()
 
     def _labelled(self, kept: Kept) -> Kept:
         """With the labels that this format has where we have made longer ones of our own. A trial that broke before it
@@ -161,37 +163,38 @@ class _Trial:
 
     def __init__(self, run: BenchmarkRun, slug: str, kept: Kept, blob: Callable[[str], bytes]) -> None:
         self._run, self._slug = run, slug
-        self._task_run = kept.task_run
+        self.task_run = kept.task_run
         self._sidecar: dict[str, Any] = orjson.loads(kept.sidecar) if kept.sidecar else {}
         self.seconds = float(self._sidecar.get("wall_ms", 0.0)) / 1000
-        self._said: list[tuple[str, str]] = []
+        self.messages: list[tuple[str, str]] = []
         self._events: list[bytes] = []
         for line in kept.lines:
             if len(self._events) < MOST_EVENTS:
                 self._events.append(line)
             if b'"turn":' in line:
                 self._hear(orjson.loads(line), blob)
-        self._judged = [c for c in self._task_run.criteria if c.assertion == JUDGED]
-        others = [c for c in self._task_run.criteria if c.assertion != JUDGED and (c.gate or c.weight)]
-        self._asserted = [c for c in others if c.status != "skipped"]
-        self.passed = passes(self._task_run)
+        self.judged = [c for c in self.task_run.criteria if c.assertion == JUDGED]
+        others = [c for c in self.task_run.criteria if c.assertion != JUDGED and (c.gate or c.weight)]
+        self.asserted = [c for c in others if c.status != "skipped"]
+        self.passed = passes(self.task_run)
+        self.timestamp = _utc(run.started_at)
 
     def _hear(self, event: dict[str, Any], blob: Callable[[str], bytes]) -> None:
         payload, large = event["payload"], event.get("blobs", {}).get("text")
         text = payload.get("text") if large is None else blob(large["sha256"]).decode(errors="replace")
         if "turn" in payload and isinstance(text, str):
-            self._said.append(("agent" if event["actor"] == "agent" else "user", text))
+            self.messages.append(("agent" if event["actor"] == "agent" else "user", text))
 
     @property
-    def _conversation(self) -> str:
+    def conversation(self) -> str:
         """What the agent's server knows it by, or we do."""
-        task_run, known = self._task_run, self._sidecar.get("conversation_id")
+        task_run, known = self.task_run, self._sidecar.get("conversation_id")
         return str(known) if known else f"{self._run.id}-{self._slug}-{task_run.trial}"
 
     @property
-    def _error(self) -> str:
+    def error(self) -> str:
         """What broke, if anything did."""
-        task_run = self._task_run
+        task_run = self.task_run
         said = task_run.error or task_run.agent_error
         if not said and task_run.status == "timed_out":
             limit = "" if task_run.timeout is None else f" after {task_run.timeout:g} s"
@@ -202,141 +205,63 @@ class _Trial:
         return said
 
     @property
-    def _judge_error(self) -> str:
+    def judge_error(self) -> str:
         """Why criteria have no verdict, if some have none."""
-        return "; ".join(dict.fromkeys(c.detail or c.status for c in self._judged if c.status == "error"))
+        return "; ".join(dict.fromkeys(c.detail or c.status for c in self.judged if c.status == "error"))
 
     def text(self) -> str:
-        """For people."""
-        lines = [
-            f"scenario: {_line(self._task_run.task)}",
-            f"run: {self._task_run.trial}",
-            f"timestamp: {_utc(self._run.started_at)}",
-            f"conversation_id: {self._conversation}",
-            f"overall_result: {_word(self.passed)}",
-            *([f"error: {_line(self._error)}"] if self._error else []),
-        ]
-        sections: dict[str, list[str]] = {
-            "Quality Criteria Results": list(self._criteria()),
-            "Quality Metrics": list(self._metrics()),
-            "Assertion Results": list(self._assertions()) or ["(none defined)"],
-            "Raw Transcript": list(self._transcript()) or ["(no turns recorded)"],
-            "Inspector URL": [self._inspector],
-        }
-        for title, body in sections.items():
-            lines += ["", f"--- {title} ---", *body]
-        return "\n".join(lines) + "\n"
-
-    def _criteria(self) -> Iterator[str]:
-        if not self._judged:
-            yield "(none defined)"
-        for criterion in self._judged:
-            if criterion.status == "judged":
-                yield f"[{_word(criterion.passed)}] {_line(criterion.label)}"
-                yield f"  rationale: {_line(criterion.detail)}"
-        if any(criterion.status == "skipped" for criterion in self._judged):
-            yield "(not judged: skipped)"
-        if self._judge_error:
-            yield f"(judge error: {_line(self._judge_error)})"
-
-    def _metrics(self) -> Iterator[str]:
-        quality = self._task_run.quality
-        if quality is None:
-            yield "(not evaluated)"
-        elif quality.error:
-            yield f"(judge error: {_line(quality.error)})"
-        elif not quality.ratings:
-            yield "(no metrics scored)"
-        else:
-            if quality.bot_quality is not None:
-                yield f"bot_quality: {quality.bot_quality:g}/5"
-            for name, rating in quality.ratings.items():
-                rated = f"{rating.score}/5" if rating.score is not None else _word(bool(rating.passed))
-                yield f"  {_line(name)}: {rated} — {_line(rating.reason)}"
-            yield f"summary: {_line(quality.summary)}"
-
-    def _assertions(self) -> Iterator[str]:
-        for criterion in self._asserted:
-            yield f"[{_word(criterion.passed)}] {_line(criterion.label)} — {_line(criterion.detail)}"
-
-    def _transcript(self) -> Iterator[str]:
-        for number, (who, text) in enumerate(self._said, 1):
-            yield f"[{number}] {who}: " + text.replace("\n", "\n    ")
+        """Return the file for people."""
+        return _TEMPLATES.get_template("run.txt.jinja2").render(trial=self)
 
     @property
-    def _inspector(self) -> str:
+    def inspector(self) -> str:
         """Where a Rasa server shows the conversation; other agents have no such place."""
         sort, _, address = self._run.solver.partition(":")
         if sort != "rasa" or not self._sidecar.get("conversation_id"):
-            return "(not a Rasa server)"
-        return f"{address.rstrip('/')}/{_INSPECTOR}?sender={self._conversation}"
+            return ""
+        return f"{address.rstrip('/')}/{_INSPECTOR}?sender={self.conversation}"
 
     @property
     def _completed(self) -> bool | None:
         """Whether the user got what they came for, where that was rated."""
-        quality = self._task_run.quality
+        quality = self.task_run.quality
         found = quality.ratings.get(COMPLETION) if quality is not None else None
         return found.passed if found is not None else None
 
     def json(self) -> bytes:
         """For programs."""
-        task_run = self._task_run
+        task_run = self.task_run
         data: dict[str, Any] = {
             "scenario_slug": self._slug,
             "run_index": task_run.trial,
-            "timestamp": _utc(self._run.started_at),
-            "conversation_id": self._conversation,
+            "timestamp": self.timestamp,
+            "conversation_id": self.conversation,
             "task_completion": self._completed,
             "eval_passed": self.passed,
             "criteria": [
                 {"index": n, "criterion": c.label, "passed": c.passed, "rationale": c.detail}
-                for n, c in enumerate(self._judged)
+                for n, c in enumerate(self.judged)
                 if c.status == "judged"
             ],
         }
         if data["criteria"]:
-            data["criteria_summary"] = _counted([c for c in self._judged if c.status != "skipped"])
-        if self._judge_error:
-            data["criteria_error"] = self._judge_error
-        if self._asserted:
+            data["criteria_summary"] = _counted([c for c in self.judged if c.status != "skipped"])
+        if self.judge_error:
+            data["criteria_error"] = self.judge_error
+        if self.asserted:
             data["assertions"] = [
                 {"index": n, "assertion": c.label, "passed": c.passed, "detail": c.detail, "status": c.status}
-                for n, c in enumerate(self._asserted)
+                for n, c in enumerate(self.asserted)
             ]
-            data["assertions_summary"] = _counted(self._asserted)
+            data["assertions_summary"] = _counted(self.asserted)
         data |= _rated(task_run.quality)
         data |= {"scenario_name": task_run.task, "run": task_run.run, "status": task_run.status}
         data |= {"verdict": task_run.verdict, "score": task_run.score, "ending": task_run.ending}
-        data |= {"error": self._error or None}
-        data["transcript"] = [{"index": n, "who": who, "text": text} for n, (who, text) in enumerate(self._said, 1)]
+        data |= {"error": self.error or None}
+        data["transcript"] = [{"index": n, "who": who, "text": text} for n, (who, text) in enumerate(self.messages, 1)]
         data["events"] = [orjson.Fragment(line) for line in self._events]
         data["events_total"] = task_run.events
         return orjson.dumps(data) + b"\n"
-
-
-def _summary(entries: list[ScenarioSummary], seconds: float, place: str) -> Iterator[str]:
-    yield "=" * _WIDTH
-    yield "Evaluation summary"
-    yield "=" * _WIDTH
-    for entry in entries:
-        counts = f"{entry.passed}/{entry.total}  {entry.seconds:.1f} s"
-        yield f"[{_word(entry.is_good)}] {_line(entry.name)}  {counts}  {place}/{entry.slug}"
-    yield "-" * _WIDTH
-    yield f"Total: {sum(entry.passed for entry in entries)}/{sum(entry.total for entry in entries)} passed"
-    yield f"Time:  {seconds:.1f}s"
-    bad = [entry for entry in entries if not entry.is_good]
-    if bad:
-        yield ""
-        yield "Scenarios requiring attention"
-        for entry in bad:
-            share = f"({entry.passed / entry.total:.0%})"
-            yield f"- {_line(entry.name)}  {entry.passed}/{entry.total} passed  {share}"
-    errored = [entry for entry in entries if entry.errored]
-    if errored:  # the format has two words alone for a scenario; whose fault it is stands after all that it has
-        yield ""
-        yield "Errored runs: not the agent's doing"
-        for entry in errored:
-            yield f"! {_line(entry.name)}  {entry.errored}/{entry.total} errored"
 
 
 def _counted(criteria: list[CriterionRun]) -> dict[str, Any]:
@@ -352,14 +277,6 @@ def _rated(quality: Quality | None) -> dict[str, Any]:
     return {"scale_metrics": scores, "bot_quality": quality.bot_quality, "quality": quality.model_dump(mode="json")}
 
 
-def _word(passed: bool) -> str:
-    return "PASS" if passed else "FAIL"
-
-
-def _line(text: str) -> str:
-    return on_one_line(text, _LONGEST_LINE)
-
-
 def _utc(moment: str) -> str:
     return datetime.fromisoformat(moment).astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
@@ -368,3 +285,14 @@ def _seconds(run: BenchmarkRun) -> float:
     if run.completed_at is None:
         return 0.0
     return (datetime.fromisoformat(run.completed_at) - datetime.fromisoformat(run.started_at)).total_seconds()
+
+
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    undefined=StrictUndefined,
+)
+_TEMPLATES.filters["line"] = partial(on_one_line, limit=_LONGEST_LINE)
+_TEMPLATES.filters["verdict"] = lambda passed: "PASS" if passed else "FAIL"
