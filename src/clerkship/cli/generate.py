@@ -1,8 +1,9 @@
 """`clerkship generate`: drafts for a person to edit."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
@@ -17,7 +18,8 @@ from clerkship.rasa.drafts.kinds import KINDS
 from clerkship.settings import load_settings, program
 
 COMMANDS = typer.Typer(name="generate")
-_MOST_SHOWN = 40
+_MAX_SHOWN = 40
+T = TypeVar("T")
 
 
 @COMMANDS.command()
@@ -110,22 +112,25 @@ def _print_json(drafts: Drafts, *, dry_run: bool) -> None:
 
 def _show(drafts: Drafts, request: DraftRequest) -> None:
     console = out()
-    for warning in drafts.warnings[:_MOST_SHOWN]:
-        print_warning(warning, console)
-    _more(len(drafts.warnings), console)
+
+    def show_quiet(line: str) -> None:
+        console.print(f"[quiet]{escape(line)}[/]", soft_wrap=True)
+
+    _show_first(drafts.warnings, lambda warning: print_warning(warning, console), console)
     if drafts.domain is not None:
         console.print(f"[quiet]domain[/] {escape(drafts.domain)}", soft_wrap=True)
-    for file in drafts.written[:_MOST_SHOWN]:
-        _show_file(file, console, dry_run=request.dry_run)
-    _more(len(drafts.written), console)
-    for path in drafts.kept[:_MOST_SHOWN]:
-        console.print(f"[quiet]= {escape(str(path))} stays as it is[/]", soft_wrap=True)
-    _more(len(drafts.kept), console)
-    for flow, kind, why in drafts.skipped[:_MOST_SHOWN]:
-        what = f"{flow}, {kind.replace('_', ' ')}" if kind else flow
-        console.print(f"[quiet]- {escape(what)}: {escape(why)}[/]", soft_wrap=True)
-    _more(len(drafts.skipped), console)
+    _show_first(drafts.written, lambda file: _show_file(file, console, dry_run=request.dry_run), console)
+    _show_first([f"= {path} stays as it is" for path in drafts.kept], show_quiet, console)
+    skipped = [(f"{flow}, {kind.replace('_', ' ')}" if kind else flow, why) for flow, kind, why in drafts.skipped]
+    _show_first([f"- {what}: {why}" for what, why in skipped], show_quiet, console)
     _show_end(drafts, request, console)
+
+
+def _show_first(items: Sequence[T], show: Callable[[T], None], console: Console) -> None:
+    for item in items[:_MAX_SHOWN]:
+        show(item)
+    if len(items) > _MAX_SHOWN:
+        console.print(f"[quiet]  and {len(items) - _MAX_SHOWN:,} more[/]")
 
 
 def _show_file(file: DraftFile, console: Console, *, dry_run: bool) -> None:
@@ -133,11 +138,6 @@ def _show_file(file: DraftFile, console: Console, *, dry_run: bool) -> None:
     console.print(f"{sign} {escape(str(file.path))}", soft_wrap=True)
     if file.draft.note:
         console.print(f"  [partial]![/] by rules: {escape(file.draft.note)}", soft_wrap=True)
-
-
-def _more(count: int, console: Console) -> None:
-    if count > _MOST_SHOWN:
-        console.print(f"[quiet]  and {count - _MOST_SHOWN:,} more[/]")
 
 
 def _show_end(drafts: Drafts, request: DraftRequest, console: Console) -> None:

@@ -5,9 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
-from clerkship.library.complaint import complain
 from clerkship.library.definition import Definition
 from clerkship.library.reporting import Reporter
 from clerkship.library.source import EVALUATION, SUFFIXES, Folder, Unreadable, read_text, up_to_evaluation
@@ -60,31 +57,6 @@ def read_template(conftest: Path, name: str) -> tuple[Path, str]:
     if not text.strip():
         raise Unreadable("it is empty")
     return path, text
-
-
-def load_conftest(path: Path) -> tuple[Conftest, dict[str, str]]:
-    """One by itself, with the templates it names; raises InputError with all that is wrong."""
-    folder = Folder(path.parent)
-    tree = folder.read(path)
-    if tree is None or folder.report.problems:
-        raise InputError(folder.report.sorted())
-    try:
-        found = Conftest.model_validate(tree.data)
-    except ValidationError as error:
-        raise InputError(find() for find in complain(error, Conftest, tree, [])) from None
-    prompts, problems = dict[str, str](), list[Problem]()
-    for place, name in found.prompts().items():
-        try:
-            file, text = read_template(path, name)
-        except Unreadable as unreadable:
-            problems.append(Problem(file=str(path), message=f"{name}: {unreadable.message}", hint=unreadable.hint))
-            continue
-        wrong = check_template(place[1], file, text)
-        problems += [wrong] if wrong is not None else []
-        prompts[TRIALS[place[1]].name] = text
-    if problems:
-        raise InputError(problems)
-    return found, prompts
 
 
 def check_template(key: str, path: Path, text: str) -> Problem | None:
@@ -182,9 +154,13 @@ class ConftestReader:
             hint = f"the other is {found[0].tree.file}"
             definition.problem([], "a second conftest for one run", hint)
         for definition in found[:1]:
-            self.conftest = definition.read(Conftest, definition.data)
-            for place, name in (self.conftest.prompts() if self.conftest is not None else {}).items():
-                self._read_prompt(definition, place, name)
+            self.read(definition)
+
+    def read(self, definition: Definition) -> None:
+        """Read a conftest, and the prompts that it names."""
+        self.conftest = definition.read(Conftest, definition.data)
+        for place, name in (self.conftest.prompts() if self.conftest is not None else {}).items():
+            self._read_prompt(definition, place, name)
 
     def _above(self) -> list[Definition]:
         path = above(self.folder.root)
@@ -204,3 +180,15 @@ class ConftestReader:
         if wrong is not None:
             self.reporter.add_problem(wrong)
         self.prompts[TRIALS[place[1]].name] = text
+
+
+def load_conftest(path: Path) -> tuple[Conftest, dict[str, str]]:
+    """Read a conftest by itself, with the prompts that it names; raises InputError with every mistake."""
+    folder = Folder(path.parent)
+    reader = ConftestReader(folder, Reporter(folder.report))
+    tree = folder.read(path)
+    if tree is not None:
+        reader.read(Definition(STEM, tree, [], tree.data, reader.reporter))
+    if reader.conftest is None or folder.report.problems:
+        raise InputError(folder.report.sorted())
+    return reader.conftest, reader.prompts

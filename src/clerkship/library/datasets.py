@@ -6,17 +6,18 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
 from clerkship.library.dataset_cache import Cache
 from clerkship.library.dataset_type import DatasetSource, Disagreement
 from clerkship.library.definition import Definition
 from clerkship.library.finding import EntityFinder
+from clerkship.library.reporting import Reporter
 from clerkship.library.shape import as_list, as_map
 from clerkship.library.source import Folder
 from clerkship.library.yaml import Path, Spot
 from clerkship.model.dataset import Dataset, DatasetFile
 from clerkship.model.environment import CONVERSATION, Environment
-from clerkship.model.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -26,27 +27,37 @@ class Datasets:
     folder: Folder
     catalog: Catalog
     cache: Cache
-    problem: Callable[[Problem], None]
-    warn: Callable[[Problem], None]
+    reporter: Reporter
     environments: Mapping[str, Environment]
+    found: dict[str, Dataset]
 
-    def model(self, definition: Definition) -> type[DatasetFile]:
-        """Return the keys that a dataset may have; raises UnknownName for a type that nothing brings."""
+    def load(self, definition: Definition) -> None:
+        """Load a dataset that a file defines; report every mistake."""
         type = definition.fields.get("type")
-        return self.catalog.dataset_type(type).model if isinstance(type, str) else DatasetFile
+        try:
+            model = self.catalog.dataset_type(type).model if isinstance(type, str) else DatasetFile
+        except UnknownName as unknown:
+            definition.problem(["type"], f"unknown type of dataset `{unknown.name[:60]}`", unknown.hint)
+            return
+        written = definition.read(model, definition.data)
+        dataset = self._load(written, definition.spot) if written is not None else None
+        if dataset is not None:
+            self.found.setdefault(dataset.name, dataset)
 
-    def load(self, definition: Definition, written: DatasetFile) -> Dataset | None:
-        """Load what a file defines; return None after a mistake was reported."""
-        return self._load(written, definition.spot)
-
-    def load_built_in(self, name: str, definition: Definition, path: Path) -> Dataset | None:
-        """Load a dataset that needs no file; a mistake is reported where it is named."""
-        written = self.catalog.dataset_type(self.catalog.built_in_datasets()[name]).built_in[name]
-        return self._load(written, lambda *keys: definition.spot(*path))
+    def load_built_in(self, names: Iterable[tuple[Definition, Path, str]]) -> None:
+        """Load datasets that need no file, by definition, path and name; a mistake is reported where one is named."""
+        types, seen = self.catalog.built_in_datasets(), set[str]()
+        for definition, path, name in names:
+            if name in types and name not in seen:
+                seen.add(name)
+                written = self.catalog.dataset_type(types[name]).built_in[name]
+                dataset = self._load(written, partial(_spot, definition, path))
+                if dataset is not None:
+                    self.found[name] = dataset
 
     def _load(self, written: DatasetFile, spot: Callable[..., Spot]) -> Dataset | None:
         now = partial(self._now, written.name)
-        source = DatasetSource(self.folder, spot, self.problem, self.warn, now, self.cache)
+        source = DatasetSource(self.folder, spot, self.reporter.add_problem, self.reporter.add_warning, now, self.cache)
         return self.catalog.dataset_type(written.type).load(written, source)
 
     def _now(self, name: str) -> datetime:
@@ -62,6 +73,10 @@ class Datasets:
     def open_finder(self, dataset: Dataset) -> EntityFinder:
         """Return what finds the records of a dataset."""
         return self.catalog.dataset_type(dataset.type).finder(dataset)
+
+
+def _spot(definition: Definition, path: Path, *keys: int | str) -> Spot:
+    return definition.spot(*path)
 
 
 def named_in(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, Path, str]]:

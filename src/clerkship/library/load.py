@@ -11,7 +11,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from clerkship.kit.memory import uncollected
-from clerkship.kit.registry import UnknownName
 from clerkship.library.attachments import Attachments
 from clerkship.library.bind import Filler
 from clerkship.library.call_check import CallCheck
@@ -73,12 +72,7 @@ class Loader:
         self._personas = Personas(self.folder, self._definitions)
         self._conftest = ConftestReader(self.folder, self._reporter)
         self._datasets = Datasets(
-            self.folder,
-            self.catalog,
-            Cache(self.cache),
-            self._reporter.add_problem,
-            self._reporter.add_warning,
-            self.environments,
+            self.folder, self.catalog, Cache(self.cache), self._reporter, self.environments, self.datasets
         )
         finder = Finder(self._datasets.open_finder)
         self._binder = Binder(self.datasets, self._definitions, self._filler, finder)
@@ -89,8 +83,12 @@ class Loader:
         definitions = self._definitions.read()
         self._conftest.load(definitions)
         self._each(definitions, "environment", self._environment)
-        self._each(definitions, "dataset", self._dataset)
-        self._built_in([definition for definition in definitions if definition.sort in ("environment", "task")])
+        self._each(definitions, "dataset", self._datasets.load)
+        self._datasets.load_built_in(
+            (definition, path, name)
+            for definition, path, name in named_in(each for each in definitions if each.sort in ("environment", "task"))
+            if self._definitions.get("dataset", name) is None
+        )
         self._each(definitions, "benchmark", self._benchmark)
         self._each(definitions, "persona", self._personas.load)
         self._each(definitions, "task", self._task)
@@ -149,28 +147,6 @@ class Loader:
         for definition in definitions:
             if definition.sort == sort:
                 take(definition)
-
-    def _dataset(self, definition: Definition) -> None:
-        try:
-            model = self._datasets.model(definition)
-        except UnknownName as unknown:
-            message = f"unknown type of dataset `{unknown.name[:60]}`"
-            definition.problem(["type"], message, unknown.hint)
-            return
-        written = definition.read(model, definition.data)
-        dataset = self._datasets.load(definition, written) if written is not None else None
-        if dataset is not None:
-            self.datasets.setdefault(dataset.name, dataset)
-
-    def _built_in(self, definitions: list[Definition]) -> None:
-        """Load the datasets that need no file, as far as something names them."""
-        built_in, seen = self.catalog.built_in_datasets(), set[str]()
-        for definition, path, name in named_in(definitions):
-            if name not in built_in or name in seen or self._definitions.get("dataset", name) is not None:
-                continue
-            seen.add(name)
-            dataset = self._datasets.load_built_in(name, definition, path)
-            self.datasets |= {name: dataset} if dataset is not None else {}
 
     def _environment(self, definition: Definition) -> None:
         environment = definition.read(Environment, definition.data)
@@ -246,11 +222,8 @@ class Loader:
         """A scenario file is a task; what it says is checked where it says it."""
         name = self._environment_name(definition)
         environment = CONVERSATION if name is None else self.environments.get(name)
-        data = (
-            self._attachments.take_in(definition, definition.data)
-            if isinstance(definition.data, dict)
-            else definition.data
-        )
+        is_map = isinstance(definition.data, dict)
+        data = self._attachments.take_in(definition, definition.data) if is_map else definition.data
         written = definition.read(ScenarioFile, data)
         self._check(definition, self._info(name)).check_scenario(self._expanded(definition, data))
         solution = self._attachments.solution(definition)
