@@ -15,12 +15,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import orjson
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from clerkship.model.quality import COMPLETION, Quality
 from clerkship.model.run import BenchmarkRun, CriterionRun, TaskRun
 from clerkship.model.scenario_file import label, plain_label
 from clerkship.model.snapshot import Snapshot
+from clerkship.rasa.layout import TEMPLATES
 from clerkship.report.jsonl import Kept
 from clerkship.report.outcome import outcome
 from clerkship.report.plain import on_one_line
@@ -93,7 +93,7 @@ class Results:
         entries = [entry for entry in self.entries.values() if entry.total]
         summary = {"wall_clock_s": round(seconds, 3), "entries": [entry.data() for entry in entries]}
         yield "summary.json", orjson.dumps(summary, option=orjson.OPT_INDENT_2) + b"\n"
-        text = _TEMPLATES.get_template("summary.txt.jinja2")
+        text = TEMPLATES.get_template("summary.txt.jinja2")
         yield "summary.txt", text.render(entries=entries, seconds=seconds, place=self.place).encode()
 
     def _labelled(self, kept: Kept) -> Kept:
@@ -211,7 +211,7 @@ class _Trial:
 
     def text(self) -> str:
         """Return the file for people."""
-        return _TEMPLATES.get_template("run.txt.jinja2").render(trial=self)
+        return TEMPLATES.get_template("run.txt.jinja2").render(trial=self)
 
     @property
     def inspector(self) -> str:
@@ -287,12 +287,5 @@ def _seconds(run: BenchmarkRun) -> float:
     return (datetime.fromisoformat(run.completed_at) - datetime.fromisoformat(run.started_at)).total_seconds()
 
 
-_TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent / "templates"),
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-    undefined=StrictUndefined,
-)
-_TEMPLATES.filters["line"] = partial(on_one_line, limit=_LONGEST_LINE)
-_TEMPLATES.filters["verdict"] = lambda passed: "PASS" if passed else "FAIL"
+TEMPLATES.filters["line"] = partial(on_one_line, limit=_LONGEST_LINE)
+TEMPLATES.filters["verdict"] = lambda passed: "PASS" if passed else "FAIL"

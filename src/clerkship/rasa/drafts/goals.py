@@ -15,6 +15,11 @@ class Goal(NamedTuple):
     args: JsonValue
     comment: str = ""
 
+    @property
+    def is_list(self) -> bool:
+        """Whether the arguments are a list."""
+        return isinstance(self.args, list)
+
 
 def goals(plan: DraftPlan, project: Project) -> list[Goal]:
     """Return the assertions of a draft."""

@@ -12,6 +12,7 @@ from clerkship.rasa.drafts.goals import Goal
 from clerkship.rasa.drafts.kinds import Draft, DraftPlan, Project
 from clerkship.rasa.drafts.values import type_of
 from clerkship.rasa.flows import one_line
+from clerkship.rasa.layout import TEMPLATES
 
 _WIDE = 110
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?: [A-Za-z0-9_]+)*")
@@ -23,32 +24,27 @@ def render(draft: Draft, goals: Sequence[Goal], project: Project) -> str:
     """Return the whole file."""
     plan = draft.plan
     who = "Is this how your users are? Do the values fit your test system?" if draft.by else plan.text("todo")
-    lines = [*_head(draft), "scenario:", f"  name: {_scalar(draft.name)}"]
-    lines += [f"  type: {'happy_path' if plan.kind == 'happy_path' else 'edge_case'}", ""]
-    lines += _comments("  ", f"TODO {who}", *_on_the_way(plan))
-    lines += ["  simulation_context: |", *_block(draft.context, "    "), ""]
-    lines += ["  setup:", *_comments("    ", f"TODO {_beforehand(project)}"), *_slots(plan), ""]
-    lines += ["  goals:", *_comments("    ", "TODO A model judges these. Keep what matters to you, one thing each.")]
-    lines += ["    criteria:", *(f"      - {_scalar(text)}" for text in draft.criteria)]
-    lines += _comments(
-        "    ", "These follow from the flow. Whether they hold needs no model.", *_left_out(plan, project)
+    text = TEMPLATES.get_template("draft.yml.jinja2").render(
+        draft=draft,
+        plan=plan,
+        goals=goals,
+        head=list(_head(draft)),
+        person=[f"TODO {who}", *_on_the_way(plan)],
+        before=[f"TODO {_beforehand(project)}"],
+        left_out=list(_left_out(plan, project)),
     )
-    lines += ["    assertions:"]
-    for before, goal in zip([None, *goals], goals, strict=False):
-        lines += _goal(goal, said=before.comment if before is not None else "")
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
 def _head(draft: Draft) -> Iterator[str]:
-    flow = draft.plan.flow
-    kind = draft.plan.kind.replace("_", " ")
+    flow, kind = draft.plan.flow, draft.plan.kind.replace("_", " ")
     writer = f"Written by {draft.by}" if draft.by else "Written by rules, without a model"
-    yield from _comments("", f"A draft, to be edited: {kind}, for the flow {flow.id} ({flow.file}).")
-    yield from _comments("", f"{writer}. What is marked TODO needs you; delete the comments when you are done.")
+    yield f"A draft, to be edited: {kind}, for the flow {flow.id} ({flow.file})."
+    yield f"{writer}. What is marked TODO needs you; delete the comments when you are done."
     if draft.note:
-        yield from _comments("", f"Note: {draft.note}")
+        yield f"Note: {draft.note}"
     if flow.description:
-        yield from _comments("", f"The flow: {flow.description}")
+        yield f"The flow: {flow.description}"
 
 
 def _on_the_way(plan: DraftPlan) -> Iterator[str]:
@@ -76,30 +72,10 @@ def _beforehand(project: Project) -> str:
     return f"{told} Slots that no user fills: {', '.join(named[:_MOST_NAMED])}{more}."
 
 
-def _slots(plan: DraftPlan) -> Iterator[str]:
-    if not plan.setup:
-        yield "    initial_slots: {}"
-        return
-    yield from _comments("    ", f"The flow may be started only if {plan.flow.guard}.")
-    yield "    initial_slots:"
-    yield from (f"      {_scalar(slot)}: {_scalar(value)}" for slot, value in plan.setup.items())
-
-
 def _left_out(plan: DraftPlan, project: Project) -> Iterator[str]:
     unknown = [slot for slot in plan.values if not project.knows(slot)]
     if unknown and project.domain is not None:
         yield f"TODO {project.domain.source} has no slot {', '.join(unknown)}, so nothing is said of it here."
-
-
-def _goal(goal: Goal, said: str) -> Iterator[str]:
-    if goal.comment and goal.comment != said:
-        yield from _comments("      ", goal.comment)
-    args = goal.args
-    if isinstance(args, list):
-        yield f"      - {goal.name}:"
-        yield from (f"          - {_inline(item)}" for item in args)
-    else:
-        yield f"      - {goal.name}: {_inline(args)}"
 
 
 def _inline(value: JsonValue) -> str:
@@ -128,17 +104,21 @@ def _sign(sign: str) -> str:
     return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}"
 
 
-def _block(text: str, indent: str) -> Iterator[str]:
-    """Lines of a literal block."""
+def _block(text: str) -> Iterator[str]:
+    """Yield the lines of a literal block."""
     for line in escape_text(text).splitlines():
         clean = one_line(line)
-        item = "  " if clean.startswith("- ") else ""
-        wrapped = textwrap.wrap(clean, _WIDE, subsequent_indent=item, break_long_words=False, break_on_hyphens=False)
-        yield from (f"{indent}{part}" for part in wrapped or [""])
+        yield from _wrapped(clean, _WIDE, "  " if clean.startswith("- ") else "") or [""]
 
 
-def _comments(indent: str, *texts: str) -> Iterator[str]:
+def _comment(texts: Sequence[str], indent: int = 0) -> Iterator[str]:
+    """Yield the lines of comments."""
     for text in texts:
-        clean = one_line(text)
-        wrapped = textwrap.wrap(clean, _WIDE - len(indent), break_long_words=False, break_on_hyphens=False)
-        yield from (f"{indent}# {line}" for line in wrapped)
+        yield from _wrapped(one_line(text), _WIDE - indent)
+
+
+def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+TEMPLATES.filters |= {"scalar": _scalar, "inline": _inline, "block": _block, "comment": _comment}
