@@ -1,1 +1,1 @@
-"""Inputs that nobody thought of: mutated from seeds, kept where they reach code that no other has reached."""
+"""Property tests of what reads bytes from outside: HL7 messages, streams, frames and paths."""

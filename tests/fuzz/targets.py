@@ -1,12 +1,8 @@
-"""What is run on each input, and what must hold of it."""
+"""Fuzz targets: functions that take any bytes and check what must hold, with valid inputs to start from."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import NamedTuple
 
-import clerkship
 from clerkship.hl7.ack import acknowledge, mode, read_ack
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.framing import Deframer
@@ -19,13 +15,12 @@ from clerkship.hl7.validation import MOST_FLAWS, validate
 from clerkship.sandbox.exchange import Refusal
 from clerkship.simulators.files import paths
 
-HOME = Path(clerkship.__file__).parent
 AT = datetime(2026, 3, 2, tzinfo=UTC)
 _HEAD = "MSH|^~\\&|LAB|N|EHR|C|20260302090000||{}|M1|P|{}\r"
 _BODY = "PID|1||77^^^N^MR~88^^^S||Lopez&de^Maria||19650315|F\r"
 _OBX = "OBX|1|NM|2823-3^K^LN||2.9|mmol/L|||||F\rNTE|1||call\\.br\\back\r"
 _ORU = f"{_BODY}PV1|1|O\rORC|RE|1\rOBR|1|||24323-8^CMP^LN\r{_OBX}"
-MESSAGES = [
+_TEXTS = [
     _HEAD.format("ORU^R01^ORU_R01", "2.5.1") + _ORU,
     _HEAD.format("ORU^R01", "2.3") + _ORU + "OBX|2|SN|K||>^5||||||F\r",
     _HEAD.format("ADT^A01^ADT_A01", "2.6") + "EVN||20260302\r" + _BODY + "PV1|1|O\rAL1|1||X\rIN1|1|A|B\r",
@@ -40,14 +35,14 @@ MESSAGES = [
     "MSH#*!?%$#A#B#C#D#2026##ACK#1#P#2.3######8859/1\rMSA#AR#1\rERR#PID*1*3*101%x%HL70357\r",
 ]
 _FILE = "FHS|^~\\&|A|B|C|D|1||f||F7\rBHS|^~\\&|A|B|C|D|1||||B8\r{}BTS|2\rFTS|1\r"
-
-
-class Target(NamedTuple):
-    """Something that takes bytes, and may never break."""
-
-    run: Callable[[bytes], None]
-    seeds: list[bytes]
-    watched: list[Path]
+MESSAGES = [text.encode() for text in _TEXTS]
+STREAMS = [
+    *(_FILE.format(text * 2).encode() for text in _TEXTS[:3]),
+    "".join(_TEXTS).encode(),
+    _TEXTS[8].encode("utf-16"),
+]
+FRAMES = [b"".join(b"\x0b%b\x1c\r" % text for text in MESSAGES[:2]), b"x\x0by\x1c"]
+PATHS = [b"PID.5.1", b"OBX[2].5", b"PID-3[*].1.2", b"inbox/a.hl7", b"a/../b"]
 
 
 def judge(data: bytes) -> None:
@@ -90,9 +85,9 @@ def streamed(data: bytes) -> None:
     split(data.decode("latin-1"))
 
 
-def deframed(data: bytes) -> None:
+def deframed(data: bytes, deframer: type[Deframer] = Deframer) -> None:
     """Cut out of a stream, in one piece and in single bytes."""
-    whole, single = Deframer(200), Deframer(200)
+    whole, single = deframer(200), deframer(200)
     found = whole.feed(data)
     assert found == [frame for at in range(len(data)) for frame in single.feed(data[at : at + 1])]
     assert (whole.ignored, whole.open) == (single.ignored, single.open)
@@ -110,25 +105,3 @@ def pathed(data: bytes) -> None:
         except Refusal:
             continue
         assert ".." not in parts
-
-
-TARGETS = {
-    "message": Target(judge, [text.encode() for text in MESSAGES], [HOME / "hl7"]),
-    "stream": Target(
-        streamed,
-        [
-            *(_FILE.format(text * 2).encode() for text in MESSAGES[:3]),
-            "".join(MESSAGES).encode(),
-            MESSAGES[8].encode("utf-16"),
-        ],
-        [HOME / "hl7"],
-    ),
-    "framing": Target(
-        deframed, [b"".join(b"\x0b%b\x1c\r" % text.encode() for text in MESSAGES[:2]), b"x\x0by\x1c"], [HOME / "hl7"]
-    ),
-    "path": Target(
-        pathed,
-        [b"PID.5.1", b"OBX[2].5", b"PID-3[*].1.2", b"inbox/a.hl7", b"a/../b"],
-        [HOME / "hl7", HOME / "simulators/files"],
-    ),
-}

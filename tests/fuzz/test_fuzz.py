@@ -1,55 +1,96 @@
-"""A short hunt on every target: nothing breaks; and a hunt that would find something does.
+"""No input breaks a target: not in the few examples of the ordinary run, nor in the many of `make fuzz`."""
 
-Each in an interpreter of its own: CPython 3.11 goes round in circles where it traces a thread while another one has an
-exception pending, as threads of agents that hang do in other tests.
-"""
-
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
 
-from tests.fuzz.hunt import hunt
-from tests.fuzz.targets import TARGETS, Target
+from clerkship.hl7.framing import Deframer, Frame
+from tests.fuzz.inputs import inputs
+from tests.fuzz.targets import FRAMES, MESSAGES, PATHS, STREAMS, deframed, judge, pathed, streamed
 
-ROOT = Path(__file__).parent.parent.parent
-
-
-def nothing_breaks() -> None:
-    """On every target, for a moment."""
-    for name, target in TARGETS.items():
-        found = hunt(target, seed=7, seconds=0.7, runs=2000)
-        assert [crash.why for crash in found.crashes.values()] == [], name
-        assert found.runs > 20, name
+SLOW = timedelta(seconds=2)
+"""No input may take longer."""
+bounded = settings(deadline=SLOW, suppress_health_check=[HealthCheck.too_slow])
 
 
-def lock(data: bytes) -> None:
-    """Opens to three words, one after another: to be found by what is reached, not by luck."""
-    if not data.startswith(b"NM"):
-        return
-    if not data.startswith(b"NM2.3"):
-        return
-    if data.startswith(b"NM2.3[*]"):
-        raise KeyError("open")
+@bounded
+@given(inputs(MESSAGES))
+def test_any_message_is_judged_and_answered(data: bytes) -> None:
+    judge(data)
 
 
-def finds_its_way() -> None:
-    """By what it reaches."""
-    found = hunt(Target(lock, [b""], [Path(__file__).parent]), seed=1, seconds=30, runs=25_000)
-    assert [crash.data for crash in found.crashes.values()] == [b"NM2.3[*]"]
+@bounded
+@given(inputs(STREAMS))
+def test_any_stream_is_split_into_messages(data: bytes) -> None:
+    streamed(data)
 
 
-def same_again() -> None:
-    """The same seed brings the same."""
-    one, other = (hunt(TARGETS["framing"], seed=3, seconds=30, runs=200) for _ in range(2))
-    assert one.corpus == other.corpus
+@bounded
+@given(inputs(FRAMES))
+def test_any_bytes_are_cut_into_frames(data: bytes) -> None:
+    deframed(data)
 
 
-@pytest.mark.parametrize("what", ["nothing_breaks", "finds_its_way", "same_again"])
-def test_a_hunt(what: str) -> None:
-    program = f"from tests.fuzz.test_fuzz import {what}; {what}()"
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+@bounded
+@given(inputs(PATHS))
+def test_any_path_is_parsed_or_refused(data: bytes) -> None:
+    pathed(data)
+
+
+@pytest.mark.parametrize("target", [(judge, MESSAGES), (streamed, STREAMS), (deframed, FRAMES), (pathed, PATHS)])
+def test_the_seeds_break_nothing(target: tuple[Callable[[bytes], None], list[bytes]]) -> None:
+    run, seeds = target
+    for seed in seeds:
+        run(seed)
+
+
+def _segments(data: bytes) -> list[bytes]:
+    return [line[:3] for line in data.split(b"\r") if line]
+
+
+PLANTED: dict[str, tuple[list[bytes], Callable[[bytes], bool]]] = {
+    "a frame within a frame": (
+        FRAMES,
+        lambda data: data.startswith(b"\x0b") and b"\x0b" in data[1:].partition(b"\x1c")[0],
+    ),
+    "a byte that is not ASCII in one segment": (
+        MESSAGES,
+        lambda data: any(line.startswith(b"PID|") and max(line) > 0x7F for line in data.split(b"\r")),
+    ),
+    "segments in the wrong order": (
+        MESSAGES[:2],
+        lambda data: (
+            {b"OBX", b"PID"} <= {*_segments(data)} and _segments(data).index(b"OBX") < _segments(data).index(b"PID")
+        ),
+    ),
+    "a part of another message": (MESSAGES[2:4], lambda data: b"ADT^A01" in data and b"MRG|" in data),
+    "one byte many times": (STREAMS, lambda data: any(bytes([byte]) * 15 in data for byte in {*data})),
+}
+QUICK = settings(max_examples=3000, derandomize=True, database=None, phases=[Phase.generate])
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_bug_is_found(name: str) -> None:
+    seeds, broken = PLANTED[name]
+    assert broken(find(inputs(seeds), broken, settings=QUICK))
+
+
+class Forgetful(Deframer):
+    """Forgets that a frame is open where its first bytes arrive alone."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Feed it all but a lone start block."""
+        return super().feed(data) if data != b"\x0b" else []
+
+
+def test_a_planted_bug_is_found_by_what_must_hold_and_made_small() -> None:
+    def breaks(data: bytes) -> bool:
+        try:
+            deframed(data, Forgetful)
+        except AssertionError:
+            return True
+        return False
+
+    assert find(inputs([b""]), breaks, settings=settings(QUICK, phases=[Phase.generate, Phase.shrink])) == b"|\x0b"
