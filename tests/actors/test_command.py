@@ -16,7 +16,7 @@ import pytest
 
 from clerkship.actors.command import load_command
 from clerkship.actors.contract import AgentStopped
-from clerkship.actors.process import STDERR_LIMIT
+from clerkship.actors.process_pipes import STDERR_LIMIT
 from clerkship.actors.reply import MOST_REPORTS
 from clerkship.kit.wall import monotonic
 from clerkship.model.problem import InputError

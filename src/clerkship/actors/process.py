@@ -1,10 +1,8 @@
-"""One program at work for one trial: its pipes, its last words, and an end that leaves nothing behind.
+"""One program at work for one trial: started, spoken to, and ended so that nothing is left behind.
 
-The pipes are read by whoever waits for an answer, in that loop and without a thread; what nobody waits for stays in
-the pipe and holds the program up, so that no flood can fill the memory. It may be closed from any thread.
+Its pipes are read in the loop of the caller that waits for an answer. It may be closed from any thread.
 """
 
-import asyncio
 import atexit
 import contextlib
 import errno
@@ -24,16 +22,12 @@ from pydantic import JsonValue
 from clerkship.actors import offspring
 from clerkship.actors.contract import AgentError, AgentStopped
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
-from clerkship.actors.messages import REPLY_LIMIT
+from clerkship.actors.process_pipes import STDERR_LIMIT, ProcessPipes, wait_for
 from clerkship.kit.secrets import new_name
 from clerkship.kit.text import last_part
 from clerkship.kit.wall import monotonic, process_seconds
 from clerkship.model.problem import PlatformError
 
-STDERR_LIMIT = 65_536
-CHUNK = 65_536
-LOOK_EVERY = 0.05
-"""Seconds between looks at whether the program still runs: its children may hold its pipes open after it."""
 END_WITHIN = 0.25
 """Seconds to end in, once its standard input is closed."""
 STACK_WITHIN = 0.05
@@ -56,10 +50,7 @@ class Process:
         self._child: subprocess.Popen[bytes] | None = None
         self._private: Path | None = None
         self._closed = False
-        self._pending = bytearray()
-        self._out, self._err = bytearray(), bytearray()
-        self._searched = 0
-        self._out_ended = self._err_ended = False
+        self._pipes = ProcessPipes()
 
     @property
     def started(self) -> bool:
@@ -82,9 +73,7 @@ class Process:
                     self._child = _popen(words, self._folder, given, descriptors)
             except OSError as error:
                 raise _not_started(self._words[0], error) from None
-            for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
-                assert pipe is not None
-                os.set_blocking(pipe.fileno(), False)
+            self._pipes.attach(self._child)
 
     def _keep(self, files: Mapping[str, bytes]) -> dict[str, str]:
         if not files:
@@ -98,25 +87,21 @@ class Process:
 
     def send(self, line: bytes) -> None:
         """Have a line written, as fast as the program reads."""
-        self._pending += line + b"\n"
+        self._pipes.send(line)
 
     async def receive(self) -> bytes | None:
         """The next line it writes, without its end; None when it writes no more."""
         while True:
-            line = self._take_line()
-            if line is not None:
+            line = self._pipes.take_line()
+            if line is not None or self._pipes.ended:
                 return line
-            if self._out_ended:
-                return None
-            await self._wait()
-            self._pump()
+            await self._exchange()
 
     async def exit_code(self, within: float | None = None) -> int | None:
         """Return how it ended, as a shell says it; None if it has not, within so many seconds."""
         until = None if within is None else monotonic() + within
         while self._running() and (until is None or monotonic() < until):
-            await self._wait()
-            self._pump()
+            await self._exchange()
         return self._code()
 
     def _code(self) -> int | None:
@@ -128,8 +113,8 @@ class Process:
         """The end of what it wrote to standard error, for an error message: no sign that would move a cursor."""
         with self._lock:
             if not self._closed:
-                self._drain_err()
-        every = self._err.decode(errors="replace").strip().splitlines()
+                self._pipes.drain_errors()
+        every = self._pipes.errors.strip().splitlines()
         lines = every[-6:]
         if not any(_ERROR.search(line) for line in lines):  # its name may stand far above, with a long trace below
             lines = [*[line for line in every if _ERROR.search(line)][-1:], *lines]
@@ -139,97 +124,20 @@ class Process:
     def _running(self) -> bool:
         return self._child is not None and self._child.poll() is None
 
-    def _take_line(self) -> bytes | None:
-        end = self._out.find(b"\n", self._searched)
-        if end < 0:
-            self._searched = len(self._out)
-            if len(self._out) > REPLY_LIMIT:
-                raise AgentError(f"it wrote a line of more than {REPLY_LIMIT:,} bytes")
-            if not self._out_ended or not self._out:
-                return None
-            end = len(self._out)  # the last line may lack its end
-        line = bytes(self._out[:end])
-        del self._out[: end + 1]
-        self._searched = 0
-        return line
-
-    async def _wait(self) -> None:
-        """Until something can be read or written, or it is time to see whether it still runs."""
-        loop = asyncio.get_running_loop()
-        woken: asyncio.Future[None] = loop.create_future()
-
-        def wake() -> None:
-            if not woken.done():
-                woken.set_result(None)
-
-        reading, writing = self._fds()
-        for fd in reading:
-            loop.add_reader(fd, wake)
-        for fd in writing:
-            loop.add_writer(fd, wake)
-        timer = loop.call_later(LOOK_EVERY, wake)
-        try:
-            await woken
-        finally:
-            timer.cancel()
-            for fd in reading:
-                loop.remove_reader(fd)
-            for fd in writing:
-                loop.remove_writer(fd)
-
-    def _fds(self) -> tuple[list[int], list[int]]:
+    async def _exchange(self) -> None:
+        """Wait until the program can be read from or written to, then do a little of each."""
         with self._lock:
-            child = self._child
-            if self._closed or child is None:
-                raise AgentStopped
-            assert child.stdin is not None
-            assert child.stdout is not None
-            assert child.stderr is not None
-            reading = [child.stdout.fileno()] * (not self._out_ended) + [child.stderr.fileno()] * (not self._err_ended)
-            return reading, [child.stdin.fileno()] if self._pending and not child.stdin.closed else []
-
-    def _pump(self) -> None:
-        """Write and read what can be, a little of each."""
+            self._check_open()
+            reading, writing = self._pipes.descriptors()
+        await wait_for(reading, writing)
         with self._lock:
-            if self._closed or self._child is None:
-                raise AgentStopped
-            gone = self._child.poll() is not None  # asked first: what it wrote before is then in the pipe
-            self._write()
-            self._read_err()
-            assert self._child.stdout is not None
-            data = _read(self._child.stdout.fileno()) if not self._out_ended else b""
-            self._out += data or b""
-            self._out_ended = self._out_ended or data == b"" or (gone and data is None)
+            self._check_open()
+            gone = not self._running()  # asked first: what it wrote before is then in the pipe
+            self._pipes.pump(gone)
 
-    def _write(self) -> None:
-        assert self._child is not None
-        stdin = self._child.stdin
-        assert stdin is not None
-        if not self._pending or stdin.closed:
-            return
-        try:
-            del self._pending[: os.write(stdin.fileno(), self._pending[:CHUNK])]
-        except BlockingIOError:
-            pass
-        except OSError:  # it reads no more, which is its right
-            self._pending.clear()
-            stdin.close()
-
-    def _read_err(self) -> bool:
-        """Whether there was any."""
-        assert self._child is not None
-        assert self._child.stderr is not None
-        data = _read(self._child.stderr.fileno()) if not self._err_ended else b""
-        self._err_ended = data == b""
-        self._err += data or b""
-        del self._err[:-STDERR_LIMIT]
-        return bool(data)
-
-    def _drain_err(self) -> None:
-        """What is in the pipe; not what a flood puts there meanwhile."""
-        for _ in range(16):
-            if self._child is None or not self._read_err():
-                return
+    def _check_open(self) -> None:
+        if self._closed or self._child is None:
+            raise AgentStopped
 
     def close(self) -> Mapping[str, JsonValue]:
         """End it and all it has started; what it left behind."""
@@ -248,9 +156,8 @@ class Process:
         if self not in _LIVE:
             return None
         session = 0 if self._child is None else self._child.pid
-        if self._child is not None and self._child.stdin is not None:
-            self._child.stdin.close()
-            self._settle(END_WITHIN)
+        self._pipes.close_input()
+        self._settle(END_WITHIN)
         own_end = not self._running()
         if self.dumps_stack and not own_end and self._child is not None:
             with contextlib.suppress(OSError):
@@ -279,31 +186,21 @@ class Process:
         """Give it so long to end, reading what it still has to say."""
         until, nap = monotonic() + within, 0.0005
         while monotonic() < until and (at_least or self._running()):
-            self._drain()
+            self._pipes.drain()
             time.sleep(nap)
             nap = min(nap * 2, 0.01)
-
-    def _drain(self) -> None:
-        if self._child is None or self._child.stdout is None:
-            return
-        self._drain_err()
-        if not self._out_ended:
-            self._out_ended = _read(self._child.stdout.fileno()) == b""
 
     def _facts(self, ended_by: str | None) -> dict[str, JsonValue]:
         if self._child is None:
             return {}
-        self._drain_err()
-        facts: dict[str, JsonValue] = (
-            {"agent_stderr": last_part(self._err.decode(errors="replace"), STDERR_LIMIT - 1)} if self._err else {}
-        )
+        self._pipes.drain_errors()
+        errors = self._pipes.errors
+        facts: dict[str, JsonValue] = {"agent_stderr": last_part(errors, STDERR_LIMIT - 1)} if errors else {}
         return facts | ({"agent_ended_by": ended_by} if ended_by else {"agent_exit_code": self._code()})
 
     def _release(self) -> None:
         _LIVE.discard(self)
-        for pipe in (self._child.stdin, self._child.stdout, self._child.stderr) if self._child else ():
-            if pipe is not None:
-                pipe.close()
+        self._pipes.close()
         if self._private is not None:
             shutil.rmtree(self._private, ignore_errors=True)
 
@@ -340,16 +237,6 @@ def _not_started(word: str, error: OSError) -> Exception:
     if error.errno in (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM):
         return PlatformError(f"{text}; too many agents at once for this machine")
     return AgentError(text)
-
-
-def _read(fd: int) -> bytes | None:
-    """What is there; empty at the end, None if there is nothing now."""
-    try:
-        return os.read(fd, CHUNK)
-    except BlockingIOError:
-        return None
-    except OSError:
-        return b""
 
 
 @atexit.register

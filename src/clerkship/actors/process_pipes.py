@@ -1,0 +1,155 @@
+"""The standard streams of a program, read and written without blocking and without a thread.
+
+What is not read stays in the pipe and holds the program up, so that no flood of output can fill the memory.
+"""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Sequence
+from typing import IO
+
+from clerkship.actors.contract import AgentError
+from clerkship.actors.messages import REPLY_LIMIT
+
+STDERR_LIMIT = 65_536
+CHUNK = 65_536
+LOOK_EVERY = 0.05
+"""Seconds between looks at whether the program still runs: its children may hold its pipes open after it."""
+
+
+class ProcessPipes:
+    """Lines to and from one program, and the end of what it writes to standard error."""
+
+    def __init__(self) -> None:
+        self._files: tuple[IO[bytes], ...] = ()
+        self._pending = bytearray()
+        self._out, self._err = bytearray(), bytearray()
+        self._searched = 0
+        self.ended = False
+        """Whether it writes no more to standard output."""
+        self._err_ended = False
+
+    def attach(self, child: "subprocess.Popen[bytes]") -> None:
+        """Use the pipes of a program that was started."""
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        self._files = (child.stdin, child.stdout, child.stderr)
+        for file in self._files:
+            os.set_blocking(file.fileno(), False)
+
+    @property
+    def errors(self) -> str:
+        """The last STDERR_LIMIT bytes of its standard error, as text."""
+        return self._err.decode(errors="replace")
+
+    def send(self, line: bytes) -> None:
+        """Have a line written, as fast as the program reads."""
+        self._pending += line + b"\n"
+
+    def take_line(self) -> bytes | None:
+        """Return the next line without its end, or None if there is none yet; raise AgentError if it is too long."""
+        end = self._out.find(b"\n", self._searched)
+        if end < 0:
+            self._searched = len(self._out)
+            if len(self._out) > REPLY_LIMIT:
+                raise AgentError(f"it wrote a line of more than {REPLY_LIMIT:,} bytes")
+            if not self.ended or not self._out:
+                return None
+            end = len(self._out)  # the last line may lack its end
+        line = bytes(self._out[:end])
+        del self._out[: end + 1]
+        self._searched = 0
+        return line
+
+    def descriptors(self) -> tuple[list[int], list[int]]:
+        """Return the descriptors to wait for: those to read from, and those to write to."""
+        stdin, stdout, stderr = self._files
+        reading = [stdout.fileno()] * (not self.ended) + [stderr.fileno()] * (not self._err_ended)
+        return reading, [stdin.fileno()] if self._pending and not stdin.closed else []
+
+    def pump(self, gone: bool) -> None:
+        """Write and read what can be, a little of each; `gone` says that the program had ended before."""
+        self._write()
+        self._read_errors()
+        data = _read(self._files[1]) if not self.ended else b""
+        self._out += data or b""
+        self.ended = self.ended or data == b"" or (gone and data is None)
+
+    def drain(self) -> None:
+        """Discard what is in standard output, and keep what is in standard error."""
+        if self._files:
+            self.drain_errors()
+            if not self.ended:
+                self.ended = _read(self._files[1]) == b""
+
+    def drain_errors(self) -> None:
+        """Read what is in standard error; not what a flood puts there meanwhile."""
+        for _ in range(16):
+            if not self._files or not self._read_errors():
+                return
+
+    def close_input(self) -> None:
+        """Close standard input, which asks most programs to end."""
+        if self._files:
+            self._files[0].close()
+
+    def close(self) -> None:
+        """Close all of them."""
+        for file in self._files:
+            file.close()
+
+    def _write(self) -> None:
+        stdin = self._files[0]
+        if not self._pending or stdin.closed:
+            return
+        try:
+            del self._pending[: os.write(stdin.fileno(), self._pending[:CHUNK])]
+        except BlockingIOError:
+            pass
+        except OSError:  # it reads no more, which is its right
+            self._pending.clear()
+            stdin.close()
+
+    def _read_errors(self) -> bool:
+        """Read some of standard error; return whether there was any."""
+        data = _read(self._files[2]) if not self._err_ended else b""
+        self._err_ended = data == b""
+        self._err += data or b""
+        del self._err[:-STDERR_LIMIT]
+        return bool(data)
+
+
+async def wait_for(reading: Sequence[int], writing: Sequence[int]) -> None:
+    """Wait until a descriptor can be read or written, or it is time to see whether the program still runs."""
+    loop = asyncio.get_running_loop()
+    woken: asyncio.Future[None] = loop.create_future()
+
+    def wake() -> None:
+        if not woken.done():
+            woken.set_result(None)
+
+    for fd in reading:
+        loop.add_reader(fd, wake)
+    for fd in writing:
+        loop.add_writer(fd, wake)
+    timer = loop.call_later(LOOK_EVERY, wake)
+    try:
+        await woken
+    finally:
+        timer.cancel()
+        for fd in reading:
+            loop.remove_reader(fd)
+        for fd in writing:
+            loop.remove_writer(fd)
+
+
+def _read(file: IO[bytes]) -> bytes | None:
+    """Read what is there: empty at the end, None if there is nothing now."""
+    try:
+        return os.read(file.fileno(), CHUNK)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
