@@ -239,4 +239,4 @@ def test_judge_and_person_of_a_run_share_a_line() -> None:
 
 
 def _line(model: Model | None) -> Any:
-    return vars(model)["_line"]
+    return vars(model)["_connections"]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from clerkship.llm.completions import Door
+from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.openai import ChatEmbedder, ChatSpeaker
 from clerkship.llm.place import Place
 from clerkship.llm.remote import Manner, RemoteModel
-from clerkship.llm.switchboard import Switchboard
 from tests.actors.servers import Answered, Asked, Served
 
 KEY = "sk-judges-have-keys-too"
@@ -44,17 +44,17 @@ def in_turn(answers: Iterable[Answered | None]) -> Callable[[Asked], Answered | 
 
 def model(
     served: Served,
-    board: Switchboard | None = None,
+    pool: EndpointPool | None = None,
     endpoint: int | None = None,
     name: str = "some-model",
     key: str = KEY,
     **manner: Any,
 ) -> RemoteModel:
     """Who is asked there, with our key and little patience."""
-    told, door, board = Manner(**{"backoff": 0.001, **manner}), Door(key), board or Switchboard(endpoint)
+    told, door, pool = Manner(**{"backoff": 0.001, **manner}), Door(key), pool or EndpointPool(endpoint)
     place, vectors = Place(name, f"{served.url}/v1"), Place("some-vectors", f"{served.url}/v1")
-    embedder = ChatEmbedder(vectors, door, told, board.line(vectors.address))
-    return RemoteModel(place, ChatSpeaker(place, door, told), embedder, board, told.at_once)
+    embedder = ChatEmbedder(vectors, door, told, pool.host(vectors.address))
+    return RemoteModel(place, ChatSpeaker(place, door, told), embedder, pool, told.at_once)
 
 
 class Busyness:

@@ -12,9 +12,9 @@ import pytest
 from pydantic import BaseModel
 
 from clerkship.llm.contract import Question
+from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.patience import LONGEST_WAIT, Busy, Declined, ModelOutage, Patience
 from clerkship.llm.remote import RemoteModel
-from clerkship.llm.switchboard import Switchboard
 from clerkship.model.frozen import Flag
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, Busyness, bodies, cut, in_turn, model, refused, said
@@ -48,8 +48,8 @@ def asking(asked: RemoteModel) -> Callable[[], object]:
 def test_two_models_at_one_address_share_its_limit_and_its_connections() -> None:
     busy = Busyness(5)
     with Served(busy) as served:
-        board = Switchboard(5)
-        judge, person = model(served, board, name="judge"), model(served, board, name="person", at_once=2)
+        pool = EndpointPool(5)
+        judge, person = model(served, pool, name="judge"), model(served, pool, name="person", at_once=2)
         all_at_once(*[asking(judge)] * 20, *[asking(person)] * 20)
         judge.close()
         person.close()
@@ -67,9 +67,9 @@ def test_an_endpoint_takes_as_many_as_it_is_told_or_as_its_models_are(
     told: int | None, own: tuple[int | None, ...], limit: int
 ) -> None:
     with Served(lambda asked: GOOD) as served:
-        board = Switchboard(told)
-        models = [model(served, board, at_once=at_once) for at_once in own]
-        assert board.line(f"{served.url}/v1/elsewhere").limit.at_once == limit
+        pool = EndpointPool(told)
+        models = [model(served, pool, at_once=at_once) for at_once in own]
+        assert pool.host(f"{served.url}/v1/elsewhere").limit.at_once == limit
         for one in models:
             one.close()
 
@@ -145,8 +145,8 @@ def test_who_waits_to_try_again_leaves_the_slot_to_others() -> None:
         return refused(500, "broken") if first else GOOD
 
     with Served(answer) as served:
-        board = Switchboard(1)
-        unlucky, lucky = model(served, board, name="unlucky", backoff=2), model(served, board, name="lucky")
+        pool = EndpointPool(1)
+        unlucky, lucky = model(served, pool, name="unlucky", backoff=2), model(served, pool, name="lucky")
 
         def other() -> None:
             assert failing.wait(20)
@@ -260,8 +260,8 @@ def test_closing_releases_who_waits_for_a_slot_or_to_try_again_and_nobody_elses(
         return GOOD
 
     with Served(answer) as served:
-        board = Switchboard(1)
-        leaving, staying = model(served, board, name="leaving", backoff=30), model(served, board, name="staying")
+        pool = EndpointPool(1)
+        leaving, staying = model(served, pool, name="leaving", backoff=30), model(served, pool, name="staying")
         begun = threading.Thread(target=called_off(leaving, over[0]))
         begun.start()
         stays = threading.Thread(target=asking(staying))

@@ -9,12 +9,12 @@ from clerkship.library.model_file import load_model_file
 from clerkship.llm.anthropic import AnthropicSpeaker
 from clerkship.llm.completions import Door
 from clerkship.llm.contract import Model, NoModel, Vectors
+from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.openai import ChatEmbedder, ChatSpeaker
 from clerkship.llm.patience import Limit
 from clerkship.llm.place import ANTHROPIC, AZURE, OPENAI, Place, check_key, parse_place, parse_who
 from clerkship.llm.remote import ANSWER_WITHIN, Embedder, Manner, RemoteModel
 from clerkship.llm.scripted import SCRIPTED, Script, ScriptedModel, is_scripted
-from clerkship.llm.switchboard import Switchboard
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError
 from clerkship.model.usage import Prices
@@ -51,15 +51,15 @@ def settled(choice: ModelChoice, settings: Settings) -> ModelChoice:
     return choice.model_copy(update=about)
 
 
-def build_model(choice: ModelChoice, settings: Settings, board: Switchboard | None = None) -> Model | None:
-    """Whoever is to be asked, ready to be; None where nobody is. Models of one board share its lines."""
+def build_model(choice: ModelChoice, settings: Settings, pool: EndpointPool | None = None) -> Model | None:
+    """Whoever is to be asked, ready to be; None where nobody is. Models of one pool share its lines."""
     if choice.skips:
         return None
     if is_scripted(choice.who):
         path = Path(choice.who.removeprefix(SCRIPTED))
         return ScriptedModel(choice.who, load_model_file(path, Script))
     choice = settled(choice, settings)
-    return _remote(choice, settings, board or Switchboard(settings.endpoint_calls or None))
+    return _remote(choice, settings, pool or EndpointPool(settings.endpoint_calls or None))
 
 
 def _place(choice: ModelChoice, settings: Settings) -> Place:
@@ -71,7 +71,7 @@ def _place(choice: ModelChoice, settings: Settings) -> Place:
     return parse_who(choice.who, usual)
 
 
-def _remote(choice: ModelChoice, settings: Settings, board: Switchboard) -> Model:
+def _remote(choice: ModelChoice, settings: Settings, pool: EndpointPool) -> Model:
     place = _place(choice, settings)
     door = _door(place, choice, settings)
     manner = Manner(
@@ -81,9 +81,9 @@ def _remote(choice: ModelChoice, settings: Settings, board: Switchboard) -> Mode
         prices=choice.prices,
         api_version=choice.api_version,
     )
-    embedder = _embedder(place, door, choice, settings, board)
+    embedder = _embedder(place, door, choice, settings, pool)
     speaker = AnthropicSpeaker if place.sort == ANTHROPIC else ChatSpeaker
-    return RemoteModel(place, speaker(place, door, manner), embedder, board, choice.at_once)
+    return RemoteModel(place, speaker(place, door, manner), embedder, pool, choice.at_once)
 
 
 def _door(place: Place, choice: ModelChoice, settings: Settings) -> Door:
@@ -108,7 +108,7 @@ def _door(place: Place, choice: ModelChoice, settings: Settings) -> Door:
     return Door(key, hint=hint)
 
 
-def _embedder(place: Place, door: Door, choice: ModelChoice, settings: Settings, board: Switchboard) -> Embedder:
+def _embedder(place: Place, door: Door, choice: ModelChoice, settings: Settings, pool: EndpointPool) -> Embedder:
     """Where the model itself is, with its key, unless another address is given; Anthropic has none, OpenAI has."""
     here = settings.openai_base_url if place.sort == ANTHROPIC else place.address
     told = parse_place(choice.embeddings, here, "embeddings")
@@ -121,7 +121,7 @@ def _embedder(place: Place, door: Door, choice: ModelChoice, settings: Settings,
     manner = Manner(
         answer_within=choice.timeout or ANSWER_WITHIN, prices=_price(told, settings), api_version=choice.api_version
     )
-    return ChatEmbedder(told, door, manner, board.line(told.address))
+    return ChatEmbedder(told, door, manner, pool.host(told.address))
 
 
 class _NoVectors:

@@ -14,9 +14,9 @@ from clerkship.engine.catalog import Registered
 from clerkship.engine.model_build import build_model, model_name, settled
 from clerkship.engine.models import ModelSelection
 from clerkship.llm.contract import Model
+from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.place import USUAL, known
 from clerkship.llm.scripted import is_scripted
-from clerkship.llm.switchboard import Switchboard
 from clerkship.llm.unavailable import UnavailableModel
 from clerkship.model.conftest import Conftest, Evaluation, Simulation
 from clerkship.model.model_choice import ModelChoice
@@ -157,7 +157,7 @@ class _Resolver:
         self, request: ModelRequest, settings: Settings, session: RecordingSession, trials: int | None
     ) -> None:
         self._request, self._settings, self._session, self._trials = request, settings, session, trials
-        self._endpoints = Switchboard(settings.endpoint_calls or None)
+        self._endpoints = EndpointPool(settings.endpoint_calls or None)
 
     def resolve(self, part: _Part) -> tuple[Model | None, ModelChoice | None]:
         """Return a model, and how the run's record names it; tell the session how cassettes name it."""

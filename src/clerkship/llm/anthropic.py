@@ -6,10 +6,10 @@ import orjson
 
 from clerkship.kit.wall import now
 from clerkship.llm.completions import Door
+from clerkship.llm.endpoint_pool import HostConnections
 from clerkship.llm.patience import BUSY, TOO_MANY, Busy, Declined, ModelOutage, patiently, retry_after
 from clerkship.llm.place import Place
 from clerkship.llm.remote import Asked, Form, Manner, Spoken, Stop, Turn
-from clerkship.llm.switchboard import Line
 from clerkship.llm.wire import is_near
 from clerkship.model.problem import InputError
 from clerkship.model.usage import Prices, Usage
@@ -49,9 +49,9 @@ class AnthropicSpeaker:
         self._library = anthropic
         self._place, self._door, self._manner = place, door, manner
 
-    async def say(self, asked: Asked, line: Line) -> Spoken:
+    async def say(self, asked: Asked, connections: HostConnections) -> Spoken:
         """One message."""
-        client = line.hold((self._place.address, self._door.key), self._client, _hang_up)
+        client = connections.hold((self._place.address, self._door.key), self._client, _hang_up)
         message = await patiently(
             lambda: self._once(client, asked), self._place.address, self._manner.patience, asked.limits, asked.spent
         )

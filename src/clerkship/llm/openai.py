@@ -10,10 +10,10 @@ from pydantic import JsonValue
 
 from clerkship.llm.completions import Door, Endpoint, ModelOutage, text_of, used
 from clerkship.llm.contract import Question, Vectors
+from clerkship.llm.endpoint_pool import HostConnections
 from clerkship.llm.patience import Limit
 from clerkship.llm.place import AZURE, Place
 from clerkship.llm.remote import Asked, Form, Manner, Spoken, Stop
-from clerkship.llm.switchboard import Line
 from clerkship.model.usage import Prices, Usage
 
 _STOPS: Mapping[Any, Stop] = {"length": "cut off", "content_filter": "filtered"}
@@ -28,11 +28,11 @@ class ChatSpeaker:
         self._place, self._manner = place, manner
         self._endpoint = Endpoint(base_of(place, manner.api_version), door, manner.patience)
 
-    async def say(self, asked: Asked, line: Line) -> Spoken:
+    async def say(self, asked: Asked, connections: HostConnections) -> Spoken:
         """One completion."""
         messages = [{"role": turn.role, "content": turn.content} for turn in asked.turns]
         body = {**self._manner.parameters, **_form(asked), "model": self._place.model, "messages": messages}
-        found = await self._endpoint.post(line.lend, "/chat/completions", body, asked.limits, asked.spent)
+        found = await self._endpoint.post(connections.lend, "/chat/completions", body, asked.limits, asked.spent)
         usage = usage_of(found, self._manner.prices)
         with contextlib.suppress(KeyError, IndexError, TypeError, AttributeError):
             choice = found["choices"][0]
@@ -46,15 +46,15 @@ class ChatSpeaker:
 class ChatEmbedder:
     """Vectors from an endpoint of the same sort; it may be another one."""
 
-    def __init__(self, place: Place, door: Door, manner: Manner, line: Line) -> None:
-        self._place, self._line, self._prices = place, line, manner.prices
+    def __init__(self, place: Place, door: Door, manner: Manner, connections: HostConnections) -> None:
+        self._place, self._connections, self._prices = place, connections, manner.prices
         self._endpoint = Endpoint(base_of(place, manner.api_version), door, manner.patience)
 
     async def embed(self, texts: list[str], limits: Sequence[Limit]) -> Vectors:
         """Each text as a vector, in the same order."""
         asked = {"model": self._place.model, "input": texts, "encoding_format": "float"}
-        limits = (*limits, self._line.limit)
-        found = await self._endpoint.post(self._line.lend, "/embeddings", asked, limits)
+        limits = (*limits, self._connections.limit)
+        found = await self._endpoint.post(self._connections.lend, "/embeddings", asked, limits)
         usage = usage_of(found, self._prices)
         with contextlib.suppress(KeyError, TypeError, ValueError):
             items = sorted(found["data"], key=lambda item: item["index"])

@@ -7,11 +7,10 @@ import orjson
 from pydantic import BaseModel, JsonValue
 
 from clerkship.llm.answer import parse_answer
-from clerkship.llm.aside import CalledOff
 from clerkship.llm.contract import Answer, BadAnswer, Question, Vectors
+from clerkship.llm.endpoint_pool import CallCancelled, EndpointClient, EndpointPool, HostConnections
 from clerkship.llm.patience import BACKOFF, TURNED_AWAY, Declined, Limit, ModelOutage, Patience, Spent
 from clerkship.llm.place import Place
-from clerkship.llm.switchboard import Extension, Line, Switchboard
 from clerkship.model.usage import NOTHING_USED, Prices, Usage
 
 T = TypeVar("T", bound=BaseModel)
@@ -75,7 +74,7 @@ class Speaker(Protocol):
     forms: tuple[Form, ...]
     """How a shape can be asked for, the best first."""
 
-    async def say(self, asked: Asked, line: Line) -> Spoken:
+    async def say(self, asked: Asked, connections: HostConnections) -> Spoken:
         """Ask once; raises ModelOutage and Declined."""
         ...
 
@@ -92,15 +91,15 @@ class RemoteModel:
     """Somebody behind an endpoint, asked by several threads at once."""
 
     def __init__(
-        self, place: Place, speaker: Speaker, embedder: Embedder, board: Switchboard, at_once: int | None
+        self, place: Place, speaker: Speaker, embedder: Embedder, pool: EndpointPool, at_once: int | None
     ) -> None:
         self.name = place.name
         self._speaker, self._embedder = speaker, embedder
-        self._line = board.line(place.address)
-        self._extension: Extension = board.extension()
+        self._connections = pool.host(place.address)
+        self._client: EndpointClient = pool.client()
         self._own = Limit(at_once) if at_once is not None else None
         if at_once is not None:
-            self._line.want(at_once)
+            self._connections.allow(at_once)
         self._forms: dict[type[BaseModel], int] = {}
         """The first way of asking for each shape that the endpoint has not said no to."""
 
@@ -115,17 +114,17 @@ class RemoteModel:
 
     def close(self) -> None:
         """Call off what it is asked, and let go of the connections where nobody else needs them."""
-        self._extension.close()
+        self._client.close()
 
     def _do(self, work: Callable[[], Coroutine[Any, Any, R]]) -> R:
         try:
-            return self._extension.do(work)
-        except CalledOff:
+            return self._client.run(work)
+        except CallCancelled:
             raise ModelOutage(f"the question to {self.name} was called off: the run is over") from None
 
     async def _asked(self, question: Question[T]) -> Answer[T]:
         turns, spent, usage, wrong, spoken = _turns(question), Spent(), NOTHING_USED, "", _SILENCE
-        limits = (*((self._own,) if self._own is not None else ()), self._line.limit)
+        limits = (*((self._own,) if self._own is not None else ()), self._connections.limit)
         for _ in range(REPAIRS + 1):
             try:
                 spoken = await self._said(turns, question, limits, spent)
@@ -150,7 +149,7 @@ class RemoteModel:
         first = self._forms.get(question.shape, 0)
         for place, form in enumerate(self._speaker.forms[first:], first):
             try:
-                spoken = await self._speaker.say(Asked(turns, question, form, limits, spent), self._line)
+                spoken = await self._speaker.say(Asked(turns, question, form, limits, spent), self._connections)
             except Declined as declined:
                 if declined.code in _FILTERED:
                     raise BadAnswer(f"{self.name}: the endpoint's content filter took no such question") from None
