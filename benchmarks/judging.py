@@ -26,7 +26,9 @@ from clerkship.engine.model_build import build_model
 from clerkship.llm.contract import Question
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
 

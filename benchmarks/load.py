@@ -35,8 +35,10 @@ from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.sandbox.exchange import Request
+from clerkship.service.planning.plan import new_run, plan_run
+from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import Wanted, view_task
-from clerkship.service.running import RunRequest, execute, new_run, plan_run
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.simulators import files
 from clerkship.simulators.files.events import FileRead

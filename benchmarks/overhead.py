@@ -35,7 +35,9 @@ from clerkship.actors.python import PythonSolver
 from clerkship.conformance.rig import Rig
 from clerkship.engine.catalog import Registered
 from clerkship.sandbox.exchange import Request
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.simulators import files
 from clerkship.store.seal import ChainEnd

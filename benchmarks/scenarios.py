@@ -38,7 +38,9 @@ from clerkship.events.log import open_log
 from clerkship.library.load import load
 from clerkship.llm.scripted import Script, ScriptedAnswer, ScriptedModel
 from clerkship.model.task import Task
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.simulators.chat.events import MessageSent
 from clerkship.store.sqlite import SqliteStore

@@ -14,7 +14,9 @@ from clerkship.assertions.contract import Assertion, Check
 from clerkship.engine.catalog import Registered
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import CriterionRun, TaskRun
-from clerkship.service.running import RunRequest, RunResult, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import RunResult, execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
 

@@ -8,7 +8,9 @@ from work import REPLIES, Stopwatch, Taken, measure
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import Registered
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
 

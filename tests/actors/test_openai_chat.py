@@ -13,7 +13,9 @@ from clerkship.actors.openai_chat import MOST_ROUNDS, RESULT_LIMIT, ChatAgent, C
 from clerkship.llm.completions import Completions
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import Settings, load_settings
 from tests.actors.programs import TALK, WORK, suite
 from tests.actors.servers import Answered, Asked, Served

@@ -19,9 +19,9 @@ from clerkship.engine.catalog import Registered
 from clerkship.kit.wall import monotonic
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
-from clerkship.service.forking import ForkRequest, plan_fork
+from clerkship.service.fork import ForkRequest, plan_fork
+from clerkship.service.rerun import plan_rerun
 from clerkship.service.running import execute
-from clerkship.service.second_looks import plan_rerun
 from clerkship.service.testing import as_agent
 from clerkship.settings import Settings, load_settings
 from tests.actors import hosted_small

@@ -14,7 +14,9 @@ from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import Registered
 from clerkship.kit.wall import monotonic, now
 from clerkship.model.problem import InputError
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.actors.programs import TALK, WORK, suite
 from tests.actors.servers import Answer, Answered, Asked, Served

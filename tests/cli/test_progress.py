@@ -7,7 +7,9 @@ from rich.console import Console
 
 from clerkship.actors.python import PythonSolver
 from clerkship.cli.progress import RunProgress
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
 

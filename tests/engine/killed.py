@@ -15,8 +15,10 @@ from typing import Any
 
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import Registered
-from clerkship.service.running import RunRequest, execute, plan_run
-from clerkship.service.second_looks import plan_resume, resume
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.resume import plan_resume, resume
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
 

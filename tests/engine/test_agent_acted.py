@@ -7,7 +7,7 @@ import pytest
 from clerkship.events.agent import ActionExecuted, FlowStarted
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.sandbox.door import Refused
-from clerkship.service.second_looks import rescore
+from clerkship.service.rescore import rescore
 from tests.workbench import CATALOG, Workbench
 
 ENVIRONMENT = """

@@ -18,8 +18,10 @@ from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import Registered
 from clerkship.kit.wall import monotonic
 from clerkship.sandbox.exchange import Reply
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import show_run
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.simulators import chat, files
 from clerkship.simulators.files.http import ROUTES

@@ -16,7 +16,8 @@ from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import Answer, Question
 from clerkship.playground.gateway import Gateway
-from clerkship.service.running import RunRequest, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
 

@@ -19,7 +19,9 @@ from clerkship.events.agent import (
 )
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench, written
 

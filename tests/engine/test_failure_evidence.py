@@ -23,7 +23,9 @@ from clerkship.model.run import TaskRun
 from clerkship.report.card import body
 from clerkship.report.detail import TaskDetail
 from clerkship.sandbox.exchange import Reply
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.simulators import chat, files
 from clerkship.simulators.files.http import ROUTES

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clerkship.model.snapshot import Snapshot
-from clerkship.service.second_looks import rescore
+from clerkship.service.rescore import rescore
 from tests.workbench import CATALOG, Workbench
 
 

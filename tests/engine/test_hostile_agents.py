@@ -25,7 +25,8 @@ from clerkship.model.problem import PlatformError
 from clerkship.playground.gateway import Gateway
 from clerkship.sandbox.door import Refused
 from clerkship.sandbox.exchange import Request
-from clerkship.service.running import RunRequest, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
 from tests.workbench import Workbench, written
 

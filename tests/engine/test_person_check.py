@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clerkship.model.run import TaskRun
-from clerkship.service.second_looks import rescore
+from clerkship.service.rescore import rescore
 from tests.engine.test_played import ASKED, DELAY, OPENING, TOLD, desk, script
 from tests.workbench import CATALOG, Workbench
 

@@ -14,8 +14,8 @@ from clerkship.llm.prompts import Prompts
 from clerkship.model.persona import Persona
 from clerkship.model.problem import InputError
 from clerkship.model.scenario import Person
+from clerkship.service.rerun import plan_rerun
 from clerkship.service.running import execute
-from clerkship.service.second_looks import plan_rerun
 from clerkship.settings import Settings
 from tests.actors.servers import Served
 from tests.llm.endpoint import bodies, in_turn

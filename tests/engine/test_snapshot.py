@@ -8,7 +8,9 @@ import orjson
 from clerkship.engine.build import build_task
 from clerkship.model.dataset import Dataset
 from clerkship.model.snapshot import GRADING, Snapshot
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
 

@@ -22,7 +22,8 @@ from clerkship.llm.contract import Answer, Question
 from clerkship.model.run import Asking
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
-from clerkship.service.running import RunRequest, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
 

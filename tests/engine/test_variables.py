@@ -10,8 +10,9 @@ import pytest
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
 from clerkship.model.problem import InputError
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.rescore import rescore
 from clerkship.service.running import execute
-from clerkship.service.second_looks import plan_rerun, rescore
 from clerkship.settings import Settings
 from tests.service.forks import fork
 from tests.workbench import CATALOG, Workbench

@@ -12,7 +12,8 @@ from clerkship.model.problem import InputError
 from clerkship.model.scenario import Person, Scenario
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import Task
-from clerkship.service.running import RunRequest, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
 from tests.library.shelf import CATALOG, Shelf
 from tests.workbench import Workbench

@@ -30,7 +30,9 @@ from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.changes import initial_records, record_changes
 from clerkship.sandbox.exchange import Request
 from clerkship.sandbox.state import State
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.simulators.registry import load_simulators
 from clerkship.simulators.spec import Spec

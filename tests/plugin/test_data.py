@@ -8,7 +8,9 @@ import pytest
 from clerkship.engine.catalog import Registered
 from clerkship.library.load import load
 from clerkship.model.problem import InputError
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.service.scaffold_task import new_task
 from clerkship.service.schemas import schema
 from clerkship.settings import Settings

@@ -15,8 +15,10 @@ from clerkship.library.load import load
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.plugin.contract import BadPlugin, Plugin, claims
-from clerkship.service.running import RunRequest, execute, plan_run
-from clerkship.service.second_looks import rescore
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.rescore import rescore
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
 from tests.plugin.outside import lay_down

@@ -17,8 +17,12 @@ from clerkship.kit.registry import UnknownName
 from clerkship.model.problem import InputError
 from clerkship.plugin.load import Installed
 from clerkship.service.conforming import conform
-from clerkship.service.running import RunRequest, execute, plan_run
-from clerkship.service.second_looks import plan_rerun, plan_resume, rescore
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.rescore import rescore
+from clerkship.service.resume import plan_resume
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
 from tests.plugin.outside import HEALTHY, clerkship, lay_down, lay_down_simulator

@@ -15,8 +15,12 @@ from clerkship.actors.python import PythonSolver
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
-from clerkship.service.running import RunRequest, execute, plan_run
-from clerkship.service.second_looks import Rejudging, plan_rerun, plan_resume, rescore, resume
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.rescore import Rejudging, rescore
+from clerkship.service.resume import plan_resume, resume
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, refused, said

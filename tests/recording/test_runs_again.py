@@ -13,8 +13,10 @@ from clerkship.model.problem import InputError
 from clerkship.model.usage import Prices
 from clerkship.recording.session import RecordingSession
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
-from clerkship.service.running import RunRequest, execute, plan_run
-from clerkship.service.second_looks import rescore
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.rescore import rescore
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.actors.servers import Served
 from tests.llm.endpoint import said

@@ -19,7 +19,9 @@ from clerkship.report.detail import BODY_LIMIT, TaskDetail, parse_detail
 from clerkship.report.html import MAX_ROWS, render_html
 from clerkship.report.outcome import ENDINGS, OUTCOMES, reason
 from clerkship.report.percent import percent
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import load_settings
 from clerkship.store.sqlite import SqliteStore
 from tests.report import made_up

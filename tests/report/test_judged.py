@@ -27,7 +27,7 @@ from clerkship.report.plain import explain
 from clerkship.report.reliance import reliance
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from clerkship.service.reading import RunView, show_run, show_task
-from clerkship.service.second_looks import rescore
+from clerkship.service.rescore import rescore
 from tests.report import made_up
 from tests.report.test_html import Elements, data_of
 from tests.workbench import CATALOG, Workbench

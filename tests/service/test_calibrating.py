@@ -15,9 +15,12 @@ from clerkship.report.calibration import calibrated, in_words, kappa_of
 from clerkship.service.calibrating import Calibrated, CalibrationRequest, calibrate, keep, plan_calibration
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import show_run
-from clerkship.service.running import RunRequest, execute, plan_run
-from clerkship.service.second_looks import Rejudging, plan_rerun, rescore
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.rescore import Rejudging, rescore
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, bodies, refused, said

@@ -12,7 +12,8 @@ from clerkship.engine.catalog import Registered
 from clerkship.model.domain import Abilities, Domain
 from clerkship.model.problem import InputError
 from clerkship.service.checking import Validation, ValidationRequest, validate
-from clerkship.service.running import RunPlan, RunRequest, plan_run
+from clerkship.service.planning.plan import RunPlan, plan_run
+from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
 from tests.actors.servers import Served
 from tests.library.shelf import Shelf

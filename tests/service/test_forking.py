@@ -12,10 +12,12 @@ from clerkship.actors.python import PythonSolver
 from clerkship.events.agent import SlotSet
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
-from clerkship.service.forking import ForkRequest, plan_fork
+from clerkship.service.fork import ForkRequest, plan_fork
 from clerkship.service.reading import compare_runs, show_task
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.rescore import rescore
+from clerkship.service.resume import plan_resume, resume
 from clerkship.service.running import execute
-from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, resume
 from clerkship.settings import Settings
 from clerkship.store.contract import SealBroken, UnknownRun
 from tests.service.forks import fork

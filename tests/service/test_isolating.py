@@ -16,9 +16,12 @@ from clerkship.actors.webhook import WebhookSolver
 from clerkship.model.problem import InputError
 from clerkship.report.jsonl import render_jsonl
 from clerkship.service.isolating import isolated, level_of, masks, task_files
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import compare_runs
-from clerkship.service.running import RunRequest, execute, plan_run
-from clerkship.service.second_looks import plan_rerun, plan_resume
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.resume import plan_resume
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
 from tests.actors.programs import program

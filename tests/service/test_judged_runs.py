@@ -18,8 +18,12 @@ from clerkship.model.problem import InputError
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.report.markdown import render_markdown
 from clerkship.service.exporting import Targets, write_reports
-from clerkship.service.running import RunRequest, execute, plan_run
-from clerkship.service.second_looks import Rejudging, plan_rerun, plan_resume, rescore
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.rescore import Rejudging, rescore
+from clerkship.service.resume import plan_resume
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, bodies, refused, said

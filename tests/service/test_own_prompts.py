@@ -10,8 +10,11 @@ from clerkship.actors.python import PythonSolver
 from clerkship.llm.prompts import BUILT_IN, Prompt, names
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
-from clerkship.service.running import RunRequest, execute, plan_run
-from clerkship.service.second_looks import Rejudging, plan_rerun, rescore
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.rescore import Rejudging, rescore
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
 from tests.assertions.sections import parted

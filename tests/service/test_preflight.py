@@ -14,9 +14,11 @@ from clerkship.engine.catalog import Registered
 from clerkship.kit.wall import monotonic
 from clerkship.model.problem import InputError
 from clerkship.service.checking import ValidationRequest, validate
-from clerkship.service.forking import ForkRequest, plan_fork
-from clerkship.service.running import RunRequest, plan_run
-from clerkship.service.second_looks import plan_rerun, plan_resume
+from clerkship.service.fork import ForkRequest, plan_fork
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.resume import plan_resume
 from clerkship.settings import Settings
 from tests.actors.programs import TALK, WORK, program, suite
 from tests.actors.servers import Answered, Asked, Served

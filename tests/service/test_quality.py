@@ -15,7 +15,7 @@ from clerkship.llm.prompts import BUILT_IN
 from clerkship.model.problem import InputError
 from clerkship.model.quality import Quality
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
-from clerkship.service.second_looks import Rejudging, rescore
+from clerkship.service.rescore import Rejudging, rescore
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import bodies, refused, said

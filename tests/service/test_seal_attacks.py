@@ -11,8 +11,10 @@ import pytest
 from clerkship.actors.python import PythonSolver
 from clerkship.cli.shown import RunShown
 from clerkship.service.exporting import Targets
-from clerkship.service.running import RunRequest, RunResult, plan_run
-from clerkship.service.second_looks import plan_resume, resume
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.resume import plan_resume, resume
+from clerkship.service.running import RunResult
 from clerkship.settings import Settings
 from clerkship.store.contract import SealBroken, StoreFailed
 from clerkship.store.sqlite import SqliteStore

@@ -16,9 +16,13 @@ from clerkship.cli.app import run
 from clerkship.model.problem import InputError
 from clerkship.model.run import Counts, TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.service.forking import ForkRequest, plan_fork
-from clerkship.service.running import RunRequest, RunResult, execute, plan_run
-from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, resume
+from clerkship.service.fork import ForkRequest, plan_fork
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.rescore import rescore
+from clerkship.service.resume import plan_resume, resume
+from clerkship.service.running import RunResult, execute
 from clerkship.service.testing import Practice
 from clerkship.settings import Settings, inherited, load_settings, secrets
 from clerkship.store.connection import connect_to_read

@@ -11,10 +11,16 @@ from clerkship.engine.build import build_tasks
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.report.gates import Gated
-from clerkship.service import frozen, running, second_looks
+from clerkship.service import frozen
+from clerkship.service import resume as resuming
+from clerkship.service.planning import plan as planning
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import compare_runs, show_task
-from clerkship.service.running import RunRequest, execute, plan_run
-from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, resume
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.rescore import rescore
+from clerkship.service.resume import plan_resume, resume
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.contract import RunBusy, SealBroken
 from tests.workbench import CATALOG, Workbench, unseal, written
@@ -120,7 +126,7 @@ def test_rescoring_a_crashed_trial_keeps_the_verdict_fail(bench: Workbench) -> N
 def test_a_new_grading_version_is_written_down(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copies)
-    for module in (second_looks, frozen, running):
+    for module in (resuming, frozen, planning):
         monkeypatch.setattr(module, "GRADING", "99")
     result = rescore(bench.store, "latest", CATALOG)
     assert result.run.grading == "99"

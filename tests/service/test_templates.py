@@ -16,8 +16,9 @@ from clerkship.report.junit import render_junit
 from clerkship.report.markdown import render_markdown
 from clerkship.service.exporting import Targets, write_reports
 from clerkship.service.reading import compare_runs, show_run, show_task
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.rescore import rescore
 from clerkship.service.running import execute
-from clerkship.service.second_looks import plan_rerun, rescore
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clerkship.service.checking import ValidationRequest, validate
-from clerkship.service.second_looks import Rejudging, rescore
+from clerkship.service.rescore import Rejudging, rescore
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
 

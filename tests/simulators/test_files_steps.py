@@ -7,7 +7,9 @@ from clerkship.actors.python import PythonSolver
 from clerkship.engine.build import build_task
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.door import Sandboxes
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.simulators.files.handle import Files
 from tests.workbench import CATALOG, Workbench

@@ -17,7 +17,9 @@ from clerkship.llm.contract import Model, Question
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.run import TaskRun
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
 from tests.small_model import smollm

@@ -16,9 +16,12 @@ import pytest
 from clerkship.actors.python import PythonSolver
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.service import running
+from clerkship.service.planning import plan as planning
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import Wanted, view_task
-from clerkship.service.running import RunRequest, execute, plan_run
-from clerkship.service.second_looks import plan_resume, resume
+from clerkship.service.resume import plan_resume, resume
+from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.contract import StoreFailed
 from clerkship.store.sqlite import SqliteStore
@@ -103,7 +106,8 @@ def test_a_clock_that_goes_back_changes_neither_the_order_of_runs_nor_their_leng
     bench.run(writes)
     first = bench.store.run("latest").id
     times = iter(datetime(2020, 1, 1, tzinfo=UTC) - timedelta(days=days) for days in range(100))
-    monkeypatch.setattr(running, "now", lambda: next(times))
+    for module in (planning, running):
+        monkeypatch.setattr(module, "now", lambda: next(times))
     bench.run(writes)
     second = bench.store.run("latest")
     assert second.id != first

@@ -10,7 +10,7 @@ from clerkship.cli.options import Json, Report, StorePath
 from clerkship.cli.run import run_and_show
 from clerkship.cli.shown import reports
 from clerkship.report.markdown import SUMMARY
-from clerkship.service.running import RunRequest
+from clerkship.service.planning.request import RunRequest
 from clerkship.settings import load_settings, program, with_store
 
 SUITE = Path(__file__).parent.parent / "suites" / "demo"

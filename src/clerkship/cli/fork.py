@@ -24,7 +24,7 @@ from clerkship.cli.options import (
 from clerkship.cli.run_options import Person, Trials
 from clerkship.cli.shown import RunShown, reports
 from clerkship.report.markdown import SUMMARY
-from clerkship.service.forking import ForkRequest, plan_fork
+from clerkship.service.fork import ForkRequest, plan_fork
 from clerkship.service.reading import open_store
 from clerkship.service.running import execute
 from clerkship.settings import isolating, limited, load_settings

@@ -20,8 +20,8 @@ from clerkship.cli.options import (
 from clerkship.cli.shown import RunShown, reports
 from clerkship.report.markdown import SUMMARY
 from clerkship.service.reading import open_store
+from clerkship.service.rerun import plan_rerun
 from clerkship.service.running import execute
-from clerkship.service.second_looks import plan_rerun
 from clerkship.settings import isolating, limited, load_settings
 
 

@@ -15,8 +15,8 @@ from clerkship.cli.sealed import print_notes
 from clerkship.cli.shown import say_ungraded
 from clerkship.cli.taped import say_taped
 from clerkship.service.reading import compare_runs, open_store
-from clerkship.service.second_looks import Rejudging
-from clerkship.service.second_looks import rescore as grade_again
+from clerkship.service.rescore import Rejudging
+from clerkship.service.rescore import rescore as grade_again
 from clerkship.settings import load_settings
 
 

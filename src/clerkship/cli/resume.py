@@ -22,8 +22,8 @@ from clerkship.cli.options import (
 from clerkship.cli.shown import RunShown, reports
 from clerkship.report.markdown import SUMMARY
 from clerkship.service.reading import open_store
-from clerkship.service.second_looks import plan_resume
-from clerkship.service.second_looks import resume as go_on
+from clerkship.service.resume import plan_resume
+from clerkship.service.resume import resume as go_on
 from clerkship.settings import isolating, limited, load_settings
 
 

@@ -53,8 +53,10 @@ from clerkship.cli.shown import RunShown, reports
 from clerkship.model.run import IsolationMode
 from clerkship.report.markdown import SUMMARY
 from clerkship.service.exporting import Targets, check_results_writable
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import RunView, open_store
-from clerkship.service.running import RunRequest, RunResult, execute, plan_run
+from clerkship.service.running import RunResult, execute
 from clerkship.settings import Settings, load_settings, with_store
 
 MOST_TRIALS = 50

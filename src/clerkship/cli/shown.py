@@ -18,9 +18,10 @@ from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.report.outcome import standing
 from clerkship.service.exporting import ReportFailed, ResultsFolder, Targets, check_writable, write_reports
+from clerkship.service.planning.plan import RunPlan
 from clerkship.service.reading import RunView, show_run
 from clerkship.service.redacting import redactor_for
-from clerkship.service.running import RunPlan, RunResult, Watch
+from clerkship.service.running import RunResult, Watch
 from clerkship.settings import load_settings, program
 from clerkship.store.contract import Store
 

@@ -17,8 +17,10 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
+from clerkship.service.planning.plan import RunPlan, new_run, plan_run
+from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.service.reading import open_store
-from clerkship.service.running import RunPlan, RunRequest, Watch, execute, new_run, plan_run, split_case
+from clerkship.service.running import Watch, execute
 from clerkship.service.sealing import require
 from clerkship.settings import Settings
 from clerkship.store.contract import Store

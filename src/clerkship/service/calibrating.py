@@ -21,8 +21,8 @@ from clerkship.model.problem import ClerkshipError, InputError, Problem
 from clerkship.model.run import Asking, CriterionRun
 from clerkship.model.usage import Role, Usage
 from clerkship.report.calibration import count, kappa_of
+from clerkship.service.planning.options import check_votes
 from clerkship.service.reading import show_task
-from clerkship.service.running import check_votes
 from clerkship.service.sealing import require
 from clerkship.settings import Settings
 from clerkship.store.contract import Store

@@ -22,9 +22,11 @@ from clerkship.report.outcome import standing
 from clerkship.report.plain import explain, headline, named, without_commands
 from clerkship.service.attacking import AttackReport, AttackRequest, attack
 from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.service.reading import open_store, show_run, show_task
 from clerkship.service.redacting import redactor_for
-from clerkship.service.running import RunRequest, execute, plan_run, split_case
+from clerkship.service.running import execute
 from clerkship.settings import load_settings, with_store
 from clerkship.store.sqlite import SqliteStore
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.service.second_looks import rescore
+from clerkship.service.rescore import rescore
 from tests.simulators.fhir.ward import criterion, task
 from tests.workbench import CATALOG, Workbench
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from clerkship.hl7.ack import read_ack
 from clerkship.hl7.message import parse
-from clerkship.service.second_looks import rescore
+from clerkship.service.rescore import rescore
 from clerkship.simulators.hl7.handle import Hl7
 from tests.simulators.hl7.interface import admission, results
 from tests.simulators.hl7.lab import CATALOG, task

@@ -1,0 +1,106 @@
+"""Continue a recorded conversation from one of its turns, with another agent or the same."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from clerkship.actors.contract import AgentError, Solver
+from clerkship.actors.recorded import RecordedSolver
+from clerkship.engine.catalog import Registered
+from clerkship.engine.model_resolver import ModelRequest
+from clerkship.model.plan import Plan
+from clerkship.model.problem import InputError, Problem
+from clerkship.model.run import Asking, BenchmarkRun
+from clerkship.model.snapshot import Snapshot
+from clerkship.service.frozen import plan_of, snapshot_at
+from clerkship.service.planning.models import choose_models
+from clerkship.service.planning.options import AllowUngraded, Judge, Option, PersonModel, Trials, words_of
+from clerkship.service.planning.plan import RunPlan, plan
+from clerkship.service.planning.stored import open_stored
+from clerkship.service.prefixes import read_prefix
+from clerkship.service.reading import find_trials
+from clerkship.service.sealing import require_intact
+from clerkship.settings import Settings
+from clerkship.store.contract import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForkRequest:
+    """Which conversation to continue, from which turn, and with which agent and models."""
+
+    run: Annotated[str, Option(help="Id of a run or its start; `latest`, `latest~1`.", metavar="RUN", is_kept=False)]
+    task: Annotated[str, Option(help="Name of a task of the run, or a part of it.", metavar="TASK", is_kept=False)]
+    turn: Annotated[
+        int, Option(("--at-turn",), "The first turn that is answered anew; turns before it stay.", "N", is_kept=False)
+    ]
+    trial: Annotated[
+        int | None,
+        Option(("--trial",), "Which trial. [default: the first that did not pass]", "K", min=1, is_kept=False),
+    ] = None
+    agent: Annotated[
+        str | Solver | None, Option(("--agent", "-a"), "Another agent than the run had.", "WHO", is_kept=False)
+    ] = None
+    warm_up: Annotated[
+        bool, Option(("--warm-up",), "Have the agent answer the earlier lines, instead of telling it of them.")
+    ] = False
+    judge: Judge = None
+    allow_ungraded: AllowUngraded = False
+    person: PersonModel = None
+    trials: Trials = None
+
+
+def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings: Settings) -> RunPlan:
+    """Plan a run of one task whose trials all begin with what happened in another, up to a turn."""
+    if request.trials is not None and request.trials < 1:
+        raise InputError.of("trials are at least 1")
+    run = store.run(request.run)
+    plan_of(store, run)  # of runs that kept none there is no frozen task either
+    ran = find_trials(store, run, request.task, request.trial)[0]
+    notes = [Problem(message=note) for note in require_intact(store, run.id, ran.task).notes()]
+    prefix = read_prefix(store, ran, request.turn, catalog, warm_up=request.warm_up)
+    stored = open_stored(store, run, request.agent, settings, catalog)
+    stored.check_agent()
+    _refuse_recorded(stored.solver)
+    snapshot = stored.current(snapshot_at(store, ran.snapshot))
+    frozen = stored.freeze(
+        [snapshot],
+        Plan(snapshots=(snapshot.hash,), seed=run.seed, trials=request.trials or 1),
+        ModelRequest(request.judge, request.person, run=run.model_copy(update={"asking": _live(run)})),
+        record=run.model_dump(include={"name", "path", "concurrency"})
+        | {"made_by": "fork", "origin": run.id, "fork": prefix.fork, "options": words_of(request)}
+        | {"allow_ungraded": run.allow_ungraded or request.allow_ungraded},
+        prefix=prefix,
+        warnings=(*notes, *_warm_up(stored.solver, snapshot, request)),
+    )
+    return plan(frozen, choose_models(frozen))
+
+
+def _refuse_recorded(solver: Solver) -> None:
+    if isinstance(solver, RecordedSolver):
+        whose = f"--agent {solver.whose}" if solver.whose else "--agent"
+        raise InputError.of(
+            f"`{solver.name}` plays what was recorded, and cannot go on otherwise", hint=f"give {whose}"
+        )
+
+
+def _live(run: BenchmarkRun) -> Asking:
+    """As the run asked, but live: what was taken down was taken down of another conversation."""
+    return run.asking.model_copy(update={"tape": None, "tapes_agent": False})
+
+
+def _warm_up(solver: Solver, snapshot: Snapshot, request: ForkRequest) -> list[Problem]:
+    """An agent that cannot be told of the past has to live through it."""
+    if request.turn < 2 or not (request.warm_up or _forgets(solver, snapshot)):
+        return []
+    lines = "line 1" if request.turn == 2 else f"lines 1 to {request.turn - 1}"
+    why = "" if request.warm_up else f"{solver.name} has no on_history: "
+    said = f"{why}it is warmed up: it answers {lines} once more, and what it says and does there is thrown away"
+    return [Problem(message=said)]
+
+
+def _forgets(solver: Solver, snapshot: Snapshot) -> bool:
+    try:
+        agent = solver.open(snapshot.solution)
+    except AgentError:
+        return False  # that it cannot be made is its own failure, and told with each trial
+    agent.close()
+    return "on_history" not in agent.entries

@@ -1,0 +1,149 @@
+"""Step 3: freeze the tasks, so that nothing that happens to their files changes the run."""
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clerkship.actors.contract import Solver, takes_solution
+from clerkship.actors.isolation.choice import LEVELS
+from clerkship.engine.catalog import Registered
+from clerkship.engine.fork_point import ForkPoint
+from clerkship.engine.model_resolver import CassetteConfig, ModelNeeds, ModelRequest, needs_of
+from clerkship.library.calibration import beside
+from clerkship.model.dataset import Dataset
+from clerkship.model.plan import Plan, UntilSure
+from clerkship.model.problem import Problem
+from clerkship.model.run import Asking, BenchmarkRun, IsolationLevel
+from clerkship.model.snapshot import Snapshot
+from clerkship.service.frozen import without_solution
+from clerkship.service.isolating import paths_of, task_files
+from clerkship.service.planning.load import LoadedSuite
+from clerkship.service.planning.options import words_of
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.planning.select import SelectedTasks
+from clerkship.service.unoffered import warnings_for
+from clerkship.settings import Settings
+from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
+
+
+@dataclass(frozen=True)
+class FrozenTasks:
+    """Snapshots of tasks, with what decides which models they need and get."""
+
+    snapshots: tuple[Snapshot, ...]
+    datasets: Mapping[str, Dataset]
+    needs: ModelNeeds
+    settings: Settings
+    request: ModelRequest
+    cassettes: CassetteConfig
+    _: KW_ONLY
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The file of each task by its name, where they were read from files."""
+
+
+@dataclass(frozen=True)
+class FrozenRun(FrozenTasks):
+    """All that a run is made from, except its models."""
+
+    _: KW_ONLY
+    plan: Plan
+    catalog: Registered
+    solver: Solver
+    isolation: IsolationLevel | None
+    concurrency: int
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """Fields for the record of a new run: its name, path, options, origin."""
+    resumed: BenchmarkRun | None = None
+    """The record of the run itself, where it was begun before."""
+    prefix: ForkPoint | None = None
+    """The conversation that it goes on with."""
+    calibrations: Path | None = None
+    """The file that says how good judges are."""
+    warnings: tuple[Problem, ...] = ()
+    domain: str | None = None
+    """The domain that names in the files were checked against."""
+    known: frozenset[str] | None = None
+    """The names of all tasks in the files."""
+    hidden: tuple[Path, ...] = ()
+    """Paths that an isolated agent must not see."""
+    outbound: OutboundPolicy = LOCAL_ONLY
+    """Which addresses sandboxes may call agents at."""
+
+
+def freeze(selected: SelectedTasks) -> FrozenRun:
+    """Freeze the selected tasks with their datasets, limits and prompts."""
+    loaded, benchmark = selected.loaded, selected.benchmark
+    request, settings, library = loaded.request, loaded.settings, loaded.library
+    snapshots = _snapshots(selected)
+    names = {name for task in selected.tasks for name in task.environment.datasets}
+    concurrency = request.concurrency or (benchmark and benchmark.concurrency)
+    return FrozenRun(
+        snapshots,
+        {name: library.datasets[name] for name in names},
+        needs_of(snapshots, loaded.catalog),
+        settings,
+        ModelRequest(request.judge, request.person, _asking(request, library.prompts), conftest=library.conftest),
+        CassetteConfig(library.root, request.trial_count, restarts_damaged=request.tape == "record"),
+        files={task.task.name: task.file for task in selected.tasks},
+        plan=_plan(request, settings, snapshots),
+        catalog=loaded.catalog,
+        solver=loaded.solver,
+        isolation=loaded.isolation,
+        concurrency=concurrency or settings.concurrency,
+        record={
+            "name": request.benchmark or request.path.resolve().name,
+            "path": str(request.path),
+            "options": words_of(request),
+            "concurrency": concurrency,
+            "allow_ungraded": request.allow_ungraded,
+        },
+        calibrations=beside(library.root),
+        warnings=_warnings(selected),
+        domain=library.domain,
+        known=frozenset(library.tasks),
+        hidden=_hidden(loaded),
+        outbound=request.outbound,
+    )
+
+
+def _snapshots(selected: SelectedTasks) -> tuple[Snapshot, ...]:
+    loaded, benchmark = selected.loaded, selected.benchmark
+    timeout = loaded.request.timeout or (benchmark and benchmark.timeout) or loaded.settings.timeout
+    axes = benchmark.gate_axes if benchmark is not None else None
+    snapshots = tuple(loaded.library.snapshot(task, timeout, axes) for task in selected.tasks)
+    return snapshots if takes_solution(loaded.solver) else tuple(map(without_solution, snapshots))
+
+
+def _asking(request: RunRequest, prompts: Mapping[str, str]) -> Asking:
+    return Asking(
+        prompts=dict(prompts),
+        metrics=request.metrics,
+        votes=1 if request.votes is None else request.votes,
+        checks_person=request.checks_person,
+        tape=request.tape,
+        tapes_agent=request.tapes_agent,
+    )
+
+
+def _plan(request: RunRequest, settings: Settings, snapshots: tuple[Snapshot, ...]) -> Plan:
+    return Plan(
+        snapshots=tuple(snapshot.hash for snapshot in snapshots),
+        seed=settings.seed if request.seed is None else request.seed,
+        trials=request.trial_count,
+        until_sure=UntilSure(threshold=request.until_sure) if request.until_sure is not None else None,
+        shuffle=request.shuffle,
+    )
+
+
+def _warnings(selected: SelectedTasks) -> tuple[Problem, ...]:
+    loaded, environments = selected.loaded, [task.environment for task in selected.tasks]
+    missing = warnings_for(loaded.solver, environments, loaded.catalog)
+    return (*loaded.library.warnings_of(selected.tasks), *missing)
+
+
+def _hidden(loaded: LoadedSuite) -> tuple[Path, ...]:
+    if loaded.isolation not in LEVELS:
+        return ()
+    library = loaded.library
+    return task_files(library.root, library.files, loaded.settings, paths_of(loaded.solver))

@@ -1,0 +1,46 @@
+"""Step 1: read the files, build the agent, and check one against the other."""
+
+from dataclasses import dataclass, replace
+
+from clerkship.actors.contract import Solver
+from clerkship.engine.catalog import Registered
+from clerkship.library.library import Library
+from clerkship.model.run import IsolationLevel
+from clerkship.service.checking import check_process, load_checked
+from clerkship.service.isolating import level_of
+from clerkship.service.planning.request import RunRequest, split_case
+from clerkship.settings import Settings, isolating, with_agent_process
+
+
+@dataclass(frozen=True)
+class LoadedSuite:
+    """The files of a request, its agent, and the settings as the request changes them."""
+
+    request: RunRequest
+    settings: Settings
+    catalog: Registered
+    library: Library
+    solver: Solver
+    isolation: IsolationLevel
+
+
+def load_suite(request: RunRequest, settings: Settings, catalog: Registered) -> LoadedSuite:
+    """Load what a request names; raise InputError with all that is wrong with it."""
+    request.check()
+    settings = _settings_for(request, settings, catalog)
+    path, case = split_case(request.path)
+    library, solver = load_checked(path, request.agent, settings, catalog, domain=request.domain)
+    assert solver is not None  # there is an agent, and it could be built
+    isolation = level_of(solver, settings.isolate)
+    if case is not None:
+        request = replace(request, path=path, tasks=(*request.tasks, library.case(path, case).task.name))
+    return LoadedSuite(request, settings, catalog, library, solver, isolation)
+
+
+def _settings_for(request: RunRequest, settings: Settings, catalog: Registered) -> Settings:
+    """Return the settings as the request changes them; raise InputError if its agent has no process to be put in."""
+    settings = isolating(settings, request.isolate)
+    if not request.agent_process:
+        return settings
+    check_process(request.agent, catalog)
+    return with_agent_process(settings)

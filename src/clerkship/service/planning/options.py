@@ -1,0 +1,285 @@
+"""The options of a run, in typed groups: declared once, for the command line, the pytest plugin and Python.
+
+A request inherits from the groups it needs; a function takes only the group that it reads.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_type_hints
+
+from clerkship.faults.chaos import PROFILES
+from clerkship.model.model_choice import NOBODY
+from clerkship.model.problem import InputError
+from clerkship.model.run import IsolationMode, Tape
+from clerkship.model.votes import MOST_VOTES
+
+MAX_TIMEOUT = 86_400
+MAX_TURN_LIMIT = 10_000
+MAX_TRIALS_UNTIL_SURE = 50
+"""Trials of each task with `until_sure`, where no other number is given."""
+_WHICH, _HOW, _GRADED = "Which tasks", "How they are run", "How they are graded"
+_PEOPLE, _RECORDINGS = "People played by models", "Record and replay"
+_MODELS = "openai:model, anthropic:model, any:model@address, scripted:file"
+
+
+@dataclass(frozen=True)
+class Option:
+    """How one field is given on the command line: by an option with a value, by flags, or as an argument."""
+
+    names: tuple[str, ...] = ()
+    """`--task` and its short form; empty for an argument, or where flags alone decide."""
+    help: str = ""
+    metavar: str | None = None
+    panel: str | None = None
+    """The heading that it has in the help."""
+    min: float | None = None
+    max: float | None = None
+    flags: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Flags that each stand for a value, with the value and the help. Only one of them or the option may be given."""
+    switch: tuple[str, str] = ("", "")
+    """A flag without which the option does not count, and its help."""
+    switch_value: object = None
+    """The value where the switch is given alone."""
+    is_kept: bool = True
+    """Whether it is kept among the options of a run; the run has fields for the others."""
+
+    def words(self, value: object) -> Iterator[tuple[str, ...]]:
+        """Yield what is typed for a value: flags alone, options with the value."""
+        flags = {meant: name for name, (meant, _) in self.flags.items()}
+        if self.switch[0]:
+            yield (self.switch[0],)
+        if value is True or (isinstance(value, str) and value in flags):
+            yield (self.names[0] if value is True else flags[str(value)],)
+            return
+        for one in value if isinstance(value, tuple) else (value,):
+            yield self.names[0], str(one)
+
+
+def options_of(group: type) -> dict[str, tuple[Any, Option]]:
+    """Return the type and the option of each field of a group that has one."""
+    hints = get_type_hints(group, include_extras=True)
+    parts = {item.name: get_args(hints[item.name]) for item in fields(group)}
+    return {name: found for name, found in parts.items() if len(found) == 2 and isinstance(found[1], Option)}
+
+
+def words_of(request: Any) -> tuple[str, ...]:
+    """Return the options of a request as they are typed, flags first: a run keeps them."""
+    words: list[tuple[str, ...]] = []
+    for name, (_, option) in options_of(type(request)).items():
+        value = getattr(request, name)
+        if option.is_kept and value not in (None, False, ()):
+            words += option.words(value)
+    return tuple(part for typed in sorted(words, key=len) for part in typed)
+
+
+Concurrency = Annotated[
+    int | None,
+    Option(("--concurrency", "-c"), "Trials at once. [default: 4]", "N", _HOW, min=1, max=1000, is_kept=False),
+]
+Trials = Annotated[
+    int | None,
+    Option(("--trials", "-k"), "How often each task is run. [default: 1]", "N", _HOW, min=1, is_kept=False),
+]
+Seed = Annotated[
+    int | None, Option(("--seed",), "What ids and randomness derive from. [default: 0]", "N", _HOW, is_kept=False)
+]
+DomainPath = Annotated[
+    Path | None,
+    Option(
+        ("--domain",),
+        "Rasa domain, a file or a folder, to check slots against. [default: the agent's own, or the project's]",
+        "PATH",
+        _GRADED,
+    ),
+]
+Judge = Annotated[
+    str | None,
+    Option(
+        ("--judge",),
+        f"Who judges what no rule decides: {_MODELS}.",
+        "WHO",
+        _GRADED,
+        flags={"--no-judge": (NOBODY, "Skip what a model must judge.")},
+    ),
+]
+"""The model that judges what no rule decides; `none` to skip it."""
+AllowUngraded = Annotated[
+    bool, Option(("--allow-ungraded",), "Exit 0 even if there are criteria and none was judged.", panel=_GRADED)
+]
+VoteCount = Annotated[
+    int | None,
+    Option(
+        ("--votes",),
+        "Ask the judge N times about each criterion: an odd number; the majority decides. [default: 1]",
+        "N",
+        _GRADED,
+        min=1,
+        max=MOST_VOTES,
+    ),
+]
+Metrics = Annotated[bool, Option(("--metrics",), "Have the judge rate each conversation; no verdict.", panel=_GRADED)]
+PersonModel = Annotated[
+    str | None, Option(("--person",), f"Who plays people without a script: {_MODELS}.", "WHO", _PEOPLE)
+]
+TapeMode = Annotated[
+    Tape | None,
+    Option(
+        panel=_RECORDINGS,
+        flags={
+            "--record": ("record", "Take down what models answer, beside the scenarios."),
+            "--replay": ("replay", "Ask no model: answers as they were taken down."),
+            "--refresh": ("refresh", "Replay, and record what is missing."),
+        },
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which of the tasks in the files."""
+
+    tasks: Annotated[
+        tuple[str, ...],
+        Option(
+            ("--task",), "Only tasks with this in their name, or in a file of this name; `*` allowed.", "NAME", _WHICH
+        ),
+    ] = ()
+    tags: Annotated[
+        tuple[str, ...], Option(("--tag", "-t"), "Only tasks with this tag; may be repeated.", "TAG", _WHICH)
+    ] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceOptions:
+    """How many trials run at once, and how isolated their agent is."""
+
+    concurrency: Concurrency = None
+    isolate: Annotated[
+        IsolationMode | None,
+        Option(
+            ("--isolate",),
+            "Hide the store, the tasks and other processes from a program: auto (where the machine can), "
+            "always (or refuse to run), never. [default: auto]",
+            "MODE",
+            _HOW,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutionOptions(ResourceOptions):
+    """How often tasks are run, and within which limits."""
+
+    trials: Trials = None
+    """1 if not given; with `until_sure`, the most, and 50 if not given."""
+    seed: Seed = None
+    timeout: Annotated[
+        float | None,
+        Option(
+            ("--timeout",),
+            "Wall seconds for tasks that set none. [default: 300]",
+            "SEC",
+            _HOW,
+            min=0.001,
+            max=MAX_TIMEOUT,
+        ),
+    ] = None
+    turn_timeout: Annotated[
+        float | None,
+        Option(
+            ("--turn-timeout",),
+            "Wall seconds for each answer in a conversation. [default: 60]",
+            "SEC",
+            _HOW,
+            min=0.001,
+            max=MAX_TIMEOUT,
+        ),
+    ] = None
+    max_turns: Annotated[
+        int | None,
+        Option(("--max-turns",), "Turns of a conversation. [default: 50]", "N", _HOW, min=1, max=MAX_TURN_LIMIT),
+    ] = None
+    agent_process: Annotated[
+        bool,
+        Option(
+            ("--agent-process",),
+            "Give a Python agent a process of its own in each trial; without it, it runs in this one, trusted.",
+            panel=_HOW,
+            is_kept=False,
+        ),
+    ] = False
+    shuffle: Annotated[
+        bool,
+        Option(("--shuffle",), "Run in an order the seed decides; verdicts stay the same.", panel=_HOW, is_kept=False),
+    ] = False
+    chaos: Annotated[
+        str | None, Option(("--chaos",), f"Faults in the way of every task: {' or '.join(PROFILES)}.", "PROFILE", _HOW)
+    ] = None
+    until_sure: Annotated[
+        float | None,
+        Option(
+            ("--threshold",),
+            "With --until-sure: the pass rate that matters.",
+            "RATE",
+            _HOW,
+            min=0.01,
+            max=0.99,
+            switch=(
+                "--until-sure",
+                "Repeat a task only until its rate is clear of --threshold; -k: the most, else 50.",
+            ),
+            switch_value=0.8,
+        ),
+    ] = None
+
+    @property
+    def trial_count(self) -> int:
+        """How often each task is run, at most."""
+        if self.trials is not None:
+            return self.trials
+        return MAX_TRIALS_UNTIL_SURE if self.until_sure is not None else 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradingOptions:
+    """By what and by which model trials are graded."""
+
+    compat: Annotated[
+        Literal["rasa"] | None,
+        Option(("--compat",), "Read assertions as another tool does, quirks and all: rasa.", "WHOSE", _GRADED),
+    ] = None
+    domain: DomainPath = None
+    judge: Judge = None
+    allow_ungraded: AllowUngraded = False
+    votes: VoteCount = None
+    """How often the judge is asked about each criterion that does not say; 1 if not given."""
+    metrics: Metrics = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonOptions:
+    """Which model plays people that are not scripted."""
+
+    person: PersonModel = None
+    checks_person: Annotated[
+        bool, Option(("--check-person",), "Have the judge look at how the person was played, too.", panel=_PEOPLE)
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingOptions:
+    """Whether answers are recorded, or replayed from what was recorded."""
+
+    tape: TapeMode = None
+    tapes_agent: Annotated[
+        bool, Option(("--record-agent",), "Take down what the agent answers, too.", panel=_RECORDINGS)
+    ] = False
+
+
+def check_votes(votes: int) -> int:
+    """Return how often a judge is asked the same; raise InputError for a number that decides nothing."""
+    if not 1 <= votes <= MOST_VOTES or votes % 2 == 0:
+        hint = "an even one can be split in halves"
+        raise InputError.of(f"votes are an odd number from 1 to {MOST_VOTES}", hint=hint)
+    return votes

@@ -1,0 +1,142 @@
+"""Step 5: put together what will run."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from clerkship import __version__
+from clerkship.actors.contract import Solver
+from clerkship.engine.build import BuiltTask, build_tasks, plugins_used
+from clerkship.engine.catalog import Registered
+from clerkship.engine.fork_point import ForkPoint
+from clerkship.engine.model_resolver import missing_models, resolve_agent
+from clerkship.engine.models import ALONE, ModelSelection
+from clerkship.kit.secrets import new_name
+from clerkship.kit.wall import now
+from clerkship.library.calibration import load_calibrations
+from clerkship.model.calibration import Calibration, JudgeIdentity, nearest
+from clerkship.model.dataset import Dataset
+from clerkship.model.plan import Plan
+from clerkship.model.problem import Problem
+from clerkship.model.run import BenchmarkRun
+from clerkship.model.snapshot import GRADING, Snapshot
+from clerkship.service.checking import options_with
+from clerkship.service.planning.freeze import FrozenRun, freeze
+from clerkship.service.planning.load import load_suite
+from clerkship.service.planning.models import choose_models
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.planning.select import select
+from clerkship.service.replays import as_replayed
+from clerkship.settings import Settings
+from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """A request resolved and frozen: what will run, whatever happens to the files from here on."""
+
+    run: BenchmarkRun
+    plan: Plan
+    snapshots: tuple[Snapshot, ...]
+    datasets: Mapping[str, Dataset]
+    solver: Solver
+    concurrency: int
+    models: ModelSelection = ALONE
+    warnings: tuple[Problem, ...] = ()
+    domain: str | None = None
+    """The domain that names in the files were checked against, if any."""
+    known: frozenset[str] | None = None
+    """The names of all tasks in the files, where they were read."""
+    prefix: ForkPoint | None = None
+    """The conversation that it goes on with, if it does."""
+    files: tuple[Path, ...] = ()
+    """Paths that an isolated agent must not see."""
+    outbound: OutboundPolicy = LOCAL_ONLY
+    """Which addresses sandboxes may call agents at."""
+
+    def build(self, catalog: Registered) -> list[BuiltTask]:
+        """Return the tasks with their names resolved, and with the conversation that they go on with."""
+        built = build_tasks(self.snapshots, self.datasets, catalog)
+        return built if self.prefix is None else [replace(task, fork_point=self.prefix) for task in built]
+
+    def expected(self) -> int | None:
+        """Return the number of trials, or None where it is not known before."""
+        return self.run.total if self.plan.until_sure is None else None
+
+    def frozen(self) -> dict[str, bytes]:
+        """Return all that must be stored to do the run again, by hash."""
+        tasks = {part.hash: part.data for part in (self.plan, *self.snapshots)}
+        return tasks | {dataset.hash: dataset.data for dataset in self.datasets.values()}
+
+
+def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> RunPlan:
+    """Plan a run of files: load, select, freeze, choose models, plan."""
+    frozen = freeze(select(load_suite(request, settings, catalog)))
+    return plan(frozen, choose_models(frozen))
+
+
+def plan(frozen: FrozenRun, models: ModelSelection) -> RunPlan:
+    """Return the plan of a run: the record it begins with, its tasks, agent and models."""
+    solver = resolve_agent(frozen.solver, models, frozen.snapshots)
+    return RunPlan(
+        frozen.resumed or _record(frozen, models, solver),
+        frozen.plan,
+        frozen.snapshots,
+        frozen.datasets,
+        solver,
+        frozen.concurrency,
+        models,
+        (*frozen.warnings, *missing_models(models, frozen.needs)),
+        frozen.domain,
+        frozen.known,
+        frozen.prefix,
+        frozen.hidden,
+        frozen.outbound,
+    )
+
+
+def _record(frozen: FrozenRun, models: ModelSelection, solver: Solver) -> BenchmarkRun:
+    """Return the record of a new run; of a replay, one that is the same wherever and whenever it is done."""
+    calibration = _calibration(frozen.calibrations, models.judge_identity(frozen.snapshots))
+    about = {"calibration": calibration, **frozen.record}
+    about["options"] = options_with(solver, about["options"])
+    run = new_run(
+        frozen.plan,
+        frozen.snapshots,
+        solver.name,
+        plugins=plugins_used(frozen.snapshots, solver.name, frozen.catalog),
+        isolation=frozen.isolation,
+        **about,
+        **models.run_fields(frozen.snapshots),
+    )
+    return as_replayed(run, frozen.plan, frozen.snapshots, models)
+
+
+def _calibration(file: Path | None, judge: JudgeIdentity | None) -> Calibration | None:
+    """Return what a file says of the judge, or of the one most like it; without its criteria, to be short."""
+    if judge is None or file is None:
+        return None
+    found = nearest(judge, load_calibrations(file))
+    return found.model_copy(update={"criteria": {}}) if found is not None else None
+
+
+def new_run(plan: Plan, snapshots: Iterable[Snapshot], solver: str, **about: Any) -> BenchmarkRun:
+    """Return the record of a run that begins now."""
+    started, snapshots = now(), tuple(snapshots)
+    return BenchmarkRun(
+        id=new_name(f"run-{started:%Y%m%d-%H%M%S}")[:-10],
+        plan=plan.hash,
+        solver=solver,
+        seed=plan.seed,
+        trials=plan.trials,
+        until_sure=plan.until_sure.threshold if plan.until_sure else None,
+        started_at=started.isoformat(),
+        total=len(plan.snapshots) * plan.trials,
+        criteria=sum(bool(one.weight or one.gate) for snapshot in snapshots for one in snapshot.task.criteria),
+        grading=GRADING,
+        clerkship=__version__,
+        variables=tuple(sorted(set().union(*(snapshot.variables() for snapshot in snapshots)))),
+        sealed=True,
+        **about,
+    )

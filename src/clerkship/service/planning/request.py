@@ -1,0 +1,78 @@
+"""What a run is asked to do."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from clerkship.actors.contract import Solver
+from clerkship.model.problem import InputError
+from clerkship.service.planning.options import (
+    MAX_TIMEOUT,
+    MAX_TURN_LIMIT,
+    ExecutionOptions,
+    GradingOptions,
+    Option,
+    PersonOptions,
+    RecordingOptions,
+    Selection,
+    check_votes,
+)
+from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunTarget:
+    """The files that tasks are loaded from, and the agent that does them."""
+
+    path: Annotated[
+        Path,
+        Option(help="Folder of YAML files, or one file of it; FILE::NAME for one task of it.", is_kept=False),
+    ]
+    agent: Annotated[
+        str | Solver,
+        Option(
+            ("--agent", "-a"),
+            "Who does the work: python:mod:name, 'command:node agent.mjs', https://host/path, openai:model, "
+            "rasa:http://host:5005, oracle (the tasks' own solutions), nop (nobody).",
+            "WHO",
+            is_kept=False,
+        ),
+    ]
+
+
+# The fields of a dataclass begin with those of its last base: the help lists them in this order.
+@dataclass(frozen=True, kw_only=True)
+class RunRequest(RecordingOptions, PersonOptions, GradingOptions, ExecutionOptions, Selection, RunTarget):
+    """Tasks to run with an agent, and how."""
+
+    benchmark: Annotated[
+        str | None,
+        Option(("--benchmark",), "Only the tasks of this benchmark, under its limits.", "SLUG", "Which tasks"),
+    ] = None
+    outbound: OutboundPolicy = LOCAL_ONLY
+    """Which addresses sandboxes may call agents at."""
+
+    def check(self) -> None:
+        """Raise InputError for a number or a name that cannot be."""
+        if self.trial_count < 1 or (self.concurrency or 1) < 1:
+            raise InputError.of("trials and concurrency are at least 1")
+        if self.timeout is not None and not 0 < self.timeout <= MAX_TIMEOUT:
+            raise InputError.of(f"a timeout is more than 0 and at most {MAX_TIMEOUT} seconds")
+        if self.turn_timeout is not None and not 0 < self.turn_timeout <= MAX_TIMEOUT:
+            raise InputError.of(f"the limit of a turn is more than 0 and at most {MAX_TIMEOUT} seconds")
+        if self.max_turns is not None and not 1 <= self.max_turns <= MAX_TURN_LIMIT:
+            raise InputError.of(f"a conversation has 1 to {MAX_TURN_LIMIT:,} turns")
+        if self.compat not in (None, "rasa"):
+            raise InputError.of(f"unknown --compat value `{self.compat}`", hint="expected rasa")
+        if self.seed is not None and not -(2**63) <= self.seed < 2**63:
+            raise InputError.of("a seed is a whole number of 64 bits")
+        if self.votes is not None:
+            check_votes(self.votes)
+        if self.until_sure is not None and not 0 < self.until_sure < 1:
+            raise InputError.of("the rate to be sure of lies between 0 and 1")
+
+
+def split_case(path: Path) -> tuple[Path, str | None]:
+    """Split `tests/refund.yml::a late refund` into a file and the name of one task in it."""
+    file, mark, case = str(path).partition("::")
+    return (Path(file), case) if mark and not path.exists() else (path, None)

@@ -1,0 +1,89 @@
+"""Step 2: select the tasks of a request, with the limits and faults that the request adds to them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from clerkship.actors.contract import AgentError, Solver
+from clerkship.faults.chaos import chaos
+from clerkship.library.library import Library, LoadedTask
+from clerkship.model.benchmark import Benchmark
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError, Problem
+from clerkship.model.scenario import Scenario
+from clerkship.service.planning.load import LoadedSuite
+from clerkship.service.planning.request import RunRequest
+from clerkship.settings import Settings
+
+
+@dataclass(frozen=True)
+class SelectedTasks:
+    """The tasks to run, and the benchmark that they belong to, if the request names one."""
+
+    loaded: LoadedSuite
+    tasks: tuple[LoadedTask, ...]
+    benchmark: Benchmark | None = None
+
+
+def select(loaded: LoadedSuite) -> SelectedTasks:
+    """Select tasks by name, tag, file and benchmark; raise InputError if none is left, or the agent cannot run one."""
+    request, library = loaded.request, loaded.library
+    benchmark = _benchmark(library, request.benchmark)
+    file = request.path if request.path.is_file() else None
+    tasks = library.select(names=request.tasks, tags=request.tags, file=file)
+    if benchmark is not None:
+        inside = {task.task.name for task in library.select(names=benchmark.tasks, tags=benchmark.tags)}
+        tasks = [task for task in tasks if task.task.name in inside]
+    if not tasks:
+        tags = sorted({tag for task in library.tasks.values() for tag in task.task.tags})
+        raise InputError.of("no task fits the selection", hint=f"tags here: {', '.join(tags) or 'none'}")
+    _require_stubs(tasks, loaded.solver)
+    return SelectedTasks(loaded, tuple(_limited(task, request, loaded.settings) for task in tasks), benchmark)
+
+
+def _benchmark(library: Library, name: str | None) -> Benchmark | None:
+    if name is not None and name not in library.benchmarks:
+        raise InputError.of(f"no benchmark `{name}`", hint=did_you_mean(name, library.benchmarks))
+    return library.benchmarks[name] if name is not None else None
+
+
+def _require_stubs(tasks: Iterable[LoadedTask], solver: Solver) -> None:
+    """Raise InputError for tasks with stubbed actions if the agent would run the real ones."""
+    stubbed = [loaded for loaded in tasks if loaded.task.scenario is not None and loaded.task.scenario.stubs]
+    if not stubbed:
+        return
+    try:
+        agent = solver.open(stubbed[0].solution)
+    except AgentError:
+        return  # each trial fails with this error
+    agent.close()
+    if "on_start" not in agent.entries or not getattr(solver, "takes_stubs", True):
+        raise InputError(_cannot_stub(loaded, solver) for loaded in stubbed)
+
+
+def _cannot_stub(loaded: LoadedTask, solver: Solver) -> Problem:
+    stubs = ", ".join(f"`{name}`" for name in loaded.task.scenario.stubs) if loaded.task.scenario else ""
+    return Problem(
+        file=loaded.file,
+        line=loaded.line,
+        column=loaded.column,
+        message=f"{loaded.task.name!r} stubs {stubs}, and {solver.name} cannot be told of it",
+        hint="use an agent in Python whose on_start honours `start.stubs`, or leave this test case out",
+    )
+
+
+def _limited(loaded: LoadedTask, request: RunRequest, settings: Settings) -> LoadedTask:
+    """Return the task with what the request says: faults before its steps, limits where it has none, compatibility."""
+    task, changed = loaded.task, dict[str, Any]()
+    scenario = task.scenario or Scenario()
+    if request.chaos is not None:
+        changed["steps"] = (*chaos(request.chaos), *scenario.steps)
+    if scenario.all_people and scenario.max_turns is None:
+        changed["max_turns"] = request.max_turns or settings.max_turns
+    if scenario.all_people and scenario.turn_timeout is None:
+        changed["turn_timeout"] = request.turn_timeout or settings.turn_timeout
+    if changed:
+        task = task.model_copy(update={"scenario": scenario.model_copy(update=changed)})
+    if request.compat is not None:
+        task = task.model_copy(update={"compat": request.compat})
+    return loaded if task is loaded.task else replace(loaded, task=task)

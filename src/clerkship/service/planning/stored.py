@@ -1,0 +1,123 @@
+"""Frozen tasks of a run in the store: where a rerun, a resumed run and a fork enter the planning."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from clerkship.actors.contract import Solver, takes_solution
+from clerkship.actors.isolation.choice import LEVELS
+from clerkship.engine.catalog import Registered
+from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, needs_of
+from clerkship.library.library import Library
+from clerkship.library.load import load, root_of
+from clerkship.library.source import Folder
+from clerkship.model.plan import Plan
+from clerkship.model.problem import InputError
+from clerkship.model.run import BenchmarkRun, IsolationLevel
+from clerkship.model.snapshot import Snapshot
+from clerkship.service.checking import build_agent, check_reachable, settings_of
+from clerkship.service.frozen import datasets_of, graded_now, without_solution
+from clerkship.service.isolating import isolate_import, level_of, paths_of, task_files
+from clerkship.service.planning.freeze import FrozenRun
+from clerkship.service.planning.request import split_case
+from clerkship.settings import Settings
+from clerkship.store.contract import Store
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run in the store with the agent for its next one. Its files are read only when something of them is needed."""
+
+    run: BenchmarkRun
+    store: Store
+    settings: Settings
+    catalog: Registered
+    solver: Solver
+    isolation: IsolationLevel | None
+
+    @cached_property
+    def path(self) -> Path:
+        """Where its files were."""
+        return split_case(Path(self.run.path))[0]
+
+    @cached_property
+    def library(self) -> Library | None:
+        """What the files say today; None where they are gone, or have mistakes."""
+        try:
+            return load(self.path, self.catalog, cache=self.settings.cache) if self.run.path else None
+        except InputError:
+            return None
+
+    @cached_property
+    def hidden(self) -> tuple[Path, ...]:
+        """What an isolated agent must not see; files with mistakes, too."""
+        if self.isolation not in LEVELS or not self.run.path or not self.path.exists():
+            return ()
+        root = root_of(self.path)
+        files = self.library.files if self.library is not None else {file.resolve() for file in Folder(root).files()}
+        return task_files(root, files, self.settings, paths_of(self.solver))
+
+    def check_agent(self) -> None:
+        """Raise InputError where the agent cannot be reached. If it is imported for that, it is isolated."""
+        isolate_import(self.solver, self.isolation, self.hidden, self.store.path)
+        check_reachable(self.solver)
+
+    def current(self, snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot for the agent, to be graded as is done today.
+
+        It has the reference solution if the agent runs it. Where the store has none, it is taken from the files; raises
+        InputError if it is not there either.
+        """
+        snapshot = graded_now(snapshot)
+        if not takes_solution(self.solver):
+            return without_solution(snapshot)
+        if snapshot.solution is not None or snapshot.task.solution is None:
+            return snapshot
+        loaded = self.library.tasks.get(snapshot.task.name) if self.library is not None else None
+        if loaded is None or loaded.solution is None:
+            raise InputError.of(
+                f"{self.run.id} has no solution of {snapshot.task.name!r}: solutions are stored for `oracle` alone, "
+                f"and {self.run.path or 'its path'} does not have it any more",
+                hint="run the files anew with `--agent oracle`",
+            )
+        return snapshot.model_copy(update={"solution": loaded.solution})
+
+    def freeze(self, snapshots: Iterable[Snapshot], plan: Plan, request: ModelRequest, **others: Any) -> FrozenRun:
+        """Return the frozen run of some of its tasks; `others` are fields of `FrozenRun`."""
+        snapshots = tuple(snapshots)
+        return FrozenRun(
+            snapshots,
+            datasets_of(self.store, snapshots),
+            needs_of(snapshots, self.catalog),
+            self.settings,
+            request,
+            cassettes_of(request.run or self.run),
+            plan=plan,
+            catalog=self.catalog,
+            solver=self.solver,
+            isolation=self.isolation,
+            concurrency=self.settings.concurrency,
+            hidden=self.hidden,
+            **others,
+        )
+
+
+def open_stored(
+    store: Store, run: BenchmarkRun, agent: str | Solver | None, settings: Settings, catalog: Registered
+) -> StoredRun:
+    """Return a stored run with an agent: the one that is given, or its own."""
+    settings = settings_of(run, settings)
+    solver = build_agent(agent or run.solver, settings, catalog)
+    return StoredRun(run, store, settings, catalog, solver, level_of(solver, settings.isolate))
+
+
+def cassettes_of(run: BenchmarkRun) -> CassetteConfig:
+    """Return where the recordings of a run are; raise InputError if they are needed and their folder is gone."""
+    path = Path(run.path)
+    if run.asking.tape is not None and not path.exists():
+        raise InputError.of(
+            f"{run.id} has its recordings beside {run.path}, and that is not here", hint="go there first"
+        )
+    return CassetteConfig(root_of(path), run.trials)

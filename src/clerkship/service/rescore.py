@@ -1,0 +1,209 @@
+"""Grade the trials of a stored run again: by the criteria they had, or by those of files as they are now."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clerkship.engine.build import build_tasks, plugins_used
+from clerkship.engine.catalog import Registered
+from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, needs_of
+from clerkship.engine.models import ModelSelection
+from clerkship.engine.regrade import regrade
+from clerkship.kit.wall import now
+from clerkship.library.library import Library, LoadedTask
+from clerkship.library.load import load
+from clerkship.model.model_choice import NOBODY
+from clerkship.model.names import did_you_mean
+from clerkship.model.plan import Plan
+from clerkship.model.problem import InputError
+from clerkship.model.run import Asking, BenchmarkRun, Tape, TaskRun
+from clerkship.model.snapshot import Snapshot
+from clerkship.service.frozen import datasets_of, graded_now, snapshot_at
+from clerkship.service.planning.freeze import FrozenTasks
+from clerkship.service.planning.models import choose_models
+from clerkship.service.planning.options import check_votes
+from clerkship.service.planning.plan import new_run
+from clerkship.service.planning.stored import cassettes_of
+from clerkship.service.replays import as_replayed, free_name
+from clerkship.service.running import RunResult, Watch
+from clerkship.service.sealing import end_run, require_intact
+from clerkship.settings import Settings
+from clerkship.store.contract import Store
+
+PERSON = "person"
+"""The prompt that nothing is graded by."""
+_SAME = ("path", "fork", "isolation", "calibration")
+
+
+_TAPES = ("--record", "--replay", "--refresh", "--record-agent")
+
+
+@dataclass(frozen=True)
+class Rejudging:
+    """Who judges a run that is graded again, where that is not who judged it before."""
+
+    judge: str | None = None
+    settings: Settings = field(default_factory=Settings)
+    votes: int | None = None
+    """How often each criterion is judged, where that is not as it was."""
+    metrics: bool = False
+    """Whether conversations are rated now, if they were not."""
+    tape: Tape | None = None
+    """Whether what the judge answers is taken down, or taken from what was."""
+    allow_ungraded: bool | None = None
+    """Whether it may succeed though no criterion was judged; as the run says if not given."""
+
+    def asked(self, run: BenchmarkRun) -> Asking:
+        """What the run was told of models, with what is otherwise now. What was replayed is graded from cassettes
+        again: nobody is asked unless another judge is named."""
+        before = run.asking
+        votes = before.votes if self.votes is None else check_votes(self.votes)
+        again: Tape | None = "replay" if run.replayed and self.judge in (None, NOBODY) else None
+        taped = {"tape": self.tape or again, "tapes_agent": False}
+        return before.model_copy(update={"votes": votes, "metrics": before.metrics or self.metrics, **taped})
+
+    def options(self, before: tuple[str, ...], tape: Tape | None) -> tuple[str, ...]:
+        """What a run was asked for, with another judge, other votes and metrics where there are; and recorded or
+        replayed as this one is."""
+        given = {"--judge": self.judge, "--votes": self.votes}
+        kept = [option for option in before if option not in _TAPES] + ([f"--{tape}"] if tape is not None else [])
+        for option, value in given.items():
+            while value is not None and option in kept:
+                del kept[kept.index(option) : kept.index(option) + 2]
+        kept = [option for option in kept if self.judge is None or option != "--no-judge"]
+        kept += ["--metrics"] if self.metrics and "--metrics" not in kept else []
+        kept += ["--no-judge"] if self.judge == NOBODY else ["--judge", self.judge] if self.judge is not None else []
+        return (*kept, *(("--votes", str(self.votes)) if self.votes is not None else ()))
+
+
+_AS_IT_WAS = Rejudging()
+
+
+def rescore(
+    store: Store,
+    reference: str,
+    catalog: Registered,
+    path: Path | None = None,
+    watch: Iterable[Watch] = (),
+    judging: Rejudging = _AS_IT_WAS,
+) -> RunResult:
+    """Grade a run's trials again over the stored logs.
+
+    What comes of it is a run of its own; the first verdicts stay where they are.
+    """
+    run, watchers = store.run(reference), tuple(watch)
+    notes = require_intact(store, run.id).notes()
+    library = load(path, catalog, cache=judging.settings.cache) if path is not None else None
+    trials = _trials(store, run, library, path)
+    tasks = _freeze(store, run, trials, library, judging, catalog)
+    built = {task.snapshot.task.name: task for task in build_tasks(tasks.snapshots, tasks.datasets, catalog)}
+    models = choose_models(tasks)
+    new = _open_rescored(store, tasks, models, _record(run, tasks, judging, catalog) | {"total": len(trials)})
+    with store.hold(new.id):
+        status, ledger = "cancelled", store.ledger(new.id)
+        try:
+            for task_run in trials:
+                lines = list(store.log(task_run))
+                again = regrade(built[task_run.task], task_run, lines, catalog.events, store.blob, models)
+                again = again.model_copy(update={"run": new.id})
+                ledger.add([store.save_regraded(again, task_run, ledger.last)])
+                for tell in watchers:
+                    tell(again)
+            status = "completed"
+        finally:
+            models.close()
+            models.session.save()
+            at = new.started_at if new.replayed else now().isoformat()
+            seals = end_run(store, new.id, status, at, ledger)
+    # Only the judge was asked here: other recordings are as valid as before.
+    told = models.session.finish(whole=False)
+    return RunResult(store.run(new.id), ledger.counts(), told, seals=seals, notes=tuple(notes), ledger=ledger)
+
+
+def _trials(store: Store, run: BenchmarkRun, library: Library | None, path: Path | None) -> list[TaskRun]:
+    """Return the trials to grade: of all tasks, or of those in the files. Raise InputError if a folder lacks one."""
+    ran = store.task_runs(run.id)
+    if library is None or path is None:
+        if not ran:
+            raise InputError.of(f"{run.id} has no trials")
+        return ran
+    trials = [task_run for task_run in ran if task_run.task in library.tasks]
+    if not trials:
+        raise InputError.of(f"{run.id} has no trial of a task in {path}")
+    if len(trials) < len(ran) and path.is_dir():
+        lost = sorted({task_run.task for task_run in ran} - {task_run.task for task_run in trials})
+        hint = f"{did_you_mean(lost[0], library.tasks)} A single file may be named too, for its tasks alone".strip()
+        raise InputError.of(f"{path} has no task `{'`, `'.join(lost[:5])}`, which {run.id} ran", hint=hint)
+    return trials
+
+
+def _freeze(
+    store: Store,
+    run: BenchmarkRun,
+    trials: Iterable[TaskRun],
+    library: Library | None,
+    judging: Rejudging,
+    catalog: Registered,
+) -> FrozenTasks:
+    """Return the tasks of trials as they were frozen, with the criteria and prompts of the files, if there are any."""
+    criteria = library.tasks if library is not None else None
+    frozen = {task_run.task: task_run.snapshot for task_run in trials}
+    snapshots = tuple(_with_criteria(snapshot_at(store, address), criteria) for address in frozen.values())
+    asking = judging.asked(run) if library is None else _with_prompts(judging.asked(run), library)
+    run = run.model_copy(update={"asking": asking})
+    return FrozenTasks(
+        snapshots,
+        datasets_of(store, snapshots),
+        needs_of(snapshots, catalog)._replace(person=False),
+        judging.settings,
+        ModelRequest(judging.judge, run=run, conftest=library.conftest if library is not None else None),
+        CassetteConfig(library.root, run.trials) if library is not None else cassettes_of(run),
+    )
+
+
+def _with_prompts(asking: Asking, library: Library) -> Asking:
+    """Return the prompts that the files have now, except the person's: people were played by the earlier one."""
+    prompts = {name: text for name, text in library.prompts.items() if name != PERSON}
+    prompts |= {PERSON: asking.prompts[PERSON]} if PERSON in asking.prompts else {}
+    return asking.model_copy(update={"prompts": prompts})
+
+
+def _record(run: BenchmarkRun, tasks: FrozenTasks, judging: Rejudging, catalog: Registered) -> dict[str, object]:
+    """Return the fields that a rescored run has from the run it is made of."""
+    return {name: getattr(run, name) for name in _SAME} | {
+        "made_by": "rescore",
+        "origin": run.id,
+        "person": run.person,  # a fork of the new run continues with the same
+        "plugins": plugins_used(tasks.snapshots, run.solver, catalog),
+        "options": judging.options(run.options, judging.asked(run).tape),
+        "allow_ungraded": run.allow_ungraded if judging.allow_ungraded is None else judging.allow_ungraded,
+    }
+
+
+def _open_rescored(
+    store: Store, tasks: FrozenTasks, models: ModelSelection, record: Mapping[str, object]
+) -> BenchmarkRun:
+    """Store the new run, and return its record."""
+    stored = tasks.request.run
+    assert stored is not None  # it is what is graded again
+    hashes = tuple(snapshot.hash for snapshot in tasks.snapshots)
+    plan = Plan(snapshots=hashes, seed=stored.seed, trials=stored.trials)
+    new = new_run(plan, tasks.snapshots, stored.solver, name=stored.name, **models.run_fields(tasks.snapshots))
+    new = new.model_copy(update=record)
+    new = free_name(as_replayed(new, plan, tasks.snapshots, models), store)
+    store.open_run(new, {part.hash: part.data for part in (plan, *tasks.snapshots)})
+    return new
+
+
+def _with_criteria(snapshot: Snapshot, criteria: Mapping[str, LoadedTask] | None) -> Snapshot:
+    """Freeze a task again with the criteria of today's files; what happened stays as it was."""
+    snapshot = graded_now(snapshot)
+    if criteria is None:
+        return snapshot
+    loaded = criteria[snapshot.task.name]
+    by_benchmark = snapshot.gate_axes != snapshot.environment.gate_axes
+    axes = snapshot.gate_axes if by_benchmark else loaded.environment.gate_axes
+    written = loaded.task.gated_by(axes)
+    graded_by = {name: getattr(written, name) for name in ("criteria", "metrics", "allow_inaction")}
+    task = snapshot.task.model_copy(update=graded_by)
+    return snapshot.model_copy(update={"task": task, "gate_axes": axes})

@@ -1,0 +1,130 @@
+"""Finish a run that was killed or stopped."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from clerkship.actors.contract import Solver
+from clerkship.engine.build import BuiltTask, plugins_used
+from clerkship.engine.catalog import Registered
+from clerkship.engine.finished import Finished, not_started
+from clerkship.engine.model_resolver import ModelRequest
+from clerkship.engine.schedule import Schedule
+from clerkship.engine.spec import TrialSpec
+from clerkship.kit.descriptors import check_limit
+from clerkship.kit.wall import now
+from clerkship.model.problem import InputError
+from clerkship.model.run import Attempt, BenchmarkRun, Outcome, Status
+from clerkship.model.snapshot import GRADING, Snapshot
+from clerkship.service.frozen import plan_of, snapshots_of
+from clerkship.service.isolating import level_again
+from clerkship.service.planning.models import choose_models
+from clerkship.service.planning.plan import RunPlan, plan
+from clerkship.service.planning.stored import open_stored
+from clerkship.service.prefixes import prefix_of
+from clerkship.service.running import RunResult, Watch, carry_out
+from clerkship.service.sealing import require_resumable
+from clerkship.settings import Settings
+from clerkship.store.contract import Store
+
+KILLED = "its process ended before it did; nothing is left of its log"
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """A run to finish, and how much of it is left."""
+
+    plan: RunPlan
+    left: int
+    """Trials, at most: with `until_sure` it may take fewer."""
+    again: tuple[Status, ...]
+    """Which trials are done again."""
+
+
+def plan_resume(
+    store: Store,
+    reference: str,
+    catalog: Registered,
+    settings: Settings,
+    *,
+    agent: str | Solver | None = None,
+    retry_errored: bool = False,
+) -> Resumed:
+    """Plan what is left of a run that was killed or stopped; raise InputError if it cannot be resumed."""
+    run = store.run(reference)
+    _require_unfinished(store, run)
+    stored = open_stored(store, run, agent, settings, catalog)
+    solver = stored.solver
+    if solver.name != run.solver:
+        raise InputError.of(f"{run.id} is {run.solver}'s run, not {solver.name}'s", hint="`rerun` takes another agent")
+    stored = replace(stored, isolation=level_again(run, solver, settings))
+    snapshots = snapshots_of(store, run)
+    _require_plugins(run, snapshots, catalog)
+    again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
+    left = sum(outcome.status in again for outcome in store.outcomes(run.id)) + run.missing(store.counts(run.id))
+    if left:
+        stored.check_agent()
+    frozen = stored.freeze(
+        snapshots,
+        plan_of(store, run),
+        ModelRequest(run=run),
+        resumed=run.model_copy(update={"isolation": stored.isolation}),
+        prefix=prefix_of(store, run, catalog),
+    )
+    return Resumed(plan(frozen, choose_models(frozen)), left, again)
+
+
+def _require_unfinished(store: Store, run: BenchmarkRun) -> None:
+    """Raise InputError for a run that ran nothing, or whose trials were graded in another way."""
+    if run.made_by == "rescore":
+        raise InputError.of(f"{run.id} graded {run.origin} again, it ran nothing", hint=f"rescore {run.origin} again")
+    if run.grading != GRADING:
+        raise InputError.of(
+            f"{run.id} is graded by version {run.grading}, this is {GRADING}: one run has one",
+            hint=f"`clerkship rerun {run.id}` does all of it anew",
+        )
+    require_resumable(store, run.id)
+
+
+def _require_plugins(run: BenchmarkRun, snapshots: Iterable[Snapshot], catalog: Registered) -> None:
+    """Raise InputError if the run was begun with other plug-ins than there are now."""
+    plugins = plugins_used(snapshots, run.solver, catalog)
+    if plugins != run.plugins and not catalog.broken:  # a broken one is named when the tasks are built
+        raise InputError.of(
+            f"{run.id} was begun with {_packages(run.plugins)}, and here is {_packages(plugins)}: one run has one",
+            hint=f"`clerkship rerun {run.id}` does all of it anew",
+        )
+
+
+def _packages(plugins: Mapping[str, str]) -> str:
+    return ", ".join(f"{package} {version}" for package, version in plugins.items()) or "no plug-in"
+
+
+def resume(resumed: Resumed, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:
+    """Finish a run. A trial that had begun and was never saved is saved as an attempt that was cut short.
+
+    The seals are checked again once no other process can resume the same run; what is added is chained to them.
+    """
+    plan, run = resumed.plan, resumed.plan.run
+    if not resumed.left and run.status == "completed":
+        return RunResult(run, store.counts(run.id))
+    check_limit()
+    built = plan.build(catalog)
+    with store.hold(run.id) as hold:
+        require_resumable(store, run.id)
+        ledger = store.ledger(run.id)
+        if store.run(run.id).status != "active":
+            store.mark(run.id, "active", now().isoformat(), ledger)
+        cut_short = _cut_short(plan, built, hold.begun, store.outcomes(run.id))
+        ledger.add(store.save(cut_short, ledger.last))
+        schedule = Schedule(built, plan.plan, run.id, store.outcomes(run.id), resumed.again)
+        return carry_out(plan, schedule, store, hold, ledger, watch)
+
+
+def _cut_short(
+    plan: RunPlan, built: Iterable[BuiltTask], begun: Iterable[Attempt], known: Iterable[Outcome]
+) -> list[Finished]:
+    tasks = {task.snapshot.task.name: task for task in built}
+    last = {(outcome.task, outcome.trial): outcome.attempt for outcome in known}
+    lost = sorted({attempt for attempt in begun if attempt.attempt > last.get((attempt.task, attempt.trial), 0)})
+    jobs = [TrialSpec(tasks[task], plan.run.id, plan.run.seed, trial, attempt) for task, trial, attempt in lost]
+    return [not_started(job, KILLED, "cancelled") for job in jobs]
