@@ -209,7 +209,7 @@ def test_what_is_changed_before_the_summary_is_printed_is_in_the_summary_and_the
 
     plan = plan_run(RunRequest(path=made / "suite", agent=SOLVER), Settings(), CATALOG)
     with SqliteStore(path) as store:
-        result, view = RunShown(store, path, Targets(junit=junit)).follow(plan.run, 3, run_and_change)
+        result, view = RunShown(store, path, Targets(junit=junit), CATALOG).follow(plan, 3, run_and_change)
     assert (result.exit_code(), view.seals.is_changed) == (2, True)
     assert "pass rate" not in capsys.readouterr().out
     assert 'type="changed"' in junit.read_text()

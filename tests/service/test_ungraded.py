@@ -64,8 +64,8 @@ def test_tasks_without_criteria_exit_0(bench: Workbench) -> None:
     assert bench.exit_code() == 0
 
 
-@pytest.mark.parametrize(("allow", "code"), [(None, 2), (True, 0)])
-def test_a_rescored_run_in_which_nothing_was_judged_exits_2(bench: Workbench, allow: bool | None, code: int) -> None:
+@pytest.mark.parametrize(("allow", "code"), [(False, 2), (True, 0)])
+def test_a_rescored_run_in_which_nothing_was_judged_exits_2(bench: Workbench, allow: bool, code: int) -> None:
     bench.write("polite.yml", JUDGED)
     bench.run_one(Helps, judge="none")
     result = rescore(bench.store, "latest", CATALOG, judging=Rejudging("none", allow_ungraded=allow))

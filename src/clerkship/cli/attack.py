@@ -9,15 +9,17 @@ from clerkship.attacks.registry import STRATEGIES
 from clerkship.cli.attacked import AttackProgress, print_report, report_data
 from clerkship.cli.catalog import registered
 from clerkship.cli.console import agents_print_to_stderr, out, print_json
-from clerkship.cli.options import DomainPath, Json, Judge, NoJudge, judge_of
-from clerkship.cli.run_options import AtOnce, Person, Seed, Tags, TaskNames
+from clerkship.cli.groups import grouped
+from clerkship.cli.options import Json
 from clerkship.model.problem import InputError
-from clerkship.service.attacking import AttackRequest, choose_strategies
+from clerkship.service.attacking import AttackOptions, AttackRequest, choose_strategies
 from clerkship.service.attacking import attack as attack_suite
 from clerkship.settings import load_settings
 
 
+@grouped
 def attack(
+    *,
     path: Annotated[
         Path | None, typer.Argument(help="Folder of YAML files, or one file of it; FILE::NAME for one task of it.")
     ] = None,
@@ -26,14 +28,7 @@ def attack(
         typer.Option("--only", metavar="NAME", help="Only this strategy; may be repeated."),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the strategies, and do nothing else.")] = False,
-    task: TaskNames = None,
-    tag: Tags = None,
-    concurrency: AtOnce = None,
-    seed: Seed = None,
-    domain: DomainPath = None,
-    judge: Judge = None,
-    no_judge: NoJudge = False,
-    person: Person = None,
+    options: AttackOptions,
     store: Annotated[
         Path | None, typer.Option("--store", metavar="FILE", help="Keep the runs in this file. [default: keep nothing]")
     ] = None,
@@ -63,18 +58,7 @@ def attack(
         return _print_strategies(json=json)
     if path is None:
         raise InputError.of("PATH is missing", hint="give a folder or a file; --list lists the strategies")
-    request = AttackRequest(
-        path=path,
-        only=tuple(only or ()),
-        tasks=tuple(task or ()),
-        tags=tuple(tag or ()),
-        concurrency=concurrency,
-        seed=seed,
-        domain=domain,
-        judge=judge_of(judge, no_judge=no_judge),
-        person=person,
-        store=store,
-    )
+    request = AttackRequest(path=path, only=tuple(only or ()), store=store, **vars(options))
     total = len(choose_strategies(request.only))
     with agents_print_to_stderr(), AttackProgress(out(), total, quiet=json) as progress:
         report = attack_suite(request, load_settings(), registered(), progress.follow)

@@ -6,12 +6,10 @@ import typer
 from rich.markup import escape
 
 from clerkship.cli.console import out
-from clerkship.cli.options import Json, Report, StorePath
+from clerkship.cli.options import Json, OutputOptions, Report, StorePath
 from clerkship.cli.run import run_and_show
-from clerkship.cli.shown import reports
-from clerkship.report.markdown import SUMMARY
 from clerkship.service.planning.request import RunRequest
-from clerkship.settings import load_settings, program, with_store
+from clerkship.settings import program
 
 SUITE = Path(__file__).parent.parent / "suites" / "demo"
 AGENT = "python:clerkship.suites.demo.agent:FrontDesk"
@@ -28,9 +26,8 @@ def demo(
     The agent is a clinic's front desk. It passes all tasks but one: it has a fault, and the suite finds it, so that
     you see what a failure looks like. Exits 0 when the outcomes are the expected ones.
     """
-    settings, targets = load_settings(), reports(report, None, None, None, SUMMARY)
-    request = RunRequest(path=SUITE, agent=AGENT)
-    result, view = run_and_show(request, with_store(settings, store), targets, json=json)
+    output = OutputOptions(report=report, store=store, json=json)
+    result, view = run_and_show(RunRequest(path=SUITE, agent=AGENT), output)
     surprising = [t.task for t in view.task_runs if t.verdict != ("fail" if ON_PURPOSE in t.tags else "pass")]
     if result.run.status == "cancelled":
         raise typer.Exit(130)

@@ -1,70 +1,23 @@
 """Options that several commands share."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from clerkship.model.model_choice import NOBODY
 from clerkship.model.problem import InputError
-from clerkship.report.markdown import COMMENT
+from clerkship.report.markdown import COMMENT, SUMMARY
 from clerkship.report.markdown_page import LEAST
+from clerkship.service.exporting import ResultsFolder, Targets, check_writable
 
-_GRADED, _REPORTS = "How they are graded", "Reports"
+_REPORTS = "Reports"
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for scripts.")]
 StorePath = Annotated[
     Path | None,
     typer.Option("--store", metavar="FILE", help="File to keep runs in. [default: .clerkship/store.db]"),
 ]
-Agent = Annotated[
-    str,
-    typer.Option(
-        "--agent",
-        "-a",
-        metavar="WHO",
-        help="Who does the work: python:mod:name, 'command:node agent.mjs', https://host/path, openai:model, "
-        "rasa:http://host:5005, oracle (the tasks' own solutions), nop (nobody).",
-    ),
-]
-DomainPath = Annotated[
-    Path | None,
-    typer.Option(
-        "--domain",
-        metavar="PATH",
-        help="Rasa domain, a file or a folder, to check slots against. [default: the agent's own, or the project's]",
-        rich_help_panel=_GRADED,
-    ),
-]
-Judge = Annotated[
-    str | None,
-    typer.Option(
-        "--judge",
-        metavar="WHO",
-        help="Who judges what no rule decides: openai:model, anthropic:model, any:model@address, scripted:file.",
-        rich_help_panel=_GRADED,
-    ),
-]
-AllowUngraded = Annotated[
-    bool,
-    typer.Option(
-        "--allow-ungraded", help="Exit 0 even if there are criteria and none was judged.", rich_help_panel=_GRADED
-    ),
-]
-NoJudge = Annotated[bool, typer.Option("--no-judge", help="Skip what a model must judge.", rich_help_panel=_GRADED)]
 RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start; `latest`, `latest~1`.")]
-Isolate = Annotated[
-    str | None,
-    typer.Option(
-        "--isolate",
-        metavar="MODE",
-        help="Hide the store, the tasks and other processes from a program: auto (where the machine can), "
-        "always (or refuse to run), never. [default: auto]",
-        rich_help_panel="How they are run",
-    ),
-]
-Concurrency = Annotated[
-    int | None, typer.Option("--concurrency", "-c", metavar="N", help="Trials at once. [default: 4]", min=1, max=1000)
-]
 Report = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Write the HTML report there.", rich_help_panel=_REPORTS)
 ]
@@ -110,8 +63,40 @@ PlaygroundName = Annotated[
 ]
 
 
-def judge_of(judge: str | None, *, no_judge: bool) -> str | None:
-    """Who was asked for by the two options."""
-    if judge is not None and no_judge:
-        raise InputError.of("--judge and --no-judge exclude each other", hint="give one of them")
-    return NOBODY if no_judge else judge
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """Which reports of a run are written, and where."""
+
+    report: Report = None
+    junit: Junit = None
+    jsonl: Jsonl = None
+    markdown: Markdown = None
+    markdown_limit: MarkdownLimit = SUMMARY
+
+    def reports(self, results: str | None = None) -> Targets:
+        """Return the reports to write."""
+        return Targets(
+            html=self.report,
+            junit=self.junit,
+            jsonl=self.jsonl,
+            markdown=self.markdown,
+            markdown_limit=self.markdown_limit,
+            results=ResultsFolder.parse(results) if results is not None else None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions(ReportOptions):
+    """Where a run is kept, which reports are written of it, and how it is printed."""
+
+    store: StorePath = None
+    json: Json = False
+
+    def reports(self, results: str | None = None) -> Targets:
+        """Return the reports to write after a run; raise InputError if one could not be written."""
+        targets = super().reports(results)
+        if targets.to_stdout():
+            hint = "`clerkship show latest` writes a report to -"
+            raise InputError.of("standard output is for the verdicts", hint=hint)
+        check_writable(targets)
+        return targets

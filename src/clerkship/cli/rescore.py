@@ -1,5 +1,6 @@
 """`clerkship rescore`: new verdicts over logs that are kept."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -8,9 +9,9 @@ import typer
 from clerkship.cli.catalog import registered
 from clerkship.cli.comparison import print_comparison
 from clerkship.cli.console import out, print_json
-from clerkship.cli.options import AllowUngraded, Json, Judge, NoJudge, RunReference, StorePath, judge_of
+from clerkship.cli.groups import grouped
+from clerkship.cli.options import Json, RunReference, StorePath
 from clerkship.cli.progress import RunProgress
-from clerkship.cli.run_options import HowManyVotes, Metrics, Record, Refresh, Replay, tape_of
 from clerkship.cli.sealed import print_notes
 from clerkship.cli.shown import say_ungraded
 from clerkship.cli.taped import say_taped
@@ -20,20 +21,15 @@ from clerkship.service.rescore import rescore as grade_again
 from clerkship.settings import load_settings
 
 
+@grouped
 def rescore(
+    *,
     run: RunReference = "latest",
     by: Annotated[
         Path | None,
         typer.Option("--by", metavar="PATH", help="Take the criteria from these files, as they are now."),
     ] = None,
-    judge: Judge = None,
-    no_judge: NoJudge = False,
-    allow_ungraded: AllowUngraded = False,
-    votes: HowManyVotes = None,
-    metrics: Metrics = False,
-    record: Record = False,
-    replay: Replay = False,
-    refresh: Refresh = False,
+    judging: Rejudging,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -49,12 +45,10 @@ def rescore(
         clerkship rescore latest --by suites/clinic
     """
     settings = load_settings()
-    tape = tape_of(record=record, replay=replay, refresh=refresh)
-    judging = Rejudging(judge_of(judge, no_judge=no_judge), settings, votes, metrics, tape, allow_ungraded or None)
     with open_store(settings, store) as kept:
         before = kept.run(run).id
         with RunProgress(out(), kept.counts(before).done, quiet=True) as progress:
-            result = grade_again(kept, before, registered(), by, [progress], judging)
+            result = grade_again(kept, before, registered(), by, [progress], replace(judging, settings=settings))
         comparison = compare_runs(kept, before, result.run.id)
     print_notes(result.notes)
     if json:

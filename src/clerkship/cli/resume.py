@@ -5,44 +5,26 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
 from clerkship.cli.console import out
-from clerkship.cli.options import (
-    Concurrency,
-    Isolate,
-    Json,
-    Jsonl,
-    Junit,
-    Markdown,
-    MarkdownLimit,
-    Report,
-    RunReference,
-    StorePath,
-)
-from clerkship.cli.shown import RunShown, reports
-from clerkship.report.markdown import SUMMARY
-from clerkship.service.reading import open_store
+from clerkship.cli.groups import grouped
+from clerkship.cli.options import OutputOptions, RunReference
+from clerkship.cli.shown import opened_run
+from clerkship.service.planning.options import ResourceOptions
 from clerkship.service.resume import plan_resume
-from clerkship.service.resume import resume as go_on
-from clerkship.settings import isolating, limited, load_settings
+from clerkship.service.resume import resume as resume_run
 
 
+@grouped
 def resume(
+    *,
     run: RunReference = "latest",
     errored: Annotated[bool, typer.Option("--errored", help="Do trials again that errored, too.")] = False,
     agent: Annotated[
         str | None,
         typer.Option("--agent", "-a", metavar="WHO", help="The same agent, where its name was not kept whole."),
     ] = None,
-    concurrency: Concurrency = None,
-    isolate: Isolate = None,
-    report: Report = None,
-    junit: Junit = None,
-    jsonl: Jsonl = None,
-    markdown: Markdown = None,
-    markdown_limit: MarkdownLimit = SUMMARY,
-    store: StorePath = None,
-    json: Json = False,
+    resources: ResourceOptions,
+    output: OutputOptions,
 ) -> None:
     """Finish a run that was killed, stopped, or broken off by a full disk.
 
@@ -54,16 +36,13 @@ def resume(
 
         clerkship resume latest
     """
-    settings = isolating(load_settings(), isolate)
-    targets = reports(report, junit, jsonl, markdown, markdown_limit)
-    path, catalog = store or settings.store, registered()
-    with open_store(settings, path) as kept:
-        limits = limited(settings, concurrency or kept.run(run).concurrency)
-        resumed = plan_resume(kept, run, catalog, limits, agent=agent, retry_errored=errored)
-        show = RunShown(kept, path, targets, json=json, warnings=catalog.warnings())
-        if not resumed.left and resumed.plan.run.status == "completed" and not json:
-            out().print(f"[quiet]{escape(resumed.plan.run.id)} has nothing left to do[/]")
-            raise typer.Exit(resumed.plan.run.exit_code(kept.counts(resumed.plan.run.id)))
-        show.announce(resumed.plan, f"{resumed.left} of {resumed.plan.run.total} trials left")
-        result, _ = show.follow(resumed.plan.run, resumed.left, lambda watch: go_on(resumed, kept, catalog, [watch]))
+    with opened_run(run, resources, output) as (shown, settings):
+        store, catalog = shown.store, shown.catalog
+        resumed = plan_resume(store, run, catalog, settings, agent=agent, retry_errored=errored)
+        plan = resumed.plan
+        if not resumed.left and plan.run.status == "completed" and not output.json:
+            out().print(f"[quiet]{escape(plan.run.id)} has nothing left to do[/]")
+            raise typer.Exit(plan.run.exit_code(store.counts(plan.run.id)))
+        shown.announce(plan, f"{resumed.left} of {plan.run.total} trials left")
+        result, _ = shown.follow(plan, resumed.left, lambda watch: resume_run(resumed, store, catalog, [watch]))
     raise typer.Exit(result.exit_code())

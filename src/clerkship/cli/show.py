@@ -11,7 +11,8 @@ from rich.markup import escape
 
 from clerkship.cli.console import damage_data, err, out, print_json, report_damage, warn_unset
 from clerkship.cli.event_line import print_event
-from clerkship.cli.options import Json, Jsonl, Junit, Markdown, MarkdownLimit, Report, Results, RunReference, StorePath
+from clerkship.cli.groups import grouped
+from clerkship.cli.options import Json, ReportOptions, Results, RunReference, StorePath
 from clerkship.cli.sealed import print_changes, print_notes, report_changes
 from clerkship.cli.shown import say_written
 from clerkship.cli.taped import say_missed
@@ -22,11 +23,10 @@ from clerkship.model.criterion import Criterion
 from clerkship.model.problem import InputError
 from clerkship.report.card import variant_words
 from clerkship.report.failure import Attachment, attachments
-from clerkship.report.markdown import SUMMARY
 from clerkship.report.outcome import is_missed, undecided
 from clerkship.report.plain import blame, on_one_line, some_gate, wrong
 from clerkship.report.repeats import rates
-from clerkship.service.exporting import ResultsFolder, Targets, write_reports
+from clerkship.service.exporting import write_reports
 from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task
 from clerkship.service.redacting import redactor_for, unset_variables
 from clerkship.settings import load_settings
@@ -36,7 +36,9 @@ MOST_LINES = 40
 MAX_UNAUTHENTICATED_LINES = 10
 
 
+@grouped
 def show(
+    *,
     run: RunReference = "latest",
     task: Annotated[str | None, typer.Argument(help="A task of it, by name or by a part of its name.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only what did not pass.")] = False,
@@ -51,11 +53,7 @@ def show(
         int | None,
         typer.Option(metavar="N", help="With a task: which repetition. [default: the first that failed]", min=1),
     ] = None,
-    report: Report = None,
-    junit: Junit = None,
-    jsonl: Jsonl = None,
-    markdown: Markdown = None,
-    markdown_limit: MarkdownLimit = SUMMARY,
+    reports: ReportOptions,
     results: Results = None,
     store: StorePath = None,
     json: Json = False,
@@ -74,14 +72,7 @@ def show(
 
         clerkship show latest --markdown -
     """
-    targets = Targets(
-        html=report,
-        junit=junit,
-        jsonl=jsonl,
-        markdown=markdown,
-        markdown_limit=markdown_limit,
-        results=ResultsFolder.parse(results) if results is not None else None,
-    )
+    targets = reports.reports(results)
     with open_store(load_settings(), store) as kept:
         if task is None and (events or criteria or trial is not None):
             task = _only_task(kept, run)

@@ -1,7 +1,8 @@
 """A run under way and then done, on the terminal or as JSON: what every command that runs something shows."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
@@ -9,47 +10,27 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from clerkship.cli.catalog import registered
 from clerkship.cli.console import agents_print_to_stderr, out, print_json, print_warning
+from clerkship.cli.options import OutputOptions
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.taped import say_taped
 from clerkship.cli.verdicts import print_run
+from clerkship.engine.catalog import Registered
 from clerkship.events.request_line import unplaced_lines
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.problem import Problem
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.report.outcome import standing
-from clerkship.service.exporting import ReportFailed, ResultsFolder, Targets, check_writable, write_reports
+from clerkship.service.exporting import ReportFailed, Targets, write_reports
+from clerkship.service.planning.options import ResourceOptions
 from clerkship.service.planning.plan import RunPlan
-from clerkship.service.reading import RunView, show_run
+from clerkship.service.reading import RunView, open_store, show_run
 from clerkship.service.redacting import redactor_for
-from clerkship.service.running import RunResult, Watch
-from clerkship.settings import load_settings, program
+from clerkship.service.running import RunResult, Watch, execute
+from clerkship.settings import Settings, isolating, limited, load_settings, program
 from clerkship.store.contract import Store
 
 MAX_UNPLACED = 5
-
-
-def reports(
-    html: Path | None,
-    junit: Path | None,
-    jsonl: Path | None,
-    markdown: Path | None,
-    markdown_limit: int,
-    results: str | None = None,
-) -> Targets:
-    """Return the reports to write after a run; raise InputError if one could not be written."""
-    targets = Targets(
-        html=html,
-        junit=junit,
-        jsonl=jsonl,
-        markdown=markdown,
-        markdown_limit=markdown_limit,
-        results=ResultsFolder.parse(results) if results is not None else None,
-    )
-    if targets.to_stdout():
-        hint = "`clerkship show latest` writes a report to -"
-        raise InputError.of("standard output is for the verdicts", hint=hint)
-    check_writable(targets)
-    return targets
 
 
 @dataclass(frozen=True)
@@ -59,9 +40,14 @@ class RunShown:
     store: Store
     path: Path
     targets: Targets
+    catalog: Registered
     _: KW_ONLY
     json: bool = False
-    warnings: Sequence[str] = ()
+
+    def execute(self, plan: RunPlan, what: str = "") -> tuple[RunResult, RunView]:
+        """Announce a plan, execute it with progress, and show the result."""
+        self.announce(plan, what)
+        return self.follow(plan, plan.expected(), lambda watch: execute(plan, self.store, self.catalog, [watch]))
 
     def announce(self, plan: RunPlan, what: str = "") -> None:
         """What is about to run."""
@@ -87,11 +73,10 @@ class RunShown:
         for warning in plan.warnings:
             print_warning(warning, console)
 
-    def follow(
-        self, run: BenchmarkRun, total: int | None, work: Callable[[Watch], RunResult]
-    ) -> tuple[RunResult, RunView]:
-        """Do the work with its progress shown, then show what came of it; the total may not be known before."""
-        console, by = out(), redactor_for(self.store, run)
+    def follow(self, plan: RunPlan, total: int | None, work: Callable[[Watch], RunResult]) -> tuple[RunResult, RunView]:
+        """Do the work with its progress shown, then show the result; the total may not be known before."""
+        console, by = out(), redactor_for(self.store, plan.run)
+        warnings = [*self.catalog.warnings(), *map(str, plan.warnings)]
         with agents_print_to_stderr(by), RunProgress(console, total, quiet=self.json) as progress:
             result = work(progress)
         view = show_run(self.store, result.run.id, seals=result.seals).redacted(by)
@@ -110,22 +95,27 @@ class RunShown:
         except ReportFailed as failure:
             if not self.json:
                 raise
-            self._print_json(result, view, targets.wanted(), [Problem(message=str(failure))])
+            self._print_json(result, view, targets.wanted(), warnings, [Problem(message=str(failure))])
             raise typer.Exit(2) from None
         if self.json:
-            self._print_json(result, view, written)
+            self._print_json(result, view, written, warnings)
         else:
             say_written(console, written)
         return result, view
 
     def _print_json(
-        self, result: RunResult, view: RunView, written: dict[str, Path], problems: Sequence[Problem] = ()
+        self,
+        result: RunResult,
+        view: RunView,
+        written: dict[str, Path],
+        warnings: Sequence[str],
+        problems: Sequence[Problem] = (),
     ) -> None:
         code = 2 if problems else result.exit_code()
         found = {"run": view.run, "counts": view.counts, "exit_code": code, "report": written["html"]}
         found |= {"reports": written, "repeats": view.repeats(), "judged": view.judged_data()}
         found |= {"templates": view.templates_data(), "seals": view.seals.data()}
-        found |= {"tasks": view.task_runs, "warnings": self.warnings}
+        found |= {"tasks": view.task_runs, "warnings": warnings}
         found |= {"tape": result.tape} if result.tape is not None else {}
         found |= {"unplaced_requests": result.unplaced} if unplaced_lines(result.unplaced) else {}
         print_json(found | ({"problems": problems} if problems else {}))
@@ -164,3 +154,15 @@ def say_written(console: Console, written: dict[str, Path]) -> None:
     """Where the reports are."""
     for sort, target in written.items():
         console.print(f"[quiet]{'report' if sort == 'html' else sort}[/] {escape(str(target))}", soft_wrap=True)
+
+
+@contextmanager
+def opened_run(
+    reference: str, resources: ResourceOptions, output: OutputOptions
+) -> Iterator[tuple[RunShown, Settings]]:
+    """Open the store of a run that another is made from, with the settings as the options and that run say."""
+    settings, targets = isolating(load_settings(), resources.isolate), output.reports()
+    path = output.store or settings.store
+    with open_store(settings, path) as store:
+        limits = limited(settings, resources.concurrency or store.run(reference).concurrency)
+        yield RunShown(store, path, targets, registered(), json=output.json), limits

@@ -9,14 +9,17 @@ from rich.markup import escape
 
 from clerkship.cli.catalog import registered
 from clerkship.cli.console import out, print_json, print_problem, print_warning
-from clerkship.cli.options import DomainPath, Json
+from clerkship.cli.groups import grouped
+from clerkship.cli.options import Json
 from clerkship.library.library import Library
 from clerkship.library.load import passed_over
 from clerkship.service.checking import Validation, ValidationRequest
 from clerkship.service.checking import validate as check
+from clerkship.service.planning.options import DomainPath
 from clerkship.settings import load_settings
 
 
+@grouped
 def validate(
     path: Annotated[Path, typer.Argument(help="Folder of YAML files, or one file of it.")],
     domain: DomainPath = None,

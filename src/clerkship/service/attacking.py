@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from clerkship.attacks.contract import Attacker, Knowledge, Strategy
@@ -17,6 +17,7 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
+from clerkship.service.planning.options import Concurrency, DomainPath, Judge, PersonModel, Seed, Selection
 from clerkship.service.planning.plan import RunPlan, new_run, plan_run
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.service.reading import open_store
@@ -30,19 +31,23 @@ UNSOLVED = "its solution does not pass"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttackRequest:
+class AttackOptions(Selection):
+    """Which tasks to attack, and with which models. A run takes the same options."""
+
+    concurrency: Concurrency = None
+    seed: Seed = None
+    domain: DomainPath = None
+    judge: Judge = None
+    person: PersonModel = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackRequest(AttackOptions):
     """Which tasks to attack, and how."""
 
     path: Path
     only: tuple[str, ...] = ()
     """Names of strategies; all if empty."""
-    tasks: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    concurrency: int | None = None
-    seed: int | None = None
-    domain: Path | None = None
-    judge: str | None = None
-    person: str | None = None
     store: Path | None = None
     """File to keep the runs in; nothing is kept without one."""
 
@@ -219,18 +224,8 @@ class _Campaign:
         return self._load(attacker) if asks else _again(self.first, attacker)
 
     def _load(self, attacker: Attacker) -> RunPlan:
-        request = self.request
-        wanted = RunRequest(
-            path=request.path,
-            agent=attacker,
-            tasks=request.tasks,
-            tags=request.tags,
-            concurrency=request.concurrency,
-            seed=request.seed,
-            domain=request.domain,
-            judge=request.judge,
-            person=request.person,
-        )
+        same = {item.name: getattr(self.request, item.name) for item in fields(AttackOptions)}
+        wanted = RunRequest(path=self.request.path, agent=attacker, **same)
         plan = plan_run(wanted, self.settings, self.catalog)
         if plan.models.judge is None:  # verdicts come without what only a model could judge
             plan = replace(plan, models=replace(plan.models, judge_choice=WITHOUT_JUDGE.judge_choice))

@@ -21,7 +21,7 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.service.frozen import datasets_of, graded_now, snapshot_at
 from clerkship.service.planning.freeze import FrozenTasks
 from clerkship.service.planning.models import choose_models
-from clerkship.service.planning.options import check_votes
+from clerkship.service.planning.options import AllowUngraded, Judge, Metrics, TapeMode, VoteCount, check_votes
 from clerkship.service.planning.plan import new_run
 from clerkship.service.planning.stored import cassettes_of
 from clerkship.service.replays import as_replayed, free_name
@@ -40,18 +40,15 @@ _TAPES = ("--record", "--replay", "--refresh", "--record-agent")
 
 @dataclass(frozen=True)
 class Rejudging:
-    """Who judges a run that is graded again, where that is not who judged it before."""
+    """What is different from the run when it is graded again."""
 
-    judge: str | None = None
+    judge: Judge = None
+    allow_ungraded: AllowUngraded = False
+    """Whether it may succeed though no criterion was judged; it may if the run may."""
+    votes: VoteCount = None
+    metrics: Metrics = False
+    tape: TapeMode = None
     settings: Settings = field(default_factory=Settings)
-    votes: int | None = None
-    """How often each criterion is judged, where that is not as it was."""
-    metrics: bool = False
-    """Whether conversations are rated now, if they were not."""
-    tape: Tape | None = None
-    """Whether what the judge answers is taken down, or taken from what was."""
-    allow_ungraded: bool | None = None
-    """Whether it may succeed though no criterion was judged; as the run says if not given."""
 
     def asked(self, run: BenchmarkRun) -> Asking:
         """What the run was told of models, with what is otherwise now. What was replayed is graded from cassettes
@@ -176,7 +173,7 @@ def _record(run: BenchmarkRun, tasks: FrozenTasks, judging: Rejudging, catalog: 
         "person": run.person,  # a fork of the new run continues with the same
         "plugins": plugins_used(tasks.snapshots, run.solver, catalog),
         "options": judging.options(run.options, judging.asked(run).tape),
-        "allow_ungraded": run.allow_ungraded if judging.allow_ungraded is None else judging.allow_ungraded,
+        "allow_ungraded": run.allow_ungraded or judging.allow_ungraded,
     }
 
 

@@ -168,7 +168,7 @@ class ResourceOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExecutionOptions(ResourceOptions):
+class ExecutionOptions:
     """How often tasks are run, and within which limits."""
 
     trials: Trials = None

@@ -14,6 +14,7 @@ from clerkship.service.planning.options import (
     Option,
     PersonOptions,
     RecordingOptions,
+    ResourceOptions,
     Selection,
     check_votes,
 )
@@ -42,7 +43,9 @@ class RunTarget:
 
 # The fields of a dataclass begin with those of its last base: the help lists them in this order.
 @dataclass(frozen=True, kw_only=True)
-class RunRequest(RecordingOptions, PersonOptions, GradingOptions, ExecutionOptions, Selection, RunTarget):
+class RunRequest(
+    RecordingOptions, PersonOptions, GradingOptions, ResourceOptions, ExecutionOptions, Selection, RunTarget
+):
     """Tasks to run with an agent, and how."""
 
     benchmark: Annotated[

@@ -1,0 +1,110 @@
+"""Turn typed groups of options into the options of a command."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+from clerkship.model.problem import InputError
+from clerkship.service.planning.options import Option
+
+_PLAIN = (bool, int, float, Path, str)
+_REQUIRED = inspect.Parameter.empty
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace each parameter of a command that is a group by the options of its fields.
+
+    Typer reads the new signature. The command itself is called with the groups, built from what was given. A parameter
+    that is annotated with an `Option` becomes that option; others stay as they are.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    declared = inspect.signature(command).parameters
+    parameters = {one.name: one for name in declared for one in _parameters(name, hints[name], declared[name].default)}
+
+    @wraps(command)
+    def call(**given: Any) -> None:
+        command(**{name: _value(name, hints[name], given) for name in declared})
+
+    call.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    call.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
+    return call
+
+
+def _parameters(name: str, hint: Any, default: object) -> Iterator[inspect.Parameter]:
+    """Yield the parameters that a field is given by: one, those of a group, or an option and its flags."""
+    option = _option(hint)
+    if is_dataclass(hint):
+        hints = get_type_hints(hint, include_extras=True)
+        for item in fields(hint):
+            if get_origin(hints[item.name]) is Annotated:  # others are not for the command line
+                yield from _parameters(item.name, hints[item.name], item.default)
+        return
+    if option is None:
+        yield _parameter(name, hint, default)
+        return
+    plain = _plain(get_args(hint)[0])
+    if option.switch[0]:
+        yield _flag(option.switch, option.panel)
+        yield _parameter(_name(option.names[0]), Annotated[plain, _info(option)], option.switch_value)
+    elif option.names or not option.flags:
+        yield _parameter(name, Annotated[plain, _info(option)], None if default == () else default)
+    for flag, (_, text) in option.flags.items():
+        yield _flag((flag, text), option.panel)
+
+
+def _parameter(name: str, hint: Any, default: object) -> inspect.Parameter:
+    default = _REQUIRED if default is MISSING else default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def _flag(flag: tuple[str, str], panel: str | None) -> inspect.Parameter:
+    info = typer.Option(flag[0], help=flag[1], rich_help_panel=panel)
+    return _parameter(_name(flag[0]), Annotated[bool, info], False)
+
+
+def _info(option: Option) -> Any:
+    about: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "rich_help_panel": option.panel}
+    about |= {"min": option.min, "max": option.max}
+    return typer.Option(*option.names, **about) if option.names else typer.Argument(**about)
+
+
+def _plain(hint: Any) -> Any:
+    """Return the type that Typer parses: a plain one, or a list of texts; with None if it may be left out."""
+    if get_origin(hint) is tuple:
+        return list[str] | None
+    choices = get_args(hint) or (hint,)
+    plain = next((kind for kind in _PLAIN if kind in choices), str)
+    return plain | None if type(None) in choices else plain
+
+
+def _value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
+    """Return the value of a field or a group; raise InputError where options that exclude each other are given."""
+    option = _option(hint)
+    if is_dataclass(hint) and isinstance(hint, type):
+        hints = get_type_hints(hint, include_extras=True)
+        names = [item.name for item in fields(hint) if get_origin(hints[item.name]) is Annotated]
+        return hint(**{one: _value(one, hints[one], given) for one in names})
+    if option is None:
+        return given[name]
+    if option.switch[0]:
+        return given[_name(option.names[0])] if given[_name(option.switch[0])] else None
+    values = {flag: value for flag, (value, _) in option.flags.items() if given[_name(flag)]}
+    if given.get(name) is not None:
+        values = {(option.names or (name,))[0]: given[name], **values}
+    if len(values) > 1:
+        raise InputError.of(f"{' and '.join(values)} exclude each other", hint="give one of them")
+    value = next(iter(values.values()), None)
+    return tuple(value or ()) if get_origin(get_args(hint)[0]) is tuple else value
+
+
+def _option(hint: Any) -> Option | None:
+    return next((one for one in get_args(hint)[1:] if isinstance(one, Option)), None)
+
+
+def _name(flag: str) -> str:
+    return flag.lstrip("-").replace("-", "_")
