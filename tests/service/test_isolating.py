@@ -162,7 +162,7 @@ def test_a_run_goes_on_as_it_was_begun(bench: Workbench, tmp_path: Path) -> None
     if LEVELS:
         with pytest.raises(InputError, match="was begun with isolation `none`"):
             plan_resume(bench.store, "latest", CATALOG, Settings(isolate="always"))
-        files = plan_rerun(bench.store, "latest", CATALOG, Settings(cache=None)).files
+        files = plan_rerun(bench.store, "latest", CATALOG, Settings(cache=None)).hidden
         assert bench.folder.resolve() in files
 
 
@@ -196,7 +196,7 @@ def test_a_folder_without_the_agent_is_hidden_whole_whatever_is_in_it(bench: Wor
     for name in ("notes.txt", ".DS_Store", "a.yml.bak", "solutions/helper.py"):
         bench.write(name, "stray")
     plan = plan_run(RunRequest(path=bench.folder, agent="nop"), Settings(cache=None), CATALOG)
-    assert plan.files == ()  # nothing is isolated
+    assert plan.hidden == ()  # nothing is isolated
     used = {"a.yml", "solutions/steal.py"}
     assert hidden_in(bench, used, tmp_path) == {"."}
     assert hidden_in(bench, used, tmp_path, bench.folder / "notes.txt") == {"a.yml", "a.yml.bak", "solutions"}

@@ -100,7 +100,7 @@ def carry_out(
         plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models, lines=lines
     )
     batch = Batch(schedule.first(), setting, fitting_agents(plan.concurrency), save, schedule.after)
-    with isolated(plan.solver, plan.run.isolation, plan.files, store), batch.hearing_ctrl_c():
+    with isolated(plan.solver, plan.run.isolation, plan.hidden, store), batch.hearing_ctrl_c():
         try:
             batch.run()
         finally:

@@ -38,7 +38,7 @@ class FrozenTasks:
     request: ModelRequest
     cassettes: CassetteConfig
     _: KW_ONLY
-    files: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
     """The file of each task by its name, where they were read from files."""
 
 
@@ -85,7 +85,7 @@ def freeze(selected: SelectedTasks) -> FrozenRun:
         settings,
         ModelRequest(request.judge, request.person, _asking(request, library.prompts), conftest=library.conftest),
         CassetteConfig(library.root, request.trial_count, restarts_damaged=request.tape == "record"),
-        files={task.task.name: task.file for task in selected.tasks},
+        sources={task.task.name: task.file for task in selected.tasks},
         plan=_plan(request, settings, snapshots),
         catalog=loaded.catalog,
         solver=loaded.solver,

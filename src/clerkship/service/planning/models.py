@@ -13,8 +13,8 @@ def choose_models(tasks: FrozenTasks) -> ModelSelection:
     those trials are errored. A stored run may be done again without: that was accepted before.
     """
     models = resolve_models(tasks.request, tasks.settings, tasks.needs, tasks.snapshots, tasks.cassettes)
-    missing = missing_person(models) if tasks.files else ()
+    missing = missing_person(models) if tasks.sources else ()
     people = [snapshot.task.people for snapshot in tasks.snapshots]
     if missing and all(any(person.needs_model for person in each) for each in people):
-        raise InputError(missing[0].model_copy(update={"file": file}) for file in tasks.files.values())
+        raise InputError(missing[0].model_copy(update={"file": file}) for file in tasks.sources.values())
     return models

@@ -1,7 +1,7 @@
 """Step 5: put together what will run."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +9,13 @@ from clerkship import __version__
 from clerkship.actors.contract import Solver
 from clerkship.engine.build import BuiltTask, build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
-from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.model_resolver import missing_models, resolve_agent
-from clerkship.engine.models import ALONE, ModelSelection
+from clerkship.engine.models import ModelSelection
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.library.calibration import load_calibrations
 from clerkship.model.calibration import Calibration, JudgeIdentity, nearest
-from clerkship.model.dataset import Dataset
 from clerkship.model.plan import Plan
-from clerkship.model.problem import Problem
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.service.checking import options_with
@@ -29,31 +26,15 @@ from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import select
 from clerkship.service.replays import as_replayed
 from clerkship.settings import Settings
-from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
 
 @dataclass(frozen=True)
-class RunPlan:
-    """A request resolved and frozen: what will run, whatever happens to the files from here on."""
+class RunPlan(FrozenRun):
+    """What will run: the frozen tasks with their models, and the record that the run begins with."""
 
+    _: KW_ONLY
     run: BenchmarkRun
-    plan: Plan
-    snapshots: tuple[Snapshot, ...]
-    datasets: Mapping[str, Dataset]
-    solver: Solver
-    concurrency: int
-    models: ModelSelection = ALONE
-    warnings: tuple[Problem, ...] = ()
-    domain: str | None = None
-    """The domain that names in the files were checked against, if any."""
-    known: frozenset[str] | None = None
-    """The names of all tasks in the files, where they were read."""
-    prefix: ForkPoint | None = None
-    """The conversation that it goes on with, if it does."""
-    files: tuple[Path, ...] = ()
-    """Paths that an isolated agent must not see."""
-    outbound: OutboundPolicy = LOCAL_ONLY
-    """Which addresses sandboxes may call agents at."""
+    models: ModelSelection
 
     def build(self, catalog: Registered) -> list[BuiltTask]:
         """Return the tasks with their names resolved, and with the conversation that they go on with."""
@@ -79,21 +60,9 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
 def plan(frozen: FrozenRun, models: ModelSelection) -> RunPlan:
     """Return the plan of a run: the record it begins with, its tasks, agent and models."""
     solver = resolve_agent(frozen.solver, models, frozen.snapshots)
-    return RunPlan(
-        frozen.resumed or _record(frozen, models, solver),
-        frozen.plan,
-        frozen.snapshots,
-        frozen.datasets,
-        solver,
-        frozen.concurrency,
-        models,
-        (*frozen.warnings, *missing_models(models, frozen.needs)),
-        frozen.domain,
-        frozen.known,
-        frozen.prefix,
-        frozen.hidden,
-        frozen.outbound,
-    )
+    warnings = (*frozen.warnings, *missing_models(models, frozen.needs))
+    run = frozen.resumed or _record(frozen, models, solver)
+    return RunPlan(**vars(replace(frozen, solver=solver, warnings=warnings)), run=run, models=models)
 
 
 def _record(frozen: FrozenRun, models: ModelSelection, solver: Solver) -> BenchmarkRun:
