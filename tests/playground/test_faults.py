@@ -26,7 +26,8 @@ from clerkship.faults.registry import FAULTS
 from clerkship.faults.truncated import Truncated
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
-from clerkship.playground.gateway import Gateway, RequestContext
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.handlers import RequestContext
 from clerkship.playground.http import GatewayApplication, open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator

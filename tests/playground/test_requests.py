@@ -18,7 +18,7 @@ from clerkship.faults.drop import Drop
 from clerkship.faults.duplicate import Duplicate
 from clerkship.faults.error import Error
 from clerkship.faults.latency import Latency
-from clerkship.playground.gateway import RequestContext
+from clerkship.playground.handlers import RequestContext
 from clerkship.sandbox.exchange import Query, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.fhir import SPEC as FHIR

@@ -10,7 +10,8 @@ from clerkship.faults.registry import FAULTS
 from clerkship.kit.rng import Rng
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.faults import ActiveFault
-from clerkship.playground.gateway import Gateway, RequestContext
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import Delivery, Request

@@ -12,7 +12,8 @@ from clerkship.actors.python import PythonSolver
 from clerkship.events.agent import ActionExecuted, SlotSet
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
-from clerkship.playground.gateway import Gateway, RequestContext
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.handlers import RequestContext
 from clerkship.recording.cassette import cassette_of
 from clerkship.recording.recorded_agent import AgentRecording, RecordingAgent
 from clerkship.recording.session import RecordingSession

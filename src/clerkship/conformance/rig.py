@@ -16,7 +16,8 @@ from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.scenario import Person
 from clerkship.playground.component import PreparedComponent
-from clerkship.playground.gateway import Gateway, RequestContext
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.handlers import RequestContext
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Before, Playground, PlaygroundOptions, replay
 from clerkship.playground.recording import ISSUED, title_of

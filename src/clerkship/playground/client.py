@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 from clerkship.events.event import Event
 from clerkship.model.frozen import Frozen
 from clerkship.model.scenario import Actor
-from clerkship.playground.failure import SimulatorBroken, record_failure
-from clerkship.playground.gateway import Gateway, RequestContext
+from clerkship.playground.failure import record_failure
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
-from clerkship.sandbox.exchange import IMMEDIATE, Refusal, Reply
+from clerkship.sandbox.exchange import IMMEDIATE, Reply
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.transports.executor import WorkerPool
 
@@ -60,28 +61,15 @@ class GatewayClient:
     def call_now(self, call: ProtocolCall, actor: Actor = "agent") -> Reply | Awaitable[Reply]:
         """Call an operation; return the reply itself if it is available at once."""
         exchange = RequestContext(self.playground.id, self.sandbox.name, call, self.sandbox.token, actor)
-        try:
-            reply = self.gateway.try_handle(exchange)
-        except SimulatorBroken:
-            reply = self._broken(exchange)
+        reply = self.gateway.try_answer(exchange)
         if reply is None:
             return self._in_time(exchange)
         return reply if reply.delivery is IMMEDIATE or not reply.delivery.delay else _late(reply)
 
     async def _in_time(self, exchange: RequestContext) -> Reply:
         """In a worker thread."""
-        work = partial(self._handle, exchange)
-        return await _late(await self.workers.run(self.playground.id, work, waits=self.playground.people.thinks))
-
-    def _handle(self, exchange: RequestContext) -> Reply:
-        try:
-            return self.gateway.handle(exchange)
-        except SimulatorBroken:
-            return self._broken(exchange)
-
-    def _broken(self, exchange: RequestContext) -> Reply:
-        broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
-        return exchange.call.refuse(broken, self.sandbox.spec)
+        work, waits = partial(self.gateway.answer, exchange), self.playground.people.thinks
+        return await _late(await self.workers.run(self.playground.id, work, waits=waits))
 
     async def read_state(self, read: Callable[[Any], T]) -> T:
         """Read its state."""

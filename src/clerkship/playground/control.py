@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clerkship.kit.secrets import new_token, same
-from clerkship.playground.gateway import RequestContext
+from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.authentication.bearer import bearer_token
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
@@ -34,11 +34,11 @@ class ControlDoor:
         """Return whether a request is for the control endpoint."""
         return (incoming.playground_id, incoming.sandbox_name) == (self._playground.id, CONTROL)
 
-    def try_handle(self, exchange: RequestContext) -> Reply | None:
+    def try_answer(self, exchange: RequestContext) -> Reply | None:
         """Answer at once what needs no lock: the log. All else waits for the playground, in a thread."""
-        return self.handle(exchange) if _request_of(exchange).path.startswith(("/log", "/blob")) else None
+        return self.answer(exchange) if _request_of(exchange).path.startswith(("/log", "/blob")) else None
 
-    def handle(self, exchange: RequestContext) -> Reply:
+    def answer(self, exchange: RequestContext) -> Reply:
         """Answer one request."""
         try:
             return self._answer(exchange)

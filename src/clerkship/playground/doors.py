@@ -9,7 +9,8 @@ from clerkship.actors.reply import check_room, parse_event
 from clerkship.events.event import Event, Payload
 from clerkship.playground.agent_clock import AgentClock, recording_failures
 from clerkship.playground.failure import guard
-from clerkship.playground.gateway import Gateway, RequestContext
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.handlers import RequestContext
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.recording import title_of

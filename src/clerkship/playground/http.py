@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from clerkship.events.request_line import WEBSOCKET
 from clerkship.playground.client import GatewayClient
 from clerkship.playground.control import ControlDoor
-from clerkship.playground.failure import SimulatorBroken, guard
-from clerkship.playground.gateway import CLOCK, Gateway, RequestContext
-from clerkship.sandbox.exchange import ByteStream, Refusal, Reply
+from clerkship.playground.failure import guard
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.handlers import CLOCK, RequestContext
+from clerkship.sandbox.exchange import ByteStream, Reply
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.route import HttpCall
 from clerkship.transports.executor import WorkerPool
@@ -26,17 +27,11 @@ class GatewayRequest:
 
     def try_answer(self) -> Reply | None:
         """Answer if that is quick."""
-        try:
-            return self.handler.try_handle(self.context)
-        except SimulatorBroken:
-            return self._broken()
+        return self.handler.try_answer(self.context)
 
     def answer(self) -> Reply:
         """Answer, however long it takes."""
-        try:
-            return self.handler.handle(self.context)
-        except SimulatorBroken:
-            return self._broken()
+        return self.handler.answer(self.context)
 
     def read(self, stream: ByteStream) -> bytes | None:
         """Return the next chunk of a reply; where making it fails, the run is errored."""
@@ -60,10 +55,6 @@ class GatewayRequest:
     def waits(self) -> bool:
         """Whether it waits for a model."""
         return self.gateway.thinks(self.context)
-
-    def _broken(self) -> Reply:
-        broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
-        return self.gateway.refuse(self.context.playground_id, self.context.sandbox_name, broken)
 
 
 class GatewayApplication:

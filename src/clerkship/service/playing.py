@@ -34,7 +34,8 @@ from clerkship.model.redaction import MIN_SECRET, Redactor, redactor
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.playground.control import CONTROL, ControlDoor
-from clerkship.playground.gateway import CLOCK, Gateway
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.handlers import CLOCK
 from clerkship.playground.http import open_http
 from clerkship.playground.listeners import ListenerPool, ProtocolPortTaken, is_available
 from clerkship.playground.pacer import paced

@@ -10,7 +10,8 @@ from clerkship.fhir.chart import Chart
 from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import render
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.gateway import Gateway, RequestContext
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import Reply, Request
