@@ -5,6 +5,8 @@ import inspect
 import textwrap
 from collections.abc import Iterator
 
+import clerkship.plugin
+
 MAX_DEFAULT = 40
 """Characters of a default value; a longer one is shown as `...`."""
 _SHOWN_DECORATORS = ("property", "classmethod", "staticmethod", "abstractmethod")
@@ -14,20 +16,45 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def stub_of(thing: object) -> str:
-    """Return the stub of a class or a function: no bodies, no docstrings, nothing private."""
-    [node] = ast.parse(textwrap.dedent(inspect.getsource(thing))).body  # type: ignore[arg-type]
+    """Return the stub of a class or a function: no bodies, no docstrings, nothing private.
+
+    A class has the members of its base classes that are not exported to plug-ins themselves.
+    """
+    node = _parse(thing)
     if isinstance(node, ast.ClassDef):
-        return "\n".join(_class(node))
+        hidden = [_parse(base) for base in _hidden_bases(thing)]  # type: ignore[arg-type]
+        return "\n".join(_class(node, [base for base in hidden if isinstance(base, ast.ClassDef)]))
     assert isinstance(node, _Function)
     return _function(node)
 
 
-def _class(node: ast.ClassDef) -> Iterator[str]:
+def _parse(thing: object) -> ast.stmt:
+    [node] = ast.parse(textwrap.dedent(inspect.getsource(thing))).body  # type: ignore[arg-type]
+    return node
+
+
+def _hidden_bases(thing: type) -> list[type]:
+    """Return the base classes of ours that are not exported, nor bases of one that is; the most general first."""
+    ours = [base for base in thing.__mro__[1:] if base.__module__.startswith("clerkship.")]
+    exported = [base for base in ours if base.__name__ in clerkship.plugin.__all__]
+    return [base for base in reversed(ours) if not any(issubclass(each, base) for each in exported)]
+
+
+def _class(node: ast.ClassDef, hidden: list[ast.ClassDef]) -> Iterator[str]:
+    own = {name for part in node.body if (name := _name(part))}
+    inherited = [part for base in hidden for part in base.body if _name(part) not in own]
     bases = ", ".join(ast.unparse(base) for base in node.bases)
-    members = [line for part in node.body for line in _member(part)]
+    members = [line for part in (*inherited, *node.body) for line in _member(part)]
     head = f"class {node.name}({bases}):" if bases else f"class {node.name}:"
     yield head if members else f"{head} ..."
     yield from (f"    {line}" for line in members)
+
+
+def _name(part: ast.stmt) -> str:
+    """Return the name of a member of a class; nothing for what is none."""
+    if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+        return part.target.id
+    return part.name if isinstance(part, _Function) else ""
 
 
 def _member(part: ast.stmt) -> Iterator[str]:
