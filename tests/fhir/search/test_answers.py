@@ -238,10 +238,10 @@ def test_a_whole_resource_is_not_marked() -> None:
 def test_what_was_used_of_a_query() -> None:
     asked = pairs("name=ann|x", "shoe-size=43", "_sort=-name", "_format=json", "_count=3")
     query = parse_query("Patient", asked, strict=False)
-    assert query.used == "name=ann|x&_sort=-name&_count=3"
+    assert query.link() == "name=ann|x&_sort=-name&_count=3"
     assert [(issue.severity, issue.code) for issue in query.ignored] == [("warning", "not-supported")]
     assert "shoe-size" in query.ignored[0].text
-    assert (query.count, query.sort, query.link("abc")) == (3, (("name", True),), query.used + "&_cursor=abc")
+    assert (query.count, query.sort, query.link("abc")) == (3, (("name", True),), query.link() + "&_cursor=abc")
     assert refusal("Patient", "shoe-size=43")[0] == "not-supported"
     assert refusal("Patient", "birthdate=soon", strict=False)[0] == "value"
     assert refusal("Patient", "name:sounds=x", strict=False)[0] == "not-supported"

@@ -119,6 +119,8 @@ class Merged(Sequence[str]):
     def __getitem__(self, at: int | slice) -> str | list[str]:
         """One, or some."""
         if isinstance(at, slice):
+            if not self._at:
+                return list(map(self._main.shelf.keys.__getitem__, self._main.rows[at]))
             return [self[each] for each in range(*at.indices(len(self)))]
         if not -len(self) <= at < len(self):
             raise IndexError(at)

@@ -175,13 +175,8 @@ class Query:
     base: str = ""
     zone: int = 0
 
-    @property
-    def used(self) -> str:
-        """The query as it was used, for the self link; without where in the pages it is."""
-        return self.link("")
-
-    def link(self, cursor: str) -> str:
-        """The same query, from a cursor on."""
+    def link(self, cursor: str = "") -> str:
+        """The query as it was used, from a cursor on if there is one."""
         pairs: Sequence[tuple[str, str]] = [*self.pairs, ("_cursor", cursor)] if cursor else self.pairs
         return urlencode(pairs, safe=":/,|$*")
 

@@ -125,8 +125,10 @@ def _search(
 
 
 def _links(here: str, query: engine.Query, page: engine.Page) -> list[tuple[str, str]]:
+    used = query.link()
+
     def at(cursor: str) -> str:
-        text = query.link(cursor)
+        text = query.link(cursor) if cursor else used
         return f"{here}?{text}" if text else here
 
     links = [("self", at(query.cursor))]
@@ -141,10 +143,9 @@ def _entries(transaction: Transaction, query: engine.Query, keys: Iterable[str],
     """Yield entries with as much of each resource as is asked for; a whole one as it is stored."""
     partly = bool(query.elements) or query.summary in ("true", "text", "data")
     for key in keys:
-        version = transaction.version(key)
-        if version is None or version.data is None:
+        data = transaction.data(key)
+        if data is None:
             continue  # held for conditions of a transaction, and not written yet
-        data = version.data
         if partly and (resource := transaction.resource(key)) is not None:
             data = render(engine.shown(resource, query))
         yield splice.match(transaction.base, key, data, mode)

@@ -138,6 +138,11 @@ class FhirState(State):
         history = self._history.get(key)
         return history[-1] if history is not None else of_chart(self.chart, key)
 
+    def data(self, key: str) -> bytes | None:
+        """One in its byte form, as it is now."""
+        history = self._history.get(key)
+        return history[-1].data if history is not None else self.chart.get(key)
+
     def versions(self, key: str) -> Sequence[Version]:
         """All versions of one resource, the oldest first."""
         first = of_chart(self.chart, key)

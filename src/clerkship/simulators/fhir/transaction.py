@@ -124,6 +124,11 @@ class Transaction:
         """Return the last version of a resource."""
         return self._staged.get(key) or self.state.version(key)
 
+    def data(self, key: str) -> bytes | None:
+        """Return a resource in its byte form; None where it is deleted, or not there."""
+        staged = self._staged.get(key)
+        return staged.data if staged is not None else self.state.data(key)
+
     def versions(self, key: str) -> list[Version]:
         """Return all versions of a resource, the oldest first."""
         last = self._staged.get(key)
@@ -156,8 +161,7 @@ class Transaction:
 
     def is_there(self, key: str) -> bool:
         """Return whether there is such a resource."""
-        version = self.version(key)
-        return version is not None and not version.gone
+        return self.data(key) is not None
 
     def new_id(self, type: str) -> str:
         """Return an id that no resource of the type has or had."""
