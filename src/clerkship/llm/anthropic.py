@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from clerkship.kit.wall import now
 from clerkship.llm.completions import Door
 from clerkship.llm.endpoint_pool import HostConnections
-from clerkship.llm.patience import BUSY, TOO_MANY, Busy, Declined, ModelOutage, patiently, retry_after
+from clerkship.llm.patience import Busy, ModelOutage, patiently, refusal
 from clerkship.llm.place import Place
 from clerkship.llm.remote import Asked, Form, Manner, Spoken, Stop, Turn
 from clerkship.llm.wire import is_near
@@ -89,16 +88,9 @@ class AnthropicSpeaker:
         return message
 
     def _trouble(self, error: "APIStatusError") -> Exception:
-        status, words = error.status_code, self._door.without_key(_words(error))
-        if status in BUSY or status >= 500:
-            wait = retry_after(error.response.headers.get("retry-after", ""), now())
-            crowded = status == TOO_MANY or (status in (503, 529) and wait is not None)
-            return Busy(f"status {status}: {words}", wait, crowded=crowded)
-        hint = self._door.hint if status == 401 else _HINTS.get(status, "see what it says")
-        said = f"{self._place.address} refuses model `{self._place.model}` with status {status}: {words}"
-        declined = Declined.of(said, hint=hint)
-        declined.status = status
-        return declined
+        refused = f"{self._place.address} refuses model `{self._place.model}`"
+        words, wait = self._door.without_key(_words(error)), error.response.headers.get("retry-after", "")
+        return refusal(error.status_code, words, wait, refused, {401: self._door.hint, **_HINTS})
 
 
 async def _hang_up(client: "AsyncAnthropic") -> None:

@@ -10,20 +10,7 @@ import orjson
 from pydantic import JsonValue
 
 from clerkship.kit.http_body import TooLarge
-from clerkship.kit.wall import now
-from clerkship.llm.patience import (
-    BACKOFF,
-    BUSY,
-    TOO_MANY,
-    Busy,
-    Declined,
-    Limit,
-    ModelOutage,
-    Patience,
-    Spent,
-    patiently,
-    retry_after,
-)
+from clerkship.llm.patience import BACKOFF, Busy, Declined, Limit, ModelOutage, Patience, Spent, patiently, refusal
 from clerkship.llm.wire import open_client, post
 
 if TYPE_CHECKING:
@@ -114,17 +101,14 @@ class Endpoint:
         raise ModelOutage(said)
 
     def _trouble(self, response: "httpx.Response", text: str, model: str) -> Exception:
-        status, code = response.status_code, _code(text)
+        words, code = _error(text)
         if code in USED_UP:
-            return ModelOutage(f"{self.host} has nothing left for model `{model}`: {_words(text)}")
-        if status in BUSY or status >= 500:
-            wait = retry_after(response.headers.get("retry-after", ""), now())
-            crowded = status == TOO_MANY or (status == 503 and wait is not None)
-            return Busy(f"status {status}: {_words(text)}", wait, crowded=crowded)
-        hint = self._door.hint if status == 401 else _HINTS.get(status, "see what it says")
-        declined = Declined.of(f"{self.host} refuses model `{model}` with status {status}: {_words(text)}", hint=hint)
-        declined.status, declined.code = status, code
-        return declined
+            return ModelOutage(f"{self.host} has nothing left for model `{model}`: {words}")
+        refused, hints = f"{self.host} refuses model `{model}`", {401: self._door.hint, **_HINTS}
+        error = refusal(response.status_code, words, response.headers.get("retry-after", ""), refused, hints)
+        if isinstance(error, Declined):
+            error.code = code
+        return error
 
     @property
     def host(self) -> str:
@@ -193,15 +177,11 @@ _HINTS = {
 }
 
 
-def _words(text: str) -> str:
-    """What an error says, in the form most of them have, or its beginning."""
+def _error(text: str) -> tuple[str, str]:
+    """Return what an error says and what it is called, in the form most of them have; else its beginning."""
+    error: Any = None
     with contextlib.suppress(orjson.JSONDecodeError, KeyError, TypeError):
-        return str(orjson.loads(text)["error"]["message"])[:500]
-    return text[:200]
-
-
-def _code(text: str) -> str:
-    """What an error is called, in the form most of them have."""
-    with contextlib.suppress(orjson.JSONDecodeError, KeyError, TypeError):
-        return str(orjson.loads(text)["error"]["code"])
-    return ""
+        error = orjson.loads(text)["error"]
+    if not isinstance(error, dict):
+        return text[:200], ""
+    return str(error.get("message", text[:200]))[:500], str(error.get("code", ""))

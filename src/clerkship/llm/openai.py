@@ -38,9 +38,8 @@ class ChatSpeaker:
             choice = found["choices"][0]
             stop: Stop = "refused" if choice["message"].get("refusal") else _STOPS.get(choice.get("finish_reason"), "")
             return Spoken(text_of(choice["message"]) or "", stop, usage)
-        outage = ModelOutage(f"{self._endpoint.host} answers without a message: {orjson.dumps(found)[:200].decode()}")
-        outage.usage = usage
-        raise outage
+        said = orjson.dumps(found)[:200].decode()
+        raise ModelOutage(f"{self._endpoint.host} answers without a message: {said}", usage)
 
 
 class ChatEmbedder:
@@ -62,9 +61,7 @@ class ChatEmbedder:
             if len(vectors) == len(texts) and all(vectors) and len({len(vector) for vector in vectors}) == 1:
                 return Vectors(vectors, usage)
         said = orjson.dumps(found)[:200].decode()
-        outage = ModelOutage(f"{self._endpoint.host} gives no vector for each text: {said}")
-        outage.usage = usage
-        raise outage
+        raise ModelOutage(f"{self._endpoint.host} gives no vector for each text: {said}", usage)
 
 
 def base_of(place: Place, api_version: str) -> str:

@@ -1,13 +1,14 @@
 """Asking again what did not come through: how often, how long after, and how many may ask at one time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple, TypeVar
 
 from clerkship.kit.rng import jitter
+from clerkship.kit.wall import now
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.usage import NOTHING_USED, Usage
 
@@ -28,8 +29,10 @@ BUSY = frozenset({408, 409, 425, TOO_MANY})
 class ModelOutage(PlatformError):
     """The model cannot be asked now. Not the agent's doing: the run is errored."""
 
-    usage: Usage = NOTHING_USED
-    """What was paid for before."""
+    def __init__(self, message: str, usage: Usage = NOTHING_USED) -> None:
+        super().__init__(message)
+        self.usage = usage
+        """What was paid for before."""
 
 
 class Declined(InputError):
@@ -153,6 +156,18 @@ def _told(said: Sequence[Busy]) -> str:
     before = list(dict.fromkeys(str(busy) for busy in said if str(busy) != last))
     besides = f" (before that: {'; '.join(before)})" if before else ""
     return f"{last}{later}, in {len(said)} attempt{'s' * (len(said) > 1)}{besides}"
+
+
+def refusal(status: int, words: str, wait: str, refused: str, hints: Mapping[int, str]) -> Busy | Declined:
+    """Return the error for a status: Busy if the same request may succeed later, Declined otherwise. `wait` is the
+    Retry-After header, `refused` says who refused what."""
+    if status in BUSY or status >= 500:
+        seconds = retry_after(wait, now())
+        crowded = status == TOO_MANY or (status in (503, 529) and seconds is not None)
+        return Busy(f"status {status}: {words}", seconds, crowded=crowded)
+    declined = Declined.of(f"{refused} with status {status}: {words}", hint=hints.get(status, "see what it says"))
+    declined.status = status
+    return declined
 
 
 def retry_after(text: str, now: datetime) -> float | None:
