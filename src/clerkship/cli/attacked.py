@@ -14,6 +14,7 @@ from clerkship.model.run import TaskRun
 from clerkship.service.attacking import AttackOutcome, AttackReport
 from clerkship.service.running import Watch
 
+_OUTCOME = ("run", "attacked", "passed", "failed", "ungraded", "broken", "not_attacked")
 MAX_TASKS = 10
 """Names of tasks that are printed for one strategy; --json has all of them."""
 
@@ -22,12 +23,9 @@ class AttackProgress(Gauge):
     """Shows which strategy is under way: a bar on a terminal, a line for each elsewhere."""
 
     def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
-        self._console = console
-        self._quiet = quiet
         self._name = ""
         self._done = self._tasks = 0
-        self._live = console.is_terminal and not quiet
-        super().__init__(console, total, live=self._live)
+        super().__init__(console, total, quiet=quiet)
 
     def follow(self, strategy: Strategy, total: int) -> Watch:
         """A strategy begins."""
@@ -122,13 +120,7 @@ def report_data(report: AttackReport) -> dict[str, Any]:
                 "name": outcome.strategy.name,
                 "summary": outcome.strategy.summary,
                 "advice": outcome.strategy.advice,
-                "run": outcome.run,
-                "attacked": outcome.attacked,
-                "passed": outcome.passed,
-                "failed": outcome.failed,
-                "ungraded": outcome.ungraded,
-                "broken": outcome.broken,
-                "not_attacked": outcome.not_attacked,
+                **{name: getattr(outcome, name) for name in _OUTCOME},
             }
             for outcome in report.outcomes
         ],

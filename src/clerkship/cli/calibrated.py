@@ -5,12 +5,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from clerkship.cli.progress import Gauge
-from clerkship.cli.verdicts import print_beside, print_indented, print_reliance
+from clerkship.cli.verdicts import interval_cells, print_beside, print_indented, print_reliance
 from clerkship.kit.statistics import wilson
 from clerkship.model.calibration import Agreement
 from clerkship.report.calibration import count, kappa_of
 from clerkship.report.costs import render_used
-from clerkship.report.percent import percent
 from clerkship.service.calibrating import Calibrated, Judgement
 
 MOST_SHOWN = 50
@@ -21,7 +20,7 @@ class LabelProgress(Gauge):
 
     def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
         self._found = Agreement()
-        super().__init__(console, total, live=console.is_terminal and not quiet)
+        super().__init__(console, total, quiet=quiet)
 
     def going(self) -> str:
         """How many agree with people so far."""
@@ -67,16 +66,11 @@ def print_calibrated(console: Console, found: Calibrated) -> None:
 
 
 def _row(found: Agreement) -> tuple[str, ...]:
-    interval, value = wilson(found.agreed, found.judged), kappa_of(found)
-    sure = (
-        ("", "")
-        if interval is None
-        else (percent(interval.rate), f"{percent(interval.low)} – {percent(interval.high)}")
-    )
+    value = kappa_of(found)
     style = "pass" if found.agreed == found.judged > 0 else "partial"
     return (
         f"[{style}]{found.agreed}/{found.judged}[/]",
-        *sure,
+        *interval_cells(wilson(found.agreed, found.judged)),
         f"{value:.2f}" if value is not None else "[quiet]one label[/]" if found.judged else "",
         f"[fail]{found.false_passes}[/]" if found.false_passes else "0",
         f"[fail]{found.false_fails}[/]" if found.false_fails else "0",

@@ -76,16 +76,5 @@ def _show(checked: Checked) -> None:
 
 
 def _document(checked: Checked) -> dict[str, object]:
-    return {
-        "task": checked.task,
-        "outcome": checked.outcome,
-        "verdict": checked.score.verdict,
-        "score": checked.score.score,
-        "axes": checked.score.axes,
-        "criteria": checked.criteria,
-        "error": checked.error,
-        "notes": checked.notes,
-        "events": checked.events,
-        "head": checked.head,
-        "exit_code": checked.exit_code(),
-    }
+    score = {name: getattr(checked.score, name) for name in ("verdict", "score", "axes")}
+    return vars(checked) | score | {"outcome": checked.outcome, "exit_code": checked.exit_code()}

@@ -86,7 +86,7 @@ class PatientProgress(Gauge):
     """Told of each patient; a bar on a terminal, nothing elsewhere."""
 
     def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
-        super().__init__(console, total, live=console.is_terminal and not quiet and total >= 200)
+        super().__init__(console, total, quiet=quiet or total < 200)
 
     def going(self) -> str:
         """What is being made."""

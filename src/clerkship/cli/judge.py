@@ -1,6 +1,5 @@
 """`clerkship judge`: what is known of the models that judge."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,18 +8,11 @@ from rich.markup import escape
 from clerkship.cli.calibrated import LabelProgress, print_calibrated
 from clerkship.cli.catalog import registered
 from clerkship.cli.console import err, out, print_json
+from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, StorePath
 from clerkship.report.calibration import figures
-from clerkship.service.calibrating import (
-    Calibrated,
-    CalibrationRequest,
-    Judgement,
-    keep,
-    plan_calibration,
-)
-from clerkship.service.calibrating import (
-    calibrate as hold_against,
-)
+from clerkship.service.calibrating import Calibrated, CalibrationRequest, Judgement, keep, plan_calibration
+from clerkship.service.calibrating import calibrate as hold_against
 from clerkship.service.reading import open_store
 from clerkship.settings import load_settings
 
@@ -37,31 +29,15 @@ def _group() -> None:
 
 
 @judge.command()
+@grouped
 def calibrate(
-    labelled: Annotated[Path, typer.Argument(metavar="FILE", help="Conversations that people have labelled, as YAML.")],
-    who: Annotated[
-        str | None,
-        typer.Option(
-            "--judge",
-            metavar="WHO",
-            help="Who judges: openai:model, openai:model@address, scripted:file. [default: as for `run`]",
-        ),
-    ] = None,
-    votes: Annotated[
-        int, typer.Option(metavar="N", help="How often each question is asked: an odd number, the majority decides.")
-    ] = 1,
+    *,
+    request: CalibrationRequest,
     at_least: Annotated[
         float | None, typer.Option(metavar="KAPPA", help="Exit 1 where κ is below this.", min=-1, max=1)
     ] = None,
     max_false_passes: Annotated[
         int | None, typer.Option(metavar="N", help="Exit 1 where the judge passes more that people failed.", min=0)
-    ] = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Keep it in a file too, such as eval/calibration.json: commit it."),
-    ] = None,
-    concurrency: Annotated[
-        int | None, typer.Option("--concurrency", "-c", metavar="N", help="Questions at once. [default: 4]", min=1)
     ] = None,
     store: StorePath = None,
     json: Json = False,
@@ -79,24 +55,23 @@ def calibrate(
         clerkship judge calibrate eval/labelled.yml --judge openai:gpt-5.1 --at-least 0.7
     """
     settings = load_settings()
-    request = CalibrationRequest(path=labelled, judge=who, votes=votes, concurrency=concurrency, save=save)
     with open_store(settings, store, create=True) as kept:
         plan = plan_calibration(request, settings, registered(), kept)
         if not json:
             out().print(
-                f"[bold]{escape(labelled.name)}[/]  {len(plan.labelled.items)} conversations, "
+                f"[bold]{escape(request.path.name)}[/]  {len(plan.labelled.items)} conversations, "
                 f"{len(plan.labelled.labels())} labels  [quiet]judge[/] {escape(plan.judge.model)}"
             )
         with LabelProgress(out(), len(plan.labelled.labels()), quiet=json) as progress:
             found = hold_against(plan, [progress])
-        keep(found, kept, save)
+        keep(found, kept, request.save)
     code = found.exit_code(at_least, max_false_passes)
     if json:
-        print_json(_data(found) | {"exit_code": code, "saved": save})
+        print_json(_data(found) | {"exit_code": code, "saved": request.save})
     else:
         print_calibrated(out(), found)
-        if save is not None:
-            out().print(f"[quiet]saved[/] {escape(str(save))}", soft_wrap=True)
+        if request.save is not None:
+            out().print(f"[quiet]saved[/] {escape(str(request.save))}", soft_wrap=True)
     for told in [found.unsettled(at_least, max_false_passes), *found.missed(at_least, max_false_passes)]:
         if told and not json:
             err().print(f"[fail]✗[/] {escape(told)}", soft_wrap=True)

@@ -40,7 +40,9 @@ class _Going(ProgressColumn):
 class Gauge:
     """A bar that says how far something is and how it goes; nothing where nobody watches."""
 
-    def __init__(self, console: Console, total: int | None, *, live: bool) -> None:
+    def __init__(self, console: Console, total: int | None, *, quiet: bool = False) -> None:
+        self._console, self._total, self._quiet = console, total, quiet
+        self._live = console.is_terminal and not quiet
         self._bar = Progress(
             SpinnerColumn(),
             BarColumn(bar_width=30),
@@ -49,7 +51,7 @@ class Gauge:
             _Going(self.going),
             console=console,
             transient=True,
-            disable=not live,
+            disable=not self._live,
         )
         self._task = self._bar.add_task("", total=total)
 
@@ -77,14 +79,10 @@ class RunProgress(Gauge):
     """Told of each trial as it begins and as it finishes; shows how far the run is and how it goes."""
 
     def __init__(self, console: Console, total: int | None, *, quiet: bool = False) -> None:
-        self._console = console
-        self._quiet = quiet
-        self._live = console.is_terminal and not quiet
         self._seen: Counter[str] = Counter()
         self._begun = 0
         self._gate = Lock()
-        self._total = total
-        super().__init__(console, total, live=self._live)
+        super().__init__(console, total, quiet=quiet)
 
     def began(self, attempt: Attempt) -> None:
         """One trial is under way; heard from any thread."""

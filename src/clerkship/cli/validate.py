@@ -1,8 +1,5 @@
 """`clerkship validate`: find every mistake before anything runs."""
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -15,20 +12,11 @@ from clerkship.library.library import Library
 from clerkship.library.load import passed_over
 from clerkship.service.checking import Validation, ValidationRequest
 from clerkship.service.checking import validate as check
-from clerkship.service.planning.options import DomainPath
 from clerkship.settings import load_settings
 
 
 @grouped
-def validate(
-    path: Annotated[Path, typer.Argument(help="Folder of YAML files, or one file of it.")],
-    domain: DomainPath = None,
-    agent: Annotated[
-        str | None,
-        typer.Option("--agent", "-a", metavar="WHO", help="An agent that can say what it knows, such as rasa:URL."),
-    ] = None,
-    json: Json = False,
-) -> None:
+def validate(request: ValidationRequest, json: Json = False) -> None:
     """Check every file of a folder: keys, types, names, templates, bindings; slots against the agent's domain.
 
     All mistakes of all files come in one list, each with file:line:column and, where there is one, the nearest
@@ -41,7 +29,7 @@ def validate(
         clerkship validate eval --domain domain.yml
     """
     catalog = registered()
-    validation = check(ValidationRequest(path=path, domain=domain, agent=agent), load_settings(), catalog)
+    validation = check(request, load_settings(), catalog)
     if json:
         _print_json(validation, catalog.warnings())
     else:

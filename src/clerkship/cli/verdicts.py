@@ -11,7 +11,7 @@ from rich.table import Table
 from clerkship.cli.axis_columns import AxisColumns
 from clerkship.cli.sealed import print_changes
 from clerkship.cli.words import ending, styled, verdict
-from clerkship.kit.statistics import wilson
+from clerkship.kit.statistics import Interval, wilson
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.recording.session import MEND
@@ -138,22 +138,23 @@ def _print_rates(console: Console, found: Sequence[TaskRate], of: str = "task") 
         console.print(f"[quiet]… and {len(found) - len(shown)} more[/]")
 
 
+def interval_cells(interval: Interval | None) -> tuple[str, str]:
+    """Return a rate and its interval for two columns of a table; empty if there is none."""
+    if interval is None:
+        return "", ""
+    return percent(interval.rate), f"{percent(interval.low)} – {percent(interval.high)}"
+
+
 def _all_passed(rate: TaskRate) -> bool:
     return rate.passed == rate.graded > 0
 
 
 def _rate_row(rate: TaskRate, axes: AxisColumns) -> tuple[str, ...]:
     style = "pass" if _all_passed(rate) else "partial" if rate.flaky else "fail"
-    interval = rate.interval
-    sure = (
-        ("", "")
-        if interval is None
-        else (percent(interval.rate), f"{percent(interval.low)} – {percent(interval.high)}")
-    )
     notes = ["[partial]flaky[/]"] if rate.flaky else []
     notes += [f"{styled(name)} {n}" for name, n in sorted(rate.outcomes.items()) if n and name not in ("pass", "fail")]
     passed, task = f"[{style}]{rate.passed}/{rate.graded}[/]", escape(rate.task) + axes.below(rate.axes)
-    return passed, *sure, *axes.cells(rate.axes), task, "  ".join(notes)
+    return passed, *interval_cells(rate.interval), *axes.cells(rate.axes), task, "  ".join(notes)
 
 
 def _print_repeats(console: Console, found: Repeats) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from clerkship.engine.catalog import Registered
 from clerkship.engine.labelled import EVENTS, Conversation, events_of, judge_label, snapshot_of
@@ -21,7 +22,7 @@ from clerkship.model.problem import ClerkshipError, InputError, Problem
 from clerkship.model.run import Asking, CriterionRun
 from clerkship.model.usage import Role, Usage
 from clerkship.report.calibration import count, kappa_of
-from clerkship.service.planning.options import check_votes
+from clerkship.service.planning.options import Option, check_votes
 from clerkship.service.reading import show_task
 from clerkship.service.sealing import require
 from clerkship.settings import Settings
@@ -30,14 +31,26 @@ from clerkship.store.contract import Store
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationRequest:
-    """What somebody wants to know."""
+    """A labelled set, and the judge to calibrate with it."""
 
-    path: Path
-    judge: str | None = None
-    votes: int = 1
-    concurrency: int | None = None
-    save: Path | None = None
-    """The file that it is to be kept in, besides the store."""
+    path: Annotated[Path, Option(help="Conversations that people have labelled, as YAML.", metavar="FILE")]
+    judge: Annotated[
+        str | None,
+        Option(
+            ("--judge",),
+            "Who judges: openai:model, openai:model@address, scripted:file. [default: as for `run`]",
+            "WHO",
+        ),
+    ] = None
+    votes: Annotated[
+        int, Option(("--votes",), "How often each question is asked: an odd number, the majority decides.", "N")
+    ] = 1
+    save: Annotated[
+        Path | None, Option(("--save",), "Keep it in a file too, such as eval/calibration.json: commit it.", "FILE")
+    ] = None
+    concurrency: Annotated[
+        int | None, Option(("--concurrency", "-c"), "Questions at once. [default: 4]", "N", min=1)
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 from clerkship.actors.command import CommandSolver
 from clerkship.actors.contract import Described, Preflighted, Solver
@@ -20,6 +20,7 @@ from clerkship.model.domain import Abilities, Domain
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import BenchmarkRun
 from clerkship.service.isolating import isolate_import, level_of, task_files
+from clerkship.service.planning.options import DomainPath, Option
 from clerkship.settings import Settings, with_agent_process
 
 T = TypeVar("T")
@@ -46,11 +47,14 @@ class Validation:
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationRequest:
-    """What somebody wants checked, and against what."""
+    """The files to check, and what to check them against."""
 
-    path: Path
-    domain: Path | None = None
-    agent: str | Solver | None = None
+    path: Annotated[Path, Option(help="Folder of YAML files, or one file of it.")]
+    domain: DomainPath = None
+    agent: Annotated[
+        str | Solver | None,
+        Option(("--agent", "-a"), "An agent that can say what it knows, such as rasa:URL.", "WHO"),
+    ] = None
 
 
 def validate(request: ValidationRequest, settings: Settings, catalog: Registered) -> Validation:
