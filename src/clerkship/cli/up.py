@@ -5,8 +5,7 @@ import shlex
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 import orjson
@@ -17,6 +16,7 @@ from rich.markup import escape
 from clerkship.cli.catalog import registered
 from clerkship.cli.console import err, out, print_json_line
 from clerkship.cli.event_line import print_event
+from clerkship.cli.groups import grouped
 from clerkship.events.event import Event
 from clerkship.model.redaction import Redactor
 from clerkship.playground.playground import Playground
@@ -26,20 +26,10 @@ from clerkship.settings import load_settings, program
 LOOK_EVERY = 0.2
 
 
+@grouped
 def up(
-    environment: Annotated[
-        str | None, typer.Argument(help="Name of an environment; may be left out where there is only one.")
-    ] = None,
-    source: Annotated[Path, typer.Option("--from", metavar="PATH", help="Folder of YAML files, or one file of it.")] = (
-        Path()
-    ),
-    task: Annotated[
-        str | None,
-        typer.Option("--task", metavar="NAME", help="Set the scene of this task; by name or a part of its name."),
-    ] = None,
-    port: Annotated[
-        int, typer.Option(metavar="N", help="Listen on this port. [default: any]", min=0, max=65535, show_default=False)
-    ] = 0,
+    *,
+    request: PlayRequest,
     line: Annotated[
         list[str] | None,
         typer.Option(
@@ -48,10 +38,6 @@ def up(
             help="Have a line listen on this port, as mllp=2575; may be repeated. [default: any]",
         ),
     ] = None,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What `events` and `check` know it by. [default: environment]")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="What ids and randomness derive from.")] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document on one line, and no events; for scripts.")
     ] = False,
@@ -71,10 +57,7 @@ def up(
 
         clerkship up --from suites/feeds --line mllp=2575 --line sftp=2222
     """
-    lines = parse_line_ports(line or ())
-    request = PlayRequest(
-        path=source, environment=environment, task=task, name=name, port=port, line_ports=lines, seed=seed
-    )
+    request = replace(request, line_ports=parse_line_ports(line or ()))
     tail = Tail()
     with tail.ending_by_signal(), open_play(request, load_settings(), registered(), tail.add) as play:
         if json:

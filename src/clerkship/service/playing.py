@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
 
@@ -44,6 +44,7 @@ from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.sandbox.authentication.scheme import http_schemes
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener
+from clerkship.service.planning.options import Option
 from clerkship.service.unoffered import unoffered
 from clerkship.service.whereabouts import Whereabouts, check_name, folder_of, others, posted
 from clerkship.settings import Settings
@@ -57,16 +58,24 @@ LARGEST_PORT = 65535
 
 @dataclass(frozen=True, kw_only=True)
 class PlayRequest:
-    """What somebody wants up."""
+    """Which playground to start, and where it listens."""
 
-    path: Path
-    environment: str | None = None
-    task: str | None = None
-    name: str | None = None
-    port: int = 0
+    environment: Annotated[
+        str | None, Option(help="Name of an environment; may be left out where there is only one.")
+    ] = None
+    path: Annotated[Path, Option(("--from",), "Folder of YAML files, or one file of it.", "PATH")] = Path()
+    task: Annotated[
+        str | None, Option(("--task",), "Set the scene of this task; by name or a part of its name.", "NAME")
+    ] = None
+    port: Annotated[
+        int | None, Option(("--port",), "Listen on this port. [default: any]", "N", min=0, max=LARGEST_PORT)
+    ] = None
+    name: Annotated[
+        str | None, Option(("--name",), "What `events` and `check` know it by. [default: environment]", "NAME")
+    ] = None
+    seed: Annotated[int | None, Option(("--seed",), "What ids and randomness derive from.", "N")] = None
     line_ports: Mapping[str, int] = field(default_factory=dict)
     """Where lines listen, by name; any port for those that are not here."""
-    seed: int | None = None
     outbound: OutboundPolicy = LOCAL_ONLY
     """Which addresses sandboxes may call agents at."""
 
@@ -141,7 +150,7 @@ def open_play(
     about = describe(playground, loaded, library.datasets) | {"variables": sorted(used)}
     control = ControlDoor(playground, about)
     check_limit()
-    listener, lines = open_http(gateway, request.port, control=control), ListenerPool(gateway, request.line_ports)
+    listener, lines = open_http(gateway, request.port or 0, control=control), ListenerPool(gateway, request.line_ports)
     try:
         _begin(playground, built, models)
         url = f"{_url(listener)}/{playground.id}"
