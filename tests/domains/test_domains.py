@@ -22,11 +22,11 @@ from clerkship.sandbox.door import Refused, Sandboxes
 from clerkship.service.fork import ForkRequest, plan_fork
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
-from clerkship.service.playing import PlayRequest, open_play
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.rescore import rescore
 from clerkship.service.running import RunResult, execute
 from clerkship.service.schemas import schema
+from clerkship.service.up import PlayRequest, open_play
 from clerkship.settings import Settings
 from clerkship.simulators.registry import KINDS, load_simulators
 from clerkship.store.sqlite import SqliteStore

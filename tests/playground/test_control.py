@@ -9,8 +9,8 @@ from clerkship.engine.catalog import Registered
 from clerkship.events.agent import SlotSet
 from clerkship.events.log import chain_head
 from clerkship.playground.control import PAGE_BYTES, PAGE_EVENTS
-from clerkship.service.playing import PlayRequest, open_play
 from clerkship.service.remote import Remote
+from clerkship.service.up import PlayRequest, open_play
 from clerkship.settings import Settings
 from tests.workbench import Workbench
 

@@ -26,7 +26,7 @@ from clerkship.sandbox.authentication.secret import SecretTable, matches
 from clerkship.sandbox.authentication.signed import canonical_string
 from clerkship.sandbox.door import Sandboxes
 from clerkship.sandbox.exchange import Query, Request
-from clerkship.service.playing import _ways
+from clerkship.service.up import _ways
 from clerkship.simulators.spec import Spec
 from tests.sandbox.locked import (
     BASIC_SPEC,

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from clerkship.sandbox.door import Refused, Sandboxes
-from clerkship.service.playing import PlayRequest, open_play
+from clerkship.service.up import PlayRequest, open_play
 from clerkship.settings import Settings
 from clerkship.transports.outbound.policy import PublicPolicy
 from tests.workbench import CATALOG, Workbench

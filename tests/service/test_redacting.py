@@ -17,8 +17,8 @@ from clerkship.cli.console import out
 from clerkship.cli.up import Tail
 from clerkship.events.agent import SlotSet
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
-from clerkship.service.playing import PlayRequest, open_play
 from clerkship.service.reading import compare_runs
+from clerkship.service.up import PlayRequest, open_play
 from clerkship.settings import load_settings
 from tests.workbench import CATALOG, Workbench
 

@@ -13,8 +13,8 @@ from clerkship.cli.options import Json, PlaygroundName
 from clerkship.cli.verdicts import print_criterion
 from clerkship.cli.words import styled
 from clerkship.model.problem import InputError
-from clerkship.service.watching import Answer, Checked, check_now
-from clerkship.service.whereabouts import find, folder_of
+from clerkship.service.live_check import Answer, Checked, check_now
+from clerkship.service.up_registry import find, folder_of
 from clerkship.settings import load_settings
 
 

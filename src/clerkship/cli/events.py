@@ -11,9 +11,9 @@ from clerkship.cli.catalog import registered
 from clerkship.cli.console import err, out, print_json, print_json_line
 from clerkship.cli.event_line import print_event
 from clerkship.cli.options import PlaygroundName
+from clerkship.service.live_check import Kinds, read_events, redactor_of
 from clerkship.service.remote import NotThere, Remote
-from clerkship.service.watching import Kinds, read_events, redactor_of
-from clerkship.service.whereabouts import Whereabouts, find, folder_of
+from clerkship.service.up_registry import Whereabouts, find, folder_of
 from clerkship.settings import load_settings
 
 LOOK_EVERY = 0.2

@@ -20,7 +20,7 @@ from clerkship.cli.groups import grouped
 from clerkship.events.event import Event
 from clerkship.model.redaction import Redactor
 from clerkship.playground.playground import Playground
-from clerkship.service.playing import Play, PlayRequest, Way, open_play, parse_line_ports
+from clerkship.service.up import Play, PlayRequest, Way, open_play, parse_line_ports
 from clerkship.settings import load_settings, program
 
 LOOK_EVERY = 0.2

@@ -24,9 +24,9 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.redaction import MIN_SECRET, NOTHING_HIDDEN, Redactor, redactor
 from clerkship.model.run import CriterionRun, Ending
-from clerkship.service.playing import pick_task, place_hash, scene_hash
 from clerkship.service.remote import Remote
-from clerkship.service.whereabouts import Whereabouts
+from clerkship.service.up import pick_task, place_hash, scene_hash
+from clerkship.service.up_registry import Whereabouts
 from clerkship.settings import Settings, variables
 
 

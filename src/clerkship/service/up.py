@@ -46,7 +46,7 @@ from clerkship.sandbox.authentication.scheme import http_schemes
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener
 from clerkship.service.planning.options import Option
 from clerkship.service.unoffered import unoffered
-from clerkship.service.whereabouts import Whereabouts, check_name, folder_of, others, posted
+from clerkship.service.up_registry import Whereabouts, check_name, folder_of, others, posted
 from clerkship.settings import Settings
 from clerkship.transports.http_listener import HttpListener, PortTaken
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy

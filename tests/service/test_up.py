@@ -12,8 +12,8 @@ from clerkship.cli.up import Tail
 from clerkship.library.load import load
 from clerkship.model.problem import InputError
 from clerkship.sandbox.exchange import Request
-from clerkship.service.playing import PlayRequest, open_play, pick_place
 from clerkship.service.remote import Remote
+from clerkship.service.up import PlayRequest, open_play, pick_place
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
 
