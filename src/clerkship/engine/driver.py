@@ -47,14 +47,15 @@ class AgentTime:
         time, people = self._watchdog.time(), self._playground.people
         return time - people.thought.seconds if people.thinks else time
 
-    async def limit(self, seconds: float, reply: Awaitable[T]) -> T:
-        """Wait for a reply; raise TurnTimedOut if it took longer. Until then the worker watches the deadline."""
+    def start_turn(self, seconds: float) -> None:
+        """Set the deadline of a reply; the worker interrupts an agent that misses it."""
         self.turn_deadline = self.now() + seconds
-        result = await reply
+
+    def end_turn(self) -> None:
+        """Remove the deadline; raise TurnTimedOut if it was missed."""
         if self.now() > self.turn_deadline:
             raise TurnTimedOut
         self.turn_deadline = math.inf
-        return result
 
 
 @dataclass(slots=True)
@@ -111,52 +112,44 @@ class ConversationDriver:
             slots, task_item, stubs = map(orjson.loads, (built.slots, built.task_item, built.stubs))
             yield Start(slots, task_item, stubs, sandbox)
 
-    def _limited(self, reply: Awaitable[T]) -> Awaitable[T]:
-        return self._time.limit(self._patience, reply)
+    async def _limited(self, reply: Awaitable[T]) -> T:
+        self._time.start_turn(self._patience)
+        result = await reply
+        self._time.end_turn()
+        return result
 
     async def _drive(self, state: TurnState) -> Ending:
         """Hand out messages until every conversation has ended or a limit is reached."""
-        people = self._playground.people
+        playground, people, max_turns = self._playground, self._playground.people, self._max_turns
         queue = deque(people.participants.values())
         if state.last:
             queue.rotate(-1 - list(people.participants).index(state.last))
         slots, task_item = orjson.loads(self._built.slots), orjson.loads(self._built.task_item)
-        while people.out_of_role is None and any(each.conversation.open for each in queue):
+        while people.out_of_role is None:
             message = _next_message(queue, state)
             if message is None:
-                if skip(self._playground):
+                if not any(each.conversation.open for each in queue):
+                    break
+                if skip(playground):
                     continue
-                is_last = state.turns >= self._max_turns and people.thinks  # they were not asked for another message
+                is_last = state.turns >= max_turns and people.thinks  # they were not asked for another message
                 return "turn_limit" if is_last else "nothing_left"
-            if state.turns >= self._max_turns:
+            if state.turns >= max_turns:
                 return "turn_limit"
+            state.turns += 1
             said, sandbox = cast(Utterance, message.payload), message.source
+            playground.sidecar.hand_over(len(playground.log.events), sandbox if len(queue) > 1 else None)
             metadata = deepcopy(said.metadata)  # the agent may change its copy
             handed = Message(said.text, said.turn, sandbox, task_item, metadata, slots)
-            if not await self._take_turn(handed, state) and not self._leave(sandbox):
-                return "agent_silent"
+            self._time.start_turn(self._patience)
+            turn = await self._agent.on_turn(handed, self._sandboxes)
+            self._time.end_turn()
+            state.silent += not any(isinstance(part, Say) for part in turn)
+            if queue[-1].conversation.open and not people.deliver(sandbox, turn, last=state.turns >= max_turns):
+                if sum(each.conversation.open for each in queue) == 1:
+                    return "agent_silent"
+                people.leave(sandbox, "agent_silent")  # the others go on
         return _ending(state, people.participants.values())
-
-    async def _take_turn(self, message: Message, state: TurnState) -> bool:
-        """Hand a message to the agent and deliver its replies; return false if the person does not go on without."""
-        playground, sandbox = self._playground, message.sandbox
-        people = playground.people
-        state.turns += 1
-        playground.sidecar.hand_over(len(playground.log.events), sandbox if len(people.participants) > 1 else None)
-        turn = await self._limited(self._agent.on_turn(message, self._sandboxes))
-        state.silent += not any(isinstance(part, Say) for part in turn)
-        if not people.participants[sandbox].conversation.open:
-            return True
-        return people.deliver(sandbox, turn, last=state.turns >= self._max_turns)
-
-    def _leave(self, sandbox: str) -> bool:
-        """End the conversation of a person who got no reply, unless it is the only one left; return whether it was
-        ended."""
-        people = self._playground.people
-        if sum(each.conversation.open for each in people.participants.values()) < 2:
-            return False
-        people.leave(sandbox, "agent_silent")
-        return True
 
 
 def _next_message(queue: deque[Participant], state: TurnState) -> Event | None:

@@ -84,7 +84,7 @@ class ModelSelection:
 
     def checks(self, person: Person) -> bool:
         """Tell whether the judge checks how a person is played."""
-        return person.needs_model and (person.check == "model" or self.asking.checks_person)
+        return (person.check == "model" or self.asking.checks_person) and person.needs_model
 
     def roles(self, task: Task) -> tuple[Role, ...]:
         """Return the roles in which models are asked in a task, whether or not a question comes up."""
