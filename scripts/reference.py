@@ -670,7 +670,8 @@ nothing, which ends the conversation as the agent's silence.
 {say}
 
 Beside `on_turn` it may have `on_start(start, sandboxes)`, called before the person's first line with what the scenario
-sets (`start.slots`, `start.stubs`, `start.task_item`; `start.sandbox` is where it is); what it returns is said and done before that line. And
+sets (`start.slots`, `start.stubs`, `start.task_item`; `start.sandbox` is where it is); what it returns is said and
+done before that line. And
 `on_history(history, sandboxes)`, for [`fork`](commands.md): it goes on with a conversation it has not had. Comes after
 `on_start`; what it does there reaches nobody.
 

@@ -13,7 +13,7 @@ import orjson
 
 from clerkship.actors.person_facts import Facts
 from clerkship.actors.person_likeness import LEAST_WORDS, NEAR, covered, echoed, is_near, repeats, sentences, words
-from clerkship.actors.person_speech import assistant_phrase
+from clerkship.actors.person_patterns import Breach, assistant_phrase, matched_breach, rule_breach
 from clerkship.model.pattern import PatternTooSlow, found
 
 LONGEST = 1_500
@@ -24,13 +24,6 @@ _ORDER = 6
 """Words of their own orders that nobody says by chance."""
 _FRAME = 3
 """Words of a sentence of the request that are nobody's whole line by chance."""
-
-
-class Breach(NamedTuple):
-    """A rule that a line breaks, and how, in words for the one who plays them."""
-
-    rule: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -121,31 +114,14 @@ def _is_too_long(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None
     return Breach("too_long", f"the message has {len(line.message):,} characters: people write one or two sentences")
 
 
-_TOKENS = re.compile(
-    r"<\|[a-z_]+\|>|\[/?INST\]|</?s>|<<<|>>>|```|</?(?:think|message|response|user|assistant|system)>", re.IGNORECASE
-)
-_KEYS = re.compile(
-    r"""["'](?:message|done|press)["']\s*:|\bsimulation[_ ]context\b|\bjson schema\b|^\(presses """, re.IGNORECASE
-)
-_NOISE = re.compile(
-    r"(\S)\1{30,}|\b(\w+)(?:\W+\2\b){7,}|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffd\ud800-\udfff]", re.IGNORECASE
-)
-
-
 def _is_no_speech(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
     message = line.message.strip()
-    if _TOKENS.search(message) or _KEYS.search(message) or _is_json(message):
-        return Breach("not_speech", "the message has signs of a format in it: write only what the person says")
-    if _NOISE.search(message):
-        return Breach("not_speech", "the message is noise: write what a person would say")
-    return None
+    return rule_breach("format") if _is_json(message) else matched_breach(message, "format", "noise")
 
 
 def _is_json(message: str) -> bool:
-    if not message.startswith(("{", "[")):
-        return False
     try:
-        return isinstance(orjson.loads(message), dict | list)
+        return message.startswith(("{", "[")) and isinstance(orjson.loads(message), dict | list)
     except orjson.JSONDecodeError:
         return False
 
@@ -171,46 +147,19 @@ def _repeats_the_frame(line: Uttered, bounds: Bounds, moment: Moment) -> Breach 
     return None
 
 
-_SIDES = (
-    r"(?:support |virtual |ai )?(?:agent|assistant)|bot|chatbot|ai|representative|customer (?:service|support)|advisor"
-)
-_AS_AGENT = re.compile(rf"^\s*[*_\[(]*(?:{_SIDES})[*_\])]*\s*:", re.IGNORECASE | re.MULTILINE)
-_AS_LABEL = re.compile(r"\A\s*[*_\[(]*(?:user|customer|human|person|me)[*_\])]*\s*:", re.IGNORECASE)
-_MACHINE = re.compile(
-    r"\b(?:as|i(?:['’]m| am)(?: just| only| actually)?) an? "
-    r"(?:(?:large )?language model|llm|chatbot|bot|(?:virtual|digital|automated) (?:assistant|agent|model|chatbot)"
-    r"|ai\b(?! (?:engineer|researcher|student|developer|scientist|expert|consultant|company|startup)))\b",
-    re.IGNORECASE,
-)
-_PLAYED = re.compile(
-    r"\bi(?:['’]m| am) (?:just |only )?(?:an? )?(?:simulat\w+|role-?play\w*)"
-    r"|\bi(?:['’]m| am) playing (?:the|a) (?:role|part|user|customer|person)"
-    r"|\b(?:this is|as) an? (?:simulat(?:ion|ed)\b|role-?play)|\bmy (?:persona|character) is\b"
-    r"|\bmy role is to\b"
-    r"|\bin this (?:simulation|role-?play)\b|\bsimulated (?:user|person|customer)\b",
-    re.IGNORECASE,
-)
-
-
 def _speaks_as_the_agent(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    message = line.message
-    if _AS_AGENT.search(message):
-        return Breach("speaks_as_agent", "the message speaks for the agent: say only what the person says")
-    if _AS_LABEL.search(message):
-        return Breach("speaks_as_agent", "the message has a speaker's name before it: write only what is said, by you")
-    phrase = None if bounds.may_help else assistant_phrase(message, moment.heard)
-    if phrase is not None:
-        return Breach(
-            "speaks_as_agent",
-            f"{phrase!r} is what the agent would say: you are the one who needs something, so say what the person says",
-        )
-    return None
+    labelled = matched_breach(line.message, "as_agent", "as_label")
+    phrase = None if labelled or bounds.may_help else assistant_phrase(line.message, moment.heard)
+    if phrase is None:
+        return labelled
+    return Breach(
+        "speaks_as_agent",
+        f"{phrase!r} is what the agent would say: you are the one who needs something, so say what the person says",
+    )
 
 
 def _admits(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    if _MACHINE.search(line.message) or _PLAYED.search(line.message):
-        return Breach("out_of_role", "the message says that somebody is being played: you are that person")
-    return None
+    return matched_breach(line.message, "admits")
 
 
 def _echoes(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:

@@ -15,7 +15,8 @@ from typing import Any, cast
 from pydantic import BaseModel, JsonValue
 
 from clerkship.actors.contract import OutOfRole, Speech, Unplayed
-from clerkship.actors.person_contract import Bounds, Breach, Moment, Uttered, breach, stops_early
+from clerkship.actors.person_contract import Bounds, Moment, Uttered, breach, stops_early
+from clerkship.actors.person_patterns import Breach
 from clerkship.events.event import Event, Utterance
 from clerkship.events.ledger import as_json, quoted
 from clerkship.llm.asker import Asker

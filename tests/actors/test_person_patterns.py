@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from clerkship.actors.person_contract import Bounds, Moment, Uttered, breach
-from clerkship.actors.person_speech import assistant_phrase
+from clerkship.actors.person_patterns import assistant_phrase
 
 LINES: dict[str, dict[str, list[str]]] = yaml.safe_load(
     (Path(__file__).parent / "speech_lines.yml").read_text(encoding="utf-8")

@@ -1,0 +1,78 @@
+"""Patterns on the lines of a simulated person: formats, noise, admissions, and ordinary assistant speech.
+
+They are in `person_patterns.yml`, in English, and favour precision: a false match makes a trial invalid. What a
+customer could say just as well ("Let me check", "You're welcome", "What is your phone number?") is not matched.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
+_QUOTED = re.compile(r"[\"“„«][^\"“”»\n]{1,400}[\"”»]")
+_REPORTING = re.compile(r"\b(?:says|said|saying|told|tells|reads|stat(?:es|ed)|wrote|writes|promised|asks|asked)\b")
+"""A sentence that reports what somebody else said is not the speaker's own offer."""
+
+
+class Breach(NamedTuple):
+    """A rule that a line breaks, and how, in words for the model that plays the person."""
+
+    rule: str
+    reason: str
+
+
+@cache
+def _data() -> dict[str, Any]:
+    data: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
+    return data
+
+
+@cache
+def _compiled(*path: str) -> re.Pattern[str]:
+    """Compile the patterns at a path of the file to one, with fragments filled in."""
+    found = _data()
+    for key in path:
+        found = found[key]
+    return re.compile("|".join(map(_filled, found)), re.IGNORECASE)
+
+
+def _filled(pattern: str) -> str:
+    return re.sub(r"\{([A-Z]+)\}", lambda match: _filled(_data()["fragments"][match[1]]), pattern)
+
+
+def rule_breach(name: str) -> Breach:
+    """Return the breach of a rule of the file."""
+    rule = _data()["rules"][name]
+    return Breach(rule["rule"], rule["reason"])
+
+
+def matched_breach(message: str, *names: str) -> Breach | None:
+    """Return the breach of the first of these rules whose patterns are found in a message; None if there is none."""
+    broken = (rule_breach(name) for name in names if _compiled("rules", name, "patterns").search(message))
+    return next(broken, None)
+
+
+def assistant_phrase(message: str, heard: Sequence[str] = ()) -> str | None:
+    """Return the first phrase in a message that only an assistant says; None if there is none.
+
+    Text in quote marks and reported speech do not count, nor does a question that repeats the agent's own (`heard`).
+    """
+    for sentence in _own_words(_QUOTED.sub(" ", message)):
+        match = _compiled("assistant").search(sentence)
+        if match is not None:
+            return match[0]
+        asked = _compiled("asks").search(sentence)
+        if asked is not None and not any(asked[0].casefold() in text.casefold() for text in heard):
+            return asked[0]
+    return None
+
+
+def _own_words(text: str) -> Iterable[str]:
+    """Yield each sentence up to where it reports what another said."""
+    for match in _SENTENCE.finditer(text):
+        reporting = _REPORTING.search(match[0].casefold())
+        yield match[0] if reporting is None else match[0][: reporting.start()]
