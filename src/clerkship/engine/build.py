@@ -1,9 +1,8 @@
 """Names to objects, once per task: everything a trial needs that does not differ between trials."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
 from typing import Any, TypeVar
 
 import orjson
@@ -16,7 +15,7 @@ from clerkship.assertions.contract import Assertion
 from clerkship.domains.component import ComponentSpec
 from clerkship.engine.catalog import Registered
 from clerkship.engine.fork_point import ForkPoint
-from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
+from clerkship.events.named import NO_NAMES, VariableNames
 from clerkship.kit.rng import derive, shuffled
 from clerkship.llm.asker import Asker
 from clerkship.llm.prompts import Prompts
@@ -26,6 +25,7 @@ from clerkship.model.dataset import Dataset
 from clerkship.model.environment import ComponentChoice, Environment
 from clerkship.model.freeze import freeze_fields
 from clerkship.model.frozen import Frozen
+from clerkship.model.lazy import lazy_property
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
 from clerkship.model.scenario import Person, Scenario
@@ -33,10 +33,10 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.model.variables import UnknownVariable, Used, expand_task
 from clerkship.playground.component import PreparedComponent
+from clerkship.playground.playground import PlaygroundOptions
 from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.reactions.contract import pair_name
-from clerkship.reactions.registry import BoundReactions
 from clerkship.settings import Settings, variables
 from clerkship.steps.contract import Step
 
@@ -52,7 +52,6 @@ class BuiltTask:
     task: Task
     """As it is run: with environment variables put in, which the snapshot never has."""
     rooms: Mapping[str, PreparedSimulator]
-    domains: Mapping[str, PreparedComponent]
     scenario: Scenario
     steps: tuple[tuple[timedelta | None, Step], ...]
     checks: tuple[tuple[Criterion, Assertion], ...]
@@ -62,12 +61,10 @@ class BuiltTask:
     """As JSON, and so are the slots and stubs: whoever is handed them gets a copy of their own."""
     slots: bytes
     stubs: bytes
-    reactions: BoundReactions
-    """The reactions of its environment, resolved."""
     variables: Mapping[str, str]
     """What stands in the task for environment variables, by their names."""
-    agent_events: AgentEvents = field(default_factory=lambda: BUILT_IN_EVENTS)
-    """The events that its agent may report, by kind."""
+    options: PlaygroundOptions
+    """What its playgrounds have beside their sandboxes."""
     fork_point: ForkPoint | None = None
     """What its trials continue, if they are forks."""
 
@@ -98,15 +95,17 @@ class BuiltTask:
         is_approached = self.scenario.starts == "agent" or not person.begins
         return Voice(Part(person, given, is_approached), asker, prompts, sandbox if len(self.people) > 1 else "")
 
-    @cached_property
+    @lazy_property
     def observers(self) -> frozenset[str]:
         """The sandboxes and domains that record what is done to them, and do not only carry a conversation."""
-        return frozenset(name for name, room in self.rooms.items() if not room.spec.converses).union(self.domains)
+        return frozenset(name for name, room in self.rooms.items() if not room.spec.converses).union(
+            self.options.domains
+        )
 
     @property
     def components(self) -> Mapping[str, PreparedComponent]:
         """Everything whose state is rebuilt from a log: simulators and domains."""
-        return {**self.rooms, **self.domains}
+        return {**self.rooms, **self.options.domains}
 
 
 def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], catalog: Registered) -> list[BuiltTask]:
@@ -142,7 +141,6 @@ def _build(
         snapshot=snapshot,
         task=task,
         rooms=rooms,
-        domains=domains,
         scenario=scenario,
         steps=tuple((call.at, _fitting(catalog.step(call.name), call.args or {}, task)) for call in scenario.steps),
         checks=tuple(
@@ -153,9 +151,13 @@ def _build(
         task_item=orjson.dumps(task.task_item),
         slots=orjson.dumps(scenario.initial_slots),
         stubs=orjson.dumps(scenario.stubs),
-        reactions=bind_reactions(snapshot.environment, catalog.reaction_pairs),
         variables=used,
-        agent_events=catalog.agent_events,
+        options=PlaygroundOptions(
+            VariableNames(used) if used else NO_NAMES,
+            bind_reactions(snapshot.environment, catalog.reaction_pairs),
+            domains,
+            catalog.agent_events,
+        ),
     )
 
 

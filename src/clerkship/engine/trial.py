@@ -18,14 +18,13 @@ from clerkship.engine.grading import TrialGrader
 from clerkship.engine.setup import set_up
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted, RequestRefused
-from clerkship.events.named import VariableNames
 from clerkship.kit.text import writable
 from clerkship.model.problem import InputError
 from clerkship.model.run import Ending
 from clerkship.playground.doors import open_doors
 from clerkship.playground.failure import TRACEBACK
 from clerkship.playground.pacer import paced
-from clerkship.playground.playground import Playground, PlaygroundOptions
+from clerkship.playground.playground import Playground
 
 STACK = "agent_stack"
 """Name of the fact in a run's sidecar that says where a hung agent was."""
@@ -40,8 +39,7 @@ class Trial:
         self._context = context
         built = spec.built
         self.timeout = built.snapshot.timeout
-        options = PlaygroundOptions(VariableNames(built.variables), built.reactions, built.domains, built.agent_events)
-        self.playground = Playground(built.snapshot.environment, built.rooms, spec.playground_seed, options)
+        self.playground = Playground(built.snapshot.environment, built.rooms, spec.playground_seed, built.options)
         self._grader = TrialGrader(spec, context, self.playground)
         self.crowding = self._grader.crowding
         self._time = AgentTime(context.watchdog, self.playground)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from clerkship.events.event import Event, Utterance
 from clerkship.events.states import find_state
 from clerkship.llm.contract import Answer, Model, NoModel, Question, is_instant
 from clerkship.llm.prompts import BUILT_IN, Prompts
+from clerkship.model.lazy import lazy_property
 from clerkship.model.run import Ending
 from clerkship.model.task import Task
 
@@ -68,7 +68,7 @@ class Evidence:
         """Whether assertions are to be read as the system reads them that scenario files come from."""
         return self.task.compat == "rasa"
 
-    @cached_property
+    @lazy_property
     def places(self) -> dict[str, list[int]]:
         """By kind, where in the log its events stand: most checks are about a few kinds of many."""
         found: dict[str, list[int]] = {}
@@ -86,7 +86,7 @@ class Evidence:
             return [self.events[place] for place in self.places.get(kinds[0], ())]
         return [self.events[place] for place in sorted(chain.from_iterable(self.places.get(k, ()) for k in kinds))]
 
-    @cached_property
+    @lazy_property
     def utterances(self) -> list[Event]:
         """Everything anyone said, in order."""
         spoken = [places for places in self.places.values() if isinstance(self.events[places[0]].payload, Utterance)]
@@ -97,7 +97,7 @@ class Evidence:
         """What one side said, on one sandbox or on any."""
         return [event for event in self.utterances if event.actor == actor and sandbox in (None, event.source)]
 
-    @cached_property
+    @lazy_property
     def _turns(self) -> list[tuple[datetime, int]]:
         """Where each turn begins: with a line of the person."""
         return [(event.at, event.seq) for event in self.utterances if event.actor != "agent"]
@@ -128,7 +128,7 @@ class Evidence:
         """When something happened, for a sentence of detail."""
         return f"{'in' if self._turns else 'at'} {self.place(event)}"
 
-    @cached_property
+    @lazy_property
     def _by_seq(self) -> dict[int, Event]:
         return {event.seq: event for event in self.events}
 
@@ -138,7 +138,7 @@ class Evidence:
             event = self._by_seq[event.cause]
         return event.actor
 
-    @cached_property
+    @lazy_property
     def _read(self) -> dict[Callable[["Evidence"], Any], Any]:
         return {}
 

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 def derive(seed: int | str, *names: object) -> str:
     """A seed for something inside something seeded, whatever order they run in."""
-    text = "/".join(str(part) for part in (seed, *names))
+    text = "/".join(map(str, (seed, *names)))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

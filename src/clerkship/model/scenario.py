@@ -80,7 +80,7 @@ class Rule(Frozen):
     @property
     def improvises(self) -> bool:
         """Whether it leaves something to a model."""
-        return self.improvise is not None or isinstance(self.interrupt, Improvised)
+        return self.improvise is not None or type(self.interrupt) is Improvised  # isinstance is slow for models
 
     @model_validator(mode="after")
     def _something_to_say(self) -> "Rule":
@@ -120,7 +120,7 @@ class Line(Frozen):
     @property
     def improvises(self) -> bool:
         """Whether it leaves something to a model."""
-        return self.improvise is not None or isinstance(self.interrupt, Improvised)
+        return self.improvise is not None or type(self.interrupt) is Improvised  # isinstance is slow for models
 
     @model_validator(mode="before")
     @classmethod
@@ -230,7 +230,7 @@ class Person(Frozen):
         parts: tuple[Line | Rule, ...] = (*self.lines, *self.script)
         return (
             self.is_played
-            or any(isinstance(part, Improvised) for part in (self.opening, self.fallback))
+            or Improvised in (type(self.opening), type(self.fallback))
             or any(part.improvises for part in parts)
         )
 

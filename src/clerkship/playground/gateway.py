@@ -147,7 +147,7 @@ class Gateway:
         self._ears.pop(id(playground), None)
         for sandbox in playground.sandboxes.values():
             sandbox.register_callback = None  # it holds the playground
-            if self._addresses.pop(sandbox.address) is not None and self.on_leave is not None:
+            if sandbox.address and self._addresses.pop(sandbox.address) is not None and self.on_leave is not None:
                 self.on_leave(sandbox.address)
 
     def overhear(self, playground: Playground, hear: Hear) -> None:

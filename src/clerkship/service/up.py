@@ -135,7 +135,7 @@ def open_play(
     models = _people(snapshot, library, settings, catalog)
     built = build_task(snapshot, library.datasets, catalog) if snapshot else None
     rooms = built.rooms if built is not None else build_rooms(environment, library.datasets, catalog)
-    domains = built.domains if built is not None else build_domains(environment, library.datasets, catalog)
+    domains = built.options.domains if built is not None else build_domains(environment, library.datasets, catalog)
     check_lines(request.line_ports, rooms.values())
     # As the first trial of a run has it: the same seed, the same ids.
     seeded = derive(seed, loaded.task.name, 1) if loaded else derive(seed, environment.name)
