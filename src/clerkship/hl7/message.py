@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 
 from clerkship.hl7.charset import CALLED, decode_as, read_codec, wide
 from clerkship.hl7.escape import USUAL, Delimiters, escape, unescape
 from clerkship.hl7.path import Path, parse_path
+from clerkship.model.lazy import lazy_property
 
 MEDIA = "application/hl7-v2"
 """What ER7 is called over HTTP (HL7 over HTTP, as HAPI has it)."""
@@ -106,27 +106,27 @@ class Message:
         self.head = self.segments[0]
         self.delimiters = self.head.delimiters
 
-    @cached_property
+    @lazy_property
     def render(self) -> str:
         """As it is kept and sent: each segment ends with a carriage return."""
         return "\r".join([*[segment.render() for segment in self.segments], ""])
 
-    @cached_property
+    @lazy_property
     def type(self) -> str:
         """`ORU`: MSH-9.1."""
         return self.head.text(9, 1)
 
-    @cached_property
+    @lazy_property
     def trigger(self) -> str:
         """`R01`: MSH-9.2."""
         return self.head.text(9, 2)
 
-    @cached_property
+    @lazy_property
     def control_id(self) -> str:
         """MSH-10: what an acknowledgement names."""
         return self.head.text(10)
 
-    @cached_property
+    @lazy_property
     def version(self) -> str:
         """`2.5.1`: MSH-12.1."""
         return self.head.text(12, 1)

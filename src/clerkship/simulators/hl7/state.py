@@ -105,6 +105,8 @@ class Hl7State(State):
         self.inbox: dict[str, Incoming] = {}
         self.listening = False
         self._known: dict[Key, Outgoing] = {}
+        self._parsed: Message | None = None
+        """The message that is being received: its event has the same text, which need not be parsed again."""
 
     @property
     def settings(self) -> Hl7Config:
@@ -136,7 +138,7 @@ class Hl7State(State):
     def _settle(self, act: ActionContext, message: Message, verdict: Verdict) -> Message | None:
         told = answers(message, verdict)
         if verdict.good:
-            sent = SENT[message.type]
+            self._parsed, sent = message, SENT[message.type]
             event = act.emit(sent(control_id=message.control_id, trigger=message.trigger, message=message.render))
             if objections := act.objections(event):
                 return self._object(act, message, told, objections)
@@ -278,8 +280,10 @@ class Hl7State(State):
 
     def _keep(self, event: Event, sent: Sent) -> None:
         type = f"{event.kind.split('.')[1].upper()}^{sent.trigger}".removesuffix("^")
-        head = read_head(sent.message)
-        told = answers(Message([head]), Verdict("A"))
+        message, self._parsed = self._parsed, None
+        if message is None or message.render is not sent.message:  # the event is replayed from a log
+            message = Message([read_head(sent.message)])
+        head, told = message.head, answers(message, Verdict("A"))
         ack = told.code if told.now else ""
         kept = Outgoing(event.seq, event.at, sent.control_id, type, ack, (), sent.message)
         self.sent.append(kept)
