@@ -69,13 +69,13 @@ class Holder:
 @pytest.mark.parametrize(
     ("way", "status", "by"),
     [
-        ("answers", "completed", ["clerkship-seat"]),
-        ("fails", "completed", ["clerkship-seat"]),
-        ("breaks", "errored", ["clerkship-seat"]),
-        ("waits", "timed_out", ["clerkship-seat"]),
+        ("answers", "completed", ["clerkship-worker"]),
+        ("fails", "completed", ["clerkship-worker"]),
+        ("breaks", "errored", ["clerkship-worker"]),
+        ("waits", "timed_out", ["clerkship-worker"]),
         ("blocks", "timed_out", ["MainThread"]),
         ("cannot be opened", "completed", []),
-        ("cannot be closed", "errored", ["clerkship-seat"]),
+        ("cannot be closed", "errored", ["clerkship-worker"]),
     ],
 )
 def test_an_agent_is_closed_once_by_whoever_finishes_its_trial(
@@ -98,7 +98,7 @@ def test_an_agent_that_opens_when_its_trial_is_over_is_closed_at_once(bench: Wor
     until = monotonic() + 10
     while not holder.closed_by:
         assert monotonic() < until
-    assert holder.closed_by == ["clerkship-seat"]
+    assert holder.closed_by == ["clerkship-worker"]
 
 
 def test_a_solver_is_told_which_repetition_it_is(bench: Workbench) -> None:

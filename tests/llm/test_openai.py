@@ -218,7 +218,7 @@ def test_it_can_be_asked_where_a_loop_is_running_and_by_many_at_once() -> None:
         asked = model(served, at_once=3)
 
         async def inside() -> bool:
-            return asked.ask(QUESTION).data.passed  # as grading does it: in a seat's coroutine
+            return asked.ask(QUESTION).data.passed  # as grading does it: in a worker's coroutine
 
         found: list[bool] = []
         threads = [threading.Thread(target=lambda: found.append(asyncio.run(inside()))) for _ in range(6)]

@@ -18,7 +18,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from clerkship.actors.agent_output import showing_output
-from clerkship.engine.seat import SEAT
+from clerkship.engine.worker import WORKER
 from clerkship.model.problem import Problem
 from clerkship.model.redaction import NOTHING_HIDDEN, Redactor
 from clerkship.report.plain import harmless, without_commands
@@ -89,7 +89,7 @@ class AgentConsole:
 
     def takes(self) -> bool:
         """Return whether the current thread runs a trial: plug-ins print there too, and stdout is for verdicts."""
-        return threading.current_thread().name.startswith(SEAT)
+        return threading.current_thread().name.startswith(WORKER)
 
     def write(self, text: str) -> None:
         """Show text, or keep it until its line is complete."""

@@ -1,4 +1,4 @@
-"""Many trials, so many at once: hands them out, watches their time, and takes down each as it finishes."""
+"""Run many trials, a number of them at once: hand them to workers, watch their time, and save each as it finishes."""
 
 import contextlib
 import queue
@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from clerkship.engine.finished import Finished
-from clerkship.engine.seat import Done, NoMoreSeats, Seat, finish
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.engine.watchdog import is_crowded
+from clerkship.engine.worker import Done, NoMoreWorkers, Worker, finish
 from clerkship.kit.wall import monotonic
 
 WATCH_EVERY = 0.1
@@ -18,7 +18,7 @@ OPEN_AFTER = 0.002
 STOP_WITHIN = 0.7
 CLOSE_WITHIN = 3.0
 """Seconds for agents that have stopped to let go of what they hold: a program of theirs may want to be killed."""
-MOST_WAITING = 64
+MAX_WAITING = 64
 
 _STOPPING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
 """Ctrl-C; and what a cancelled job, a stopped container or a closed terminal sends."""
@@ -28,32 +28,32 @@ More = Callable[[list[Finished]], Iterable[TrialSpec]]
 
 @dataclass(repr=False)  # `signal.signal` asks for the repr of a handler, and so of all its jobs
 class Batch:
-    """Runs in the caller's thread; the seats are its only others. Ctrl-C stops it and keeps what finished."""
+    """Runs in the caller's thread and starts workers. Ctrl-C stops it and keeps what finished."""
 
     jobs: list[TrialSpec]
     setting: BatchContext
     concurrency: int
     save: Save
     more: More = lambda finished: ()
-    """What is to be done besides, now that these have finished."""
+    """Returns further trials, given those that have finished."""
     cancelled: bool = False
     _stopping: bool = False
     _waiting: "queue.SimpleQueue[TrialSpec | None]" = field(default_factory=queue.SimpleQueue)
     _done: "queue.SimpleQueue[Done]" = field(default_factory=queue.SimpleQueue)
     _taken: threading.Event = field(default_factory=threading.Event)
-    _seats: list[Seat] = field(default_factory=list)
+    _workers: list[Worker] = field(default_factory=list)
     _alone: list[TrialSpec] = field(default_factory=list)
     """Trials to be repeated, each while nothing else runs."""
     _open: int = 0
     _watch_at: float = 0.0
 
     def run(self) -> None:
-        """Until every job is done, or somebody stops it. What finished is kept, whatever ends it."""
+        """Run until every trial is done, or until it is stopped. What finished is saved, whatever ends it."""
         for job in self.jobs:
             self._waiting.put(job)
         self._open = len(self.jobs)
         try:
-            self._sit()
+            self._start_worker()
             while self._open and not self._stopping:
                 self._take(self._next(self._patience()))
                 self._watch()
@@ -62,18 +62,16 @@ class Batch:
                 self.cancelled = True
                 self._stop()
         finally:
-            self._send_home()
+            self._dismiss()
 
     def stop(self) -> None:
-        """Wish for an end, from any thread."""
+        """Ask for an end, from any thread."""
         self._stopping = True
 
     @contextlib.contextmanager
     def hearing_ctrl_c(self) -> Iterator[None]:
-        """In here the first Ctrl-C is a wish, not an exception: it must not strike in the middle of keeping a trial.
-
-        So is a plain kill: what agents have started must not outlive this process.
-        """
+        """Handle the first Ctrl-C, and a plain kill, as a call of `stop`: an exception could interrupt saving a trial,
+        and programs that agents have started must not outlive this process."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -87,51 +85,51 @@ class Batch:
 
     def _wish(self, number: int, frame: object) -> None:
         self.stop()
-        signal.signal(number, signal.default_int_handler)  # the second is meant
+        signal.signal(number, signal.default_int_handler)  # the second one raises
 
     def _patience(self) -> float:
-        """Seats are opened while nothing comes in from those there are: agents that wait get the whole limit,
-        agents that only compute are not made to fight over one interpreter."""
-        return OPEN_AFTER if len(self._seats) < self.concurrency and not self._waiting.empty() else WATCH_EVERY
+        """Return how long to wait for results. Workers are started while none come in: agents that wait get the whole
+        limit, agents that only compute do not compete for one interpreter."""
+        return OPEN_AFTER if len(self._workers) < self.concurrency and not self._waiting.empty() else WATCH_EVERY
 
-    def _sit(self) -> None:
-        self._seats.append(Seat(self.setting, self._waiting, self._hand_in))
+    def _start_worker(self) -> None:
+        self._workers.append(Worker(self.setting, self._waiting, self._hand_in))
 
     def _hand_in(self, done: Done) -> None:
-        """Called by seats: they wait where results are kept more slowly than they come."""
+        """Hand in a result. Called by workers, which wait if results are saved more slowly than they come."""
         self._done.put(done)
-        while self._done.qsize() > MOST_WAITING and not self._stopping:
+        while self._done.qsize() > MAX_WAITING and not self._stopping:
             self._taken.wait(WATCH_EVERY)
 
     def _next(self, wait: float) -> list[Done]:
-        """What has finished, all that is there at once: one commit for them together."""
+        """Return all results that are there: they are saved in one transaction."""
         found: list[Done] = []
         self.setting.watchdog.beat()
         try:
             found.append(self._done.get(timeout=wait))
-            while len(found) < MOST_WAITING:
+            while len(found) < MAX_WAITING:
                 found.append(self._done.get_nowait())
         except queue.Empty:
             if not self._stopping and not found:
-                self._sit_down()
+                self._start_more()
         return found
 
-    def _sit_down(self) -> None:
-        """Nothing has come in: twice as many seats, as far as there is work for them."""
-        for _ in range(min(len(self._seats), self.concurrency - len(self._seats), self._waiting.qsize())):
+    def _start_more(self) -> None:
+        """Double the number of workers, as far as there is work for them."""
+        for _ in range(min(len(self._workers), self.concurrency - len(self._workers), self._waiting.qsize())):
             try:
-                self._sit()
-            except NoMoreSeats:
-                self.concurrency = len(self._seats)  # as many as the system has room for
+                self._start_worker()
+            except NoMoreWorkers:
+                self.concurrency = len(self._workers)  # as many as the system has room for
                 return
 
     def _take(self, done: Iterable[Done]) -> None:
         items = list(done)
         self._keep([item.finished for item in items if item.finished is not None])
         for item in items:
-            if item.seat.retired and item.seat in self._seats:
-                self._seats.remove(item.seat)
-                self._sit()
+            if item.worker.retired and item.worker in self._workers:
+                self._workers.remove(item.worker)
+                self._start_worker()
 
     def _keep(self, finished: list[Finished]) -> None:
         self._taken.set()
@@ -155,50 +153,50 @@ class Batch:
             self._waiting.put(self._alone.pop(0))
 
     def _watch(self) -> None:
-        """Now and then: to look at every seat for each result would cost more than the trials, where there are many."""
+        """Check the time of every trial, ten times a second: after each result it would cost more than the trials."""
         if monotonic() < self._watch_at:
             return
         self._watch_at = monotonic() + WATCH_EVERY
         self._note_crowding()
-        for seat in list(self._seats):
-            trial = seat.overdue()
+        for worker in list(self._workers):
+            trial = worker.overdue()
             if trial is not None and trial.claim():
-                seat.retired = True
-                self._seats.remove(seat)
+                worker.retired = True
+                self._workers.remove(worker)
                 self._keep([finish(trial, trial.out_of_time("timed_out"))])
-                self._sit()
+                self._start_worker()
 
     def _note_crowding(self) -> None:
         """Tell every trial under way whether agents hold each other up now."""
-        trials = [(seat, trial) for seat in self._seats if (trial := seat.trial) is not None]
-        crowded = is_crowded([seat.load() for seat, _ in trials])
+        trials = [(worker, trial) for worker in self._workers if (trial := worker.trial) is not None]
+        crowded = is_crowded([worker.load() for worker, _ in trials])
         for _, trial in trials:
             trial.crowding.note(crowded)
 
     def _stop(self) -> None:
-        """Cancel what runs, wait a moment for it to end, give up the rest."""
-        self._send_home()
-        for seat in self._seats:
-            seat.stop()
+        """Cancel what runs, wait for it to end, give up the rest."""
+        self._dismiss()
+        for worker in self._workers:
+            worker.stop()
         self.setting.models.close()
         until = monotonic() + STOP_WITHIN
-        while monotonic() < until and any(seat.trial is not None for seat in self._seats):
-            for seat in self._seats:
-                seat.overdue()
+        while monotonic() < until and any(worker.trial is not None for worker in self._workers):
+            for worker in self._workers:
+                worker.overdue()
             self._take_last(self._next(0.02))
-        while monotonic() < until + CLOSE_WITHIN and any(seat.finishing for seat in self._seats):
+        while monotonic() < until + CLOSE_WITHIN and any(worker.finishing for worker in self._workers):
             self._take_last(self._next(0.02))
         while self._take_last(self._next(0.05)):
             pass
-        abandoned = [seat.trial for seat in self._seats if seat.trial is not None]
+        abandoned = [worker.trial for worker in self._workers if worker.trial is not None]
         self._keep([finish(trial, "cancelled") for trial in abandoned if trial.claim()])
 
-    def _send_home(self) -> None:
-        """No more jobs for anyone."""
+    def _dismiss(self) -> None:
+        """Empty the queue, and end the workers."""
         with contextlib.suppress(queue.Empty):
             while True:
                 self._waiting.get_nowait()
-        for _ in range(len(self._seats) + 1):
+        for _ in range(len(self._workers) + 1):
             self._waiting.put(None)
 
     def _take_last(self, done: list[Done]) -> bool:

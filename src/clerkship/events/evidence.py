@@ -102,7 +102,7 @@ class Evidence:
         """Where each turn begins: with a line of the person."""
         return [(event.at, event.seq) for event in self.utterances if event.actor != "agent"]
 
-    @cached_property
+    @lazy_property
     def _turn_sandboxes(self) -> list[str]:
         """The sandbox of the message that begins each turn, where people talk in several; else nothing."""
         sandboxes = [event.source for event in self.utterances if event.actor != "agent"]

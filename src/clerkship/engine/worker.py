@@ -1,8 +1,8 @@
-"""A seat: one thread that does one trial at a time, and can be given up when an agent will not let go of it.
+"""A worker: a thread that runs one trial at a time, and can be abandoned when an agent does not return.
 
-An agent in this process may block, or loop without end. It only ever holds up its own seat: when its time is
-over an exception is raised in its thread, and if it is deaf to that too, the seat is abandoned and its trial
-finished by somebody else.
+An agent in this process may block, or loop without end. It only holds up its own worker: when its time is over, an
+exception is raised in its thread; if that does not stop it, the worker is abandoned and another thread finishes the
+trial.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from clerkship.kit.wall import thread_seconds
 from clerkship.model.problem import ClerkshipError, PlatformError
 from clerkship.model.run import Ending, TaskRun
 
-SEAT = "clerkship-seat"
+WORKER = "clerkship-worker"
 """The name of the threads that agents work in."""
 GRACE = 0.3
 """Seconds from cancelling an agent that is past its time to interrupting it, and again to giving it up."""
@@ -41,11 +41,11 @@ LOOP_DESCRIPTORS = 3
 """What an event loop takes: a selector, and the two ends of the socket that wakes it."""
 
 
-class NoMoreSeats(PlatformError):
+class NoMoreWorkers(PlatformError):
     """The system has no more threads or files to give."""
 
 
-class Seat:
+class Worker:
     """A thread with a loop of its own."""
 
     def __init__(
@@ -70,17 +70,17 @@ class Seat:
         """Whether it has a trial that is played, and not handed in yet: its agent may be ending."""
         self._ending: Ending = "timed_out"
         """What it is if its trial is cancelled."""
-        self._thread = threading.Thread(target=self._run, name=SEAT, daemon=True)
+        self._thread = threading.Thread(target=self._run, name=WORKER, daemon=True)
         try:
             self._thread.start()
         except RuntimeError as error:  # the system's limit of threads
             self._loop.close()
-            raise NoMoreSeats(f"no more agents can be run: {error}; too many of them hang") from None
+            raise NoMoreWorkers(f"no more agents can be run: {error}; too many of them hang") from None
 
     def _run(self) -> None:
         try:
             self._loop.run_until_complete(self._serve())
-        except (AgentStopped, asyncio.CancelledError):  # delivered too late to be anybody's
+        except (AgentStopped, asyncio.CancelledError):  # delivered after its trial had ended
             self.retired, self.finishing = True, False
             self._done(Done(self, None))
         finally:
@@ -92,7 +92,7 @@ class Seat:
         return task
 
     async def _serve(self) -> None:
-        """All of a seat's trials in one task: what an agent does not wait for costs no turn of the loop."""
+        """Run all trials in one task: an agent that does not wait costs no turn of the loop."""
         self._task = asyncio.current_task()
         while not self.retired and (job := self._jobs.get()) is not None:
             self._done(await self._perform(job))
@@ -101,7 +101,7 @@ class Seat:
     async def _perform(self, job: TrialSpec) -> "Done":
         try:
             self._setting.begin(job.key())
-        except Exception as error:  # it could not even be taken down: to be done when it can
+        except Exception as error:  # the journal cannot be written: to be run again
             return Done(self, not_started(job, told(error), "cancelled"))
         try:
             trial = Trial(job, self._setting)
@@ -114,10 +114,10 @@ class Seat:
             self.retired = True
             return Done(self, None)
         if self.stopped and trial.playground.people.unplayed:
-            ending, reason = "cancelled", ""  # whoever plays the person was sent home in the middle of it
+            ending, reason = "cancelled", ""  # the model that plays the person was stopped
         finished = finish(trial, ending, reason)
         if self.stopped and (_lacks_answers(finished.task_run) or trial.unchecked):
-            finished = cancelled(finished)  # whoever judges was sent home in the middle of it
+            finished = cancelled(finished)  # the judge was stopped
         return Done(self, finished)
 
     async def _play(self, trial: Trial) -> tuple[Ending, str]:
@@ -165,7 +165,7 @@ class Seat:
         return Load(is_busy, program is not None and program - before[1] >= COMPUTING)
 
     def overdue(self) -> Trial | None:
-        """Push a trial that is past its time, harder and harder; returns it once it can only be given up."""
+        """Cancel a trial that is past its time, then interrupt it; return it once it can only be given up."""
         with self._gate:
             if self.trial is None or self.retired:
                 return None
@@ -179,7 +179,7 @@ class Seat:
             return self.trial if late > 2 * GRACE else None
 
     def stop(self) -> None:
-        """Cancel whatever is going on: its time is over now."""
+        """Have the trial end now, as cancelled."""
         with self._gate:
             self.stopped = True
             if self.trial is not None:
@@ -187,7 +187,7 @@ class Seat:
                 self._deadline = min(self._deadline, self.trial.time())
 
     def _cancel(self, trial: Trial) -> None:
-        """Ask politely, as asyncio does; an agent that waits for something hears it."""
+        """Cancel the task; this stops an agent that awaits something."""
 
         def cancel() -> None:
             if self.trial is trial and self._task is not None:
@@ -198,9 +198,9 @@ class Seat:
             self._loop.call_soon_threadsafe(cancel)
 
     def _interrupt(self, trial: Trial) -> None:
-        """Raise in the agent's thread; one that computes hears it, one that blocks does not.
+        """Raise an exception in the agent's thread; this stops an agent that computes, not one that blocks.
 
-        Not while the thread is inside the playground: an event half taken down is worse than a moment's wait.
+        Not while the thread holds the lock of the playground: an event must be recorded whole.
         """
         if self._thread.ident is not None:
             trial.keep_stack(thread_stack(self._thread.ident))
@@ -213,7 +213,7 @@ class Seat:
             trial.playground.lock.release()
 
     def _take_back(self) -> None:
-        """What was raised in this thread and has not struck yet must not strike later, when nobody expects it."""
+        """Withdraw an exception that was set for this thread and has not been raised yet."""
         if self._interrupted and self._thread.ident is not None:
             _raise_in(self._thread.ident, None)
             self._interrupted = False
@@ -224,27 +224,27 @@ def _raise_in(thread: int, exception: Any) -> None:
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
-    """Open an event loop; raise NoMoreSeats where there are too few descriptors for one."""
+    """Open an event loop; raise NoMoreWorkers where there are too few descriptors for one."""
     try:
         with ExitStack() as spare:  # asyncio prints a traceback for a loop that it could open only in part
             for _ in range(LOOP_DESCRIPTORS):
                 spare.callback(os.close, os.open(os.devnull, os.O_RDONLY))
         return asyncio.new_event_loop()
     except OSError as error:
-        raise NoMoreSeats(f"no more agents can be run: {error.strerror}; too many of them hang") from None
+        raise NoMoreWorkers(f"no more agents can be run: {error.strerror}; too many of them hang") from None
 
 
 class Done:
-    """What a seat hands in; nothing, if its trial was taken from it."""
+    """The result of a worker; none if another thread finished its trial."""
 
-    __slots__ = ("finished", "seat")
+    __slots__ = ("finished", "worker")
 
-    def __init__(self, seat: Seat, finished: Finished | None) -> None:
-        self.seat, self.finished = seat, finished
+    def __init__(self, worker: Worker, finished: Finished | None) -> None:
+        self.worker, self.finished = worker, finished
 
 
 def _lacks_answers(task_run: TaskRun) -> bool:
-    """Whether somebody was sent home while they were asked about it."""
+    """Whether a judge was stopped while it was asked about the trial."""
     unrated = task_run.quality is not None and bool(task_run.quality.error)
     return unrated or any(criterion.status == "error" for criterion in task_run.criteria)
 
