@@ -11,6 +11,7 @@ from clerkship.events.agent import ActionExecuted, ToolExecuted
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag, Frozen
+from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 
 E = TypeVar("E")
@@ -91,16 +92,47 @@ def calls_made(evidence: Evidence, expected: Sequence[ToolCall]) -> list[Called]
     return found
 
 
-def by_turn(evidence: Evidence, calls: Sequence[C], event: Callable[[C], Event]) -> dict[int, list[C]]:
-    """Calls by the turn they were made in."""
-    turns: dict[int, list[C]] = {}
+def by_turn(evidence: Evidence, calls: Sequence[Called]) -> dict[int, list[Called]]:
+    """Group calls by the turn they were made in."""
+    turns: dict[int, list[Called]] = {}
     for call in calls:
-        turns.setdefault(evidence.turn_of(event(call)), []).append(call)
+        turns.setdefault(evidence.turn_of(call.event), []).append(call)
     return turns
 
 
 Pairs = dict[int, int]
 """Which call, by its place, is which of those expected."""
+
+
+class ToolTurn(NamedTuple):
+    """The calls of one turn, and which of those expected they are."""
+
+    number: int
+    calls: Sequence[Called]
+    pairs: Pairs
+
+    def missing(self, expected: Sequence[str]) -> list[str]:
+        """List the expected calls, in words, that were not made."""
+        return [words for number, words in enumerate(expected) if number not in self.pairs]
+
+    def extra(self) -> list[str]:
+        """List the calls that were not expected."""
+        used = set(self.pairs.values())
+        return [f"{call.name} (#{call.event.seq})" for place, call in enumerate(self.calls) if place not in used]
+
+    def rows(self, expected: Sequence[str]) -> list[FieldCheck]:
+        """Show each expected call beside the one that was made."""
+        hits = [self.calls[self.pairs[number]] if number in self.pairs else None for number in range(len(expected))]
+        return [
+            FieldCheck(
+                path=f"call {number}",
+                expected=words,
+                actual="(not called)" if hit is None else f"#{hit.event.seq} {hit.name}",
+                passed=hit is not None,
+                seq=None if hit is None else hit.event.seq,
+            )
+            for number, (words, hit) in enumerate(zip(expected, hits, strict=True), 1)
+        ]
 
 
 def pair(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool], *, ordered: bool) -> Pairs:

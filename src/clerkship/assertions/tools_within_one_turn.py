@@ -1,13 +1,12 @@
 """`tools_within_one_turn`: some tools were called in answer to one line of the person."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
 from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER, Scope, listed
-from clerkship.assertions.tools import Pairs, ToolMatch, by_turn, pair, pair_greedily
+from clerkship.assertions.tools import Called, ToolMatch, ToolTurn, by_turn, pair, pair_greedily
 from clerkship.events.agent import ToolExecuted
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
@@ -56,52 +55,45 @@ class ToolsWithinOneTurn(Assertion, Scope):
         rasa = evidence.as_rasa
         pairing = pair_greedily if rasa else pair
 
-        def is_one(expected: CallInTurn, event: Event) -> bool:
-            return expected.is_meant(event, rasa=rasa)
+        def is_one(expected: CallInTurn, call: Called) -> bool:
+            return expected.is_meant(call.event, rasa=rasa)
 
-        found = self.in_turns(evidence, evidence.of_kind(ToolExecuted.kind))
-        best: tuple[int, Sequence[Event], Pairs] = (0, [], {})
-        for number, events in by_turn(evidence, found, lambda event: event).items():
-            pairs = pairing(self.calls, events, is_one, ordered=self.ordered)
-            if self._is_all(events, pairs):
-                words = f"{self._wanted} were called in turn {number} ({listed(events, lambda event: f'#{event.seq}')})"
-                return Check.of(True, words, *self._rows(events, pairs))
-            if not best[1] or len(pairs) > len(best[2]):
-                best = (number, events, pairs)
-        return Check.of(False, self._missed(*best), *self._rows(*best[1:]))
+        made = [_called(event) for event in self.in_turns(evidence, evidence.of_kind(ToolExecuted.kind))]
+        best = ToolTurn(0, [], {})
+        for number, calls in by_turn(evidence, made).items():
+            turn = ToolTurn(number, calls, pairing(self.calls, calls, is_one, ordered=self.ordered))
+            if self._is_all(turn):
+                seqs = listed(calls, lambda call: f"#{call.event.seq}")
+                return Check.of(True, f"{listed(self._words)} were called in turn {number} ({seqs})", *self._rows(turn))
+            if not best.calls or len(turn.pairs) > len(best.pairs):
+                best = turn
+        return Check.of(False, self._missed(best), *self._rows(best))
 
-    def _is_all(self, events: Sequence[Event], pairs: Pairs) -> bool:
-        return len(pairs) == len(self.calls) and (self.allow_extra_calls or len(events) == len(pairs))
+    def _is_all(self, turn: ToolTurn) -> bool:
+        found = len(turn.pairs)
+        return found == len(self.calls) and (self.allow_extra_calls or len(turn.calls) == found)
 
     @property
-    def _wanted(self) -> str:
-        return listed([call.words for call in self.calls])
+    def _words(self) -> list[str]:
+        return [call.words for call in self.calls]
 
-    def _missed(self, number: int, events: Sequence[Event], pairs: Pairs) -> str:
+    def _missed(self, turn: ToolTurn) -> str:
         order = " in this order" if self.ordered else ""
-        never = f"{self._wanted} were never called{order} in one turn{self.scope}"
-        if not events:
+        never = f"{listed(self._words)} were never called{order} in one turn{self.scope}"
+        if not turn.calls:
             return f"{never}; no tool was"
-        missing = [call.words for place, call in enumerate(self.calls) if place not in pairs]
-        if missing:
-            return f"{never}; nearest: turn {number}, without {listed(missing)}"
-        used = set(pairs.values())
-        extra = [
-            f"{getattr(event.payload, 'tool_name', '')} (#{event.seq})"
-            for place, event in enumerate(events)
-            if place not in used
-        ]
-        return f"{never} without others; nearest: turn {number}, with {listed(extra)} too"
+        if missing := turn.missing(self._words):
+            return f"{never}; nearest: turn {turn.number}, without {listed(missing)}"
+        return f"{never} without others; nearest: turn {turn.number}, with {listed(turn.extra())} too"
 
-    def _rows(self, events: Sequence[Event], pairs: Pairs) -> list[FieldCheck]:
-        rows = []
-        for number, call in enumerate(self.calls):
-            hit = events[pairs[number]] if number in pairs else None
-            actual = "(not called)" if hit is None else f"#{hit.seq} {getattr(hit.payload, 'tool_name', '')}"
-            seq = None if hit is None else hit.seq
-            path = f"call {number + 1}"
-            rows.append(FieldCheck(path=path, expected=call.words, actual=actual, passed=hit is not None, seq=seq))
+    def _rows(self, turn: ToolTurn) -> list[FieldCheck]:
+        rows = turn.rows(self._words)
         if not self.allow_extra_calls:
-            extra = len(events) - len(pairs)
+            extra = len(turn.calls) - len(turn.pairs)
             rows.append(FieldCheck(path="extra calls", expected=0, actual=extra, passed=extra == 0))
         return rows
+
+
+def _called(event: Event) -> Called:
+    payload = cast(ToolExecuted, event.payload)
+    return Called(event, payload.tool_name, payload.arguments)
