@@ -267,9 +267,9 @@ def test_nothing_of_a_run_is_kept_once_it_is_over(serve: Serve, lines: ListenerP
     use(drop, look)
     listener = lines._running["files", "sftp"].listener
     assert isinstance(listener, Sftp)
-    assert len(listener._entrances) == 1
+    assert len(listener._accounts) == 1
     drop.end()
-    assert wait_until(lambda: not listener._entrances)
+    assert wait_until(lambda: not listener._accounts)
 
 
 def test_closing_the_line_keeps_what_is_on_its_way(serve: Serve, lines: ListenerPool) -> None:

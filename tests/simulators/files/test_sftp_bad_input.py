@@ -42,7 +42,7 @@ def uploads_of(serve_lines: ListenerPool) -> list[Uploads]:
     """What is on its way into each drop."""
     listener = serve_lines._running["files", "sftp"].listener
     assert isinstance(listener, Sftp)
-    return [entrance.uploads for entrance in listener._entrances.values()]
+    return [account.uploads for account in listener._accounts.values()]
 
 
 NAMES = ["a\0b", "a\nb", "\x1b[2J", "x" * 5000, "/".join(["d"] * 3000), "\u2028", "a\x7f"]

@@ -47,11 +47,6 @@ def parse_page(call: HttpCall, context: Context) -> ops.FolderPage:
     return ops.FolderPage(path=path, after=after, count=_count(call))
 
 
-def parse_stat(call: HttpCall, context: Context) -> ops.StatPath:
-    """Read what to look at."""
-    return ops.StatPath(path=call.params.get("path", ""), missing=call.request.query.get("missing", ""))
-
-
 def parse_space(call: HttpCall, context: Context) -> ops.FileSize:
     """Read what is to be written."""
     return ops.FileSize(path=call.params["path"], size=_size(call, "size"), coming=_size(call, "coming"))
@@ -132,8 +127,8 @@ ROUTES = (
     Route("PUT", "/folders/{path*}", ops.make_folder, status=201),
     Route("DELETE", "/folders/{path*}", ops.remove_folder),
     Route("POST", "/rename", ops.rename, parse=parse_rename),
-    Route("GET", "/stat", ops.stat_outermost, parse=parse_stat, render=render_stat),
-    Route("GET", "/stat/{path*}", ops.stat, parse=parse_stat, render=render_stat),
+    Route("GET", "/stat", ops.stat_outermost, render=render_stat),
+    Route("GET", "/stat/{path*}", ops.stat, render=render_stat),
     Route("GET", "/space", ops.space, render=render_numbers),
     Route("GET", "/space/{path*}", ops.space_for, parse=parse_space, render=render_numbers),
 )

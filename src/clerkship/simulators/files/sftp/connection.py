@@ -26,7 +26,7 @@ from clerkship.simulators.files.sftp.keys import Key
 from clerkship.simulators.files.sftp.server import DropServer
 
 if TYPE_CHECKING:
-    from clerkship.simulators.files.sftp.listener import Entrance, Sftp
+    from clerkship.simulators.files.sftp.listener import Sftp, SftpAccount
 
 MAX_CHANNELS = 10
 MAX_LOGIN_TRIES = 6
@@ -47,13 +47,13 @@ class SftpConnection(SSHServer):
         self._connection: SSHServerConnection | None = None
         self._agreed = False
         self._tries = self._channels = 0
-        self.entrance: Entrance | None = None
+        self.account: SftpAccount | None = None
         self._opened_at = self._active_at = monotonic()
 
     @property
     def is_evictable(self) -> bool:
         """Whether it has not logged in."""
-        return self.entrance is None
+        return self.account is None
 
     @property
     def progress(self) -> int:
@@ -87,19 +87,19 @@ class SftpConnection(SSHServer):
     def auth_completed(self) -> None:
         """Bind the connection to the sandbox of the user that logged in, not of those tried before."""
         assert self._connection is not None
-        self.entrance = self._listener.entrance_of(self._connection.get_extra_info("username"))
-        if self.entrance is None:
+        self.account = self._listener.find_account(self._connection.get_extra_info("username"))
+        if self.account is None:
             self.dismiss("the run is over")
-        elif not self._table.claim(self, self.entrance.client.address):
+        elif not self._table.claim(self, self.account.client.address):
             self.dismiss("too many connections")
 
     def validate_password(self, username: str, password: str) -> bool:
         """Return whether it is the token of the sandbox with this address."""
-        return self._count_failure(self._listener.admits(username, password))
+        return self._count_failure(self._listener.has_password(username, password))
 
     def validate_public_key(self, username: str, key: SSHKey) -> bool:
         """Return whether it is the key of the sandbox with this address."""
-        return self._count_failure(self._listener.knows(username, key.public_data.hex()))
+        return self._count_failure(self._listener.has_key(username, key.public_data.hex()))
 
     def _count_failure(self, admitted: bool) -> bool:
         """Disconnect after too many failures. Each key a client offers counts, as in OpenSSH."""
@@ -110,10 +110,10 @@ class SftpConnection(SSHServer):
 
     def session_requested(self) -> Any:
         """Open a channel."""
-        if self.entrance is None or self._channels >= MAX_CHANNELS:
+        if self.account is None or self._channels >= MAX_CHANNELS:
             return False
         self._channels += 1
-        return Channel(self, self.entrance)
+        return Channel(self, self.account)
 
     def channel_closed(self) -> None:
         """Count a channel no longer."""
@@ -121,7 +121,7 @@ class SftpConnection(SSHServer):
 
     def run(self, session: Awaitable[None]) -> None:
         """Run a session in the background. The listener waits for it when it closes."""
-        self._listener.keep(self._guard(session))
+        self._listener.run_session(self._guard(session))
 
     async def _guard(self, session: Awaitable[None]) -> None:
         try:
@@ -149,7 +149,7 @@ class SftpConnection(SSHServer):
     def sweep(self, now: float) -> None:
         """Close it if its run is over, or if it takes longer than it may."""
         limits, age = self._table.limits, now - self._opened_at
-        if self.entrance is not None and not self.entrance.client.open:
+        if self.account is not None and not self.account.client.open:
             self.dismiss("the run is over")
         elif now - self._active_at > limits.idle:
             self.dismiss("nothing has come for too long")
@@ -165,9 +165,9 @@ class SftpConnection(SSHServer):
 class Channel(SSHServerStreamSession[bytes]):
     """One channel. It is SFTP, or scp, or it is refused."""
 
-    def __init__(self, connection: SftpConnection, entrance: "Entrance") -> None:
+    def __init__(self, connection: SftpConnection, account: "SftpAccount") -> None:
         super().__init__(None, self._build_server, VERSION, allow_scp=True)
-        self._connection, self._entrance = connection, entrance
+        self._connection, self._entrance = connection, account
 
     def _build_server(self, channel: Any) -> DropServer:
         return DropServer(channel, Drop(self._entrance.client, self._entrance.uploads))

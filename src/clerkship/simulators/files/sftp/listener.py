@@ -1,4 +1,4 @@
-"""SFTP: one SSH server for the drops of every playground. A user is a sandbox, known by its address."""
+"""The SFTP listener: one SSH server for the drops of every playground. A user is a sandbox, known by its address."""
 
 import asyncio
 import threading
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from asyncssh import SSHAcceptor
 
 LIMITS = ConnectionLimits(first=5.0, head=20.0, idle=900.0, connections=600)
-"""`first` is to the first byte, which every client sends at once; `head` is to the agreement on keys: five hundred
-connections at once take some time for it."""
+"""`first` is until the first byte, which every client sends at once; `head` is until the agreement on keys, which takes
+some time for five hundred connections at once."""
 MIN_CONNECTIONS = 32
 RESERVED = 256
-"""Open files of this process that are left for all else: its limit less these is how many may connect."""
+"""Open files of this process that are not for connections."""
 USUAL_PORT = 22
 GRACE = 1.0
-"""Seconds that connections and uploads under way have when the listener closes."""
+"""Seconds that connections and open uploads have when the listener closes."""
 WINDOW = 4 * 1024 * 1024
 PACKET = 128 * 1024
 SETTINGS: dict[str, Any] = {
@@ -44,7 +44,7 @@ SETTINGS: dict[str, Any] = {
     "x11_forwarding": False,
     "gss_host": None,
     "compression_algs": None,
-    # AES alone: the processor does it, and ChaCha20 is three times the work here. OpenSSH takes either.
+    # AES only: processors have instructions for it, and ChaCha20 costs three times as much. OpenSSH accepts either.
     "encryption_algs": [
         "aes128-gcm@openssh.com",
         "aes256-gcm@openssh.com",
@@ -69,7 +69,7 @@ SETTINGS: dict[str, Any] = {
         "hmac-sha2-512",
     ],
 }
-"""Nothing that is broken, and nothing but files."""
+"""No broken algorithms, and nothing but files."""
 
 
 def max_connections() -> int:
@@ -78,8 +78,8 @@ def max_connections() -> int:
 
 
 @dataclass
-class Entrance:
-    """What one sandbox's agent comes in with, and what is on its way into it."""
+class SftpAccount:
+    """The SSH user of one sandbox: its key, and its open uploads."""
 
     client: SandboxClient
     key: Key
@@ -87,7 +87,7 @@ class Entrance:
 
 
 class Sftp(ProtocolListener):
-    """The listener."""
+    """The listener. Starts sessions of asyncssh, which it loads when it is opened."""
 
     name: ClassVar[str] = "sftp"
     package: ClassVar[str] = "asyncssh"
@@ -101,33 +101,32 @@ class Sftp(ProtocolListener):
         self.tcp = TcpListener(replace(self.limits, per_sandbox=min(self.limits.per_sandbox, most * 5 // 6)), most)
         self._host, self._port = "", 0
         self._key: Key | None = None
-        """What is compared with where there is no such user, so that it takes the same time."""
-        self._entrances: dict[str, Entrance] = {}
+        self._accounts: dict[str, SftpAccount] = {}
         self._lock = threading.Lock()
-        self._endings: set[asyncio.Task[None]] = set()
+        self._sessions: set[asyncio.Task[None]] = set()
         self._acceptor: SSHAcceptor | None = None
 
     async def open(self, host: str, port: int) -> None:
         """Listen."""
         opened = self.tcp.open_port(host, port)
         self._key = new_key()
-        # asyncssh is an extra, which its subclasses need.
+        # Loaded here because asyncssh is an extra.
         connection = import_module("clerkship.simulators.files.sftp.connection")
         self._acceptor = await connection.listen(self, opened.socket, self._key)
         self._host, self._port = host, opened.number
-        self.tcp.start_sweeping(self._forget_keys)
+        self.tcp.start_sweeping(self._forget_accounts)
 
     async def close(self) -> None:
-        """Accept no more connections and close those there are; what they were writing is kept as far as it came."""
+        """Accept no more connections and close the open ones; their uploads are stored as incomplete files."""
         if self._acceptor is not None:
             self._acceptor.close()
         await self.tcp.close(GRACE)
-        if self._endings:
-            await asyncio.wait(self._endings, timeout=GRACE)
+        if self._sessions:
+            await asyncio.wait(self._sessions, timeout=GRACE)
 
     def connection_info(self, client: SandboxClient) -> ConnectionInfo:
         """Return host, port, user, password, private key and host key."""
-        entrance = self._let_in(client)
+        account = self._account_of(client)
         assert self._key is not None
         known = self._host if self._port == USUAL_PORT else f"[{self._host}]:{self._port}"
         return {
@@ -135,7 +134,7 @@ class Sftp(ProtocolListener):
             "port": self._port,
             "user": client.address.lower(),
             "password": client.token,
-            "private_key": entrance.key.private,
+            "private_key": account.key.private,
             "host_key": f"{known} {self._key.public}",
         }
 
@@ -143,41 +142,41 @@ class Sftp(ProtocolListener):
         """Return a command of OpenSSH."""
         return f"sftp -P {info['port']} {info['user']}@{info['host']}"
 
-    def admits(self, user: str, password: str) -> bool:
-        """Whether a password is that of a user. There is no telling a wrong one from a user that nobody is."""
+    def has_password(self, user: str, password: str) -> bool:
+        """Return whether a password is that of a user; a wrong password and an unknown user look the same."""
         client = self.directory.find(user)
         if SshUser.has_password(client, password):
             return True
         self.directory.list_refused(user, "login", "wrong user or password")
         return False
 
-    def knows(self, user: str, key: str) -> bool:
-        """Whether a key, in hexadecimal, is that of a user."""
-        entrance = self.entrance_of(user)
-        if entrance is None:
+    def has_key(self, user: str, key: str) -> bool:
+        """Return whether a key, in hexadecimal, is that of a user."""
+        account = self.find_account(user)
+        if account is None:
             return SshUser.has_key(None, "", key)
-        return SshUser.has_key(entrance.client, entrance.key.data.hex(), key)
+        return SshUser.has_key(account.client, account.key.data.hex(), key)
 
-    def entrance_of(self, user: str) -> Entrance | None:
-        """What is known of a user whose run goes on."""
+    def find_account(self, user: str) -> SftpAccount | None:
+        """Return the account of a user whose run has not ended."""
         client = self.directory.find(user)
-        return None if client is None or not client.open else self._let_in(client)
+        return None if client is None or not client.open else self._account_of(client)
 
-    def keep(self, ending: Coroutine[Any, Any, None]) -> None:
-        """See something to its end that nobody waits for."""
-        task = asyncio.get_running_loop().create_task(ending)
-        self._endings.add(task)
-        task.add_done_callback(self._endings.discard)
+    def run_session(self, session: Coroutine[Any, Any, None]) -> None:
+        """Run a session in the background; `close` waits for it."""
+        task = asyncio.get_running_loop().create_task(session)
+        self._sessions.add(task)
+        task.add_done_callback(self._sessions.discard)
 
-    def _let_in(self, client: SandboxClient) -> Entrance:
+    def _account_of(self, client: SandboxClient) -> SftpAccount:
         with self._lock:
-            found = self._entrances.get(client.address)
-            if found is None:
-                found = self._entrances[client.address] = Entrance(client, new_key())
-            return found
+            account = self._accounts.get(client.address)
+            if account is None:
+                account = self._accounts[client.address] = SftpAccount(client, new_key())
+            return account
 
-    def _forget_keys(self) -> None:
-        """Forget the keys of runs that are over."""
+    def _forget_accounts(self) -> None:
+        """Forget the accounts of runs that have ended."""
         with self._lock:
-            for address in [name for name, entrance in self._entrances.items() if not entrance.client.open]:
-                del self._entrances[address]
+            for address in [name for name, account in self._accounts.items() if not account.client.open]:
+                del self._accounts[address]
