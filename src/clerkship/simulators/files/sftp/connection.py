@@ -7,14 +7,6 @@ from socket import socket
 from typing import TYPE_CHECKING, Any
 
 import asyncssh
-from asyncssh import (
-    EXTENDED_DATA_STDERR,
-    SSHKey,
-    SSHReader,
-    SSHServer,
-    SSHServerConnection,
-    SSHWriter,
-)
 from asyncssh.scp import run_scp_server
 from asyncssh.stream import SSHServerStreamSession
 
@@ -39,12 +31,12 @@ BY_APPLICATION = 11
 """The reason of a disconnect (RFC 4253 §11.1)."""
 
 
-class SftpConnection(SSHServer):
+class SftpConnection(asyncssh.SSHServer):
     """One SSH connection: its sandbox, and the channels it has open."""
 
     def __init__(self, listener: "Sftp") -> None:
         self._listener, self._table = listener, listener.tcp.table
-        self._connection: SSHServerConnection | None = None
+        self._connection: asyncssh.SSHServerConnection | None = None
         self._agreed = False
         self._tries = self._channels = 0
         self.account: SftpAccount | None = None
@@ -61,7 +53,7 @@ class SftpConnection(SSHServer):
         spoke = self._connection is not None and self._connection.get_extra_info("client_version")
         return AGREED if self._agreed else 1 if spoke else 0
 
-    def connection_made(self, conn: SSHServerConnection) -> None:
+    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         """Enter the connection into the table."""
         self._connection = conn
         if not self._table.enter(self):
@@ -97,7 +89,7 @@ class SftpConnection(SSHServer):
         """Return whether it is the token of the sandbox with this address."""
         return self._count_failure(self._listener.has_password(username, password))
 
-    def validate_public_key(self, username: str, key: SSHKey) -> bool:
+    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
         """Return whether it is the key of the sandbox with this address."""
         return self._count_failure(self._listener.has_key(username, key.public_data.hex()))
 
@@ -177,11 +169,11 @@ class Channel(SSHServerStreamSession[bytes]):
         channel: Any = self._chan
         channel.set_write_buffer_limits(MAX_UNSENT)
         server = self._build_server(channel)
-        writer: SSHWriter[bytes] = SSHWriter(self, channel)
+        writer: asyncssh.SSHWriter[bytes] = asyncssh.SSHWriter(self, channel)
         if channel.get_subsystem() == "sftp":
-            self._connection.run(SftpHandler(server, SSHReader(self, channel), writer, VERSION).run())
+            self._connection.run(SftpHandler(server, asyncssh.SSHReader(self, channel), writer, VERSION).run())
             return
-        errors: SSHWriter[bytes] = SSHWriter(self, channel, EXTENDED_DATA_STDERR)
+        errors: asyncssh.SSHWriter[bytes] = asyncssh.SSHWriter(self, channel, asyncssh.EXTENDED_DATA_STDERR)
         transfer = run_scp_server(server, channel.get_command(), ScpReader(self, channel, server), writer, errors)
         if transfer is not None:
             self._connection.run(transfer)
@@ -197,7 +189,7 @@ class Channel(SSHServerStreamSession[bytes]):
         self._connection.channel_closed()
 
 
-class ScpReader(SSHReader[bytes]):
+class ScpReader(asyncssh.SSHReader[bytes]):
     """The input of scp. Tells the server the size that a file is announced with, and when the input ends."""
 
     def __init__(self, session: Channel, channel: Any, server: DropServer) -> None:

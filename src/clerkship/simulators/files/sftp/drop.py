@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 
+import asyncssh
 import orjson
-from asyncssh import SFTPError, SFTPFailure, SFTPNoSuchFile, SFTPOpUnsupported, SFTPPermissionDenied
 
 from clerkship.sandbox.exchange import IMMEDIATE, Reply
 from clerkship.sandbox.listener import SandboxClient
@@ -22,10 +22,10 @@ MAX_HELD_BYTES = 1_000_000_000
 """Bytes of open uploads to one sandbox, however large its quota is."""
 RUN_ENDED = 401
 """The status of a reply once the run has ended."""
-_ERRORS: dict[int, Callable[[str], SFTPError]] = {
-    403: SFTPPermissionDenied,
-    404: SFTPNoSuchFile,
-    501: SFTPOpUnsupported,
+_ERRORS: dict[int, Callable[[str], asyncssh.SFTPError]] = {
+    403: asyncssh.SFTPPermissionDenied,
+    404: asyncssh.SFTPNoSuchFile,
+    501: asyncssh.SFTPOpUnsupported,
 }
 T = TypeVar("T")
 InputT = TypeVar("InputT")
@@ -50,7 +50,7 @@ def parse_path(data: bytes) -> str:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise SFTPFailure("a path must be UTF-8") from None
+        raise asyncssh.SFTPFailure("a path must be UTF-8") from None
     parts: list[str] = []
     for part in text.split("/"):
         if part == "..":
@@ -72,18 +72,19 @@ class Drop:
         reply = await self.call(SftpCall(ops.read_file, ops.FilePath(path=path), path))
         return Reading(path, reply.body, reply.delivery.promised is not None)
 
-    async def begin(self, path: str, flags: "OpenFlags", size: int = 0) -> Upload:
+    async def begin(self, path: str, pflags: int, size: int = 0) -> Upload:
         """Open a file for writing, by the rules of open(2); refuse it if its announced size is too large."""
         _refuse_root(path)
         space = await self.result(ops.space_for, ops.FileSize(path=path, size=size), path)
         is_there = space.size is not None or self.uploads.find(path) is not None
-        if flags.exclusive and is_there:
-            raise SFTPFailure(f"{path} is there already")
-        if not flags.create and not is_there:
-            raise SFTPNoSuchFile(f"there is no file {path}")
+        if pflags & asyncssh.FXF_CREAT and pflags & asyncssh.FXF_EXCL and is_there:
+            raise asyncssh.SFTPFailure(f"{path} is there already")
+        if not pflags & asyncssh.FXF_CREAT and not is_there:
+            raise asyncssh.SFTPNoSuchFile(f"there is no file {path}")
         room, now = min(space.room, MAX_HELD_BYTES), int(space.now.timestamp())
-        upload = Upload(path, space.most, room, self.uploads, now, flags.append, flags.read)
-        upload.changed = flags.truncate or space.size is None
+        upload = Upload(path, space.most, room, self.uploads, now)
+        upload.append, upload.readable = bool(pflags & asyncssh.FXF_APPEND), bool(pflags & asyncssh.FXF_READ)
+        upload.changed = bool(pflags & asyncssh.FXF_TRUNC) or space.size is None
         if not upload.changed:
             await self._load(upload)
         return upload
@@ -103,10 +104,10 @@ class Drop:
     async def write(self, upload: Upload, offset: int, data: bytes) -> None:
         """Write part of a file. After one refused write all others are refused: the file would have a hole."""
         if upload.failed:
-            raise SFTPFailure("an earlier write to this file was refused")
+            raise asyncssh.SFTPFailure("an earlier write to this file was refused")
         try:
             await self._bounded(upload, lambda: upload.write(offset, data))
-        except SFTPError:
+        except asyncssh.SFTPError:
             upload.failed = True
             raise
 
@@ -122,7 +123,7 @@ class Drop:
             coming = self.uploads.held - upload.size
             size = ops.FileSize(path=upload.path, size=large.size, coming=coming)
             await self.result(ops.space_for, size, upload.path)
-            raise SFTPFailure("too many bytes are being uploaded at once") from None
+            raise asyncssh.SFTPFailure("too many bytes are being uploaded at once") from None
 
     async def finish(self, upload: Upload, *, complete: bool = True) -> None:
         """Store an upload in the sandbox; after a refused write as an incomplete file, as on a full disk."""
@@ -167,9 +168,9 @@ class Drop:
         return await self.client.read_state(read)
 
     async def call(self, call: SftpCall[Any, Any], *, in_thread: bool = False) -> Reply:
-        """Call an operation. Raises SFTPError if it is refused, and Broken if the reply is lost."""
+        """Call an operation. Raises asyncssh.SFTPError if it is refused, and Broken if the reply is lost."""
         if "\n" in call.target:
-            raise SFTPFailure(CONTROL)
+            raise asyncssh.SFTPFailure(CONTROL)
         await self._turn()
         reply = await (self._call_in_thread(call) if in_thread else self.client.call(call))
         if reply.lost or reply.status == RUN_ENDED:
@@ -177,7 +178,7 @@ class Drop:
         if reply.delivery is not IMMEDIATE and reply.delivery.over:
             await asyncio.sleep(reply.delivery.over)
         if reply.refusal is not None:
-            raise _ERRORS.get(reply.status, SFTPFailure)(reply.refusal.reason)
+            raise _ERRORS.get(reply.status, asyncssh.SFTPFailure)(reply.refusal.reason)
         return reply
 
     async def _turn(self) -> None:
@@ -194,16 +195,6 @@ class Drop:
         return reply if isinstance(reply, Reply) else await reply
 
 
-class OpenFlags(NamedTuple):
-    """How a file is opened for writing."""
-
-    read: bool = False
-    append: bool = False
-    create: bool = False
-    truncate: bool = False
-    exclusive: bool = False
-
-
 def _refuse_root(path: str) -> None:
     if not path:
-        raise SFTPFailure("the drop itself is a folder")
+        raise asyncssh.SFTPFailure("the drop itself is a folder")

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from asyncssh import SFTPConnectionLost, SFTPError, SFTPFailure, SFTPInvalidHandle, SFTPLimits, SFTPName
+import asyncssh
 from asyncssh.constants import FXP_NAME, FXP_READLINK
 from asyncssh.packet import PacketDecodeError, SSHPacket
 from asyncssh.sftp import MAX_SFTP_PACKET_LEN, SFTPServerHandler
@@ -38,11 +38,11 @@ def _guarded(name: str) -> Any:
     async def answer(handler: "SftpHandler", packet: SSHPacket) -> object:
         try:
             return await getattr(handler, name)(packet)
-        except (SFTPError, PacketDecodeError):
+        except (asyncssh.SFTPError, PacketDecodeError):
             raise
         except Exception:  # a fault, the end of the run, or a bug, which the run has recorded
             handler.break_connection()
-            raise SFTPConnectionLost("the connection is lost") from None
+            raise asyncssh.SFTPConnectionLost("the connection is lost") from None
 
     return answer
 
@@ -99,22 +99,22 @@ class SftpHandler(SFTPServerHandler):
         path = packet.get_string()
         packet.check_end()
         self._refuse_more_handles()
-        listing: AsyncIterator[SFTPName] = await self._server.open_folder(path)
+        listing: AsyncIterator[asyncssh.SFTPName] = await self._server.open_folder(path)
         handle = self._get_next_handle()
         self._dir_handles[handle] = listing
         return handle
 
     def _refuse_more_handles(self) -> None:
         if len(self._file_handles) + len(self._dir_handles) >= MAX_HANDLES:
-            raise SFTPFailure(f"{MAX_HANDLES} files and folders are open already")
+            raise asyncssh.SFTPFailure(f"{MAX_HANDLES} files and folders are open already")
 
-    async def _process_limits(self, packet: SSHPacket) -> SFTPLimits:
-        return SFTPLimits(MAX_SFTP_PACKET_LEN, MAX_DATA, MAX_DATA, MAX_HANDLES)
+    async def _process_limits(self, packet: SSHPacket) -> asyncssh.SFTPLimits:
+        return asyncssh.SFTPLimits(MAX_SFTP_PACKET_LEN, MAX_DATA, MAX_DATA, MAX_HANDLES)
 
-    async def _process_expand_path(self, packet: SSHPacket) -> tuple[list[SFTPName], bool]:
+    async def _process_expand_path(self, packet: SSHPacket) -> tuple[list[asyncssh.SFTPName], bool]:
         """Every home folder is the drop itself."""
         path = packet.get_string().removeprefix(b"~")
-        return [SFTPName(self._server.realpath(path))], False
+        return [asyncssh.SFTPName(self._server.realpath(path))], False
 
     async def _process_copy_data(self, packet: SSHPacket) -> None:
         """Copy between open files. A file is not copied onto itself, as in OpenSSH: it would grow without end."""
@@ -123,9 +123,9 @@ class SftpHandler(SFTPServerHandler):
         packet.check_end()
         source, target = self._file_handles.get(source_handle), self._file_handles.get(target_handle)
         if source is None or target is None:
-            raise SFTPInvalidHandle("invalid file handle")
+            raise asyncssh.SFTPInvalidHandle("invalid file handle")
         if source.path == target.path:
-            raise SFTPFailure("a file cannot be copied onto itself")
+            raise asyncssh.SFTPFailure("a file cannot be copied onto itself")
         end = start + length if length else 1 << 63  # 0 is to the end of the file
         while start < end and (data := self._server.read(source, start, end - start)):
             await self._server.write(target, at, data)

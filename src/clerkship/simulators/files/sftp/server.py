@@ -5,32 +5,12 @@ from collections.abc import AsyncIterator
 from functools import lru_cache
 from typing import cast
 
-from asyncssh import (
-    FILEXFER_TYPE_DIRECTORY,
-    FILEXFER_TYPE_REGULAR,
-    FXF_APPEND,
-    FXF_CREAT,
-    FXF_EXCL,
-    FXF_READ,
-    FXF_TRUNC,
-    FXF_WRITE,
-    SFTPAttrs,
-    SFTPBadMessage,
-    SFTPError,
-    SFTPFailure,
-    SFTPName,
-    SFTPNoSuchFile,
-    SFTPOpUnsupported,
-    SFTPPermissionDenied,
-    SFTPServer,
-    SFTPVFSAttrs,
-    SSHServerChannel,
-)
+import asyncssh
 
 from clerkship.sandbox.operation import NO_INPUT
 from clerkship.simulators.files import operations as ops
 from clerkship.simulators.files.entry import Entry
-from clerkship.simulators.files.sftp.drop import Broken, Drop, OpenFlags, Reading, parse_path
+from clerkship.simulators.files.sftp.drop import Broken, Drop, Reading, parse_path
 from clerkship.simulators.files.sftp.upload import Upload
 
 MAX_DATA = 255 * 1024
@@ -38,16 +18,17 @@ MAX_DATA = 255 * 1024
 PAGE = 128
 """Names in one packet of asyncssh."""
 MAX_TIME = 0xFFFFFFFF
+Listing = AsyncIterator[asyncssh.SFTPName]
 OWNER = GROUP = 1000
 FILE_MODE, FOLDER_MODE = 0o100644, 0o040755
 _HALF_YEAR = 365 * 24 * 60 * 60 // 2
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-class DropServer(SFTPServer):
+class DropServer(asyncssh.SFTPServer):
     """The files of a sandbox. A file being uploaded is visible with its current size and cannot be moved or removed."""
 
-    def __init__(self, channel: "SSHServerChannel[bytes]", drop: Drop) -> None:
+    def __init__(self, channel: "asyncssh.SSHServerChannel[bytes]", drop: Drop) -> None:
         super().__init__(channel)
         self._drop, self._uploads = drop, drop.uploads
         self.interrupted = False
@@ -55,21 +36,19 @@ class DropServer(SFTPServer):
         self.announced = 0
         """The size of the next file, where the client says it first (scp)."""
 
-    async def open(self, path: bytes, pflags: int, attrs: SFTPAttrs) -> Reading | Upload:
+    async def open(self, path: bytes, pflags: int, attrs: asyncssh.SFTPAttrs) -> Reading | Upload:
         """Open a file."""
         place = parse_path(path)
-        if not pflags & FXF_WRITE:
+        if not pflags & asyncssh.FXF_WRITE:
             return await self._open_for_reading(place)
         if self.announced < 0:
-            raise SFTPBadMessage("a file cannot have a negative size")
-        bits = (FXF_READ, FXF_APPEND, FXF_CREAT, FXF_TRUNC, FXF_CREAT | FXF_EXCL)
-        flags = OpenFlags(*(pflags & bit == bit for bit in bits))
-        return await self._drop.begin(place, flags, self.announced)
+            raise asyncssh.SFTPBadMessage("a file cannot have a negative size")
+        return await self._drop.begin(place, pflags, self.announced)
 
     async def _open_for_reading(self, path: str) -> Reading:
         try:
             return await self._drop.read(path)
-        except SFTPNoSuchFile:
+        except asyncssh.SFTPNoSuchFile:
             self._refuse_uploading(path)
             raise
 
@@ -79,7 +58,7 @@ class DropServer(SFTPServer):
             return
         try:
             await self._drop.finish(file_obj, complete=not self.interrupted)
-        except (SFTPError, Broken):
+        except (asyncssh.SFTPError, Broken):
             if not self.interrupted:
                 raise
 
@@ -91,14 +70,14 @@ class DropServer(SFTPServer):
             return file_obj.data[offset : offset + min(size, MAX_DATA)]
         if isinstance(file_obj, Upload) and file_obj.readable:
             return file_obj.read(offset, min(size, MAX_DATA))
-        raise SFTPPermissionDenied("the file is not open for reading")
+        raise asyncssh.SFTPPermissionDenied("the file is not open for reading")
 
     async def write(self, file_obj: object, offset: int, data: bytes) -> int:
         """Write bytes to an open file."""
         await self._drop.write(_writable(file_obj), offset, data)
         return len(data)
 
-    async def stat(self, path: bytes) -> SFTPAttrs:
+    async def stat(self, path: bytes) -> asyncssh.SFTPAttrs:
         """Describe a file or folder. A missing one is not logged as a refusal: clients look before they write."""
         place = parse_path(path)
         upload = self._uploads.find(place)
@@ -109,12 +88,12 @@ class DropServer(SFTPServer):
         else:
             entry = await self._drop.result(ops.stat_outermost, ops.OutermostStat(), place)
         if entry is None:
-            raise SFTPNoSuchFile(f"there is no file or folder {place}")
+            raise asyncssh.SFTPNoSuchFile(f"there is no file or folder {place}")
         return entry_attrs(entry)
 
     lstat = stat
 
-    async def fstat(self, file_obj: object) -> SFTPAttrs:
+    async def fstat(self, file_obj: object) -> asyncssh.SFTPAttrs:
         """Describe an open file."""
         if isinstance(file_obj, Upload):
             return upload_attrs(file_obj)
@@ -122,7 +101,7 @@ class DropServer(SFTPServer):
         attrs = await self.stat(reading.path.encode())
         return file_attrs(len(reading.data), attrs.mtime or 0)
 
-    async def setstat(self, path: bytes, attrs: SFTPAttrs) -> None:
+    async def setstat(self, path: bytes, attrs: asyncssh.SFTPAttrs) -> None:
         """Set the size or the time of a file. Permissions are ignored: clients send them along with times."""
         _refuse_owner(attrs)
         place = parse_path(path)
@@ -139,14 +118,14 @@ class DropServer(SFTPServer):
     lsetstat = setstat
 
     async def _truncate(self, path: str, size: int) -> None:
-        upload = await self._drop.begin(path, OpenFlags())
+        upload = await self._drop.begin(path, asyncssh.FXF_WRITE)
         try:
             await self._drop.truncate(upload, size)
             await self._drop.finish(upload)
         finally:
             upload.release()
 
-    async def fsetstat(self, file_obj: object, attrs: SFTPAttrs) -> None:
+    async def fsetstat(self, file_obj: object, attrs: asyncssh.SFTPAttrs) -> None:
         """Set the size or the time of an open file; the time of an upload once it is written."""
         _refuse_owner(attrs)
         if attrs.size is not None:
@@ -158,7 +137,7 @@ class DropServer(SFTPServer):
         else:
             await self._drop.touch(cast(Reading, file_obj).path, _checked_time(attrs.mtime))
 
-    async def open_folder(self, path: bytes) -> AsyncIterator[SFTPName]:
+    async def open_folder(self, path: bytes) -> Listing:
         """Open a folder: one event, however many packets it takes to list it."""
         place = parse_path(path)
         if place:
@@ -168,7 +147,7 @@ class DropServer(SFTPServer):
         assert isinstance(found, ops.FolderSummary)
         return self._read_folder(found, self._uploads.in_folder(place))
 
-    async def _read_folder(self, folder: ops.FolderSummary, coming: dict[str, Upload]) -> AsyncIterator[SFTPName]:
+    async def _read_folder(self, folder: ops.FolderSummary, coming: dict[str, Upload]) -> Listing:
         """Yield a folder page by page. What changes meanwhile may be listed or not, but no name is listed twice."""
         now = int(folder.now.timestamp())
         for dot in (".", ".."):
@@ -186,7 +165,7 @@ class DropServer(SFTPServer):
         for name, upload in coming.items():
             yield listed(name, upload_attrs(upload), now)
 
-    async def scandir(self, path: bytes) -> AsyncIterator[SFTPName]:
+    async def scandir(self, path: bytes) -> Listing:
         """List a folder, for scp."""
         async for name in await self.open_folder(path):
             yield name
@@ -197,7 +176,7 @@ class DropServer(SFTPServer):
         self._refuse_uploading(place)
         await self._drop.result(ops.delete_file, ops.FilePath(path=place), place)
 
-    async def mkdir(self, path: bytes, attrs: SFTPAttrs) -> None:
+    async def mkdir(self, path: bytes, attrs: asyncssh.SFTPAttrs) -> None:
         """Create a folder."""
         place = parse_path(path)
         self._refuse_uploading(place)
@@ -223,16 +202,16 @@ class DropServer(SFTPServer):
         """Rename a file or folder; an existing file is replaced."""
         await self.rename(oldpath, newpath, replace=True)
 
-    async def statvfs(self, path: bytes) -> SFTPVFSAttrs:
+    async def statvfs(self, path: bytes) -> asyncssh.SFTPVFSAttrs:
         """Return the quota and the free space."""
         await self.stat(path)
         return await self.fstatvfs(None)
 
-    async def fstatvfs(self, file_obj: object) -> SFTPVFSAttrs:
+    async def fstatvfs(self, file_obj: object) -> asyncssh.SFTPVFSAttrs:
         """Return the quota and the free space, in blocks of one byte."""
         space = await self._drop.result(ops.space, NO_INPUT, "")
         free = max(0, space.free - self._uploads.held)
-        return SFTPVFSAttrs(bsize=4096, frsize=1, blocks=space.quota, bfree=free, bavail=free, namemax=255)
+        return asyncssh.SFTPVFSAttrs(bsize=4096, frsize=1, blocks=space.quota, bfree=free, bavail=free, namemax=255)
 
     def fsync(self, file_obj: object) -> None:
         """Do nothing: a file is stored when it is closed."""
@@ -242,59 +221,59 @@ class DropServer(SFTPServer):
         for path in filter(None, paths):
             upload = self._uploads.find_below(path)
             if upload is not None:
-                raise SFTPFailure(f"{upload.path} is being uploaded")
+                raise asyncssh.SFTPFailure(f"{upload.path} is being uploaded")
 
 
 def _writable(file_obj: object) -> Upload:
     if not isinstance(file_obj, Upload):
-        raise SFTPPermissionDenied("the file is not open for writing")
+        raise asyncssh.SFTPPermissionDenied("the file is not open for writing")
     return file_obj
 
 
-def _refuse_owner(attrs: SFTPAttrs) -> None:
+def _refuse_owner(attrs: asyncssh.SFTPAttrs) -> None:
     if attrs.uid is not None and (attrs.uid, attrs.gid) != (OWNER, GROUP):
-        raise SFTPOpUnsupported("all files have one owner, which cannot be changed")
+        raise asyncssh.SFTPOpUnsupported("all files have one owner, which cannot be changed")
 
 
 def _checked_time(seconds: int) -> int:
     if not 0 <= seconds <= MAX_TIME:
-        raise SFTPFailure(f"a time must be between 0 and {MAX_TIME} seconds after 1970")
+        raise asyncssh.SFTPFailure(f"a time must be between 0 and {MAX_TIME} seconds after 1970")
     return seconds
 
 
-def file_attrs(size: int, modified: int) -> SFTPAttrs:
+def file_attrs(size: int, modified: int) -> asyncssh.SFTPAttrs:
     """Return the attributes of a file."""
-    return _attrs(FILEXFER_TYPE_REGULAR, FILE_MODE, size, modified)
+    return _attrs(asyncssh.FILEXFER_TYPE_REGULAR, FILE_MODE, size, modified)
 
 
-def folder_attrs(modified: int) -> SFTPAttrs:
+def folder_attrs(modified: int) -> asyncssh.SFTPAttrs:
     """Return the attributes of a folder."""
-    return _attrs(FILEXFER_TYPE_DIRECTORY, FOLDER_MODE, 0, modified)
+    return _attrs(asyncssh.FILEXFER_TYPE_DIRECTORY, FOLDER_MODE, 0, modified)
 
 
-def upload_attrs(upload: Upload) -> SFTPAttrs:
+def upload_attrs(upload: Upload) -> asyncssh.SFTPAttrs:
     """Return the attributes of a file that is being uploaded."""
     return file_attrs(upload.size, upload.shown_time)
 
 
-def entry_attrs(entry: Entry) -> SFTPAttrs:
+def entry_attrs(entry: Entry) -> asyncssh.SFTPAttrs:
     """Return the attributes of a file or folder of the sandbox."""
     modified = int(entry.modified.timestamp())
     return folder_attrs(modified) if entry.folder else file_attrs(entry.size, modified)
 
 
-def _attrs(kind: int, mode: int, size: int, modified: int) -> SFTPAttrs:
+def _attrs(kind: int, mode: int, size: int, modified: int) -> asyncssh.SFTPAttrs:
     at = min(max(modified, 0), MAX_TIME)
-    return SFTPAttrs(type=kind, size=size, uid=OWNER, gid=GROUP, permissions=mode, atime=at, mtime=at)
+    return asyncssh.SFTPAttrs(type=kind, size=size, uid=OWNER, gid=GROUP, permissions=mode, atime=at, mtime=at)
 
 
-def listed(name: str, attrs: SFTPAttrs, now: int) -> SFTPName:
+def listed(name: str, attrs: asyncssh.SFTPAttrs, now: int) -> asyncssh.SFTPName:
     """Return an entry of a listing, with a line as of `ls -l`."""
-    mode, links = ("drwxr-xr-x", 2) if attrs.type == FILEXFER_TYPE_DIRECTORY else ("-rw-r--r--", 1)
+    mode, links = ("drwxr-xr-x", 2) if attrs.type == asyncssh.FILEXFER_TYPE_DIRECTORY else ("-rw-r--r--", 1)
     modified = attrs.mtime or 0
     when = _shown_time(modified, is_old=now - modified >= _HALF_YEAR)
     long_name = f"{mode} {links:4} drop     drop     {attrs.size:8} {when} {name}"
-    return SFTPName(name.encode(), long_name.encode(), attrs)
+    return asyncssh.SFTPName(name.encode(), long_name.encode(), attrs)
 
 
 @lru_cache(maxsize=1024)
