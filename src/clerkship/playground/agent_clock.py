@@ -1,30 +1,23 @@
-"""The simulated clock as an agent uses it: it may wait, within a limit."""
+"""The simulated clock as an agent uses it, in process and over HTTP: it may wait, within a limit."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 
 from clerkship.events.lifecycle import ClockAdvanced
-from clerkship.playground.failure import record_failure
+from clerkship.model.duration import parse_duration
+from clerkship.playground.failure import guard
 from clerkship.playground.playground import Playground
 from clerkship.playground.waiting import skip, wait
+from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply
 
 MAX_AHEAD = timedelta(days=3660)
 """How far an agent may move simulated time from its start, in all: about ten years."""
+WAITING = "advancing the clock"
+"""What a failure is called that happens meanwhile: the platform's, though the agent's code is what called."""
 
 
 class TimeLimit(ValueError):
     """Simulated time would run too far ahead of its start."""
-
-
-@contextmanager
-def recording_failures(playground: Playground) -> Iterator[None]:
-    """Record an exception in here as the platform's failure, though the agent's code is what called."""
-    try:
-        yield
-    except Exception as error:
-        record_failure(playground, error, "advancing the clock")
-        raise
 
 
 class AgentClock:
@@ -47,17 +40,45 @@ class AgentClock:
         with playground.lock:
             if by > MAX_AHEAD - (playground.now - playground.started_at):
                 raise TimeLimit(f"simulated time runs at most {MAX_AHEAD.days:,} days ahead of its start")
-            with recording_failures(playground):
-                self._record(by.total_seconds())
-                wait(playground, by)
+            guard(playground, WAITING, partial(self._wait, by))
 
     def skip(self) -> bool:
         """Wait for the next thing due; false if there is none."""
-        with self._playground.lock, recording_failures(self._playground):
-            self._record(None)
-            return skip(self._playground)
+        with self._playground.lock:
+            return guard(self._playground, WAITING, self._skip)
+
+    def _wait(self, by: timedelta) -> None:
+        self._record(by.total_seconds())
+        wait(self._playground, by)
+
+    def _skip(self) -> bool:
+        self._record(None)
+        return skip(self._playground)
 
     def _record(self, seconds: float | None) -> None:
         """Log that the agent waits; a full log has no room for it."""
         if not self._playground.log.is_full and not self._playground.closed:
             self._playground.emit("run", ClockAdvanced(seconds=seconds), "agent")
+
+
+def answer_clock(playground: Playground, request: Request) -> Reply:
+    """Answer `GET /`, `POST /advance?by=10m` and `POST /skip`."""
+    clock = AgentClock(playground)
+    if (request.method, request.path) == ("POST", "/advance"):
+        by = _duration(request.query.get("by", ""))
+        try:
+            clock.advance(by)
+        except TimeLimit as error:
+            raise Refusal(400, "time_limit", str(error)) from None
+    elif (request.method, request.path) == ("POST", "/skip"):
+        return json_reply(200, {"skipped": clock.skip(), "now": clock.now.isoformat()})
+    elif (request.method, request.path) != ("GET", "/"):
+        raise Refusal(404, "no_such_route", "the clock has GET /, POST /advance?by= and POST /skip")
+    return json_reply(200, {"now": clock.now.isoformat()})
+
+
+def _duration(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise Refusal(400, "bad_duration", str(error)) from None

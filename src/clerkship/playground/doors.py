@@ -7,7 +7,7 @@ from typing import Any
 
 from clerkship.actors.reply import check_room, parse_event
 from clerkship.events.event import Event, Payload
-from clerkship.playground.agent_clock import AgentClock, recording_failures
+from clerkship.playground.agent_clock import AgentClock
 from clerkship.playground.failure import guard
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
@@ -121,5 +121,4 @@ def report_event(playground: Playground, payload: Payload) -> Event:
     event = parse_event(payload, playground.agent_events)
     with playground.lock:
         check_room(playground.log)
-        with recording_failures(playground):
-            return playground.emit("agent", event, "agent")
+        return guard(playground, "reporting an event", lambda: playground.emit("agent", event, "agent"))

@@ -15,6 +15,7 @@ from clerkship.events.request import AgentRequest
 from clerkship.kit.secrets import same
 from clerkship.kit.wall import perf_counter
 from clerkship.model.scenario import Actor
+from clerkship.playground.agent_clock import answer_clock
 from clerkship.playground.anonymous import (
     CLOCK_SCHEMES,
     access_of,
@@ -23,7 +24,6 @@ from clerkship.playground.anonymous import (
     refuse_anonymous,
     unlogged_context,
 )
-from clerkship.playground.clock_requests import answer_clock
 from clerkship.playground.faults import ActiveFault
 from clerkship.playground.pace import Shape
 from clerkship.playground.playground import Playground
