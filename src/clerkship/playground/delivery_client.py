@@ -20,6 +20,8 @@ from clerkship.transports.outbound.policy import ResolvedAddress
 class DeliveryClient(GatewayClient):
     """Implements OutboundClient for one delivery of a sandbox."""
 
+    hold: clock_hold.DeliveryHold
+
     async def call_as_run(self, call: ProtocolCall) -> Reply:
         """Call an operation as the run."""
         return await self.call(call, "run")
@@ -44,41 +46,20 @@ class DeliveryClient(GatewayClient):
 
     def random(self) -> float:
         """Return a number that the seed of the run decides."""
-        return self.playground.rng.stream(f"outbound/{self._delivery}").random()
-
-    @property
-    def _delivery(self) -> str:
-        return f"{self.sandbox.name}/{self.over}"
+        return self.playground.rng.stream(f"outbound/{self.hold.name}").random()
 
     @property
     def begun(self) -> int:
         """How often `begin` was called."""
-        return self.playground.clock_hold.begun(self._delivery)
-
-    def join(self) -> None:
-        """Add the delivery to those that hold the clock, and hold it."""
-        place = list(self.playground.sandboxes).index(self.sandbox.name)
-        self.playground.clock_hold.join(self._delivery, (place, self.over))
-
-    async def rejoin(self) -> None:
-        """Join in the event loop, which must not wait for the lock of the playground."""
-        await self.run_locked(self.join)
-
-    def on_reset(self, reset: Callable[[], None]) -> None:
-        """Have the delivery start over when the playground is rewound."""
-        self.playground.clock_hold.on_reset(self._delivery, reset)
-
-    def leave(self) -> None:
-        """Remove the delivery from those that hold the clock."""
-        self.playground.clock_hold.leave(self._delivery)
+        return self.hold.begun
 
     def begin(self) -> None:
         """Hold a stepped clock."""
-        self.playground.clock_hold.begin(self._delivery)
+        self.hold.begin()
 
     def extend(self) -> None:
         """Hold the clock for one more attempt."""
-        self.playground.clock_hold.extend(self._delivery)
+        self.hold.extend()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -90,20 +71,20 @@ class DeliveryClient(GatewayClient):
             await self._wait_for_turn()
             yield
         finally:
-            await self.run_locked(partial(self.playground.clock_hold.end_turn, self._delivery))
+            await self.run_locked(self.hold.end_turn)
 
     async def _wait_for_turn(self) -> None:
-        hold, granted, loop = self.playground.clock_hold, asyncio.Event(), asyncio.get_running_loop()
+        granted, loop = asyncio.Event(), asyncio.get_running_loop()
 
         def grant() -> None:
             with suppress(RuntimeError):  # the loop is closed: the run is over
                 loop.call_soon_threadsafe(granted.set)
 
         while not granted.is_set():
-            await self.run_locked(partial(hold.request_turn, self._delivery, grant))
+            await self.run_locked(partial(self.hold.request_turn, grant))
             with suppress(TimeoutError):
                 await asyncio.wait_for(granted.wait(), clock_hold.MAX_HOLD_SECONDS)
 
     async def finish(self, begun: int) -> None:
         """Release the clock."""
-        await self.run_locked(partial(self.playground.clock_hold.finish, self._delivery, begun))
+        await self.run_locked(partial(self.hold.finish, begun))

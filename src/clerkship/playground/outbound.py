@@ -48,8 +48,9 @@ class OutboundPool:
         it. From any thread."""
         address = self._gateway.locate(playground, sandbox)
         for kind in sandbox.spec.outbound:
-            client = DeliveryClient(self._gateway, self._workers, playground, sandbox, address, kind.name)
-            client.join()
+            order = list(playground.sandboxes).index(sandbox.name), kind.name
+            hold = playground.clock_hold.join(f"{sandbox.name}/{kind.name}", order)
+            client = DeliveryClient(self._gateway, self._workers, playground, sandbox, address, kind.name, hold)
             self._submit(partial(self._start, kind, client))
 
     def stop(self, address: str) -> None:
@@ -77,16 +78,16 @@ class OutboundPool:
 
     async def _start(self, kind: type[OutboundDelivery], client: DeliveryClient) -> None:
         key = client.address, kind.name
-        if key not in self._running and not client.begun:  # one that failed has left after `start`
-            await client.rejoin()
+        if key not in self._running and not client.hold.is_joined:  # one that failed has left after `start`
+            await client.run_locked(client.hold.join)  # without waiting for the lock in the event loop
         running = self._running.get(key)
         if running is None and client.open:  # or the run ended meanwhile
             delivery = kind(client)
-            client.on_reset(delivery.reset)
+            client.hold.reset = delivery.reset
             running = _Running(delivery, client, asyncio.create_task(self._run(delivery, client)))
             self._running[key] = running
         if running is None:
-            client.leave()
+            client.hold.leave()
         else:
             running.delivery.reset()
 
@@ -98,7 +99,7 @@ class OutboundPool:
                 await delivery.run()
             finally:
                 self._running.pop((client.address, delivery.name), None)
-                client.leave()
+                client.hold.leave()
         except Exception as error:
             record_failure(client.playground, error, f"{client.sandbox.name}: outbound {delivery.name}")
 
@@ -107,7 +108,7 @@ class OutboundPool:
             running = self._running.pop(key)
             running.task.cancel()
             await asyncio.wait([running.task])
-            running.client.leave()  # a task that had not begun does not do so
+            running.client.hold.leave()  # a task that had not begun does not do so
 
     async def _close(self) -> None:
         for address in {address for address, _ in self._running}:
