@@ -95,10 +95,10 @@ def test_an_entry_that_is_damaged_is_made_again(shelf: Shelf, tmp_path: Path, ho
 def test_a_folder_that_cannot_be_written_is_no_mistake(
     shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path, data: bytes) -> int:
+    def refuse(path: Path, target: Path) -> Path:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "write_bytes", refuse)  # to the superuser nothing is read-only
+    monkeypatch.setattr(Path, "replace", refuse)  # to the superuser nothing is read-only
     assert len(loaded(shelf, tmp_path / "sealed").datasets["d"].lines or ()) == 20
     assert entries(tmp_path / "sealed") == []
 

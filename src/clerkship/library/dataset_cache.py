@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import orjson
 
-from clerkship.kit.secrets import new_name
+from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.dataset import Dataset
 from clerkship.model.problem import Problem
 
@@ -69,17 +69,10 @@ class Cache:
             return
         warnings = [(number, problem.model_dump()) for number, problem in kept.warnings]
         head = orjson.dumps({"hash": kept.dataset.hash, "warnings": warnings})
-        beside = self._folder / f".{new_name(key[:16])}"
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            beside.write_bytes(
-                b"\n".join((_MARK + b" " + hashlib.sha256(head).hexdigest().encode(), head, kept.dataset.data))
-            )
-            beside.replace(self._folder / key)
+        mark = _MARK + b" " + hashlib.sha256(head).hexdigest().encode()
+        with contextlib.suppress(OSError):
+            write_atomically(self._folder / key, (mark, b"\n", head, b"\n", kept.dataset.data))
             self._prune()
-        except OSError:
-            with contextlib.suppress(OSError):
-                beside.unlink()
 
     def _prune(self) -> None:
         """The oldest go; who reads one that is just going makes it anew."""

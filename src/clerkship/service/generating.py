@@ -3,7 +3,6 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import orjson
 
 from clerkship.fhir.resource import key_in
+from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.synthetic import GENERATOR, NOW, LookAlike, lines, look_alikes
 from clerkship.synthetic.generator import Told
@@ -158,15 +158,7 @@ def _files(made: Generated, place: Place) -> dict[Path, Iterable[bytes]]:
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> None:
-    """Beside its place, and then moved there: nobody finds half a file."""
-    beside = path.with_name(f".{path.name}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
-            file.writelines(pieces)
-        beside.replace(path)
+        write_atomically(path, pieces)
     except OSError as error:
         raise PlatformError(f"{path} cannot be written: {error.strerror}; choose another place with --out") from None
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)

@@ -1,16 +1,17 @@
 """Scenario files drafted from a project's flows: planned, written by rules or a model, checked, and only then kept."""
 
-import contextlib
 import re
 import tempfile
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 from clerkship.engine.catalog import Registered
 from clerkship.engine.model_build import build_model
+from clerkship.kit.atomic_write import write_atomically
 from clerkship.library.foreign import find_domain, read_domain
 from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.prompts import Prompts
@@ -28,7 +29,9 @@ from clerkship.service.checking import load_checked
 from clerkship.settings import Settings
 
 _LONGEST_STEM = 60
-_MOST_TOLD = 20
+_MAX_SHOWN = 20
+Mistakes = Callable[[list["DraftFile"]], dict[str, str]]
+"""Returns what is wrong with drafts, by the names of their files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +88,8 @@ def draft(request: DraftRequest, settings: Settings, catalog: Registered) -> Dra
     plans = dict(_planned(chosen, kinds, project, request, drafts))
     drafts.warnings += _doubts(plans.values(), project)
     drafted = _drafted(list(plans.values()), project, request, settings, drafts)
-    check = _Check(domain_path, settings, catalog)
-    files = check.made_sure([_file(path, one, project) for path, one in zip(plans, drafted, strict=True)], project)
+    made = [_file(path, one, project) for path, one in zip(plans, drafted, strict=True)]
+    files = _validated(made, project, partial(_mistakes, domain_path, settings, catalog))
     if not request.dry_run:
         for file in files:
             _keep(file)
@@ -191,42 +194,30 @@ def _file(path: Path, draft: Draft, project: Project) -> DraftFile:
     return DraftFile(path, draft, render(draft, goals(draft.plan, project), project))
 
 
-@dataclass(frozen=True)
-class _Check:
-    """Loads drafts as they would be loaded, somewhere else: what would not validate is not written."""
+def _validated(files: list[DraftFile], project: Project, mistakes: Mistakes) -> list[DraftFile]:
+    """Return the files; in place of a model's draft that would not validate, one by rules."""
+    wrong = mistakes(files)
+    valid = [_instead(file, wrong[file.path.name], project) if file.path.name in wrong else file for file in files]
+    again = mistakes(valid) if wrong else {}
+    if again:
+        shown = "; ".join(list(again.values())[:_MAX_SHOWN])
+        raise PlatformError(f"a draft would not validate, so nothing was written: {shown}")
+    return valid
 
-    domain: Path | None
-    settings: Settings
-    catalog: Registered
 
-    def made_sure(self, files: list[DraftFile], project: Project) -> list[DraftFile]:
-        """The same; in place of a model's that would not validate, one by rules."""
-        wrong = self._wrong(files)
-        sure = [_instead(file, wrong[file.path.name], project) if file.path.name in wrong else file for file in files]
-        again = self._wrong(sure) if wrong else {}
-        if again:
-            told = "; ".join(list(again.values())[:_MOST_TOLD])
-            raise PlatformError(f"a draft would not validate, so nothing was written: {told}")
-        return sure
-
-    def _wrong(self, files: list[DraftFile]) -> dict[str, str]:
-        """By the name of a file, the first thing that is wrong with it."""
-        if not files:
-            return {}
-        with tempfile.TemporaryDirectory(prefix="clerkship-") as aside:
-            folder = Path(
-                aside, "drafts", "eval", "scenarios"
-            )  # so deep that nothing around it is taken for its project
-            folder.mkdir(parents=True)
-            for file in files:
-                (folder / file.path.name).write_text(file.text, encoding="utf-8")
-            try:
-                load_checked(folder, None, self.settings, self.catalog, domain=self.domain)
-            except InputError as error:
-                return {
-                    Path(p.file).name: f"{p.key}: {p.message}" if p.key else p.message for p in error.problems[::-1]
-                }
-        return {}
+def _mistakes(domain: Path | None, settings: Settings, catalog: Registered, files: list[DraftFile]) -> dict[str, str]:
+    """Load drafts in a folder of their own; return the first mistake of each file that has one, by its name."""
+    with tempfile.TemporaryDirectory(prefix="clerkship-") as temporary:
+        folder = Path(temporary, "drafts", "eval", "scenarios")  # deep enough that nothing above is taken for a project
+        folder.mkdir(parents=True)
+        for file in files:
+            (folder / file.path.name).write_text(file.text, encoding="utf-8")
+        try:
+            if files:
+                load_checked(folder, None, settings, catalog, domain=domain)
+        except InputError as error:
+            return {Path(p.file).name: f"{p.key}: {p.message}" if p.key else p.message for p in error.problems[::-1]}
+    return {}
 
 
 def _instead(file: DraftFile, wrong: str, project: Project) -> DraftFile:
@@ -237,13 +228,7 @@ def _instead(file: DraftFile, wrong: str, project: Project) -> DraftFile:
 
 
 def _keep(file: DraftFile) -> None:
-    """Whole or not at all: written beside its place, then moved there."""
-    aside = file.path.with_name(f".{file.path.name}.new")
     try:
-        file.path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(file.text, encoding="utf-8")
-        aside.replace(file.path)
+        write_atomically(file.path, [file.text.encode()])
     except OSError as error:
-        with contextlib.suppress(OSError):
-            aside.unlink()
         raise InputError.of(f"it cannot be written: {error.strerror}", file=str(file.path)) from None
