@@ -5,10 +5,11 @@ from typing import Any, Literal
 
 import orjson
 
+from clerkship.engine.score import status_of
 from clerkship.engine.spec import TrialSpec
 from clerkship.events.log import Log
 from clerkship.kit.text import writable
-from clerkship.model.run import TaskRun
+from clerkship.model.run import Ending, TaskRun
 from clerkship.playground.failure import TRACEBACK
 
 CROWDED = "it timed out while more agents were computing than there are cores, and was repeated alone"
@@ -24,6 +25,26 @@ class Finished:
     sidecar: bytes
     again: TrialSpec | None = None
     """The trial to run in its place, if it does not count."""
+
+
+def build_task_run(spec: TrialSpec, ending: Ending, log: Log, error: str, **graded: Any) -> TaskRun:
+    """Build the record of a trial; `graded` are the fields that only a trial that was played has."""
+    snapshot = spec.built.snapshot
+    return TaskRun(
+        run=spec.run,
+        task=snapshot.task.name,
+        trial=spec.trial,
+        attempt=spec.attempt,
+        status=status_of(ending),
+        ending=ending,
+        error=writable(error),
+        head=log.head,
+        events=len(log.events),
+        snapshot=snapshot.hash,
+        template=snapshot.template,
+        tags=snapshot.task.tags,
+        **graded,
+    )
 
 
 def cancelled(finished: Finished) -> Finished:
@@ -44,19 +65,5 @@ def not_started(
     spec: TrialSpec, error: str, ending: Literal["errored", "cancelled"] = "errored", *, traceback: str = ""
 ) -> Finished:
     """Return a trial without a log: its playground could not be built, or its process died."""
-    snapshot = spec.built.snapshot
-    task_run = TaskRun(
-        run=spec.run,
-        task=snapshot.task.name,
-        trial=spec.trial,
-        attempt=spec.attempt,
-        status=ending,
-        ending=ending,
-        error=writable(error),
-        head=Log().head,
-        events=0,
-        snapshot=snapshot.hash,
-        template=snapshot.template,
-        tags=snapshot.task.tags,
-    )
+    task_run = build_task_run(spec, ending, Log(), error)
     return Finished(task_run, b"", {}, orjson.dumps({TRACEBACK: traceback} if traceback else {}))

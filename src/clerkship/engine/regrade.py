@@ -4,17 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from clerkship.engine.build import BuiltTask
+from clerkship.engine.grader import Graded, Grader
 from clerkship.engine.models import ALONE, ModelSelection
-from clerkship.engine.quality import rate
-from clerkship.engine.score import Score, fold, implied_checks, is_crash, judge, status_of
 from clerkship.events.event import Event, Payload, parse_event
-from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentAnswered
 from clerkship.events.log import chain_head
-from clerkship.llm.asker import Tally
 from clerkship.model.problem import InputError, PlatformError
-from clerkship.model.quality import Quality
-from clerkship.model.run import CriterionRun, Ending, TaskRun
+from clerkship.model.run import Ending, TaskRun
 from clerkship.model.variables import UnknownVariable
 from clerkship.playground.playground import replay
 from clerkship.settings import variables
@@ -43,33 +39,11 @@ def parse_log(lines: Iterable[bytes], kinds: Kinds, blob: Callable[[str], bytes]
         ) from None
 
 
-def grade(
-    built: BuiltTask, events: Sequence[Event], ending: Ending, models: ModelSelection, trial: int, tally: Tally
-) -> tuple[tuple[CriterionRun, ...], Score, Quality | None]:
-    """Every criterion of a task over these events, and their fold; and its metrics, if it is rated. States are rebuilt
-    by reading the log again."""
-    answered = [event.payload for event in events if isinstance(event.payload, AgentAnswered)]
-    evidence = Evidence(
-        task=built.task,
-        events=sorted(events, key=lambda event: (event.at, event.seq)),
-        states=replay(built.components, events),
-        ending=ending,
-        answer=answered[-1].answer if answered else None,
-        answered=bool(answered),
-        entities=built.snapshot.entities,
-        model=models.asker("judge", built.snapshot, trial, tally),
-        prompts=models.prompts,
-        parameters=models.parameters,
-        votes=models.asking.votes,
-        observers=built.observers,
-    )
-    checks = (*built.checks, *implied_checks(evidence))
-    criteria = judge(checks, evidence, skip_judged=models.skips_judged, variables=built.variables)
-    status = status_of(ending)
-    rated = models.rates(built.task) and status == "completed"
-    asker = models.asker("metrics", built.snapshot, trial, tally) if rated else None
-    quality = rate(evidence, asker, built.variables) if rated else None
-    return criteria, fold(criteria, status, crashed=is_crash(ending)), quality
+def grade(grader: Grader, built: BuiltTask, events: Sequence[Event], ending: Ending) -> Graded:
+    """Grade a log: states are rebuilt from its events."""
+    ordered = sorted(events, key=lambda event: (event.at, event.seq))
+    answers = [event.payload.answer for event in events if isinstance(event.payload, AgentAnswered)]
+    return grader.grade(grader.evidence(ordered, replay(built.components, events), ending, answers))
 
 
 def regrade(
@@ -84,20 +58,19 @@ def regrade(
     if chain_head(lines) != graded.head:
         error = "the log that is kept is not the one that was graded: its lines do not lead to its head"
         return graded.model_copy(update=_ERRORED | {"error": error, "snapshot": built.snapshot.hash})
-    tally = Tally()
-    events = parse_log(lines, kinds, blob)
-    criteria, folded, quality = grade(built, events, graded.ending, models, graded.trial, tally)
+    grader = Grader(built, models, graded.trial)
+    criteria, score, quality = grade(grader, built, parse_log(lines, kinds, blob), graded.ending)
     missed = models.missed(graded.task, graded.trial)
     if missed:
         return graded.model_copy(update=_ERRORED | {"error": missed, "snapshot": built.snapshot.hash})
     return graded.model_copy(
         update={
             "criteria": criteria,
-            "verdict": folded.verdict,
-            "score": folded.score,
-            "axes": folded.axes,
+            "verdict": score.verdict,
+            "score": score.score,
+            "axes": score.axes,
             "snapshot": built.snapshot.hash,
-            "models": tally.used(),
+            "models": grader.tally.used(),
             "quality": quality,
         }
     )

@@ -14,9 +14,9 @@ from clerkship.actors.per_conversation import solver_for
 from clerkship.actors.reply import LOG_FULL
 from clerkship.engine.driver import AgentTime, ConversationDriver, TurnTimedOut
 from clerkship.engine.finished import Finished
-from clerkship.engine.grading import TrialGrader
 from clerkship.engine.setup import set_up
 from clerkship.engine.spec import BatchContext, TrialSpec
+from clerkship.engine.trial_grader import TrialGrader
 from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted, RequestRefused
 from clerkship.kit.text import writable
 from clerkship.model.problem import InputError
@@ -125,7 +125,7 @@ class Trial:
         if entry == "on_task":
             playground.people.listening = True
             answer = await agent.on_task(orjson.loads(built.task_item) or {}, sandboxes)
-            self._grader.agent.answer, self._grader.agent.answered = answer, True
+            self._grader.answers.append(answer)
             self._emit(AgentAnswered(answer=answer))
             return "agent_done"
         if built.scenario.stubs and "on_start" not in agent.entries:
@@ -168,7 +168,7 @@ class Trial:
     def _agent_failed(self, error: str) -> Ending:
         first, end, rest = error.partition("\n")
         text = self.playground.redacted(writable(first + self._last_refusal(error) + end + rest))
-        self._grader.agent.error = text
+        self._grader.agent_error = text
         self._emit(AgentFailed(error=text))
         return "agent_failed"
 
@@ -184,7 +184,7 @@ class Trial:
         self._close_agent()
         if self.spec.built.fork_point is not None:
             self.spec.built.fork_point.settle(self.playground)
-        return self._grader.grade(ending, error)
+        return self._grader.finish(ending, error)
 
     def errored(self, error: str) -> Finished:
         """Return the record of a trial that could not be finished."""

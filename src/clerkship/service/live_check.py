@@ -10,6 +10,7 @@ import orjson
 
 from clerkship.engine.build import build_task
 from clerkship.engine.catalog import Registered
+from clerkship.engine.grader import Grader
 from clerkship.engine.models import WITHOUT_JUDGE
 from clerkship.engine.regrade import grade, parse_log
 from clerkship.engine.score import Score
@@ -19,7 +20,6 @@ from clerkship.events.log import chain_head
 from clerkship.events.query import is_kind
 from clerkship.library.library import LoadedTask
 from clerkship.library.load import load
-from clerkship.llm.asker import Tally
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.redaction import MIN_SECRET, NOTHING_HIDDEN, Redactor, redactor
@@ -114,7 +114,7 @@ def check_now(
         events.append(_answered(events[-1], answer))
     built = build_task(library.snapshot(loaded, settings.timeout), library.datasets, catalog)
     ending = "errored" if about["error"] else next(iter(about["left"].values()), "agent_done")
-    criteria, score, _ = grade(built, events, cast(Ending, ending), WITHOUT_JUDGE, 1, Tally())
+    criteria, score, _ = grade(Grader(built, WITHOUT_JUDGE, 1), built, events, cast(Ending, ending))
     notes = tuple(_notes(loaded, about, catalog, answered=answer is not None))
     return Checked(loaded.task.name, criteria, score, about["error"], notes, len(lines), about["head"])
 

@@ -1,0 +1,64 @@
+"""Grade what happened in a trial: in the same way right after it was played and when its log is read again."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from clerkship.engine.build import BuiltTask
+from clerkship.engine.models import ModelSelection
+from clerkship.engine.quality import rate
+from clerkship.engine.score import Score, fold, implied_checks, is_crash, judge, status_of
+from clerkship.events.event import Event
+from clerkship.events.evidence import Evidence
+from clerkship.llm.asker import Asker, Tally
+from clerkship.model.quality import Quality
+from clerkship.model.run import CriterionRun, Ending
+from clerkship.model.usage import Role
+
+
+class Graded(NamedTuple):
+    """The criteria of a trial with their score, and its metrics; nothing of a trial without a verdict."""
+
+    criteria: tuple[CriterionRun, ...] = ()
+    score: Score = Score(None, None, {})
+    quality: Quality | None = None
+
+
+class Grader:
+    """Grades one trial, and asks the models of its run."""
+
+    def __init__(self, built: BuiltTask, models: ModelSelection, trial: int) -> None:
+        self._built, self._models, self._trial = built, models, trial
+        self.tally = Tally()
+
+    def asker(self, role: Role) -> Asker | None:
+        """Return the model that is asked in a role; None where there is none."""
+        return self._models.asker(role, self._built.snapshot, self._trial, self.tally)
+
+    def evidence(
+        self, events: Sequence[Event], states: Mapping[str, object], ending: Ending, answers: Sequence[Any]
+    ) -> Evidence:
+        """Build what the criteria are checked against. `answers` has the answer of the agent, if it gave one."""
+        built, models = self._built, self._models
+        return Evidence(
+            task=built.task,
+            events=events,
+            states=states,
+            ending=ending,
+            answer=answers[-1] if answers else None,
+            answered=bool(answers),
+            entities=built.snapshot.entities,
+            model=self.asker("judge"),
+            prompts=models.prompts,
+            parameters=models.parameters,
+            votes=models.asking.votes,
+            observers=built.observers,
+        )
+
+    def grade(self, evidence: Evidence) -> Graded:
+        """Check every criterion, whatever the ending; and rate the metrics, if that is asked for."""
+        built, models, status = self._built, self._models, status_of(evidence.ending)
+        checks = (*built.checks, *implied_checks(evidence))
+        criteria = judge(checks, evidence, skip_judged=models.skips_judged, variables=built.variables)
+        is_rated = models.rates(built.task) and status == "completed"
+        quality = rate(evidence, self.asker("metrics"), built.variables) if is_rated else None
+        return Graded(criteria, fold(criteria, status, crashed=is_crash(evidence.ending)), quality)
