@@ -6,25 +6,12 @@ from typing import Any
 
 from clerkship.reactions.hl7_to_fhir.filing import trimmed
 from clerkship.reactions.hl7_to_fhir.parts import Part
+from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.simulators.fhir.outcome import refusal
 
 TERMINOLOGY = "http://terminology.hl7.org/CodeSystem/"
 UCUM = "http://unitsofmeasure.org"
-SYSTEMS = {
-    "LN": "http://loinc.org",
-    "SCT": "http://snomed.info/sct",
-    "I9": "http://hl7.org/fhir/sid/icd-9-cm",
-    "I9C": "http://hl7.org/fhir/sid/icd-9-cm",
-    "I10": "http://hl7.org/fhir/sid/icd-10",
-    "I10C": "http://hl7.org/fhir/sid/icd-10-cm",
-    "C4": "http://www.ama-assn.org/go/cpt",
-    "C5": "http://www.ama-assn.org/go/cpt",
-    "RXNORM": "http://www.nlm.nih.gov/research/umls/rxnorm",
-    "NDC": "http://hl7.org/fhir/sid/ndc",
-    "CVX": "http://hl7.org/fhir/sid/cvx",
-    "UCUM": UCUM,
-    "ISO639": "urn:iso:std:iso:639:-2",
-}
+SYSTEMS = code_table("0396")
 """HL7 table 0396, as far as FHIR has a uri for the system. Local systems (`L`, `99ABC`) have none."""
 _ALSO = {
     "SNOMED": "SCT",

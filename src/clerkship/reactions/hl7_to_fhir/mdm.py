@@ -10,21 +10,14 @@ from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept, hl7, map
 from clerkship.reactions.hl7_to_fhir.filing import File, Filing, trimmed
 from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_ei
 from clerkship.reactions.hl7_to_fhir.parts import part, parts, text
-from clerkship.reactions.hl7_to_fhir.people import patient_of, practitioners, subject
+from clerkship.reactions.hl7_to_fhir.people import must_be_of, patient_of, practitioners, subject
+from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.reactions.hl7_to_fhir.values import DOCUMENTS, TEXTS
 from clerkship.reactions.hl7_to_fhir.visit import visit_reference
 from clerkship.simulators.fhir.outcome import refusal
 
-_STATES = {
-    "DI": "preliminary",
-    "DO": "preliminary",
-    "IN": "preliminary",
-    "IP": "preliminary",
-    "PA": "preliminary",
-    "AU": "final",
-    "LA": "final",
-}
+_STATES = code_table("0271")
 """HL7 table 0271: TXA-17."""
 _KEPT = {"AV": "current", "UN": "current", "OB": "superseded", "CA": "entered-in-error"}
 """HL7 table 0273: TXA-19."""
@@ -84,12 +77,7 @@ def _number(filing: Filing, field: int = 12) -> Number:
 
 def _held(filing: Filing, patient: Resource, field: int = 12) -> Resource | None:
     number = _number(filing, field)
-    found = numbered(filing, "DocumentReference", [number])
-    if found is not None and found.get("subject", {}).get("reference") != key_of(patient):
-        whose = found.get("subject", {}).get("reference", "nobody")
-        told = f"document {number} is {whose}'s {key_of(found)}, and PID-3 names {key_of(patient)}"
-        raise refusal(409, "conflict", told)
-    return found
+    return must_be_of(patient, numbered(filing, "DocumentReference", [number]), f"document {number}")
 
 
 def _there(filing: Filing, patient: Resource, field: int = 12) -> Resource:

@@ -8,6 +8,7 @@ from clerkship.fhir.resource import Resource, key_of
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY
 from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
 from clerkship.reactions.hl7_to_fhir.parts import Part
+from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.simulators.fhir.outcome import refusal
 
 TYPES = f"{TERMINOLOGY}v2-0203"
@@ -15,17 +16,7 @@ NPI = "http://hl7.org/fhir/sid/us-npi"
 SSN = "http://hl7.org/fhir/sid/us-ssn"
 _REGISTERED = {"NPI": NPI, "USSSA": SSN}
 """Authorities that FHIR defines a system for, whatever the config of the server says."""
-_DISPLAYS = {
-    "MR": "Medical record number",
-    "PI": "Patient internal identifier",
-    "PT": "Patient external identifier",
-    "MB": "Member Number",
-    "SS": "Social Security number",
-    "VN": "Visit number",
-    "PLAC": "Placer Identifier",
-    "FILL": "Filler Identifier",
-    "NPI": "National provider identifier",
-}
+_DISPLAYS = code_table("0203")
 _OF_A_PATIENT = frozenset({"MR", "PI", "PT"})
 """Types that senders use for the same number."""
 _SORTS = frozenset(

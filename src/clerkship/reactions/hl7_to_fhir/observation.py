@@ -10,56 +10,18 @@ from clerkship.reactions.hl7_to_fhir.numbers import Number, of_ei
 from clerkship.reactions.hl7_to_fhir.orders import Result, remarks
 from clerkship.reactions.hl7_to_fhir.parts import Part, is_null, part, parts, text
 from clerkship.reactions.hl7_to_fhir.people import organization, practitioners
+from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.reactions.hl7_to_fhir.values import TEXTS, ranges, value_of
 from clerkship.simulators.fhir.outcome import refusal
 
-STATUSES = {
-    "F": "final",
-    "P": "preliminary",
-    "R": "preliminary",
-    "S": "preliminary",
-    "C": "corrected",
-    "U": "final",
-    "V": "final",
-    "B": "amended",
-    "A": "amended",
-    "I": "registered",
-    "O": "registered",
-    "X": "cancelled",
-    "D": "entered-in-error",
-    "W": "entered-in-error",
-}
+STATUSES = code_table("0085")
 """HL7 table 0085. N (not asked) is not filed."""
 _WITHOUT_VALUE = ("U", "D", "W", "X")
 """Statuses with which OBX-5 may be empty; the value in the chart is kept."""
 SETTLED = ("final", "amended", "corrected")
 _UNSETTLED = ("registered", "partial", "preliminary")
-_FLAGS = {
-    "L": "Low",
-    "H": "High",
-    "LL": "Critical low",
-    "HH": "Critical high",
-    "<": "Off scale low",
-    ">": "Off scale high",
-    "N": "Normal",
-    "A": "Abnormal",
-    "AA": "Critical abnormal",
-    "U": "Significant change up",
-    "D": "Significant change down",
-    "B": "Better",
-    "W": "Worse",
-    "S": "Susceptible",
-    "R": "Resistant",
-    "I": "Intermediate",
-    "MS": "moderately susceptible",
-    "VS": "very susceptible",
-    "POS": "Positive",
-    "NEG": "Negative",
-    "IND": "Indeterminate",
-    "DET": "Detected",
-    "ND": "Not detected",
-}
+_FLAGS = code_table("0078")
 """HL7 table 0078; FHIR's v3-ObservationInterpretation has the same codes."""
 _SAID = ("value", "effective")
 _REPLACED = frozenset({"dataAbsentReason", "interpretation", "note", "referenceRange"})

@@ -9,55 +9,18 @@ from clerkship.reactions.hl7_to_fhir.filing import File, Filing, trimmed
 from clerkship.reactions.hl7_to_fhir.numbers import numbered, of_ei, with_numbers
 from clerkship.reactions.hl7_to_fhir.orders import Order, orders_of, remarks
 from clerkship.reactions.hl7_to_fhir.parts import Part, part, parts, text
-from clerkship.reactions.hl7_to_fhir.people import patient_of, practitioners, subject
+from clerkship.reactions.hl7_to_fhir.people import must_be_of, patient_of, practitioners, subject
+from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.reactions.hl7_to_fhir.visit import visit_reference
 from clerkship.simulators.fhir.outcome import refusal
 
-_CONTROLS = {
-    "NW": "active",
-    "XO": "",
-    "XX": "",
-    "RO": "",
-    "NA": "",
-    "OK": "",
-    "SC": "",
-    "CA": "revoked",
-    "OC": "revoked",
-    "CR": "revoked",
-    "DC": "revoked",
-    "OD": "revoked",
-    "DR": "revoked",
-    "HD": "on-hold",
-    "OH": "on-hold",
-    "HR": "on-hold",
-    "RL": "active",
-    "RE": "",
-}
+_CONTROLS = code_table("0119")
 """HL7 table 0119 and the status that each code leads to; empty where ORC-5 decides, or the status stays."""
-_STATUSES = {
-    "A": "active",
-    "CA": "revoked",
-    "CM": "completed",
-    "DC": "revoked",
-    "ER": "entered-in-error",
-    "HD": "on-hold",
-    "IP": "active",
-    "RP": "revoked",
-    "SC": "active",
-}
+_STATUSES = code_table("0038")
 """HL7 table 0038."""
 _ENDED = ("revoked", "completed", "entered-in-error")
-_PRIORITIES = {
-    "S": "stat",
-    "STAT": "stat",
-    "A": "asap",
-    "ASAP": "asap",
-    "R": "routine",
-    "T": "urgent",
-    "P": "urgent",
-    "C": "urgent",
-}
+_PRIORITIES = code_table("0027")
 """HL7 tables 0027 and 0485."""
 
 
@@ -107,11 +70,7 @@ def _held(filing: Filing, patient: Resource, order: Order) -> Resource | None:
     held = numbered(filing, "ServiceRequest", [placer]) if placer is not None else None
     if held is None and filler is not None:
         held = numbered(filing, "ServiceRequest", [filler])
-    if held is not None and held.get("subject", {}).get("reference") != key_of(patient):
-        whose = held.get("subject", {}).get("reference", "nobody")
-        told = f"order {placer or filler} is {whose}'s {key_of(held)}, and PID-3 names {key_of(patient)}"
-        raise refusal(409, "conflict", told)
-    return held
+    return must_be_of(patient, held, f"order {placer or filler}")
 
 
 def _status(order: Order, control: str, held: Resource | None) -> str:

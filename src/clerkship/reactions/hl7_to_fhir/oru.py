@@ -19,26 +19,15 @@ from clerkship.reactions.hl7_to_fhir.observation import (
 )
 from clerkship.reactions.hl7_to_fhir.orders import Order, Result, orders_of, remarks
 from clerkship.reactions.hl7_to_fhir.parts import part, text
-from clerkship.reactions.hl7_to_fhir.people import patient_of, practitioners, subject
+from clerkship.reactions.hl7_to_fhir.people import must_be_of, patient_of, practitioners, subject
 from clerkship.reactions.hl7_to_fhir.report import Asked, asked_of, find_report, is_same_code, parent_number
+from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.reactions.hl7_to_fhir.times import Time, moment, read_time
 from clerkship.reactions.hl7_to_fhir.values import DOCUMENTS
 from clerkship.reactions.hl7_to_fhir.visit import visit_reference
 from clerkship.simulators.fhir.outcome import refusal
 
-_STATUSES = {
-    "O": "registered",
-    "I": "registered",
-    "S": "registered",
-    "N": "registered",
-    "A": "partial",
-    "R": "preliminary",
-    "P": "preliminary",
-    "F": "final",
-    "C": "corrected",
-    "M": "amended",
-    "X": "cancelled",
-}
+_STATUSES = code_table("0123")
 """HL7 table 0123."""
 _AS_SAID = "http://hl7.org/fhir/StructureDefinition/originalText"
 _RANKS = {"registered": 0, "partial": 1, "preliminary": 1, "final": 2, "amended": 3, "corrected": 3}
@@ -173,12 +162,7 @@ def _request(filing: Filing, patient: Resource, order: Order) -> Resource | None
     """Find the order that the report answers."""
     placer = order.placer(filing)
     found = numbered(filing, "ServiceRequest", [placer]) if placer is not None else None
-    if found is not None and found.get("subject", {}).get("reference") != key_of(patient):
-        whose = found.get("subject", {}).get("reference", "nobody")
-        raise refusal(
-            409, "conflict", f"order {placer} is {whose}'s {key_of(found)}, and PID-3 names {key_of(patient)}"
-        )
-    return found
+    return must_be_of(patient, found, f"order {placer}")
 
 
 def _category(section: Any) -> dict[str, Any]:

@@ -12,33 +12,13 @@ from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
 from clerkship.reactions.hl7_to_fhir.numbers import SSN, Number, of_cx, with_numbers
 from clerkship.reactions.hl7_to_fhir.parts import Part, is_null, part, parts, text
 from clerkship.reactions.hl7_to_fhir.recognition import human
+from clerkship.reactions.hl7_to_fhir.tables import code_table, term_table
 from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.simulators.fhir.outcome import refusal
 
-_SEXES = {
-    "M": "male",
-    "F": "female",
-    "O": "other",
-    "A": "other",
-    "N": "other",
-    "X": "other",
-    "U": "unknown",
-}
+_SEXES = code_table("0001")
 """HL7 table 0001."""
-_MARRIED = {
-    "A": ("L", "Legally Separated"),
-    "B": ("U", "unmarried"),
-    "C": ("C", "Common Law"),
-    "D": ("D", "Divorced"),
-    "E": ("L", "Legally Separated"),
-    "I": ("I", "Interlocutory"),
-    "M": ("M", "Married"),
-    "N": ("A", "Annulled"),
-    "P": ("T", "Domestic partner"),
-    "R": ("T", "Domestic partner"),
-    "S": ("S", "Never Married"),
-    "W": ("W", "Widowed"),
-}
+_MARRIED = term_table("0002")
 """HL7 table 0002. A (separated) is FHIR's L (legally separated); FHIR's A means annulled."""
 _PLACES = {"H": "home", "P": "home", "L": "home", "B": "work", "O": "work", "C": "temp", "V": "temp", "BA": "old"}
 """HL7 table 0190."""

@@ -117,6 +117,14 @@ def must_be_new(filing: Filing, pid: Segment) -> None:
                 )
 
 
+def must_be_of(patient: Resource, found: Resource | None, named: str) -> Resource | None:
+    """Return what a message names, if the chart has it; refused if it is another patient's."""
+    if found is not None and found.get("subject", {}).get("reference") != key_of(patient):
+        whose = found.get("subject", {}).get("reference", "nobody")
+        raise refusal(409, "conflict", f"{named} is {whose}'s {key_of(found)}, and PID-3 names {key_of(patient)}")
+    return found
+
+
 def subject(patient: Resource) -> dict[str, Any]:
     """Build a reference to a patient, with their name."""
     return trimmed({"reference": key_of(patient), "display": words(patient.get("name"))})

@@ -10,18 +10,10 @@ from clerkship.fhir.wording import human_name, words
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
 from clerkship.reactions.hl7_to_fhir.parts import Part, part, parts, text
+from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.reactions.hl7_to_fhir.times import read_time
 
-_USES = {
-    "L": "official",
-    "D": "usual",
-    "M": "maiden",
-    "N": "nickname",
-    "S": "anonymous",
-    "BAD": "old",
-    "T": "temp",
-    "B": "maiden",
-}
+_USES = code_table("0200")
 """HL7 table 0200, as far as FHIR has a use for it."""
 _SEXES = {"M": "male", "F": "female"}
 """Values that contradict each other; any other may mean that the sex was not asked."""

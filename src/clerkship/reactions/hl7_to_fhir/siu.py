@@ -12,22 +12,12 @@ from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_ei, wit
 from clerkship.reactions.hl7_to_fhir.orders import remarks
 from clerkship.reactions.hl7_to_fhir.parts import part, parts, text
 from clerkship.reactions.hl7_to_fhir.people import location, patient_of, practitioners, subject
+from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.reactions.hl7_to_fhir.times import Time, moment, read_time
 from clerkship.simulators.fhir.outcome import refusal
 
 _TYPES = f"{TERMINOLOGY}v2-0276"
-_STATES = {
-    "PENDING": "pending",
-    "WAITLIST": "waitlist",
-    "BOOKED": "booked",
-    "OVERBOOK": "booked",
-    "STARTED": "arrived",
-    "COMPLETE": "fulfilled",
-    "NOSHOW": "noshow",
-    "CANCELLED": "cancelled",
-    "DC": "cancelled",
-    "DELETED": "entered-in-error",
-}
+_STATES = code_table("0278")
 """HL7 table 0278: SCH-25."""
 _UNITS = {"": 1, "MIN": 1, "M": 1, "MINUTES": 1, "H": 60, "HR": 60, "HOUR": 60, "HOURS": 60, "S": 1 / 60, "SEC": 1 / 60}
 """Minutes."""
@@ -122,16 +112,21 @@ def _there(filing: Filing, patient: Resource) -> Resource:
 def _end(filing: Filing, status: str) -> None:
     patient = patient_of(filing, filing.message.first("PID"))
     held = _there(filing, patient)
-    if held.get("status") in _OVER and held.get("status") != status and status != "entered-in-error":
-        raise refusal(
-            409, "conflict", f"{key_of(held)} is {held.get('status')}: it is not {status} by {filing.operation}"
-        )
+    if status != "entered-in-error":
+        _still_open(held, status, filing)
     if status != "noshow":
         for slot in _slots_of(filing, held):
             filing.write({**slot, "status": "free"})
     kept = {name: value for name, value in held.items() if name != "slot" or status == "noshow"}
     reason = concept(part(_sch(filing), 6)) if status == "cancelled" else None
     filing.write(trimmed({**kept, "status": status, "cancelationReason": reason or held.get("cancelationReason")}))
+
+
+def _still_open(held: Resource, status: str, filing: Filing) -> None:
+    """Refuse to change an appointment that is over."""
+    before = held.get("status")
+    if before in _OVER and before != status:
+        raise refusal(409, "conflict", f"{key_of(held)} is {before}: it is not {status} by {filing.operation}")
 
 
 def _slots_of(filing: Filing, appointment: Resource) -> Iterator[Resource]:
@@ -144,10 +139,8 @@ def _slots_of(filing: Filing, appointment: Resource) -> Iterator[Resource]:
 def _change(filing: Filing, status: str, *, may_be_new: bool) -> None:
     patient = patient_of(filing, filing.message.first("PID"))
     held = _held(filing, patient) if may_be_new else _there(filing, patient)
-    if held is not None and held.get("status") in _OVER and held.get("status") != status:
-        raise refusal(
-            409, "conflict", f"{key_of(held)} is {held.get('status')}: it is not {status} by {filing.operation}"
-        )
+    if held is not None:
+        _still_open(held, status, filing)
     base: Resource = held or {"resourceType": "Appointment", "id": filing.new_id("Appointment")}
     people = _participants(filing, patient, base)
     doctors = [key for key in _actors({"participant": people}) if key.startswith("Practitioner/")]

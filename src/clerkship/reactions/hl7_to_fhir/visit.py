@@ -8,18 +8,12 @@ from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, coding, concept, 
 from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
 from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_cx, with_numbers
 from clerkship.reactions.hl7_to_fhir.parts import part, parts, text
-from clerkship.reactions.hl7_to_fhir.people import location, practitioner, subject
+from clerkship.reactions.hl7_to_fhir.people import location, must_be_of, practitioner, subject
+from clerkship.reactions.hl7_to_fhir.tables import term_table
 from clerkship.reactions.hl7_to_fhir.times import Time, read_time
 from clerkship.simulators.fhir.outcome import refusal
 
-_CLASSES = {
-    "I": ("IMP", "inpatient encounter"),
-    "O": ("AMB", "ambulatory"),
-    "E": ("EMER", "emergency"),
-    "P": ("PRENC", "pre-admission"),
-    "R": ("AMB", "ambulatory"),
-    "B": ("IMP", "inpatient encounter"),
-}
+_CLASSES = term_table("0004")
 """HL7 table 0004."""
 _TAKING_PART = {
     7: ("ATND", "attender"),
@@ -51,12 +45,7 @@ def find_visit(filing: Filing, patient: Resource, pv1: Segment | None) -> Resour
     """Find the Encounter that PV1-19 names; refused if it is another patient's."""
     number = visit_number(filing, pv1)
     found = numbered(filing, "Encounter", [number]) if number is not None else None
-    if found is not None and found.get("subject", {}).get("reference") != key_of(patient):
-        whose = found.get("subject", {}).get("reference", "nobody")
-        raise refusal(
-            409, "conflict", f"visit {number} is {whose}'s {key_of(found)}, and PID-3 names {key_of(patient)}"
-        )
-    return found
+    return must_be_of(patient, found, f"visit {number}")
 
 
 def visit_of(filing: Filing, patient: Resource, pv1: Segment | None, *statuses: str) -> Resource:
@@ -118,7 +107,8 @@ def told(filing: Filing, pv1: Segment | None, visit: Resource) -> Resource:
 def _class(pv1: Segment | None, visit: Resource) -> dict[str, Any]:
     code = text(pv1, 2).upper()
     if code in _CLASSES:
-        return coding(*_CLASSES[code], f"{TERMINOLOGY}v3-ActCode")
+        actual, display = _CLASSES[code]
+        return coding(actual, display, f"{TERMINOLOGY}v3-ActCode")
     if code:
         return coding(code, "", f"{TERMINOLOGY}v2-0004")
     held: dict[str, Any] = visit.get("class") or coding("AMB", "ambulatory", f"{TERMINOLOGY}v3-ActCode")
