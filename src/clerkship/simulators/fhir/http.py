@@ -17,7 +17,7 @@ from clerkship.fhir.issue import Issue, outcome
 from clerkship.fhir.resource import render
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.exchange import Reply
-from clerkship.sandbox.operation import NO_INPUT, NoInput, OperationContext
+from clerkship.sandbox.operation import OperationContext
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.fhir.body import (
     MAX_BUNDLE_ELEMENTS,
@@ -31,21 +31,10 @@ from clerkship.simulators.fhir.everything import EverythingInput
 from clerkship.simulators.fhir.inputs import Pairs, Returns, query_names
 from clerkship.simulators.fhir.outcome import FHIR_JSON, FORM, JSON_PATCH, refusal
 from clerkship.simulators.fhir.reading import ReadInput, VersionInput
-from clerkship.simulators.fhir.searching import CompartmentSearch, SystemSearch, TypeSearch
 from clerkship.simulators.fhir.state import FhirState, Tags, Version, http_date, moment_of
 from clerkship.simulators.fhir.transaction import FhirResponse, Interaction
 from clerkship.simulators.fhir.validate import InstanceValidation, ValidationInput
-from clerkship.simulators.fhir.writing import (
-    ConditionalDeletion,
-    ConditionalPatch,
-    ConditionalUpdate,
-    NewResource,
-    ResourceDeletion,
-    ResourcePatch,
-    ResourceUpdate,
-    known_type,
-    parse_condition,
-)
+from clerkship.simulators.fhir.writing import known_type, parse_condition
 
 FrozenT = TypeVar("FrozenT", bound=Frozen)
 Context = OperationContext[FhirState]
@@ -141,14 +130,14 @@ class FhirRoute(Route):
         method: str,
         path: str,
         interaction: Interaction[Any],
-        read: Read,
+        read: Read | None = None,
         *,
         in_bundle: bool = True,
         **options: Any,
     ) -> None:
-        super().__init__(method, path, interaction, parse=partial(parse, read), render=render_response, **options)
+        self.read = read or input_reader(interaction.input)
+        super().__init__(method, path, interaction, parse=partial(parse, self.read), render=render_response, **options)
         self.interaction = interaction
-        self.read = read
         self.in_bundle = in_bundle
         """Whether it may stand in a Bundle."""
 
@@ -204,10 +193,42 @@ def version_headers(version: Version) -> dict[str, str]:
 # The inputs of interactions.
 
 
-def read_nothing(request: FhirRequest) -> NoInput:
-    """Read a request without input."""
-    request.check_query()
-    return NO_INPUT
+def input_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]:
+    """Return a function that reads the input of an interaction, each field from where R4 has it in a request."""
+    if query_names(model):
+        return _page_reader(model)
+    fields = [(name, _FIELDS[name]) for name in model.model_fields]
+    has_query, has_resource = "query" in model.model_fields, "resource" in model.model_fields
+
+    def read_input(request: FhirRequest) -> FrozenT:
+        if has_resource:
+            known_type(request.params["type"])
+        if not has_query:
+            request.check_query()
+        return model(**{name: read(request) for name, read in fields})
+
+    return read_input
+
+
+def _condition(request: FhirRequest) -> Pairs | None:
+    text = request.headers.get("if-none-exist")
+    return None if text is None else parse_condition(text)
+
+
+_FIELDS: dict[str, Read] = {
+    "type": lambda request: request.params["type"],
+    "id": lambda request: request.params.get("id", ""),
+    "other": lambda request: request.params["other"],
+    "query": FhirRequest.criteria,
+    "resource": FhirRequest.resource,
+    "operations": FhirRequest.patch,
+    "if_match": lambda request: request.tags("if-match"),
+    "if_none_match": lambda request: request.tags("if-none-match"),
+    "if_none_exist": _condition,
+    "returns": lambda request: request.returns,
+    "is_lenient": lambda request: request.is_lenient,
+}
+"""By field of an input, how it is read from a request."""
 
 
 def read_read(request: FhirRequest) -> ReadInput:
@@ -233,89 +254,6 @@ def _parts(request: FhirRequest) -> Pairs:
     return tuple(pair for pair in request.pairs if pair[0] in PARTS)
 
 
-def read_create(request: FhirRequest) -> NewResource:
-    """Read a resource to create."""
-    type = known_type(request.params["type"])
-    request.check_query()
-    condition = request.headers.get("if-none-exist")
-    return NewResource(
-        type=type,
-        resource=request.resource(),
-        if_none_exist=None if condition is None else parse_condition(condition),
-        returns=request.returns,
-    )
-
-
-def read_update(request: FhirRequest) -> ResourceUpdate:
-    """Read a resource to replace."""
-    type = known_type(request.params["type"])
-    request.check_query()
-    return ResourceUpdate(
-        type=type,
-        id=request.params["id"],
-        resource=request.resource(),
-        if_match=request.tags("if-match"),
-        if_none_match=request.tags("if-none-match"),
-        returns=request.returns,
-    )
-
-
-def read_conditional_update(request: FhirRequest) -> ConditionalUpdate:
-    """Read a resource to replace, and how to find it."""
-    return ConditionalUpdate(
-        type=known_type(request.params["type"]),
-        query=request.criteria(),
-        resource=request.resource(),
-        if_match=request.tags("if-match"),
-        if_none_match=request.tags("if-none-match"),
-        returns=request.returns,
-    )
-
-
-def read_patch(request: FhirRequest) -> ResourcePatch:
-    """Read changes to a resource."""
-    request.check_query()
-    type, id = request.params["type"], request.params["id"]
-    operations, tags = request.patch(), request.tags("if-match")
-    return ResourcePatch(type=type, id=id, operations=operations, if_match=tags, returns=request.returns)
-
-
-def read_conditional_patch(request: FhirRequest) -> ConditionalPatch:
-    """Read changes to a resource, and how to find it."""
-    type, query = request.params["type"], request.criteria()
-    operations, tags = request.patch(), request.tags("if-match")
-    return ConditionalPatch(type=type, query=query, operations=operations, if_match=tags, returns=request.returns)
-
-
-def read_delete(request: FhirRequest) -> ResourceDeletion:
-    """Read which resource to delete."""
-    request.check_query()
-    return ResourceDeletion(type=request.params["type"], id=request.params["id"], if_match=request.tags("if-match"))
-
-
-def read_conditional_delete(request: FhirRequest) -> ConditionalDeletion:
-    """Read how to find the resource to delete."""
-    tags = request.tags("if-match")
-    return ConditionalDeletion(type=request.params["type"], query=request.criteria(), if_match=tags)
-
-
-def read_search_type(request: FhirRequest) -> TypeSearch:
-    """Read a search for resources of a type."""
-    return TypeSearch(type=request.params["type"], query=request.criteria(), is_lenient=request.is_lenient)
-
-
-def read_search_system(request: FhirRequest) -> SystemSearch:
-    """Read a search for resources of several types."""
-    return SystemSearch(query=request.criteria(), is_lenient=request.is_lenient)
-
-
-def read_search_compartment(request: FhirRequest) -> CompartmentSearch:
-    """Read a search in a compartment."""
-    type, id, other = (request.params[name] for name in ("type", "id", "other"))
-    query, is_lenient = request.criteria(), request.is_lenient
-    return CompartmentSearch(type=type, id=id, other=other, query=query, is_lenient=is_lenient)
-
-
 def from_form(read: Read) -> Read:
     """Return a function that reads a search whose parameters, or some of them, stand in a form."""
 
@@ -332,7 +270,7 @@ def from_form(read: Read) -> Read:
     return read_form
 
 
-def page_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]:
+def _page_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]:
     """Return a function that reads an input whose fields stand in the path and in the query."""
     names = query_names(model)
 
@@ -349,14 +287,11 @@ def page_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]:
     return read_page
 
 
-read_everything = page_reader(EverythingInput)
-
-
 def read_everything_by_post(request: FhirRequest) -> EverythingInput:
     """Read what to return of a record from Parameters, if any (R4 operations: executing an operation)."""
     if request.has_body:
         request.pairs += _parameters(request.resource())
-    return read_everything(request)
+    return _page_reader(EverythingInput)(request)
 
 
 def _parameters(data: Any) -> Pairs:

@@ -7,33 +7,15 @@ from clerkship.sandbox.operation import Operation
 from clerkship.simulators.fhir.bundle import BundleInput, process, read_bundle
 from clerkship.simulators.fhir.capabilities import capabilities
 from clerkship.simulators.fhir.everything import everything, everything_by_post
-from clerkship.simulators.fhir.history import (
-    ResourceHistory,
-    SystemHistory,
-    TypeHistory,
-    history_instance,
-    history_system,
-    history_type,
-)
+from clerkship.simulators.fhir.history import history_instance, history_system, history_type
 from clerkship.simulators.fhir.http import (
     FhirRoute,
+    Read,
     from_form,
-    page_reader,
-    read_conditional_delete,
-    read_conditional_patch,
-    read_conditional_update,
-    read_create,
-    read_delete,
-    read_everything,
+    input_reader,
     read_everything_by_post,
     read_instance_validation,
-    read_nothing,
-    read_patch,
     read_read,
-    read_search_compartment,
-    read_search_system,
-    read_search_type,
-    read_update,
     read_validation,
     read_vread,
 )
@@ -47,7 +29,7 @@ from clerkship.simulators.fhir.searching import (
     search_type,
     search_type_by_post,
 )
-from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
+from clerkship.simulators.fhir.transaction import FhirResponse, Interaction, Transaction, interaction
 from clerkship.simulators.fhir.validate import validate, validate_instance
 from clerkship.simulators.fhir.writing import (
     conditional_delete,
@@ -80,44 +62,46 @@ def bundle(transaction: Transaction, given: BundleInput) -> FhirResponse:
     return process(transaction, given, ROUTES)
 
 
-def _get(path: str, interaction: Any, read: Any, **options: Any) -> FhirRoute:
+def _get(path: str, interaction: Interaction[Any], read: Read | None = None, **options: Any) -> FhirRoute:
     return FhirRoute("GET", path, interaction, read, **options)
 
 
-def _search(path: str, interaction: Any, read: Any) -> FhirRoute:
-    return FhirRoute("GET", path, interaction, read, free_query="query", is_heavy=is_heavy_search)
+def _search(path: str, interaction: Interaction[Any]) -> FhirRoute:
+    return FhirRoute("GET", path, interaction, free_query="query", is_heavy=is_heavy_search)
 
 
-def _form(path: str, interaction: Any, read: Any) -> FhirRoute:
+def _form(path: str, interaction: Interaction[Any]) -> FhirRoute:
     """Return the route of a search whose parameters are in the body."""
     options: dict[str, Any] = {"free_query": "query", "media": FORM, "is_heavy": _always, "in_bundle": False}
-    return FhirRoute("POST", path, interaction, from_form(read), **options)
+    return FhirRoute("POST", path, interaction, from_form(input_reader(interaction.input)), **options)
 
 
-def _write(method: str, path: str, interaction: Any, read: Any, **options: Any) -> FhirRoute:
+def _write(
+    method: str, path: str, interaction: Interaction[Any], read: Read | None = None, **options: Any
+) -> FhirRoute:
     """Return a route whose body is a resource."""
     return FhirRoute(method, path, interaction, read, body="resource", media=FHIR_JSON, **options)
 
 
-def _patch(path: str, interaction: Any, read: Any, **options: Any) -> FhirRoute:
+def _patch(path: str, interaction: Interaction[Any], **options: Any) -> FhirRoute:
     body: dict[str, Any] = {"body": "operations", "media": JSON_PATCH, "is_heavy": _always}
-    return FhirRoute("PATCH", path, interaction, read, **body, **options)
+    return FhirRoute("PATCH", path, interaction, **body, **options)
 
 
 ROUTES = (
-    _get("/metadata", capabilities, read_nothing, in_bundle=False),
-    _get("/_history", history_system, page_reader(SystemHistory)),
-    _get("/{type}/_history", history_type, page_reader(TypeHistory)),
-    _get("/Patient/{id}/$everything", everything, read_everything, is_heavy=_always),
+    _get("/metadata", capabilities, in_bundle=False),
+    _get("/_history", history_system),
+    _get("/{type}/_history", history_type),
+    _get("/Patient/{id}/$everything", everything, is_heavy=_always),
     _get("/{type}/{id}", read, read_read),
     _get("/{type}/{id}/_history/{version}", vread, read_vread),
-    _get("/{type}/{id}/_history", history_instance, page_reader(ResourceHistory)),
-    _search("/{type}/{id}/{other}", search_compartment, read_search_compartment),
-    _search("/{type}", search_type, read_search_type),
-    _search("/", search_system, read_search_system),
-    _form("/_search", search_system_by_post, read_search_system),
-    _form("/{type}/_search", search_type_by_post, read_search_type),
-    _form("/{type}/{id}/{other}/_search", search_compartment_by_post, read_search_compartment),
+    _get("/{type}/{id}/_history", history_instance),
+    _search("/{type}/{id}/{other}", search_compartment),
+    _search("/{type}", search_type),
+    _search("/", search_system),
+    _form("/_search", search_system_by_post),
+    _form("/{type}/_search", search_type_by_post),
+    _form("/{type}/{id}/{other}/_search", search_compartment_by_post),
     FhirRoute(
         "POST",
         "/Patient/{id}/$everything",
@@ -128,13 +112,13 @@ ROUTES = (
     ),
     _write("POST", "/{type}/$validate", validate, read_validation),
     _write("POST", "/{type}/{id}/$validate", validate_instance, read_instance_validation),
-    _write("POST", "/{type}", create, read_create),
+    _write("POST", "/{type}", create),
     _write("POST", "/", bundle, read_bundle, is_heavy=_always, in_bundle=False),
-    _write("PUT", "/{type}/{id}", update, read_update),
-    _write("PUT", "/{type}", conditional_update, read_conditional_update, free_query="query"),
-    _patch("/{type}/{id}", patch, read_patch),
-    _patch("/{type}", conditional_patch, read_conditional_patch, free_query="query"),
-    FhirRoute("DELETE", "/{type}/{id}", delete, read_delete),
-    FhirRoute("DELETE", "/{type}", conditional_delete, read_conditional_delete, free_query="query"),
+    _write("PUT", "/{type}/{id}", update),
+    _write("PUT", "/{type}", conditional_update, free_query="query"),
+    _patch("/{type}/{id}", patch),
+    _patch("/{type}", conditional_patch, free_query="query"),
+    FhirRoute("DELETE", "/{type}/{id}", delete),
+    FhirRoute("DELETE", "/{type}", conditional_delete, free_query="query"),
 )
 OPERATIONS: tuple[Operation[Any, Any], ...] = tuple(route.operation for route in ROUTES)
