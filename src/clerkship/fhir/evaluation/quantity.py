@@ -1,9 +1,14 @@
 """FHIRPath quantities: a number and a unit of UCUM, or a calendar duration such as `4 days`."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
 
 Measure = tuple[Decimal, tuple[tuple[str, int], ...]]
 """How many base units a unit is, and the base units with their exponents."""
@@ -20,42 +25,7 @@ _UCUM_OF_CALENDAR = {
 CALENDAR_UNITS = frozenset(_UCUM_OF_CALENDAR) | {f"{name}s" for name in _UCUM_OF_CALENDAR}
 _CALENDAR_MONTHS = {"year": Decimal(12), "month": Decimal(1)}
 _MONTHS = (("calendar month", 1),)
-_PRESSURE = "g:1 m:-1 s:-2"
-_ATOMS = {
-    # unit: how many base units, the base units, whether it takes a prefix
-    **{name: ("1", f"{name}:1", True) for name in ("m", "g", "s", "mol", "cd", "K", "C", "[iU]", "[IU]")},
-    **{name: ("1", f"{name}:1", False) for name in ("[pH]", "[drp]", "[arb'U]", "rad")},
-    "L": ("0.001", "m:3", True),
-    "l": ("0.001", "m:3", True),
-    "eq": ("1", "mol:1", True),
-    "osm": ("1", "mol:1", True),
-    "kat": ("1", "mol:1 s:-1", True),
-    "U": ("0.00000001666666666666666666666667", "mol:1 s:-1", True),
-    "Hz": ("1", "s:-1", True),
-    "N": ("1000", "g:1 m:1 s:-2", True),
-    "J": ("1000", "g:1 m:2 s:-2", True),
-    "W": ("1000", "g:1 m:2 s:-3", True),
-    "cal": ("4184", "g:1 m:2 s:-2", True),
-    "Pa": ("1000", _PRESSURE, True),
-    "bar": ("100000000", _PRESSURE, True),
-    "m[Hg]": ("133322000", _PRESSURE, True),
-    "m[H2O]": ("9806650", _PRESSURE, True),
-    "t": ("1000000", "g:1", True),
-    "[lb_av]": ("453.59237", "g:1", False),
-    "[oz_av]": ("28.349523125", "g:1", False),
-    "[in_i]": ("0.0254", "m:1", False),
-    "[ft_i]": ("0.3048", "m:1", False),
-    "min": ("60", "s:1", False),
-    "h": ("3600", "s:1", False),
-    "d": ("86400", "s:1", False),
-    "wk": ("604800", "s:1", False),
-    "mo": ("2629800", "s:1", False),
-    "a": ("31557600", "s:1", False),
-    "%": ("0.01", "", False),
-    "[ppm]": ("0.000001", "", False),
-    "10*": ("10", "", False),
-    "10^": ("10", "", False),
-}
+UNITS = Path(__file__).parents[1] / "tables" / "units.json"
 _PREFIXES = {"T": 12, "G": 9, "M": 6, "k": 3, "h": 2, "da": 1, "d": -1, "c": -2, "m": -3, "u": -6, "n": -9, "p": -12}
 _PREFIXES["f"] = -15
 _COMPONENT = re.compile(r"(10[*^]|.*?)([+-]?\d+)?")
@@ -186,17 +156,35 @@ def _component(text: str) -> Measure | None:
 
 
 def _atom(name: str) -> Measure | None:
-    if name in _ATOMS:
-        return _base(name)
+    atoms = _atoms()
+    if name in atoms:
+        return atoms[name].measure
     for prefix, power in _PREFIXES.items():
         rest = name.removeprefix(prefix)
-        if rest != name and rest in _ATOMS and _ATOMS[rest][2]:
-            factor, dimensions = _base(rest)
+        if rest != name and rest in atoms and atoms[rest].prefixed:
+            factor, dimensions = atoms[rest].measure
             return factor.scaleb(power), dimensions
     return None
 
 
-def _base(name: str) -> Measure:
-    factor, dimensions, _ = _ATOMS[name]
-    pairs = (pair.rsplit(":", 1) for pair in dimensions.replace("IU", "iU").split())
-    return Decimal(factor), tuple((base, int(exponent)) for base, exponent in pairs)
+class UnitAtom(NamedTuple):
+    """A unit of UCUM that is not made of others: a row of `tables/units.json`."""
+
+    unit: str
+    factor: str
+    """How many base units it is."""
+    base: Mapping[str, int]
+    """The base units, and their exponents."""
+    prefixed: bool
+    """Whether it takes a prefix."""
+
+    @property
+    def measure(self) -> Measure:
+        """In base units."""
+        return Decimal(self.factor), tuple(self.base.items())
+
+
+@cache
+def _atoms() -> Mapping[str, UnitAtom]:
+    rows = (UnitAtom(**row) for row in orjson.loads(UNITS.read_bytes()))
+    return {row.unit: row for row in rows}
