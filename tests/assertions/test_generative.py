@@ -9,8 +9,8 @@ from clerkship.assertions.generative import GenerativeResponse, NoSourceReported
 from clerkship.assertions.generative_response_is_grounded import GenerativeResponseIsGrounded as Grounded
 from clerkship.assertions.generative_response_is_relevant import GenerativeResponseIsRelevant as Relevant
 from clerkship.events.evidence import Evidence
-from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import BadAnswer
+from clerkship.llm.patience import ModelOutage
 from clerkship.model.run import FieldCheck
 from clerkship.model.task import Task
 from tests.assertions.judge import FakeJudge

@@ -23,8 +23,8 @@ from clerkship.events.agent import (
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import NOTHING_TOLD, ledger, transcript
 from clerkship.events.lifecycle import AgentAnswered, AgentStarted
-from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import BadAnswer, NoModel
+from clerkship.llm.patience import ModelOutage
 from clerkship.llm.prompts import BUILT_IN
 from clerkship.model.scenario import Person, Scenario
 from clerkship.model.task import Task

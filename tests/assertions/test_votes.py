@@ -10,8 +10,8 @@ from pydantic import BaseModel, ValidationError
 
 from clerkship.assertions.judged import Judged
 from clerkship.events.evidence import Evidence
-from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import Answer, BadAnswer, NoModel, Question
+from clerkship.llm.patience import ModelOutage
 from clerkship.llm.together import AT_ONCE, together
 from tests.assertions.judge import SeveralMinds
 from tests.assertions.story import Story

@@ -13,8 +13,8 @@ from clerkship.engine.build import build_tasks
 from clerkship.engine.finished import Finished
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.spec import BatchContext, TrialSpec
-from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import Answer, Question
+from clerkship.llm.patience import ModelOutage
 from clerkship.playground.gateway import Gateway
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest

@@ -17,8 +17,8 @@ from clerkship.engine.build import build_tasks
 from clerkship.engine.finished import Finished
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.spec import BatchContext, TrialSpec
-from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import Answer, Question
+from clerkship.llm.patience import ModelOutage
 from clerkship.model.run import Asking
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http

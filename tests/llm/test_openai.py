@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel, Field
 
 from clerkship.llm.asker import Asker, Tally
-from clerkship.llm.completions import Declined, ModelOutage
 from clerkship.llm.contract import BadAnswer, Question
+from clerkship.llm.patience import Declined, ModelOutage
 from clerkship.llm.remote import REPAIRS
 from clerkship.model.frozen import Flag
 from clerkship.model.usage import Prices, Usage

@@ -12,8 +12,8 @@ from clerkship.cli.app import run
 from clerkship.engine.catalog import Registered
 from clerkship.library.yaml import parse
 from clerkship.llm.asker import Asker, Tally
-from clerkship.llm.completions import Declined, ModelOutage
 from clerkship.llm.contract import Answer, Question
+from clerkship.llm.patience import Declined, ModelOutage
 from clerkship.llm.prompts import Prompts
 from clerkship.model.usage import Usage
 from clerkship.rasa.domain import read_domain

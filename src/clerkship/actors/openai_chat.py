@@ -10,7 +10,8 @@ from pydantic import JsonValue
 from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import ActionExecuted
-from clerkship.llm.completions import Completions, Declined, text_of
+from clerkship.llm.completions import Completions, text_of
+from clerkship.llm.patience import Declined
 from clerkship.llm.place import check_key, parse_place
 from clerkship.llm.wire import check_reachable
 from clerkship.model.domain import Abilities

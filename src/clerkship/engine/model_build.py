@@ -1,17 +1,16 @@
 """A model's name to somebody who can be asked: by the settings, the keys in the environment, scripts and prices."""
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from pydantic import JsonValue, RootModel
+from pydantic import RootModel
 
 from clerkship.library.model_file import load_model_file
 from clerkship.llm.anthropic import AnthropicSpeaker
 from clerkship.llm.completions import Door
-from clerkship.llm.contract import Model, NoModel, Vectors
+from clerkship.llm.contract import Model
 from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.openai import ChatEmbedder, ChatSpeaker
-from clerkship.llm.patience import Limit
 from clerkship.llm.place import ANTHROPIC, AZURE, OPENAI, Place, check_key, parse_place, parse_who
 from clerkship.llm.remote import ANSWER_WITHIN, Embedder, Manner, RemoteModel
 from clerkship.llm.scripted import SCRIPTED, Script, ScriptedModel, is_scripted
@@ -75,7 +74,7 @@ def _remote(choice: ModelChoice, settings: Settings, pool: EndpointPool) -> Mode
     place = _place(choice, settings)
     door = _door(place, choice, settings)
     manner = Manner(
-        parameters=_parameters(choice),
+        parameters=expand_names(choice.parameters, choice.who),
         answer_within=choice.timeout or ANSWER_WITHIN,
         at_once=choice.at_once,
         prices=choice.prices,
@@ -116,23 +115,10 @@ def _embedder(place: Place, door: Door, choice: ModelChoice, settings: Settings,
         told = told._replace(sort=place.sort)
     else:
         door = Door(settings.openai_api_key)
-    if told.keyed and not door.key:
-        return _NoVectors(f"vectors of texts are made at {told.address}, and there is no key: set OPENAI_API_KEY")
     manner = Manner(
         answer_within=choice.timeout or ANSWER_WITHIN, prices=_price(told, settings), api_version=choice.api_version
     )
     return ChatEmbedder(told, door, manner, pool.host(told.address))
-
-
-class _NoVectors:
-    """Nobody makes any, which most who ask never need."""
-
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
-
-    async def embed(self, texts: list[str], limits: Sequence[Limit]) -> Vectors:
-        """Say why not."""
-        raise NoModel(self._reason)
 
 
 def _price(place: Place, settings: Settings) -> Prices | None:
@@ -144,9 +130,10 @@ def _price(place: Place, settings: Settings) -> Prices | None:
     return next((found[name] for name in names if name in found), None)
 
 
-def _parameters(choice: ModelChoice) -> dict[str, JsonValue]:
-    def unset(path: list[int | str], unknown: UnknownVariable) -> None:
-        raise InputError.of(f"model `{choice.who}`: {unknown}", hint=unknown.hint)
+def expand_names(data: Any, model: str) -> Any:
+    """Replace `${NAME}` in what is said of a model; raise InputError if a variable is not set."""
 
-    found: dict[str, JsonValue] = expand(choice.parameters, variables(), unset)
-    return found
+    def unset(path: list[int | str], unknown: UnknownVariable) -> None:
+        raise InputError.of(f"model `{model}`: {unknown}", hint=unknown.hint)
+
+    return expand(data, variables(), unset)

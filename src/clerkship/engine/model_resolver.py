@@ -1,6 +1,6 @@
 """Decide which model each role of a run asks, and whether it is asked, recorded or replayed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -11,7 +11,7 @@ from clerkship.actors.contract import Solver
 from clerkship.actors.person_played import NO_PERSON
 from clerkship.actors.recorded import RECORDED, RecordedSolver
 from clerkship.engine.catalog import Registered
-from clerkship.engine.model_build import build_model, model_name, settled
+from clerkship.engine.model_build import build_model, expand_names, model_name, settled
 from clerkship.engine.models import ModelSelection
 from clerkship.llm.contract import Model
 from clerkship.llm.endpoint_pool import EndpointPool
@@ -26,7 +26,7 @@ from clerkship.model.redaction import MIN_SECRET, Redactor, redactor
 from clerkship.model.run import Asking, BenchmarkRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
-from clerkship.model.variables import UnknownVariable, expand, names_in
+from clerkship.model.variables import names_in
 from clerkship.recording.cassette import AgentTurn, Embedding, Exchange, cassette_of
 from clerkship.recording.redaction import CassetteRedactor
 from clerkship.recording.session import RecordingSession
@@ -248,7 +248,7 @@ def _from_conftest(block: Evaluation | Simulation) -> ModelChoice:
             hint=f"there is {', '.join(USUAL)}; with an `api_base` of OpenAI's sort any will do",
         )
     written = {"model": llm.name, "at": llm.api_base, "version": llm.api_version}
-    found = _expand(written, "")
+    found = expand_names(written, llm.name)
     address = f"@{found['at']}" if found["at"] else ""
     return ModelChoice(
         who=f"{sort}:{found['model']}{address}",
@@ -289,14 +289,7 @@ def _expanded(choice: ModelChoice) -> ModelChoice:
     names = {"who": choice.who, "embeddings": choice.embeddings, "api_version": choice.api_version}
     if "${" not in "".join(names.values()):
         return choice
-    return choice.model_copy(update=_expand(names, f"model `{choice.who}`: "))
-
-
-def _expand(texts: Mapping[str, Any], what: str) -> Any:
-    def unset(path: list[int | str], unknown: UnknownVariable) -> None:
-        raise InputError.of(f"{what}{unknown}", hint=unknown.hint)
-
-    return expand(texts, variables(), unset)
+    return choice.model_copy(update=expand_names(names, choice.who))
 
 
 def missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[Problem, ...]:

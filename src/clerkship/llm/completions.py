@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Lend = Callable[[], AbstractContextManager[httpx.AsyncClient]]
 
-__all__ = ["Completions", "Declined", "Door", "Endpoint", "ModelOutage", "text_of", "used"]
-
 READ_WITHIN = 180.0
 LIMIT = 20_000_000
 LEAST_KEY = 12

@@ -8,10 +8,10 @@ from urllib.parse import quote, urlsplit
 import orjson
 from pydantic import JsonValue
 
-from clerkship.llm.completions import Door, Endpoint, ModelOutage, text_of, used
-from clerkship.llm.contract import Question, Vectors
+from clerkship.llm.completions import Door, Endpoint, text_of, used
+from clerkship.llm.contract import NoModel, Question, Vectors
 from clerkship.llm.endpoint_pool import HostConnections
-from clerkship.llm.patience import Limit
+from clerkship.llm.patience import Limit, ModelOutage
 from clerkship.llm.place import AZURE, Place
 from clerkship.llm.remote import Asked, Form, Manner, Spoken, Stop
 from clerkship.model.usage import Prices, Usage
@@ -46,11 +46,14 @@ class ChatEmbedder:
     """Vectors from an endpoint of the same sort; it may be another one."""
 
     def __init__(self, place: Place, door: Door, manner: Manner, connections: HostConnections) -> None:
-        self._place, self._connections, self._prices = place, connections, manner.prices
+        self._place, self._door, self._connections, self._prices = place, door, connections, manner.prices
         self._endpoint = Endpoint(base_of(place, manner.api_version), door, manner.patience)
 
     async def embed(self, texts: list[str], limits: Sequence[Limit]) -> Vectors:
-        """Each text as a vector, in the same order."""
+        """Each text as a vector, in the same order; raise NoModel if there is no key for them."""
+        if self._place.keyed and not self._door.key:
+            address = self._place.address
+            raise NoModel(f"vectors of texts are made at {address}, and there is no key: set OPENAI_API_KEY")
         asked = {"model": self._place.model, "input": texts, "encoding_format": "float"}
         limits = (*limits, self._connections.limit)
         found = await self._endpoint.post(self._connections.lend, "/embeddings", asked, limits)

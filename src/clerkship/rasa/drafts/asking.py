@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field, JsonValue
 
 from clerkship.events.ledger import quoted
 from clerkship.llm.asker import Asker
-from clerkship.llm.completions import Declined, ModelOutage
 from clerkship.llm.contract import BadAnswer, Question
+from clerkship.llm.patience import Declined, ModelOutage
 from clerkship.llm.prompts import Prompts
 from clerkship.model.domain import misfit
 from clerkship.rasa.drafts.kinds import Draft, DraftPlan, Project, skeleton, spoken
