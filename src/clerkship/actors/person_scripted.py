@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from clerkship.actors.contract import Heard, Past, Speech
 from clerkship.actors.person_played import Progress, Voice, pressed
-from clerkship.actors.recollection import Reliving, Remembered
+from clerkship.actors.script_replay import RecordedVoice, ScriptReplay
 from clerkship.events.event import Event, Utterance
 from clerkship.events.query import matches
 from clerkship.model.pattern import PatternTooSlow, found
@@ -26,7 +26,7 @@ class ScriptedPerson:
     def __init__(self, script: Person, voice: Voice | None = None) -> None:
         self.name = script.name
         self._script = script
-        self._voice: Voice | Remembered | None = voice
+        self._voice: Voice | RecordedVoice | None = voice
         self.thinks = voice is not None
         self._opening, self._fallback = script.opening, script.fallback
         if voice is not None and script.is_played:
@@ -99,9 +99,9 @@ class ScriptedPerson:
 
     def recall(self, past: Sequence[Past]) -> None:
         """Their rules and lines are used up as far as they were; whoever plays them is not asked."""
-        voice, self._voice = self._voice, Remembered()
+        voice, self._voice = self._voice, RecordedVoice()
         try:
-            Reliving(self, self._voice).go_through(past)
+            ScriptReplay(self, self._voice).run(past)
         finally:
             self._voice = voice
 

@@ -12,9 +12,9 @@ from clerkship.cli.console import out, print_json
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, RunReference, StorePath
 from clerkship.cli.progress import RunProgress
+from clerkship.cli.recording_summary import print_recording
 from clerkship.cli.sealed import print_notes
 from clerkship.cli.shown import say_ungraded
-from clerkship.cli.taped import say_taped
 from clerkship.service.reading import compare_runs, open_store
 from clerkship.service.rescore import Rejudging
 from clerkship.service.rescore import rescore as grade_again
@@ -57,5 +57,5 @@ def rescore(
     else:
         print_comparison(out(), comparison)
         say_ungraded(out(), result.run, result.counts)
-        say_taped(out(), result.tape)
+        print_recording(out(), result.tape)
     raise typer.Exit(result.exit_code())

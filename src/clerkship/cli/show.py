@@ -13,9 +13,9 @@ from clerkship.cli.console import damage_data, err, out, print_json, report_dama
 from clerkship.cli.event_line import print_event
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, ReportOptions, Results, RunReference, StorePath
+from clerkship.cli.recording_summary import print_missing
 from clerkship.cli.sealed import print_changes, print_notes, report_changes
 from clerkship.cli.shown import say_written
-from clerkship.cli.taped import say_missed
 from clerkship.cli.verdicts import print_criterion, print_indented, print_rated, print_run, unfinished
 from clerkship.cli.words import ending, verdict
 from clerkship.events.request_line import unauthenticated_lines
@@ -125,7 +125,7 @@ def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> N
     if told:
         out().print(told, soft_wrap=True)
     print_run(out(), view, elsewhere)
-    say_missed(out(), sum(map(is_missed, view.task_runs)))
+    print_missing(out(), sum(map(is_missed, view.task_runs)))
 
 
 def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> None:

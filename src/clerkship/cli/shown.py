@@ -14,7 +14,7 @@ from clerkship.cli.catalog import registered
 from clerkship.cli.console import agents_print_to_stderr, out, print_json, print_warning
 from clerkship.cli.options import OutputOptions
 from clerkship.cli.progress import RunProgress
-from clerkship.cli.taped import say_taped
+from clerkship.cli.recording_summary import print_recording
 from clerkship.cli.verdicts import print_run
 from clerkship.engine.catalog import Registered
 from clerkship.events.request_line import unplaced_lines
@@ -86,7 +86,7 @@ class RunShown:
             print_run(console, view, self._elsewhere)
             say_ungraded(console, view.run, view.counts)
             self._say_where(console, view)
-            say_taped(console, result.tape)
+            print_recording(console, result.tape)
             say_unplaced(console, result)
         page = self.targets.html or self.path.parent / "reports" / f"{result.run.id}.html"
         targets = replace(self.targets, html=page)

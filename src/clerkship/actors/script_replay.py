@@ -1,4 +1,4 @@
-"""A person brought to where a conversation left them: they go through it again, by what they said."""
+"""Bring a person to where a conversation left them, by replaying what they said."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -10,44 +10,44 @@ from clerkship.events.event import Event, Utterance
 Act = Callable[[], Speech | None]
 
 
-class Remembered:
-    """Stands for whoever finds a person's words, where those are known. Nobody is asked."""
+class RecordedVoice:
+    """Says what the person said then, in place of the model that plays them."""
 
     def __init__(self) -> None:
         self.said = ""
         self.messages: Sequence[Event] = ()
 
     def improvise(self, hint: str = "", progress: object = None) -> Speech:
-        """What they said then."""
+        """Return what they said then."""
         return Speech(self.said)
 
 
-class Reliving:
-    """Has a person do all they did, in its order. A line that was not theirs (a step said it) leaves them be.
+class ScriptReplay:
+    """Has a person do everything they did, in order. A line that a step said for them does not change them.
 
-    Whether they said something because of what they heard or of what they saw is told by what they said.
+    Whether they spoke because of what they heard or of what they saw is inferred from what they said.
     """
 
-    def __init__(self, person: SimulatedPerson, voice: Remembered) -> None:
+    def __init__(self, person: SimulatedPerson, voice: RecordedVoice) -> None:
         self._person, self._voice = person, voice
         self._heard: Heard | None = None
         self._seen: deque[Event] = deque()
         self._more: Act | None = None
 
-    def go_through(self, past: Sequence[Past]) -> None:
-        """All of it."""
+    def run(self, past: Sequence[Past]) -> None:
+        """Replay a conversation."""
         before: Past | None = None
         for turn in past:
             if turn.said is not None:
                 self._voice.said = turn.said
-                is_opening = (before is None or before.said is None) and self._does(self._person.open)
+                is_opening = (before is None or before.said is None) and self._try(self._person.open)
                 if before is not None and not is_opening:
-                    self._goes_on(before)
+                    self._continue(before)
             before = turn
 
-    def _goes_on(self, before: Past) -> None:
+    def _continue(self, before: Past) -> None:
         more, self._more = self._more, None
-        if more is not None and self._does(more):
+        if more is not None and self._try(more):
             return
         self._person.join([e for e in before.noticed if e.actor == "agent" and isinstance(e.payload, Utterance)])
         self._heard = before.heard or self._heard
@@ -55,18 +55,18 @@ class Reliving:
         if self._notices():
             return
         heard, self._heard = self._heard, None
-        self._does(self._person.wait if heard is None else lambda: self._person.hear(heard))
+        self._try(self._person.wait if heard is None else lambda: self._person.hear(heard))
 
     def _notices(self) -> bool:
-        """Whether one of the events made them say it; those after it are for later."""
+        """Tell whether an event made them say it; the events after it are for later."""
         while self._seen:
             event = self._seen.popleft()
-            if self._does(lambda event=event: self._person.notice(event), silently=True):  # type: ignore[misc]
+            if self._try(lambda event=event: self._person.notice(event), silently=True):  # type: ignore[misc]
                 return True
         return False
 
-    def _does(self, act: Act, *, silently: bool = False) -> bool:
-        """Whether that is what made them say it; if not they have not done it, unless it can be done silently."""
+    def _try(self, act: Act, *, silently: bool = False) -> bool:
+        """Tell whether an act made them say it. If not, undo it, unless it may be done silently."""
         state = vars(self._person)
         before = {name: copy(value) if isinstance(value, list | dict) else value for name, value in state.items()}
         speech = act()
