@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -38,11 +38,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 def _parameters(name: str, hint: Any, default: object) -> Iterator[inspect.Parameter]:
     """Yield the parameters that a field is given by: one, those of a group, or an option and its flags."""
     option = _option(hint)
-    if is_dataclass(hint):
-        hints = get_type_hints(hint, include_extras=True)
-        for item in fields(hint):
-            if get_origin(hints[item.name]) is Annotated:  # others are not for the command line
-                yield from _parameters(item.name, hints[item.name], item.default)
+    if isinstance(hint, type) and is_dataclass(hint):
+        for one, (inner, given) in _fields(hint).items():
+            yield from _parameters(one, inner, given)
         return
     if option is None:
         yield _parameter(name, hint, default)
@@ -55,6 +53,14 @@ def _parameters(name: str, hint: Any, default: object) -> Iterator[inspect.Param
         yield _parameter(name, Annotated[plain, _info(option)], None if default == () else default)
     for flag, (_, text) in option.flags.items():
         yield _flag((flag, text), option.panel)
+
+
+@cache
+def _fields(group: type) -> dict[str, tuple[Any, object]]:
+    """Return the annotation and the default of each field of a group that is for the command line."""
+    hints = get_type_hints(group, include_extras=True)
+    found = {item.name: (hints[item.name], item.default) for item in fields(group)}
+    return {name: field for name, field in found.items() if get_origin(field[0]) is Annotated}
 
 
 def _parameter(name: str, hint: Any, default: object) -> inspect.Parameter:
@@ -85,10 +91,8 @@ def _plain(hint: Any) -> Any:
 def _value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
     """Return the value of a field or a group; raise InputError where options that exclude each other are given."""
     option = _option(hint)
-    if is_dataclass(hint) and isinstance(hint, type):
-        hints = get_type_hints(hint, include_extras=True)
-        names = [item.name for item in fields(hint) if get_origin(hints[item.name]) is Annotated]
-        return hint(**{one: _value(one, hints[one], given) for one in names})
+    if isinstance(hint, type) and is_dataclass(hint):
+        return hint(**{one: _value(one, inner, given) for one, (inner, _) in _fields(hint).items()})
     if option is None:
         return given[name]
     if option.switch[0]:

@@ -27,7 +27,7 @@ from clerkship.settings import Settings
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrozenTasks:
     """Snapshots of tasks, with what decides which models they need and get."""
 
@@ -42,7 +42,7 @@ class FrozenTasks:
     """The file of each task by its name, where they were read from files."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrozenRun(FrozenTasks):
     """All that a run is made from, except its models."""
 

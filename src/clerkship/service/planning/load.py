@@ -12,7 +12,7 @@ from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.settings import Settings, isolating, with_agent_process
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LoadedSuite:
     """The files of a request, its agent, and the settings as the request changes them."""
 

@@ -23,7 +23,7 @@ _PEOPLE, _RECORDINGS = "People played by models", "Record and replay"
 _MODELS = "openai:model, anthropic:model, any:model@address, scripted:file"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Option:
     """How one field is given on the command line: by an option with a value, by flags, or as an argument."""
 
@@ -135,7 +135,7 @@ TapeMode = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Selection:
     """Which of the tasks in the files."""
 
@@ -150,7 +150,7 @@ class Selection:
     ] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ResourceOptions:
     """How many trials run at once, and how isolated their agent is."""
 
@@ -167,7 +167,7 @@ class ResourceOptions:
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ExecutionOptions:
     """How often tasks are run, and within which limits."""
 
@@ -241,7 +241,7 @@ class ExecutionOptions:
         return MAX_TRIALS_UNTIL_SURE if self.until_sure is not None else 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GradingOptions:
     """By what and by which model trials are graded."""
 
@@ -257,7 +257,7 @@ class GradingOptions:
     metrics: Metrics = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PersonOptions:
     """Which model plays people that are not scripted."""
 
@@ -267,7 +267,7 @@ class PersonOptions:
     ] = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RecordingOptions:
     """Whether answers are recorded, or replayed from what was recorded."""
 

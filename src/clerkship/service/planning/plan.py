@@ -28,7 +28,7 @@ from clerkship.service.replays import as_replayed
 from clerkship.settings import Settings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RunPlan(FrozenRun):
     """What will run: the frozen tasks with their models, and the record that the run begins with."""
 

@@ -21,7 +21,7 @@ from clerkship.service.planning.options import (
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RunTarget:
     """The files that tasks are loaded from, and the agent that does them."""
 

@@ -16,7 +16,7 @@ from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SelectedTasks:
     """The tasks to run, and the benchmark that they belong to, if the request names one."""
 

@@ -26,7 +26,7 @@ from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class StoredRun:
     """A run in the store with the agent for its next one. Its files are read only when something of them is needed."""
 
