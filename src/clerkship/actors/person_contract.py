@@ -14,7 +14,7 @@ import orjson
 from clerkship.actors.person_facts import Facts
 from clerkship.actors.person_likeness import LEAST_WORDS, NEAR, covered, echoed, is_near, repeats, sentences, words
 from clerkship.actors.person_patterns import Breach, assistant_phrase, matched_breach, rule_breach
-from clerkship.model.pattern import PatternTooSlow, found
+from clerkship.model.pattern import fits
 
 LONGEST = 1_500
 """Characters of one message."""
@@ -179,14 +179,10 @@ def _is_stuck(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
 
 
 def _is_forbidden(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    for pattern in bounds.never_says:
-        try:
-            struck = found(pattern, line.message)
-        except PatternTooSlow:
-            continue
-        if struck:
-            return Breach("never_says", f"this person never says what fits the pattern {pattern!r}")
-    return None
+    pattern = next((each for each in bounds.never_says if fits(each, line.message)), None)
+    if pattern is None:
+        return None
+    return Breach("never_says", f"this person never says what fits the pattern {pattern!r}")
 
 
 def _contradicts(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:

@@ -22,13 +22,17 @@ _WEB = re.compile(
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
-    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)"
 )
-_ISO = re.compile(r"\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
-_NUMERIC = re.compile(r"(?<![\d/.-])(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})(?![\d/-])")
-_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}\b\.?(?:,? (\d{{4}}))?", re.IGNORECASE)
-_MONTH_FIRST = re.compile(rf"\b{_MONTH}\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,? (\d{{4}}))?", re.IGNORECASE)
+_DAY, _YEAR = r"(?P<day>\d{1,2})", r"(?P<year>\d{4})"
+_NUMERIC = re.compile(rf"(?<![\d/.-])(?P<month>\d{{1,2}})[-/.]{_DAY}[-/.](?P<year>\d{{4}}|\d{{2}})(?![\d/-])")
+_DATES = (
+    re.compile(rf"\b{_YEAR}[-/.](?P<month>\d{{1,2}})[-/.]{_DAY}(?!\d)"),
+    _NUMERIC,
+    re.compile(rf"\b{_DAY}(?:st|nd|rd|th)?(?: of)? {_MONTH}\b\.?(?:,? {_YEAR})?", re.IGNORECASE),
+    re.compile(rf"\b(?-i:(?!may\b)){_MONTH}\.? {_DAY}(?:st|nd|rd|th)?\b(?!:)(?:,? {_YEAR})?", re.IGNORECASE),
+)
 _TOKEN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*\d[A-Za-z0-9]*")
 _GLUE = re.compile(r"[ \-./()+_#:]{1,2}|,")
 _TIME = re.compile(r"\b\d{1,2}:\d{2}\b")
@@ -194,16 +198,12 @@ def _addresses(text: str) -> Iterator[str]:
 
 
 def _dates(text: str) -> Iterator[tuple[re.Match[str], list[Date]]]:
-    """Days in a text, each with the ways it can be read: nobody knows which of 4/5/2018 is the month."""
-    for match in _ISO.finditer(text):
-        yield match, [_date(match[2], match[3], match[1])]
-    for match in _NUMERIC.finditer(text):
-        yield match, [_date(match[1], match[2], match[3]), _date(match[2], match[1], match[3])]
-    for match in _DAY_FIRST.finditer(text):
-        yield match, [_date(_month(match[2]), match[1], match[3])]
-    for match in _MONTH_FIRST.finditer(text):
-        if match[1] != "may":  # which is a verb
-            yield match, [_date(_month(match[1]), match[2], match[3])]
+    """Yield the days in a text, each with the ways to read it: in 4/5/2018 either number may be the month. The verb
+    "may" is no month."""
+    for pattern in _DATES:
+        for match in pattern.finditer(text):
+            date = _date(match["month"], match["day"], match["year"])
+            yield match, [date, Date(date.day, date.month, date.year)] if pattern is _NUMERIC else [date]
 
 
 def _without_dates(text: str) -> tuple[list[tuple[str, list[Date]]], str]:
@@ -215,12 +215,9 @@ def _without_dates(text: str) -> tuple[list[tuple[str, list[Date]]], str]:
     return [(match[0], dates) for match, dates in read], "".join(rest)
 
 
-def _month(name: str) -> int:
-    return _MONTHS.index(name[:3].casefold()) + 1
-
-
-def _date(month: str | int, day: str, year: str | None) -> Date:
+def _date(month: str, day: str, year: str | None) -> Date:
     written = int(year) if year else None
     if written is not None and written < 100:
         written += 2000 if written < 50 else 1900
-    return Date(int(month), int(day), written)
+    number = int(month) if month.isdigit() else _MONTHS.index(month[:3].casefold()) + 1
+    return Date(number, int(day), written)

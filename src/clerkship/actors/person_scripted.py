@@ -12,7 +12,7 @@ from clerkship.actors.person_played import Progress, Voice, pressed
 from clerkship.actors.script_replay import RecordedVoice, ScriptReplay
 from clerkship.events.event import Event, Utterance
 from clerkship.events.query import matches
-from clerkship.model.pattern import PatternTooSlow, found
+from clerkship.model.pattern import PatternTooSlow, fits
 from clerkship.model.scenario import EventMatch, Improvised, Line, Person, Rule
 
 More = Callable[[], Speech | None]
@@ -66,11 +66,11 @@ class ScriptedPerson:
             return _GONE
         end = self._script.end
         enough = end.after is not None and self._said >= end.after
-        if enough or (isinstance(end.when, str) and _fits(end.when, said.text)):
+        if enough or (isinstance(end.when, str) and fits(end.when, said.text)):
             return Speech(end.say, leaves=True, reason="person_done")
         missed = ""
         for number, rule in enumerate(self._script.script):
-            if isinstance(rule.when, str) and self._may_use(number, rule) and _fits(rule.when, said.text):
+            if isinstance(rule.when, str) and self._may_use(number, rule) and fits(rule.when, said.text):
                 button = _button(rule.press, said.buttons) if rule.press is not None else None
                 if rule.press is None or button is not None:
                     return self._use(number, rule, button)
@@ -217,17 +217,8 @@ def _missed(what: str, title: str, buttons: tuple[Mapping[str, Any], ...]) -> st
     return f"{what}, and no button is like {title!r}; there were: {there}"
 
 
-def _fits(pattern: str, text: str) -> bool:
-    """Tell whether a pattern is in what the agent said. A text that makes it too slow does not fit: else an agent could
-    break the person, and so the run."""
-    try:
-        return found(pattern, text)
-    except PatternTooSlow:
-        return False
-
-
 def _is_meant(event: Event, match: EventMatch) -> bool:
-    """Tell whether an event is one that a rule waits for; likewise."""
+    """Tell whether an event is one that a rule waits for; one whose text is too slow to match is not."""
     try:
         return matches(event, match)
     except PatternTooSlow:
@@ -235,4 +226,4 @@ def _is_meant(event: Event, match: EventMatch) -> bool:
 
 
 def _button(title: str, buttons: tuple[Mapping[str, Any], ...]) -> Mapping[str, Any] | None:
-    return next((button for button in buttons if _fits(title, str(button.get("title", "")))), None)
+    return next((button for button in buttons if fits(title, str(button.get("title", "")))), None)

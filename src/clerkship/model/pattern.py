@@ -34,6 +34,15 @@ def found(pattern: str, text: str) -> bool:
         raise PatternTooSlow(f"the pattern {pattern!r} took over {TIME_LIMIT:g} s on {len(text)} characters") from None
 
 
+def fits(pattern: str, text: str) -> bool:
+    """Tell whether the pattern is anywhere in the text. A text that makes the pattern too slow does not fit: else an
+    agent could break a simulated person, and so the run."""
+    try:
+        return found(pattern, text)
+    except PatternTooSlow:
+        return False
+
+
 @lru_cache(maxsize=1024)
 def check_pattern(pattern: str) -> str:
     """Return the pattern; raises ValueError where it is none, or is slow even on a short text."""

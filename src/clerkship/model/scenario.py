@@ -96,7 +96,8 @@ class Rule(Frozen):
         return self
 
 
-def _or_text(schema: dict[str, Any]) -> None:
+def or_text(schema: dict[str, Any]) -> None:
+    """Let the JSON Schema of a model accept text in its place."""
     whole = dict(schema)
     schema.clear()
     schema.update({"anyOf": [{"type": "string", "minLength": 1}, whole]})
@@ -109,7 +110,7 @@ class Line(Frozen):
     """A line that is said whatever the agent answers: text alone, or with what is sent along unseen; or what else they
     do when it is their turn."""
 
-    model_config = ConfigDict(json_schema_extra=_or_text)
+    model_config = ConfigDict(json_schema_extra=or_text)
     say: Annotated[str | None, Field(min_length=1)] = None
     metadata: Annotated[dict[str, JsonValue] | None, Field(description="sent along with it, unseen")] = None
     improvise: _Hint = None
@@ -216,11 +217,12 @@ class Person(Frozen):
 
     @property
     def is_played(self) -> bool:
-        """Whether every word of theirs is left to a model."""
-        if self.by_trial:
-            return all(variant.is_played for variant in self.variants)
-        written = self.opening is not None or self.lines or self.script or self.fallback is not None
-        return self.simulation_context is not None and not written
+        """Whether every word of theirs is left to a model; with variants, in every trial."""
+        return self.simulation_context is not None and not any(variant._is_written for variant in self.variants)
+
+    @property
+    def _is_written(self) -> bool:
+        return bool(self.opening is not None or self.lines or self.script or self.fallback is not None)
 
     @property
     def needs_model(self) -> bool:

@@ -9,7 +9,7 @@ from clerkship.model.criterion import Criterion
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.persona import Persona
 from clerkship.model.quality import Metrics
-from clerkship.model.scenario import Person, Scenario
+from clerkship.model.scenario import Person, Scenario, or_text
 from clerkship.model.task import Task
 from clerkship.model.votes import Votes
 
@@ -36,16 +36,10 @@ class Setup(Frozen):
         return self
 
 
-def _or_a_name(schema: dict[str, Any]) -> None:
-    whole = dict(schema)
-    schema.clear()
-    schema.update({"anyOf": [{"type": "string", "minLength": 1}, whole]})
-
-
 class ToolCalled(Frozen):
     """A tool that is to be called: its name alone, or with some of its arguments."""
 
-    model_config = ConfigDict(json_schema_extra=_or_a_name)
+    model_config = ConfigDict(json_schema_extra=or_text)
     tool_name: str
     arguments: dict[str, JsonValue] = {}
 
