@@ -1,8 +1,10 @@
 """Quantities in free text: which numbers count, and with which unit."""
 
+import json
+
 import pytest
 
-from clerkship.simulators.fhir.assertions.quantities import measures
+from clerkship.simulators.fhir.assertions.quantities import UNIT_WORDS, measures
 
 
 @pytest.mark.parametrize(
@@ -51,3 +53,12 @@ def test_numbers_are_found_with_their_units_and_dates_are_not(text: str, found: 
 )
 def test_text_that_an_agent_made_to_hang_it_does_not(text: str) -> None:
     assert len(list(measures(text))) <= len(text)
+
+
+def test_every_unit_is_on_a_line_of_its_own_and_no_word_means_two() -> None:
+    first, *lines, last = UNIT_WORDS.read_text().splitlines()
+    assert (first, last) == ("{", "}")
+    rows = [next(iter(json.loads(f"{{{line.removesuffix(',')}}}").items())) for line in lines]
+    words = [word for unit, others in rows for word in (unit, *others)]
+    assert all(isinstance(word, str) and word == word.lower() for word in words)
+    assert len(set(words)) == len(words)

@@ -4,61 +4,14 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
-_SYNONYMS = """
-tablet: tablets tab tabs tbl pill pills
-capsule: capsules cap caps
-mg: milligram milligrams mgs
-mcg: ug µg microgram micrograms
-g: gram grams gm
-kg: kilogram kilograms kgs
-lb: lbs pound pounds
-meq: milliequivalent milliequivalents meqs
-mmol: millimole millimoles
-mol: mole moles
-ml: milliliter milliliters millilitre millilitres cc
-l: liter liters litre litres
-dl: deciliter decilitre
-ng: nanogram nanograms
-pg: picogram picograms
-iu: unit units u
-cm: centimeter centimeters
-mm: millimeter millimeters
-mmhg: mm[hg] mmofhg
-%: percent pct
-dose: doses
-drop: drops gtt
-puff: puffs inhalation inhalations
-spray: sprays
-patch: patches
-vial: vials
-ampoule: ampoules ampule ampules ampul
-bottle: bottles
-box: boxes
-pack: packs packet packets package packages
-teaspoon: teaspoons tsp
-tablespoon: tablespoons tbsp
-suppository: suppositories
-injection: injections shot shots
-infusion: infusions
-bag: bags
-refill: refills repeats
-time: times x
-second: seconds sec secs s
-minute: minutes min mins
-hour: hours hr hrs h
-day: days d
-week: weeks wk wks
-month: months mo
-year: years yr yrs
-inr:
-"""
-_UNITS = {
-    word: unit
-    for unit, _, words in (line.partition(":") for line in _SYNONYMS.split("\n") if line)
-    for word in (unit, *words.split())
-}
+import orjson
+
+UNIT_WORDS = Path(__file__).parent / "unit_words.json"
+"""Units, and other words for each."""
+_UNITS = {word: unit for unit, words in orjson.loads(UNIT_WORDS.read_bytes()).items() for word in (unit, *words)}
 _ONES = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
 eighteen nineteen
