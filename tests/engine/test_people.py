@@ -218,6 +218,29 @@ def test_a_fork_at_every_turn_goes_on_as_it_did(bench: Workbench, patient: str, 
         assert forked.ending == first.ending
 
 
+class Calls:
+    """Calls the payer while it answers the patient."""
+
+    def on_history(self, history: History) -> None:
+        """It keeps nothing between turns."""
+
+    def on_turn(self, message: Message, sandboxes: Any) -> str:
+        if message.sandbox == "chat" and message.turn < 3:
+            sandboxes["phone"].say("May Noah have it?")
+        return "Noted."
+
+
+def test_a_fork_restores_one_who_waited_to_be_spoken_to(bench: Workbench) -> None:
+    rules = "script: [{when: Noah, say: [Who is that?, Granted.], times: 2}], fallback: Hm., end: {after: 4}"
+    bench.write("a.yml", desk(payer=rules))
+    first = bench.run_one(Calls)
+    handed = show_task(bench.store, first.run, "Refill").sidecar["handed"]
+    for turn in range(1, len(handed) + 1):
+        forked = fork(bench, Calls, run=first.run, task="Refill", turn=turn)
+        assert said(bench, forked) == said(bench, first), turn
+    assert [text for _, actor, text in said(bench, first, "phone") if actor == "person"][:2] == ["Who is that?", "Hm."]
+
+
 def test_a_fork_tells_the_agent_of_each_conversation(bench: Workbench) -> None:
     bench.write("a.yml", desk(payer="lines: [Hello, Goodbye]"))
     first = bench.run_one(Clerk)
