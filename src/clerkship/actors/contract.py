@@ -217,11 +217,8 @@ class SimulatedPerson(Protocol):
     """Whether events other than what is said to them matter to them."""
     thinks: bool
     """Whether it takes them time to find words: somebody else is asked for them. They may raise Unplayed."""
-
-    @property
-    def leaving(self) -> bool:
-        """Whether they have said goodbye, and only wait for the answer."""
-        ...
+    leaving: bool
+    """Whether they have said goodbye, and only wait for the answer."""
 
     def join(self, messages: Sequence[Event]) -> None:
         """They are there; all that is said in their conversation, by whomever, will stand in here."""

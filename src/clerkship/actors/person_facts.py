@@ -10,6 +10,8 @@ SMALL = 2
 """Digits that a number may have which anybody may say: so many pieces, so many days."""
 TAIL = 4
 """Digits of the end of a known number that may stand for it: the last four of a card."""
+MAX_SPAN = 8
+"""Pieces side by side that may be given as one number."""
 MOST_PIECES = 16
 """That one number is written in."""
 # Every repetition is bounded, or begins with a word: an agent's text may be long, and meant to be slow to read.
@@ -106,7 +108,9 @@ class Facts:
         shapes: dict[str, str] = {}
         for code in _codes(text):
             known |= {code.whole, *code.pieces, *map(_bare, code.pieces)}
-            known |= {"".join(code.pieces[i:j]) for i, j in _spans(len(code.pieces))}
+            count = len(code.pieces)
+            spans = ((i, j) for i in range(count) for j in range(i + 2, min(count, i + MAX_SPAN) + 1))
+            known |= {"".join(code.pieces[i:j]) for i, j in spans}
             if code.shape:
                 shapes.setdefault(code.shape, code.written)
         dates = tuple(date for _, read in _dates(text) for date in read)
@@ -181,13 +185,6 @@ def _bare(piece: str) -> str:
 
 def _digits(text: str) -> int:
     return sum(sign.isdigit() for sign in text)
-
-
-def _spans(count: int) -> Iterator[tuple[int, int]]:
-    """Pieces that stand side by side, a handful of them at most."""
-    for i in range(count):
-        for j in range(i + 2, min(count, i + 8) + 1):
-            yield i, j
 
 
 def _addresses(text: str) -> Iterator[str]:

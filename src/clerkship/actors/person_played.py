@@ -7,8 +7,8 @@ one is never said.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from itertools import groupby
 from typing import Any, cast
 
@@ -119,7 +119,6 @@ class Voice:
     """The sandbox of the person, if there are several people: two who are asked the same are asked apart."""
     messages: Sequence[Event] = ()
     """The conversation, as it grows."""
-    _bounds: Bounds | None = field(default=None, init=False)
 
     def improvise(self, hint: str = "", progress: Progress = ALL_IMPROVISED) -> Speech:
         """What they say next. One who says goodbye leaves once they are answered; one without a word leaves at once."""
@@ -150,16 +149,14 @@ class Voice:
             return wrong
         return Speech(line.message, last=spoken.done) if line.message else Speech(leaves=True, reason="person_done")
 
-    @property
+    @cached_property
     def bounds(self) -> Bounds:
-        """What they are held to; read once."""
-        if self._bounds is None:
-            context = (self.part.person.simulation_context or "").replace("\n", " ")
-            parts = [part.strip() for part in re.split(r"[.!?:;]+", context)]
-            addressed = [part for part in parts if part.lower().startswith(("you ", "your "))]
-            plain = self._told({**self.part.variables(), **_UNKNOWN}, {})
-            self._bounds = self.part.bounds("\n".join([plain.orders, *addressed]))
-        return self._bounds
+        """The rules that the person is held to."""
+        context = (self.part.person.simulation_context or "").replace("\n", " ")
+        parts = [part.strip() for part in re.split(r"[.!?:;]+", context)]
+        addressed = [part for part in parts if part.lower().startswith(("you ", "your "))]
+        plain = self._told({**self.part.variables(), **_UNKNOWN}, {})
+        return self.part.bounds("\n".join([plain.orders, *addressed]))
 
     def _frame(self, asked: "Asked", broken: Sequence[tuple[Spoken, Breach]]) -> str:
         """What the model was told in this turn, without what a person may repeat: hint, refused line, agent's words."""

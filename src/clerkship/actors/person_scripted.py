@@ -36,17 +36,12 @@ class ScriptedPerson:
         self._improvised: list[str] = []
         """The texts that a model found for them."""
         self._next_line = 0
-        self._last_said = False
-        """Whether they only wait for the answer to their goodbye."""
+        self.leaving = False
+        """Whether they have said goodbye, and only wait for the answer."""
         self._messages: Sequence[Event] = ()
         self.watches = any(isinstance(rule.when, EventMatch) for rule in script.script) or isinstance(
             script.end.when, EventMatch
         )
-
-    @property
-    def leaving(self) -> bool:
-        """Whether they only wait for the answer to their goodbye."""
-        return self._last_said
 
     def join(self, messages: Sequence[Event]) -> None:
         """They are there, and have before them all that is said."""
@@ -62,7 +57,7 @@ class ScriptedPerson:
 
     def hear(self, said: Heard) -> Speech:
         """The end rule first, then the first rule that fits, then the next line, then the fallback; then they leave."""
-        if self._last_said:
+        if self.leaving:
             return _GONE
         end = self._script.end
         enough = end.after is not None and self._said >= end.after
@@ -79,7 +74,7 @@ class ScriptedPerson:
 
     def wait(self) -> Speech | None:
         """Whoever has lines goes on with them, and who has said goodbye leaves; others take silence for an end."""
-        if self._last_said:
+        if self.leaving:
             return _GONE
         if not self._script.lines:
             return None
@@ -90,7 +85,7 @@ class ScriptedPerson:
         end = self._script.end
         if isinstance(end.when, EventMatch) and _is_meant(event, end.when):
             return Speech(end.say, leaves=True, reason="person_done")
-        if self._last_said or (end.after is not None and self._said >= end.after):
+        if self.leaving or (end.after is not None and self._said >= end.after):
             return None  # they have said their share, and only wait for the last answer
         for number, rule in enumerate(self._script.script):
             if isinstance(rule.when, EventMatch) and self._may_use(number, rule) and _is_meant(event, rule.when):
@@ -204,7 +199,7 @@ class ScriptedPerson:
 
     def _say(self, speech: Speech, more: More | None, metadata: Mapping[str, Any] | None = None) -> Speech:
         self._said += 1
-        self._last_said = speech.last and not self._has_lines
+        self.leaving = speech.last and not self._has_lines
         if metadata is None and more is None:
             return speech
         along = {**(metadata or {}), **(speech.metadata or {})} or None
