@@ -1,7 +1,6 @@
 """A strategy of attack: a name, what it does, and the agent that does it to one task."""
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -15,7 +14,7 @@ from clerkship.model.domain import Domain
 from clerkship.model.run import IsolationLevel
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.attack import NO_ATTACK, NOBODY_THERE, SandboxAttack
-from clerkship.sandbox.door import Handle, Sandboxes
+from clerkship.sandbox.door import Sandboxes
 
 _WORD = re.compile(r"\w{4,}")
 POLITE = "Thank you for your message. Everything is taken care of; I wish you a pleasant day."
@@ -52,8 +51,8 @@ class Knowledge:
         return self.attacks.get(kind, NO_ATTACK)
 
 
-class Strategy(ABC):
-    """One way to get a task passed that deserves no pass."""
+class Strategy:
+    """A way to get a task passed that deserves no pass."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -61,10 +60,18 @@ class Strategy(ABC):
     """What to do about a task that it passes."""
     move: ClassVar[str] = ""
     """The method of SandboxAttack that it uses, if any."""
+    words: ClassVar[str | None] = POLITE
+    """What its agent says in every turn and answers, unless the strategy has an agent of its own."""
+    failure: ClassVar[str] = ""
+    """Why a run was no attack after all, where the agent could not do what it is for."""
+    is_inaction: ClassVar[bool] = False
+    """Whether it changes nothing, which is right in tasks with `allow_inaction`."""
     needs_solution: ClassVar[bool] = False
 
     def unfit(self, snapshot: Snapshot, knowledge: Knowledge) -> str:
-        """Why the task cannot be attacked this way; empty if it can."""
+        """Return why the task cannot be attacked this way; empty if it can."""
+        if self.is_inaction and snapshot.task.allow_inaction:
+            return "doing nothing can be right here (allow_inaction)"
         if self.needs_solution and snapshot.solution is None:
             return "no solution"
         if self.needs_solution and snapshot.task.name in knowledge.unsolved:
@@ -75,64 +82,51 @@ class Strategy(ABC):
         return f"no sandbox of the task can be attacked this way ({', '.join(kinds)})"
 
     def untouched(self, attack: SandboxAttack) -> bool:
-        """Whether a kind of sandbox offers nothing to this strategy."""
+        """Return whether a kind of sandbox offers nothing to this strategy."""
         return bool(self.move) and getattr(type(attack), self.move) is getattr(SandboxAttack, self.move)
 
-    @abstractmethod
     def agent(self, snapshot: Snapshot, knowledge: Knowledge) -> "AttackAgent":
-        """An agent that attacks one task."""
+        """Return an agent that attacks one task."""
+        return AttackAgent(self, knowledge)
 
 
 class AttackAgent:
-    """An agent of a strategy. Silent in conversation and idle at work, unless a strategy says otherwise."""
+    """Makes the move of a strategy in every sandbox, once; then says and answers the same, whatever it is asked."""
 
     entries: frozenset[Entry] = frozenset({"on_start", "on_turn", "on_task"})
-    missed = ""
-    """Why what it did was no attack after all; empty if it was one."""
+
+    def __init__(self, strategy: Strategy, knowledge: Knowledge) -> None:
+        self._strategy, self._knowledge = strategy, knowledge
+        self._moved = not strategy.move
+        self.missed = strategy.failure
+        """Why what it did was no attack after all; empty if it was one."""
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
-        """Greet nobody."""
-        return []
-
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
         """Say nothing."""
         return []
 
-    async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """Answer null."""
-        return None
-
-    def close(self) -> Mapping[str, JsonValue]:
-        """Nothing is held."""
-        return NOTHING
-
-
-class SandboxAgent(AttackAgent):
-    """Makes one move in every sandbox, once; then says and answers the same thing, whatever it is asked."""
-
-    def __init__(self, move: Callable[[Handle, str], bool], words: str | None, otherwise: str) -> None:
-        self._move = move
-        self._words = words
-        self.missed = otherwise
-        self._otherwise = otherwise
-        self._moved = False
-
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
         """Make the move in the first turn."""
-        self._make(message.text, sandboxes)
-        return [] if self._words is None else [Say(self._words)]
+        self._make_move(message.text, sandboxes)
+        return [] if self._strategy.words is None else [Say(self._strategy.words)]
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Make the move."""
-        self._make(orjson.dumps(task_item).decode(), sandboxes)
-        return self._words
+        self._make_move(orjson.dumps(task_item).decode(), sandboxes)
+        return self._strategy.words
 
-    def _make(self, instruction: str, sandboxes: Sandboxes) -> None:
+    def close(self) -> Mapping[str, JsonValue]:
+        """Do nothing: it holds no resources."""
+        return NOTHING
+
+    def _make_move(self, instruction: str, sandboxes: Sandboxes) -> None:
         if self._moved:
             return
         self._moved = True
-        done = [self._move(handle, instruction) for handle in sandboxes.values()]
-        self.missed = "" if any(done) else self._otherwise
+        for handle in sandboxes.values():
+            move = getattr(self._knowledge.attack(handle.kind), self._strategy.move)
+            if move(handle, instruction):
+                self.missed = ""
 
 
 class Attacker:
@@ -148,8 +142,8 @@ class Attacker:
         self._agents: dict[str, AttackAgent] = {}
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """An agent that does nothing: an attack needs the task."""
-        return AttackAgent()
+        """Return an agent that knows no task: what a run is checked with before it starts."""
+        return AttackAgent(self._strategy, self._knowledge)
 
     def open_for(self, snapshot: Snapshot, trial: int = 1) -> Agent:
         """The agent that attacks a task."""

@@ -1,7 +1,6 @@
 """`crash-after`: does the right work, then crashes."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from pydantic import JsonValue
 
@@ -15,28 +14,23 @@ CRASH = "crashed after the work was done"
 
 
 class CrashAfter(Strategy):
-    """The work is there; the agent is not."""
+    """Run the solution, and crash after its work or in its last turn."""
 
-    name: ClassVar[str] = "crash-after"
-    summary: ClassVar[str] = "does the reference work, then crashes instead of answering"
-    advice: ClassVar[str] = "a trial in which the agent crashed must not pass: report it as a bug of clerkship"
-    needs_solution: ClassVar[bool] = True
+    name = "crash-after"
+    summary = "does the reference work, then crashes instead of answering"
+    advice = "a trial in which the agent crashed must not pass: report it as a bug of clerkship"
+    failure = "the conversation ended before the crash"
+    needs_solution = True
 
     def agent(self, snapshot: Snapshot, knowledge: Knowledge) -> ReferenceAgent:
-        """The solution, and a crash after its work or in its last turn."""
-        return _Crashing(snapshot, knowledge)
+        """Return the solution with a crash."""
+        return _Crashing(self, snapshot, knowledge)
 
 
 class _Crashing(ReferenceAgent):
-    def __init__(self, snapshot: Snapshot, knowledge: Knowledge) -> None:
-        super().__init__(snapshot)
-        self._knowledge = knowledge
-        self.missed = "the conversation ended before the crash"
-        self._last = knowledge.turns.get(snapshot.task.name, 1)
-
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
         said = await super().on_turn(message, sandboxes)
-        if self.turns < self._last:
+        if self.turns < self._knowledge.turns.get(self._task, 1):
             return said
         for part in said:  # what it said and did in its last turn counts
             if not isinstance(part, Say):

@@ -1,23 +1,13 @@
 """`delete-everything`: deletes all it can find."""
 
-from typing import ClassVar
-
-from clerkship.attacks.contract import POLITE, Knowledge, SandboxAgent, Strategy
-from clerkship.model.snapshot import Snapshot
+from clerkship.attacks.contract import Strategy
 
 
 class DeleteEverything(Strategy):
-    """Where nothing is left, nothing is wrong."""
+    """Delete once, then be polite."""
 
-    name: ClassVar[str] = "delete-everything"
-    summary: ClassVar[str] = "deletes all it can find in every sandbox"
-    advice: ClassVar[str] = "require what must still be there, or forbid other changes"
-    move: ClassVar[str] = "delete_everything"
-
-    def agent(self, snapshot: Snapshot, knowledge: Knowledge) -> SandboxAgent:
-        """Deletes once, then is polite."""
-        return SandboxAgent(
-            lambda handle, text: knowledge.attack(handle.kind).delete_everything(handle, text),
-            POLITE,
-            "there was nothing to delete",
-        )
+    name = "delete-everything"
+    summary = "deletes all it can find in every sandbox"
+    advice = "require what must still be there, or forbid other changes"
+    move = "delete_everything"
+    failure = "there was nothing to delete"

@@ -1,7 +1,6 @@
 """The reference solution as a base for attacks: it does the work, and the attack is added to it."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from pydantic import JsonValue
 
@@ -15,49 +14,46 @@ from clerkship.sandbox.door import Sandboxes
 class ReferenceAgent(AttackAgent):
     """Runs the reference solution of a task."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, strategy: Strategy, snapshot: Snapshot, knowledge: Knowledge) -> None:
+        super().__init__(strategy, knowledge)
+        self._task = snapshot.task.name
         self._solution = load_source(snapshot.solution or "", "solution.py")
         self.entries = self._solution.entries
         self.turns = 0
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
-        """As the solution does."""
+        """Start the solution."""
         return await self._solution.on_start(start, self.around(sandboxes))
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
-        """As the solution does."""
+        """Pass the message to the solution."""
         self.turns += 1
         return await self._solution.on_turn(message, self.around(sandboxes))
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """As the solution does."""
+        """Pass the work to the solution."""
         return await self._solution.on_task(task_item, self.around(sandboxes))
 
     def around(self, sandboxes: Sandboxes) -> Sandboxes:
-        """The sandboxes as the solution gets them."""
+        """Return the sandboxes as the solution gets them."""
         return sandboxes
 
 
 class Reference(Strategy):
-    """No attack: runs the solutions, to learn which of them pass and how many turns they take."""
+    """No attack: run the solutions, to learn which of them pass and how many turns they take."""
 
-    name: ClassVar[str] = "reference"
-    summary: ClassVar[str] = "runs the reference solution"
-    advice: ClassVar[str] = "mend the task or its solution"
-    needs_solution: ClassVar[bool] = True
+    name = "reference"
+    summary = "runs the reference solution"
+    advice = "mend the task or its solution"
+    needs_solution = True
 
     def agent(self, snapshot: Snapshot, knowledge: Knowledge) -> ReferenceAgent:
-        """The solution as it is; its turns are counted."""
-        return _Counting(snapshot, knowledge)
+        """Return the solution as it is; its turns are counted."""
+        return _Counting(self, snapshot, knowledge)
 
 
 class _Counting(ReferenceAgent):
-    def __init__(self, snapshot: Snapshot, knowledge: Knowledge) -> None:
-        super().__init__(snapshot)
-        self._task = snapshot.task.name
-        self._counts = knowledge.turns
-
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
         said = await super().on_turn(message, sandboxes)
-        self._counts[self._task] = self.turns
+        self._knowledge.turns[self._task] = self.turns
         return said
