@@ -27,19 +27,15 @@ class EntityFinder(Protocol):
         Raises BadBinding for a `type` or `where` that cannot fit any record of this type of dataset. A date without a
         zone in `where` is a day in the zone of `now`.
         """
-        ...
 
     def summary(self, query: Entity) -> str:
         """Say what the dataset has instead, for a query that finds nothing: `it has 3 records`."""
-        ...
 
     def title(self, record: Record) -> str:
         """Name a record in a message."""
-        ...
 
     def view(self, record: Record, now: datetime) -> Record:
         """Return the record as templates read it: itself, or a RecordView."""
-        ...
 
 
 class PathIndex(Generic[K]):

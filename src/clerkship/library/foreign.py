@@ -38,7 +38,6 @@ class ForeignTests(Protocol):
 
     def load(self, trees: Sequence[Tree], taken: Collection[str]) -> Iterator[LoadedTask]:
         """Yield a task for each test; report every mistake. Names in `taken` are not used again."""
-        ...
 
 
 def _reader(module: str) -> Any:

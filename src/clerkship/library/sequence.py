@@ -23,15 +23,12 @@ class OnRecords(Protocol):
 
     def needs(self) -> Iterable[tuple[Place, str]]:
         """Those that it changes, and where in its arguments they are named."""
-        ...
 
     def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
         """Those that it refers to, and that a sandbox with this config requires."""
-        ...
 
     def leaves(self) -> tuple[Collection[str], Collection[str]]:
         """Those that are there after it, and those that are not."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -38,30 +38,24 @@ class Document(Protocol):
     @property
     def name(self) -> str:
         """What it is called in a sentence."""
-        ...
 
     @property
     def digest(self) -> bytes:
         """A hash of what is in it."""
-        ...
 
     @property
     def is_blank(self) -> bool:
         """Whether there is nothing but white space in it."""
-        ...
 
     @property
     def is_lines(self) -> bool:
         """Whether each line is a text of its own."""
-        ...
 
     def texts(self) -> Iterator[tuple[int, bytes]]:
         """Yield each JSON text with the number of its line; the number is 0 where the whole is one text."""
-        ...
 
     def problem(self, line: int, path: Steps, message: str, hint: str = "") -> Problem:
         """Something wrong at a line, or at a path in the whole."""
-        ...
 
 
 class FileDocument:
