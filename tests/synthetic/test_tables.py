@@ -14,11 +14,12 @@ from clerkship.synthetic.drugs import DRUGS, Drug
 from clerkship.synthetic.immunizations import Dose
 from clerkship.synthetic.names import Origin, ShortName
 from clerkship.synthetic.orders import SCREENINGS, Screening
-from clerkship.synthetic.places import House
-from clerkship.synthetic.staff import SPECIALISTS
-from clerkship.synthetic.table import FOLDER, SYSTEMS, read_table
+from clerkship.synthetic.places import House, Place
+from clerkship.synthetic.staff import SPECIALISTS, Post
+from clerkship.synthetic.table import FOLDER, SYSTEMS, NamedTerm, read_table
 from clerkship.synthetic.terms import Term
-from clerkship.synthetic.vitals import Growth
+from clerkship.synthetic.visit_kinds import Kind
+from clerkship.synthetic.vitals import Growth, VitalSign
 
 ROWS: dict[str, type] = {
     "allergens": Allergen,
@@ -27,12 +28,17 @@ ROWS: dict[str, type] = {
     "drugs": Drug,
     "effects": Effect,
     "growth": Growth,
+    "locations": Place,
     "names": Origin,
     "organizations": House,
     "panels": Panel,
+    "posts": Post,
     "screenings": Screening,
     "short_names": ShortName,
+    "terms": NamedTerm,
     "vaccines": Dose,
+    "visit_kinds": Kind,
+    "vital_signs": VitalSign,
 }
 
 
@@ -76,7 +82,7 @@ def test_a_bad_row_is_reported_by_file_line_and_column(tmp_path: Path) -> None:
 
 
 def test_keys_are_unique() -> None:
-    for name in ("allergens", "analytes", "conditions", "drugs", "panels", "screenings"):
+    for name in ("allergens", "analytes", "conditions", "drugs", "panels", "posts", "screenings", "terms"):
         keys = [row.key for row in read_table(name, ROWS[name])]
         assert len(set(keys)) == len(keys), name
 

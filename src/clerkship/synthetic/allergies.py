@@ -7,8 +7,8 @@ from typing import NamedTuple
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.people import Person
-from clerkship.synthetic.table import read_table
-from clerkship.synthetic.terms import Term, concept, hl7, made, reference, snomed
+from clerkship.synthetic.table import coded, read_table
+from clerkship.synthetic.terms import Term, concept, made, reference
 from clerkship.synthetic.times import at, instant
 
 
@@ -28,9 +28,6 @@ class Allergen(NamedTuple):
 ALLERGENS = read_table("allergens", Allergen)
 _ANAPHYLAXIS, _NAUSEA, _ANGIOEDEMA, _COUGH = "39579001", "422587007", "41291007", "49727002"
 """Codes of SNOMED CT for reactions that make it severe, an intolerance, or critical."""
-NONE_KNOWN = snomed("716186003", "No known allergy")
-_ACTIVE = hl7("allergyintolerance-clinical", "active", "Active")
-_CONFIRMED = hl7("allergyintolerance-verification", "confirmed", "Confirmed")
 
 
 def draw_allergies(dice: Dice, person: Person, today: date) -> list[Allergen]:
@@ -53,9 +50,9 @@ def allergy_resources(
                 "AllergyIntolerance",
                 f"alg-{person.tag}-none",
                 instant(at(first_seen, 17)),
-                clinicalStatus=concept(_ACTIVE),
-                verificationStatus=concept(_CONFIRMED),
-                code=concept(NONE_KNOWN, text="No known allergies"),
+                clinicalStatus=coded("allergy.active"),
+                verificationStatus=coded("allergy.confirmed"),
+                code=coded("allergy.none", text="No known allergies"),
                 patient=who,
                 recordedDate=first_seen.isoformat(),
                 recorder=reference(*recorder),
@@ -70,8 +67,8 @@ def allergy_resources(
             "AllergyIntolerance",
             f"alg-{person.tag}-{allergen.key}",
             instant(at(first_seen, 17)),
-            clinicalStatus=concept(_ACTIVE),
-            verificationStatus=concept(_CONFIRMED),
+            clinicalStatus=coded("allergy.active"),
+            verificationStatus=coded("allergy.confirmed"),
             type="intolerance" if reaction.code in (_NAUSEA, _COUGH) else "allergy",
             category=[allergen.category],
             criticality="high" if severity == "severe" or reaction.code == _ANGIOEDEMA else "low",

@@ -10,39 +10,18 @@ from clerkship.synthetic.conditions import Illness
 from clerkship.synthetic.coverage import payer_on
 from clerkship.synthetic.places import IDS
 from clerkship.synthetic.story import Story, Visit, encounter_ref
-from clerkship.synthetic.terms import ICD10, Term, concept, hl7, made, reference
+from clerkship.synthetic.table import TERMS, coded
+from clerkship.synthetic.terms import Term, concept, made, reference
 from clerkship.synthetic.times import instant, local, written
 from clerkship.synthetic.visit_kinds import ADMISSION, CHILD, URGENT
 
-_INSTITUTIONAL = hl7("claim-type", "institutional", "Institutional")
-_PROFESSIONAL = hl7("claim-type", "professional", "Professional")
-_NORMAL = hl7("processpriority", "normal", "Normal")
-_WELL = Term(ICD10, "Z00.00", "Encounter for general adult medical examination without abnormal findings")
-_WELL_CHILD = Term(ICD10, "Z00.129", "Encounter for routine child health examination without abnormal findings")
-_NEWBORN = (
-    (8, Term(ICD10, "Z00.110", "Health examination for newborn under 8 days old")),
-    (29, Term(ICD10, "Z00.111", "Health examination for newborn 8 to 28 days old")),
-)
+_NEWBORN = ((8, "diagnosis.under_8_days"), (29, "diagnosis.8_to_28_days"))
 """Below which age in days."""
-_HEART = Term(ICD10, "I11.0", "Hypertensive heart disease with heart failure")
-_KIDNEY = Term(
-    ICD10,
-    "I12.9",
-    "Hypertensive chronic kidney disease with stage 1 through stage 4 chronic kidney disease, or unspecified chronic "
-    "kidney disease",
-)
-_BOTH = Term(
-    ICD10,
-    "I13.0",
-    "Hypertensive heart and chronic kidney disease with heart failure and stage 1 through stage 4 chronic kidney "
-    "disease, or unspecified chronic kidney disease",
-)
-_DIABETIC = Term(ICD10, "E11.22", "Type 2 diabetes mellitus with diabetic chronic kidney disease")
 COMBINED: tuple[tuple[str, frozenset[str], Term], ...] = (
-    ("hypertension", frozenset({"failure", "kidney"}), _BOTH),
-    ("hypertension", frozenset({"failure"}), _HEART),
-    ("hypertension", frozenset({"kidney"}), _KIDNEY),
-    ("diabetes", frozenset({"kidney"}), _DIABETIC),
+    ("hypertension", frozenset({"failure", "kidney"}), TERMS["diagnosis.hypertensive_both"]),
+    ("hypertension", frozenset({"failure"}), TERMS["diagnosis.hypertensive_heart"]),
+    ("hypertension", frozenset({"kidney"}), TERMS["diagnosis.hypertensive_kidney"]),
+    ("diabetes", frozenset({"kidney"}), TERMS["diagnosis.diabetic_kidney"]),
 )
 """ICD-10-CM takes these to belong together: what the first is billed as beside the others. The first row that fits
 counts; the others are billed after it, as their codes say what failed or how far it has come."""
@@ -66,14 +45,14 @@ def claim_resources(story: Story) -> Iterator[Resource]:
             instant(sent),
             identifier=[{"system": f"{IDS}claim", "value": f"C{story.tag}{visit.number:02}"}],
             status="active",
-            type=concept(_INSTITUTIONAL if visit.kind in (ADMISSION, URGENT) else _PROFESSIONAL),
+            type=coded("claim.institutional" if visit.kind in (ADMISSION, URGENT) else "claim.professional"),
             use="claim",
             patient=story.subject(),
             billablePeriod={"start": visit.day.isoformat(), "end": local(visit.end).date().isoformat()},
             created=written(sent),
             insurer=reference(policy.payer.key, policy.payer.name),
             provider=reference(house.key, house.name),
-            priority=concept(_NORMAL),
+            priority=coded("claim.normal"),
             careTeam=[{"sequence": 1, "provider": reference(visit.clinician.key, visit.clinician.name)}],
             diagnosis=[
                 {"sequence": place, "diagnosisCodeableConcept": concept(term)}
@@ -108,8 +87,8 @@ def combined(illness: Illness, beside: set[str]) -> Term:
 def _examined(story: Story, visit: Visit) -> Term:
     """A visit of somebody who is well."""
     days = (visit.day - story.person.born).days
-    newborn = next((term for below, term in _NEWBORN if days < below), _WELL_CHILD)
-    return newborn if visit.kind is CHILD else _WELL
+    child = next((key for below, key in _NEWBORN if days < below), "diagnosis.well_child")
+    return TERMS[child if visit.kind is CHILD else "diagnosis.well"]
 
 
 def _items(story: Story, visit: Visit) -> list[dict[str, Any]]:

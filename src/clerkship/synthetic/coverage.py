@@ -7,7 +7,8 @@ from typing import Any
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.places import ASSISTANCE, CEDAR, EVERGREEN, HARBORLIGHT, IDS, House
 from clerkship.synthetic.story import Insurance, Story
-from clerkship.synthetic.terms import concept, hl7, made, reference
+from clerkship.synthetic.table import coded
+from clerkship.synthetic.terms import made, reference
 from clerkship.synthetic.times import at, instant
 
 PLANS: dict[str, tuple[str, ...]] = {
@@ -15,13 +16,6 @@ PLANS: dict[str, tuple[str, ...]] = {
     CEDAR.id: ("Cedar Choice HMO", "Cedar Select EPO"),
     ASSISTANCE.id: ("Valley Medical Assistance",),
     EVERGREEN.id: ("Evergreen Senior Advantage", "Evergreen Senior Basic"),
-}
-_PUBLIC = hl7("v3-ActCode", "PUBLICPOL", "public healthcare")
-_PRIVATE = hl7("v3-ActCode", "HIP", "health insurance plan policy")
-_MEMBERSHIP = {
-    "self": hl7("subscriber-relationship", "self", "Self"),
-    "child": hl7("subscriber-relationship", "child", "Child"),
-    "spouse": hl7("subscriber-relationship", "spouse", "Spouse"),
 }
 
 
@@ -89,10 +83,10 @@ def coverage_resources(story: Story) -> Iterator[Resource]:
             instant(told),
             identifier=[{"system": f"{IDS}member/{policy.payer.number}", "value": policy.member}],
             status="active" if policy.covers(story.today) else "cancelled",
-            type=concept(_PUBLIC if not policy.group else _PRIVATE),
+            type=coded("coverage.private" if policy.group else "coverage.public"),
             subscriberId=policy.member,
             beneficiary=story.subject(),
-            relationship=concept(_MEMBERSHIP[policy.relationship]),
+            relationship=coded(f"subscriber.{policy.relationship}"),
             period=period,
             payor=[reference(policy.payer.key, policy.payer.name)],
             **{"class": _classes(policy)},
@@ -102,10 +96,10 @@ def coverage_resources(story: Story) -> Iterator[Resource]:
 
 
 def _classes(policy: Insurance) -> list[dict[str, Any]]:
-    plan = {"type": concept(hl7("coverage-class", "plan", "Plan")), "value": policy.plan.replace(" ", "-").lower()}
+    plan = {"type": coded("coverage.plan"), "value": policy.plan.replace(" ", "-").lower()}
     found: list[dict[str, Any]] = [plan | {"name": policy.plan}]
     if policy.group:
-        found.append({"type": concept(hl7("coverage-class", "group", "Group")), "value": policy.group})
+        found.append({"type": coded("coverage.group"), "value": policy.group})
     return found
 
 

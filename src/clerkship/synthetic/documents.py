@@ -3,7 +3,6 @@
 import base64
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.analytes import PANELS
@@ -11,13 +10,11 @@ from clerkship.synthetic.labs import told
 from clerkship.synthetic.orders import referral_id
 from clerkship.synthetic.places import CLINIC
 from clerkship.synthetic.story import Problem, Referral, Story, Visit, encounter_ref
-from clerkship.synthetic.terms import Term, concept, loinc, made, reference
+from clerkship.synthetic.table import coded
+from clerkship.synthetic.terms import made, reference
 from clerkship.synthetic.times import clock, instant, local, months, spoken, written
 from clerkship.synthetic.visit_kinds import ADMISSION, CHECKUP, CHILD
 
-PROGRESS = loinc("11506-3", "Progress note")
-LETTER = loinc("57133-1", "Referral note")
-DISCHARGE = loinc("18842-5", "Discharge summary")
 NOTED = 2
 """How many of the last visits have a note on record."""
 
@@ -26,30 +23,29 @@ def document_resources(story: Story) -> Iterator[Resource]:
     """A note of the last visits, a letter of each referral, a summary of each stay."""
     for visit in story.visits:
         if visit.kind is ADMISSION:
-            text = _discharge(story, visit)
-            yield _document(
-                story, f"doc-{story.tag}-discharge-{visit.number}", DISCHARGE, "Discharge summary", text, visit
-            )
+            yield _document(story, "discharge", "Discharge summary", _discharge(story, visit), visit)
         elif visit.number > len(story.visits) - NOTED:
-            text = _progress(story, visit)
-            yield _document(story, f"doc-{story.tag}-note-{visit.number}", PROGRESS, "Progress note", text, visit)
+            yield _document(story, "progress", "Progress note", _progress(story, visit), visit)
     for referral in story.referrals:
-        name = f"doc-{referral_id(story, referral)}"
         title = f"Referral letter to {referral.specialist.post.specialty.display.lower()}"
-        more = {"related": [reference(f"ServiceRequest/{referral_id(story, referral)}")]}
-        yield _document(story, name, LETTER, title, _letter(story, referral), referral.visit, **more)
+        yield _document(
+            story, "referral", title, _letter(story, referral), referral.visit, referral_id(story, referral)
+        )
 
 
-def _document(story: Story, id: str, type: Term, title: str, text: str, visit: Visit, **context: Any) -> Resource:
+def _document(story: Story, kind: str, title: str, text: str, visit: Visit, request: str = "") -> Resource:
+    """Return a note of a visit; of a letter, `request` is the id of the referral it belongs to."""
+    name = "note" if kind == "progress" else kind
+    related = {"related": [reference(f"ServiceRequest/{request}")]} if request else {}
     body = text.encode()
     house = visit.kind.place.house
     return made(
         "DocumentReference",
-        id,
+        f"doc-{request}" if request else f"doc-{story.tag}-{name}-{visit.number}",
         instant(visit.end),
         status="current",
         docStatus="final",
-        type=concept(type),
+        type=coded(f"note.{kind}"),
         subject=story.subject(),
         date=instant(visit.end),
         author=[reference(visit.clinician.key, visit.clinician.name)],
@@ -70,7 +66,7 @@ def _document(story: Story, id: str, type: Term, title: str, text: str, visit: V
         context={
             "encounter": [encounter_ref(story, visit)],
             "period": {"start": written(visit.start), "end": written(visit.end)},
-            **context,
+            **related,
         },
     )
 

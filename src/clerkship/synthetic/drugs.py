@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from clerkship.synthetic.table import read_table
-from clerkship.synthetic.terms import Term, snomed
+from clerkship.synthetic.terms import SNOMED, Term
 
 
 class Drug(NamedTuple):
@@ -26,7 +26,7 @@ class Drug(NamedTuple):
     days: int = 90
     avoid: tuple[str, ...] = ()
     """Illnesses and groups of drugs it is not given beside."""
-    route: Term = snomed("26643006", "Oral route")
+    route: Term = Term(SNOMED, "26643006", "Oral route")
     ages: tuple[int, int] = (0, 120)
     stopped: str = "Replaced by another drug"
     """Why it is stopped, when it is."""

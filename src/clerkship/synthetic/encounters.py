@@ -5,12 +5,10 @@ from typing import Any
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.story import Story, Visit
-from clerkship.synthetic.terms import concept, hl7, made, reference
+from clerkship.synthetic.table import coded
+from clerkship.synthetic.terms import concept, made, reference
 from clerkship.synthetic.times import instant, written
 from clerkship.synthetic.visit_kinds import ADMISSION, URGENT
-
-_PRIMARY = hl7("v3-ParticipationType", "PPRF", "primary performer")
-_HOME = hl7("discharge-disposition", "home", "Home")
 
 
 def encounter_resources(story: Story, booked: dict[int, str]) -> Iterator[Resource]:
@@ -28,7 +26,7 @@ def encounter_resources(story: Story, booked: dict[int, str]) -> Iterator[Resour
             subject=story.subject(),
             participant=[
                 {
-                    "type": [concept(_PRIMARY)],
+                    "type": [coded("encounter.performer")],
                     "period": {"start": written(visit.start), "end": written(visit.end)},
                     "individual": reference(visit.clinician.key, visit.clinician.name),
                 }
@@ -37,7 +35,7 @@ def encounter_resources(story: Story, booked: dict[int, str]) -> Iterator[Resour
             period={"start": written(visit.start), "end": written(visit.end)},
             reasonCode=_reasons(visit),
             diagnosis=_diagnoses(story, visit),
-            hospitalization={"dischargeDisposition": concept(_HOME)} if kind in (ADMISSION, URGENT) else None,
+            hospitalization={"dischargeDisposition": coded("encounter.home")} if kind in (ADMISSION, URGENT) else None,
             location=[{"location": reference(kind.place.key, kind.place.name)}],
             serviceProvider=reference(kind.place.house.key, kind.place.house.name),
         )

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.places import CLINIC, ROOMS
 from clerkship.synthetic.story import Story
-from clerkship.synthetic.table import read_table
-from clerkship.synthetic.terms import CVX, UCUM, Term, concept, hl7, made, reference, snomed
+from clerkship.synthetic.table import TERMS, coded, read_table
+from clerkship.synthetic.terms import UCUM, Term, concept, made, reference
 from clerkship.synthetic.times import at, instant, months_after, weekday_before
 from clerkship.synthetic.visit_kinds import VIDEO
 
@@ -31,33 +31,14 @@ ADULT_FROM = 18 * 12
 """In months."""
 
 
-def _cvx(code: str, display: str) -> Term:
-    return Term(CVX, code, display)
-
-
 _VACCINES = read_table("vaccines", Dose)
 SERIES = [dose for dose in _VACCINES if dose.months < ADULT_FROM]
 ADULT = [dose for dose in _VACCINES if dose.months >= ADULT_FROM]
-NEWER = {
-    "133": (
-        date(2023, 7, 1),
-        _cvx("216", "Pneumococcal conjugate PCV20, polysaccharide CRM197 conjugate, adjuvant, PF"),
-    ),
-    "136": (date(2021, 1, 1), _cvx("203", "meningococcal polysaccharide (groups A, C, Y, W-135) TT conjugate")),
-}
+NEWER = {"133": (date(2023, 7, 1), "vaccine.pcv20"), "136": (date(2021, 1, 1), "vaccine.menacwy_tt")}
 """By CVX code: what took the place of a vaccine, and when."""
 LATE = {"rota": 3}
 """Series that are not begun any more from this age on, in months."""
-FLU = _cvx("140", "Influenza, split virus, trivalent, preservative free")
-STRONG_FLU = _cvx("135", "Influenza, high-dose, trivalent, preservative free")
-COVID = _cvx("309", "COVID-19, mRNA, LNP-S, PF, 30 mcg/0.3 mL dose")
-BOOSTER = _cvx("113", "Td (adult), 5 Lf tetanus toxoid, preservative free, adsorbed")
-_ARM = snomed("368208006", "Left upper arm structure")
-_THIGH = snomed("61396006", "Left thigh structure")
-_MUSCLE = hl7("v3-RouteOfAdministration", "IM", "Injection, intramuscular")
-_MOUTH = hl7("v3-RouteOfAdministration", "PO", "Swallow, oral")
-_UNDER_SKIN = hl7("v3-RouteOfAdministration", "SQ", "Injection, subcutaneous")
-ROUTES = {"rota": _MOUTH, "mmr": _UNDER_SKIN, "varicella": _UNDER_SKIN}
+ROUTES = {"rota": "route.mouth", "mmr": "route.skin", "varicella": "route.skin"}
 """Of those that do not go into a muscle."""
 VOLUMES = {"rota": 1, "covid": 0.3}
 """In mL, where it is not half of one."""
@@ -90,8 +71,8 @@ def _scheduled(story: Story) -> Iterator[Resource]:
 
 
 def _current(term: Term, day: date) -> Term:
-    since, newer = NEWER.get(term.code, (day, term))
-    return newer if day >= since else term
+    since, newer = NEWER.get(term.code, (date.max, ""))
+    return TERMS[newer] if day >= since else term
 
 
 def _day(story: Story, months: int) -> date:
@@ -132,7 +113,7 @@ def _adult(story: Story) -> Iterator[Resource]:
         back = dice.whole(30, min(3400, max(40, (story.last_day - story.person.born).days - 6700)))
         day = weekday_before(story.last_day - timedelta(days=back))
         day = _at_visit(story, day, months_after(story.person.born, 216), _eve(story))
-        yield _given(story, Dose("td", BOOSTER, "Tetanus and diphtheria", 0, 1), day, "td-1")
+        yield _given(story, Dose("td", TERMS["vaccine.tetanus"], "Tetanus and diphtheria", 0, 1), day, "td-1")
 
 
 def _eve(story: Story) -> date:
@@ -150,10 +131,10 @@ def _seasonal(story: Story) -> Iterator[Resource]:
         day = _at_visit(story, day, max(date(year, 10, 1), old_enough), min(date(year, 11, 30), _eve(story)))
         if old_enough > day or day >= story.last_day:
             continue
-        term = STRONG_FLU if story.person.age(day) >= 65 else FLU
+        term = TERMS["vaccine.flu_high_dose" if story.person.age(day) >= 65 else "vaccine.flu"]
         yield _given(story, Dose("flu", term, "Influenza", 0, 1), day, f"flu-{year}")
         if year >= 2023 and story.person.age(day) >= 12 and story.dice.chance(0.4):
-            yield _given(story, Dose("covid", COVID, "COVID-19", 0, 1), day, f"covid-{year}")
+            yield _given(story, Dose("covid", TERMS["vaccine.covid"], "COVID-19", 0, 1), day, f"covid-{year}")
 
 
 def _given(story: Story, dose: Dose, day: date, name: str) -> Resource:
@@ -170,8 +151,8 @@ def _given(story: Story, dose: Dose, day: date, name: str) -> Resource:
         primarySource=True,
         location=reference(ROOMS.key, ROOMS.name),
         lotNumber=f"{dose.key[:3].upper()}{story.dice.whole(1000, 9999)}",
-        site=concept(_THIGH if small else _ARM) if dose.key != "rota" else None,
-        route=concept(ROUTES.get(dose.key, _MUSCLE)),
+        site=coded("site.thigh" if small else "site.arm") if dose.key != "rota" else None,
+        route=coded(ROUTES.get(dose.key, "route.muscle")),
         doseQuantity=volume,
         performer=[{"actor": reference(CLINIC.key, CLINIC.name)}],
         protocolApplied=[{"doseNumberPositiveInt": dose.number}],

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.analytes import ANALYTES, CRITICAL, EFFECTS, FOLLOWS, HEALTHY, PANELS, TARGETS, Analyte
 from clerkship.synthetic.dice import Dice
-from clerkship.synthetic.terms import concept, hl7, made, number, quantity
+from clerkship.synthetic.table import coded
+from clerkship.synthetic.terms import concept, made, number, quantity
 from clerkship.synthetic.times import instant, written
 
 
@@ -116,20 +117,6 @@ def _judged(analyte: Analyte, value: float, sex: str, causes: set[str]) -> Resul
     return Result(analyte, shown, flag, low, high, bool(aims))
 
 
-LABORATORY = hl7("observation-category", "laboratory", "Laboratory")
-SURVEY = hl7("observation-category", "survey", "Survey")
-SECTION = hl7("v2-0074", "LAB", "Laboratory")
-FLAGS = {
-    "N": hl7("v3-ObservationInterpretation", "N", "Normal"),
-    "L": hl7("v3-ObservationInterpretation", "L", "Low"),
-    "H": hl7("v3-ObservationInterpretation", "H", "High"),
-    "LL": hl7("v3-ObservationInterpretation", "LL", "Critical low"),
-    "HH": hl7("v3-ObservationInterpretation", "HH", "Critical high"),
-}
-_THERAPEUTIC = hl7("referencerange-meaning", "therapeutic", "Therapeutic Desired Level")
-_NORMAL = hl7("referencerange-meaning", "normal", "Normal Range")
-
-
 def result_resource(result: Result, id: str, drawn: datetime, issued: datetime, common: dict[str, Any]) -> Resource:
     """One value as an Observation."""
     analyte = result.analyte
@@ -138,19 +125,19 @@ def result_resource(result: Result, id: str, drawn: datetime, issued: datetime, 
         bounds["low"] = quantity(number(result.low, analyte.digits), analyte.unit, analyte.unit)
     if result.high is not None:
         bounds["high"] = quantity(number(result.high, analyte.digits), analyte.unit, analyte.unit)
-    bounds["type"] = concept(_THERAPEUTIC if result.aimed else _NORMAL)
+    bounds["type"] = coded("lab.therapeutic" if result.aimed else "lab.normal")
     return made(
         "Observation",
         id,
         instant(issued),
         status="final",
-        category=[concept(SURVEY if analyte.key == "phq9" else LABORATORY)],
+        category=[coded("lab.survey" if analyte.key == "phq9" else "lab.laboratory")],
         code=concept(analyte.term, text=analyte.name[0].upper() + analyte.name[1:]),
         **common,
         effectiveDateTime=written(drawn),
         issued=instant(issued),
         valueQuantity=quantity(number(result.value, analyte.digits), analyte.unit, analyte.unit),
-        interpretation=[concept(FLAGS[result.flag])],
+        interpretation=[coded(f"flag.{result.flag}")],
         referenceRange=[bounds],
     )
 

@@ -8,11 +8,9 @@ from clerkship.fhir.resource import Resource
 from clerkship.synthetic.encounters import condition_id
 from clerkship.synthetic.places import HOSPITAL, SPECIALTY
 from clerkship.synthetic.story import Referral, Story, encounter_ref
-from clerkship.synthetic.table import read_table
-from clerkship.synthetic.terms import Term, concept, made, reference, snomed
+from clerkship.synthetic.table import coded, read_table
+from clerkship.synthetic.terms import Term, concept, made, reference
 from clerkship.synthetic.times import at, instant, months_after, weekday_before, written
-
-_REFERRED = snomed("3457005", "Patient referral")
 
 
 class Screening(NamedTuple):
@@ -87,9 +85,9 @@ def _referral(story: Story, referral: Referral) -> Resource:
         instant(done),
         status=referral.status,
         intent="order",
-        category=[concept(_REFERRED)],
+        category=[coded("referral")],
         priority="routine",
-        code=concept(_REFERRED, text=f"Referral to {specialty.display.lower()}"),
+        code=coded("referral", text=f"Referral to {specialty.display.lower()}"),
         subject=story.subject(),
         encounter=encounter_ref(story, visit),
         authoredOn=written(visit.end),

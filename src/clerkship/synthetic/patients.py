@@ -5,27 +5,11 @@ from typing import Any
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.places import CLINIC, IDS
 from clerkship.synthetic.story import Story
-from clerkship.synthetic.terms import Term, concept, hl7, made, reference
+from clerkship.synthetic.table import coded
+from clerkship.synthetic.terms import Term, concept, made, reference
 from clerkship.synthetic.times import at, instant, written
 
 MRN = f"{IDS}mrn"
-_RECORD = hl7("v2-0203", "MR", "Medical record number")
-_MEMBER = hl7("v2-0203", "MB", "Member Number")
-_MARITAL = {
-    code: hl7("v3-MaritalStatus", code, display)
-    for code, display in {"S": "Never Married", "M": "Married", "D": "Divorced", "W": "Widowed"}.items()
-}
-_KIN = {
-    code: hl7("v3-RoleCode", code, display)
-    for code, display in {
-        "MTH": "mother",
-        "FTH": "father",
-        "SPS": "spouse",
-        "DAU": "natural daughter",
-        "SON": "natural son",
-        "FRND": "unrelated friend",
-    }.items()
-}
 
 
 def patient_resource(story: Story) -> Resource:
@@ -46,7 +30,7 @@ def patient_resource(story: Story) -> Resource:
         birthDate=person.born.isoformat(),
         deceasedDateTime=written(at(died, 6, 15)) if died is not None else None,
         address=_addresses(story),
-        maritalStatus=concept(_MARITAL[person.marital]) if person.age(story.last_day) >= 18 else None,
+        maritalStatus=coded(f"marital.{person.marital}") if person.age(story.last_day) >= 18 else None,
         contact=[_contact(story)],
         communication=[_language(story)],
         generalPractitioner=[reference(story.doctor.key, story.doctor.name)],
@@ -55,11 +39,11 @@ def patient_resource(story: Story) -> Resource:
 
 
 def _identifiers(story: Story) -> list[dict[str, Any]]:
-    record = {"use": "usual", "type": concept(_RECORD, text="MRN"), "system": MRN, "value": story.person.mrn}
+    record = {"use": "usual", "type": coded("patient.record", text="MRN"), "system": MRN, "value": story.person.mrn}
     members = [
         {
             "use": "secondary",
-            "type": concept(_MEMBER, text="Member number"),
+            "type": coded("patient.member", text="Member number"),
             "system": f"{IDS}member/{insurance.payer.number}",
             "value": insurance.member,
         }
@@ -102,7 +86,7 @@ def _contact(story: Story) -> dict[str, Any]:
     relation, name, phone = story.person.kin
     given, _, family = name.partition(" ")
     return {
-        "relationship": [concept(_KIN[relation])],
+        "relationship": [coded(f"kin.{relation}")],
         "name": {"text": name, "family": family, "given": [given]},
         "telecom": [{"system": "phone", "value": phone, "use": "home"}],
     }

@@ -6,15 +6,12 @@ from typing import NamedTuple
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.addresses import STATE
-from clerkship.synthetic.table import read_table
-from clerkship.synthetic.terms import NPI, Term, concept, hl7, made, reference
+from clerkship.synthetic.table import TERMS, read_table
+from clerkship.synthetic.terms import NPI, Term, concept, made, reference
 from clerkship.synthetic.times import instant
 
 IDS = "https://riverbend.example/ids/"
 """What identifiers of the valley are numbered in: `mrn`, `staff`, `claim` and so on."""
-PROVIDER = hl7("organization-type", "prov", "Healthcare Provider")
-_SITE = "http://terminology.hl7.org/CodeSystem/location-physical-type"
-_ROLE = "http://terminology.hl7.org/CodeSystem/v3-RoleCode"
 
 
 class House(NamedTuple):
@@ -44,7 +41,7 @@ class Place(NamedTuple):
 
     id: str
     name: str
-    house: House
+    house_id: str
     kind: Term
     form: Term
 
@@ -53,31 +50,15 @@ class Place(NamedTuple):
         """`Location/loc-clinic`."""
         return f"Location/{self.id}"
 
+    @property
+    def house(self) -> House:
+        """The organization that runs it."""
+        return _BY_ID[self.house_id]
 
-_BUILDING = Term(_SITE, "bu", "Building")
-_WARD = Term(_SITE, "wa", "Ward")
-ROOMS = Place(
-    "loc-clinic",
-    "Riverbend Family Health Center, exam rooms",
-    CLINIC,
-    Term(_ROLE, "OF", "Outpatient facility"),
-    _BUILDING,
-)
-EMERGENCY = Place(
-    "loc-emergency", "Alder Falls General, emergency department", HOSPITAL, Term(_ROLE, "ER", "Emergency room"), _WARD
-)
-WARD = Place("loc-ward", "Alder Falls General, medical ward 3", HOSPITAL, Term(_ROLE, "HU", "Hospital unit"), _WARD)
-SPECIALTY = Place(
-    "loc-specialty",
-    "Alder Falls General, specialty clinic",
-    HOSPITAL,
-    Term(_ROLE, "HOSP", "Hospital"),
-    _BUILDING,
-)
-DRAWS = Place(
-    "loc-lab", "Stonegate Clinical Laboratory", LAB, Term(_ROLE, "DX", "Diagnostics or therapeutics unit"), _BUILDING
-)
-PLACES = (ROOMS, EMERGENCY, WARD, SPECIALTY, DRAWS)
+
+_BY_ID = {house.id: house for house in HOUSES}
+PLACES = {place.id: place for place in read_table("locations", Place)}
+ROOMS, EMERGENCY, WARD, SPECIALTY, DRAWS = PLACES.values()
 
 
 def _address(house: House) -> dict[str, object]:
@@ -97,7 +78,7 @@ def place_resources(since: datetime) -> Iterator[Resource]:
     """Every organization and location."""
     updated = instant(since)
     for house in HOUSES:
-        system = NPI if house.type == PROVIDER else f"{IDS}payer"
+        system = NPI if house.type == TERMS["organization.provider"] else f"{IDS}payer"
         yield made(
             "Organization",
             house.id,
@@ -109,7 +90,7 @@ def place_resources(since: datetime) -> Iterator[Resource]:
             telecom=[{"system": "phone", "value": house.phone, "use": "work"}],
             address=[_address(house)],
         )
-    for place in PLACES:
+    for place in PLACES.values():
         yield made(
             "Location",
             place.id,

@@ -6,10 +6,10 @@ from typing import Any
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.encounters import condition_id
 from clerkship.synthetic.story import Prescription, Story, encounter_ref
-from clerkship.synthetic.terms import UCUM, concept, hl7, made, reference
+from clerkship.synthetic.table import coded
+from clerkship.synthetic.terms import UCUM, concept, made, reference
 from clerkship.synthetic.times import at, instant, written
 
-_COMMUNITY = hl7("medicationrequest-category", "community", "Community")
 _MEASURED = {"[iU]": "[iU]", "mL": "mL"}
 """Units that UCUM has; the others are counted."""
 
@@ -36,7 +36,7 @@ def _request(story: Story, given: Prescription, id: str) -> Resource:
         status=given.status,
         statusReason={"text": given.why} if given.why else None,
         intent="order",
-        category=[concept(_COMMUNITY)],
+        category=[coded("prescription.community")],
         medicationCodeableConcept=concept(drug.term, text=drug.name),
         subject=story.subject(),
         encounter=encounter_ref(story, visit),

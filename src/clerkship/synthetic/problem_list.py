@@ -6,16 +6,9 @@ from clerkship.fhir.resource import Resource
 from clerkship.synthetic.allergies import allergy_resources
 from clerkship.synthetic.encounters import condition_id
 from clerkship.synthetic.story import Problem, Story, encounter_ref
-from clerkship.synthetic.terms import concept, hl7, made, reference
+from clerkship.synthetic.table import coded
+from clerkship.synthetic.terms import concept, made, reference
 from clerkship.synthetic.times import at, instant
-
-_STATUS = {
-    "active": hl7("condition-clinical", "active", "Active"),
-    "resolved": hl7("condition-clinical", "resolved", "Resolved"),
-}
-_CONFIRMED = hl7("condition-ver-status", "confirmed", "Confirmed")
-_LISTED = hl7("condition-category", "problem-list-item", "Problem List Item")
-_DIAGNOSED = hl7("condition-category", "encounter-diagnosis", "Encounter Diagnosis")
 
 
 def problem_resources(story: Story) -> Iterator[Resource]:
@@ -36,9 +29,9 @@ def _condition(story: Story, problem: Problem) -> Resource:
         "Condition",
         condition_id(story, illness.key, problem.onset.isoformat()),
         instant(min(at(told, 23, 59), story.end)),
-        clinicalStatus=concept(_STATUS[problem.status]),
-        verificationStatus=concept(_CONFIRMED),
-        category=[concept(_DIAGNOSED if illness.complaint else _LISTED)],
+        clinicalStatus=coded(f"condition.{problem.status}"),
+        verificationStatus=coded("condition.confirmed"),
+        category=[coded("condition.diagnosed" if illness.complaint else "condition.listed")],
         code=concept(illness.snomed, illness.icd, text=illness.name),
         subject=story.subject(),
         encounter=encounter_ref(story, problem.visit) if problem.visit is not None else None,

@@ -6,14 +6,14 @@ from typing import Any
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.analytes import PANELS
-from clerkship.synthetic.labs import SECTION, Result, result_resource, told
+from clerkship.synthetic.labs import Result, result_resource, told
 from clerkship.synthetic.places import LAB
 from clerkship.synthetic.story import Story, Visit, encounter_ref, returned
-from clerkship.synthetic.terms import Term, concept, made, reference, snomed
+from clerkship.synthetic.table import coded
+from clerkship.synthetic.terms import concept, made, reference
 from clerkship.synthetic.times import instant, written
-from clerkship.synthetic.vitals import DAILY, FORMER, NEVER, smoking_resource, vital_resources
+from clerkship.synthetic.vitals import smoking_resource, vital_resources
 
-_LABORATORY = snomed("108252007", "Laboratory procedure")
 _MEASURED = timedelta(minutes=8)
 _DRAWN = timedelta(minutes=22)
 
@@ -36,13 +36,13 @@ def result_resources(story: Story) -> Iterator[Resource]:
             yield _order(story, visit, panel, "active", visit.end)
 
 
-def _smoking(story: Story) -> Term:
+def _smoking(story: Story) -> str:
     ill = {problem.illness.key for problem in story.problems}
     if "copd" in ill:
-        return story.body.pick((FORMER, DAILY))
+        return story.body.pick(("former", "daily"))
     if story.person.age(story.last_day) < 18:
-        return NEVER
-    return story.body.weighted((NEVER, FORMER, DAILY), (6, 3, 1))
+        return "never"
+    return story.body.weighted(("never", "former", "daily"), (6, 3, 1))
 
 
 def _reported(
@@ -69,7 +69,7 @@ def _reported(
             instant(issued),
             basedOn=[order],
             status="final",
-            category=[concept(SECTION)],
+            category=[coded("lab.section")],
             code=concept(PANELS[panel].term, text=PANELS[panel].name),
             **common,
             effectiveDateTime=written(drawn),
@@ -93,7 +93,7 @@ def _order(story: Story, visit: Visit, panel: str, status: str, updated: datetim
         instant(updated),
         status=status,
         intent="order",
-        category=[concept(_LABORATORY)],
+        category=[coded("lab.procedure")],
         priority="routine",
         code=concept(PANELS[panel].term, text=PANELS[panel].name),
         subject=story.subject(),

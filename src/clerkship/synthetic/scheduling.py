@@ -11,16 +11,12 @@ from clerkship.synthetic.encounters import condition_id
 from clerkship.synthetic.places import ROOMS
 from clerkship.synthetic.staff import Clinician
 from clerkship.synthetic.story import Story, Visit
-from clerkship.synthetic.terms import Term, concept, hl7, made, reference, snomed
+from clerkship.synthetic.table import coded
+from clerkship.synthetic.terms import concept, made, reference
 from clerkship.synthetic.times import THURSDAY, at, instant, local, months, weekday_before, written
 
-ROUTINE = hl7("v2-0276", "ROUTINE", "Routine appointment - default if not valued")
-CHECKUP = hl7("v2-0276", "CHECKUP", "A routine check-up, such as an annual physical")
-FOLLOWUP = hl7("v2-0276", "FOLLOWUP", "A follow up visit from a previous appointment")
-WALKIN = hl7("v2-0276", "WALKIN", "A previously unscheduled walk-in visit")
-_TYPES = {"checkup": CHECKUP, "child": CHECKUP, "followup": FOLLOWUP, "symptom": WALKIN, "video": FOLLOWUP}
-_CANCELLED = hl7("appointment-cancellation-reason", "pat", "Patient")
-_PRACTICE = snomed("394802001", "General medicine")
+_TYPES = {"checkup": "checkup", "child": "checkup", "followup": "followup", "symptom": "walkin", "video": "followup"}
+"""Of appointments, by the kind of visit."""
 RECENT = 3
 """How many of the last visits still have their appointment on record."""
 
@@ -41,7 +37,7 @@ def book(story: Story, diary: Diary) -> tuple[list[Resource], dict[int, str]]:
 
 def _kept(story: Story, visit: Visit, id: str) -> Resource:
     type = _TYPES[visit.kind.key]
-    agreed = visit.start - timedelta(days=story.dice.whole(3, 40) if type is not WALKIN else 0, hours=1)
+    agreed = visit.start - timedelta(days=story.dice.whole(3, 40) if type != "walkin" else 0, hours=1)
     agreed = max(agreed, at(story.person.born, 8))
     more = {"description": visit.kind.name[0].upper() + visit.kind.name[1:], "reasonCode": _reasons(visit)}
     return _appointment(story, id, "fulfilled", visit.start, type, (agreed, visit.end), **more)
@@ -63,9 +59,9 @@ def _missed(story: Story) -> Iterator[Resource]:
         if local(agreed).date() <= story.person.born or start >= story.end:
             continue
         told = start + timedelta(hours=1) if status == "noshow" else start - timedelta(days=2)
-        more = {"cancelationReason": concept(_CANCELLED)} if status == "cancelled" else {}
+        more = {"cancelationReason": coded("appointment.cancelled")} if status == "cancelled" else {}
         id = f"appt-{story.tag}-{status}"
-        yield _appointment(story, id, status, start, ROUTINE, (agreed, told), description="Office visit", **more)
+        yield _appointment(story, id, status, start, "routine", (agreed, told), description="Office visit", **more)
 
 
 def _coming(story: Story, diary: Diary) -> Iterator[Resource]:
@@ -89,12 +85,12 @@ def _coming(story: Story, diary: Diary) -> Iterator[Resource]:
         more["reasonCode"] = [concept(problem.illness.snomed, text=problem.illness.name)]
         more["reasonReference"] = [reference(f"Condition/{condition}", problem.illness.name)]
     slot = [reference(f"Slot/{slot_id(story.doctor, start)}")]
-    type = FOLLOWUP if active else CHECKUP
+    type = "followup" if active else "checkup"
     yield _appointment(story, id, "booked", start, type, (agreed, agreed), slot=slot, **more)
 
 
 def _appointment(
-    story: Story, id: str, status: str, start: datetime, type: Term, told: tuple[datetime, datetime], **more: Any
+    story: Story, id: str, status: str, start: datetime, type: str, told: tuple[datetime, datetime], **more: Any
 ) -> Resource:
     """`told` is when it was agreed, and when something about it was last written down."""
     doctor = story.doctor
@@ -104,9 +100,9 @@ def _appointment(
         id,
         instant(told[1]),
         status=status,
-        serviceType=[concept(_PRACTICE)],
+        serviceType=[coded("appointment.practice")],
         specialty=[concept(doctor.post.specialty)],
-        appointmentType=concept(type),
+        appointmentType=coded(f"appointment.{type}"),
         start=written(start),
         end=written(start + LENGTH),
         minutesDuration=LENGTH.seconds // 60,
@@ -128,7 +124,7 @@ def slot_id(clinician: Clinician, start: datetime) -> str:
 def schedule_resources(clinician: Clinician, diary: Diary, dice: Dice, now: datetime) -> Iterator[Resource]:
     """One clinician's book for the next four weeks; specialists have an afternoon a week in it."""
     times, hours = diary.openings, "on weekdays, 9:00 to 12:00 and 13:00 to 16:00"
-    service = [concept(_PRACTICE)] if clinician.place is ROOMS else None
+    service = [coded("appointment.practice")] if clinician.place is ROOMS else None
     if clinician.place is not ROOMS:
         times = [start for start in times if local(start).weekday() == THURSDAY and local(start).hour >= 13]
         hours = "on Thursdays, 13:00 to 16:00"

@@ -8,7 +8,8 @@ from clerkship.fhir.resource import Resource
 from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.names import ORIGINS, WEIGHTS
 from clerkship.synthetic.places import CLINIC, HOSPITAL, IDS, ROOMS, SPECIALTY, House, Place
-from clerkship.synthetic.terms import NPI, Term, concept, hl7, made, reference, snomed
+from clerkship.synthetic.table import read_table
+from clerkship.synthetic.terms import NPI, Term, concept, made, reference
 from clerkship.synthetic.times import instant
 
 TEAM_SIZE = 100
@@ -25,27 +26,8 @@ class Post(NamedTuple):
     degree: Term
 
 
-_MD = hl7("v2-0360", "MD", "Doctor of Medicine")
-_NP = Term(_MD.system, "NP", "Nurse Practitioner")
-_DOCTOR = hl7("practitioner-role", "doctor", "Doctor")
-_NURSE = hl7("practitioner-role", "nurse", "Nurse")
-TEAM = (
-    Post("family", _DOCTOR, snomed("419772000", "Family practice"), "MD", _MD),
-    Post("internal", _DOCTOR, snomed("419192003", "Internal medicine"), "MD", _MD),
-    Post("pediatrics", _DOCTOR, snomed("394537008", "Pediatric specialty"), "MD", _MD),
-    Post("nurse", _NURSE, snomed("419772000", "Family practice"), "NP", _NP),
-)
-SPECIALISTS = (
-    Post("cardiology", _DOCTOR, snomed("394579002", "Cardiology"), "MD", _MD),
-    Post("endocrinology", _DOCTOR, snomed("394583002", "Endocrinology"), "MD", _MD),
-    Post("nephrology", _DOCTOR, snomed("394589003", "Nephrology"), "MD", _MD),
-    Post("pulmonology", _DOCTOR, snomed("418112009", "Pulmonary medicine"), "MD", _MD),
-    Post("neurology", _DOCTOR, snomed("394591006", "Neurology"), "MD", _MD),
-    Post("psychiatry", _DOCTOR, snomed("394587001", "Psychiatry"), "MD", _MD),
-    Post("orthopedics", _DOCTOR, snomed("394801008", "Trauma and orthopedics"), "MD", _MD),
-    Post("hospital", _DOCTOR, snomed("419192003", "Internal medicine"), "MD", _MD),
-    Post("emergency", _DOCTOR, snomed("773568002", "Emergency medicine"), "MD", _MD),
-)
+POSTS = read_table("posts", Post)
+TEAM, SPECIALISTS = POSTS[:4], POSTS[4:]
 
 
 class Clinician(NamedTuple):

@@ -2,17 +2,24 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from clerkship.synthetic.terms import CVX, HL7, ICD10, LOINC, RXNORM, SNOMED, Term
+from clerkship.synthetic.terms import CVX, HL7, ICD10, LOINC, RXNORM, SNOMED, Term, concept
 
 FOLDER = Path(__file__).parent / "tables"
 SYSTEMS = {"snomed": SNOMED, "icd-10-cm": ICD10, "loinc": LOINC, "rxnorm": RXNORM, "cvx": CVX}
 """The short names of code systems. Any other name is one of HL7's own."""
 
 Row = TypeVar("Row")
+
+
+class NamedTerm(NamedTuple):
+    """A term that code refers to by its key."""
+
+    key: str
+    term: Term
 
 
 def read_table(name: str, row: Callable[..., Row]) -> tuple[Row, ...]:
@@ -31,3 +38,11 @@ def _cell(value: Any) -> Any:
     if isinstance(value, dict):
         return Term(SYSTEMS.get(value["system"], HL7 + value["system"]), value["code"], value["display"])
     return value
+
+
+TERMS = dict(read_table("terms", NamedTerm))
+
+
+def coded(key: str, text: str = "") -> dict[str, Any]:
+    """Return a CodeableConcept of one of `TERMS`."""
+    return concept(TERMS[key], text=text)

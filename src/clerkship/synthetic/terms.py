@@ -27,21 +27,6 @@ class Term(NamedTuple):
         return {"system": self.system, "code": self.code, "display": self.display}
 
 
-def snomed(code: str, display: str) -> Term:
-    """A term of SNOMED CT."""
-    return Term(SNOMED, code, display)
-
-
-def loinc(code: str, display: str) -> Term:
-    """A term of LOINC."""
-    return Term(LOINC, code, display)
-
-
-def hl7(system: str, code: str, display: str) -> Term:
-    """A term of one of HL7's own code systems."""
-    return Term(HL7 + system, code, display)
-
-
 def concept(*terms: Term, text: str = "") -> dict[str, Any]:
     """A CodeableConcept of terms that mean the same."""
     return {"coding": [term.coding() for term in terms], "text": text or terms[0].display}

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.dice import Dice
-from clerkship.synthetic.table import read_table
-from clerkship.synthetic.terms import Term, concept, hl7, loinc, made, number, quantity, snomed
+from clerkship.synthetic.table import coded, read_table
+from clerkship.synthetic.terms import Term, concept, made, number, quantity
 from clerkship.synthetic.times import instant, written
 
 
@@ -122,53 +122,43 @@ def _by_age(rows: tuple[tuple[int, int], ...], months: float) -> int:
     return next(value for below, value in rows if months < below)
 
 
-VITAL = hl7("observation-category", "vital-signs", "Vital Signs")
-SOCIAL = hl7("observation-category", "social-history", "Social History")
-PRESSURE = loinc("85354-9", "Blood pressure panel with all children optional")
-SYSTOLIC, DIASTOLIC = loinc("8480-6", "Systolic blood pressure"), loinc("8462-4", "Diastolic blood pressure")
-_OXYGEN = loinc("59408-5", "Oxygen saturation in Arterial blood by Pulse oximetry")
-SIGNS = (
-    ("weight", loinc("29463-7", "Body weight"), "kg", "kg", 1),
-    ("height", loinc("8302-2", "Body height"), "cm", "cm", 1),
-    ("bmi", loinc("39156-5", "Body mass index (BMI) [Ratio]"), "kg/m2", "kg/m2", 1),
-    ("temperature", loinc("8310-5", "Body temperature"), "Cel", "Cel", 1),
-    ("pulse", loinc("8867-4", "Heart rate"), "/min", "/min", 0),
-    ("breaths", loinc("9279-1", "Respiratory rate"), "/min", "/min", 0),
-    ("oxygen", _OXYGEN, "%", "%", 0),
-)
-ALSO = {"oxygen": (loinc("2708-6", "Oxygen saturation in Arterial blood"),)}
-"""Further codes of a sign: FHIR's own profile of it asks for this one."""
-SMOKING = loinc("72166-2", "Tobacco smoking status")
-NEVER = snomed("266919005", "Never smoked tobacco")
-FORMER = snomed("8517006", "Ex-smoker")
-DAILY = snomed("449868002", "Smokes tobacco daily")
+class VitalSign(NamedTuple):
+    """A measurement that is one number."""
+
+    key: str
+    terms: tuple[Term, ...]
+    unit: str
+    """Of UCUM."""
+    digits: int
+
+
+SIGNS = read_table("vital_signs", VitalSign)
 
 
 def vital_resources(
     vitals: Vitals, tag: str, visit: int, moment: datetime, common: dict[str, Any], *, all_signs: bool
 ) -> Iterator[Resource]:
     """A visit's measurements; height is left out where nobody grows, unless all are wanted."""
-    told = {"status": "final", "category": [concept(VITAL)], **common, "effectiveDateTime": written(moment)}
+    told = {"status": "final", "category": [coded("vital.signs")], **common, "effectiveDateTime": written(moment)}
     told["issued"] = updated = instant(moment)
     if vitals.systolic is not None and vitals.diastolic is not None:
         components = [
-            {"code": concept(SYSTOLIC), "valueQuantity": quantity(vitals.systolic, "mmHg", "mm[Hg]")},
-            {"code": concept(DIASTOLIC), "valueQuantity": quantity(vitals.diastolic, "mmHg", "mm[Hg]")},
+            {"code": coded("vital.systolic"), "valueQuantity": quantity(vitals.systolic, "mmHg", "mm[Hg]")},
+            {"code": coded("vital.diastolic"), "valueQuantity": quantity(vitals.diastolic, "mmHg", "mm[Hg]")},
         ]
-        name = f"obs-{tag}-bp-{visit}"
-        yield made(
-            "Observation", name, updated, **told, code=concept(PRESSURE, text="Blood pressure"), component=components
-        )
-    for key, term, unit, ucum, digits in SIGNS:
-        if key in ("height", "breaths") and not all_signs:
+        code = coded("vital.pressure", text="Blood pressure")
+        yield made("Observation", f"obs-{tag}-bp-{visit}", updated, **told, code=code, component=components)
+    for sign in SIGNS:
+        if sign.key in ("height", "breaths") and not all_signs:
             continue
-        value = quantity(number(getattr(vitals, key), digits), unit, ucum)
-        code = concept(term, *ALSO.get(key, ()))
-        yield made("Observation", f"obs-{tag}-{key}-{visit}", updated, **told, code=code, valueQuantity=value)
+        value = quantity(number(getattr(vitals, sign.key), sign.digits), sign.unit, sign.unit)
+        code = concept(*sign.terms)
+        yield made("Observation", f"obs-{tag}-{sign.key}-{visit}", updated, **told, code=code, valueQuantity=value)
 
 
-def smoking_resource(status: Term, tag: str, moment: datetime, common: dict[str, Any]) -> Resource:
+def smoking_resource(status: str, tag: str, moment: datetime, common: dict[str, Any]) -> Resource:
     """Whether they smoke."""
-    told = {"status": "final", "category": [concept(SOCIAL)], "code": concept(SMOKING), **common}
+    told = {"status": "final", "category": [coded("vital.social")], "code": coded("smoking.status"), **common}
     told |= {"effectiveDateTime": written(moment), "issued": instant(moment)}
-    return made("Observation", f"obs-{tag}-smoking-1", instant(moment), **told, valueCodeableConcept=concept(status))
+    told["valueCodeableConcept"] = coded(f"smoking.{status}")
+    return made("Observation", f"obs-{tag}-smoking-1", instant(moment), **told)
