@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import orjson
 
 from clerkship.actors.person_scripted import ScriptedPerson
+from clerkship.conformance.failure import must
 from clerkship.events.event import Event, Payload, parse_event
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.model.environment import Environment, Simulator
@@ -30,6 +31,7 @@ from clerkship.simulators.spec import Spec
 
 WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 """The methods of requests that may change something."""
+PreparedDomains = Mapping[str, PreparedComponent]
 Exercised = Request | OperationCall[Any, Any]
 """A request of an exercise: over HTTP, or a call in another protocol."""
 
@@ -63,7 +65,61 @@ class RequestCounts:
         return f"{self.sent} request{'s' * (self.sent != 1)} sent, {self.refused} refused"
 
 
-class Rig:
+class ComponentRig:
+    """A playground of prepared components, and what its log says when it is read back from its bytes."""
+
+    def __init__(
+        self, environment: Environment, seed: str, rooms: Mapping[str, PreparedSimulator], domains: PreparedDomains
+    ) -> None:
+        self.rooms, self.domains = rooms, domains
+        self.playground = Playground(environment, rooms, seed, PlaygroundOptions(domains=domains))
+        self._compared = (*list(rooms)[:1], *domains)
+
+    @property
+    def lines(self) -> list[bytes]:
+        """The log's bytes."""
+        return self.playground.log.lines
+
+    def declared_events(self) -> list[type[Payload]]:
+        """Return the events that the components declare."""
+        prepared = [*self.rooms.values(), *self.domains.values()]
+        return [event for component in prepared for event in component.spec.events]
+
+    def dumped(self) -> bytes:
+        """Return the bytes of the states of the first sandbox and the domains, in which the order of keys counts."""
+        components = self.playground.components
+        return to_bytes({name: components[name].state.dump() for name in self._compared})
+
+    def rebuilt(self) -> bytes:
+        """Return the same bytes, of states that are rebuilt from the datasets and the log's bytes alone."""
+        states = replay({**self.rooms, **self.domains}, self.logged_events())
+        return to_bytes({name: states[name].dump() for name in self._compared})
+
+    def logged_events(self) -> list[Event]:
+        """Return the events as they are read back from the log's bytes."""
+        log = self.playground.log
+        kinds = {event.kind: event for event in (*LIFECYCLE, *self.declared_events())}
+        return [parse_event(line, kinds, log.blobs.__getitem__) for line in log.lines]
+
+    def continue_from(self, original: "ComponentRig") -> None:
+        """Continue from the events that are read back from the log of another playground."""
+        fork, other = self.playground, original.playground
+        fork.rewind(Before(original.logged_events(), other.log.lines, other.log.blobs))
+        fork.advance(other.now - fork.now)
+        fork.ids.return_to(other.ids.mark())
+        fork.rng = deepcopy(other.rng)
+
+    def check_events(self) -> None:
+        """Check that each line of the log reads back as the event it was, of a declared kind."""
+        kinds = {event.kind for event in (*LIFECYCLE, *self.declared_events())}
+        events = self.playground.log.events
+        for event in events:
+            must(event.kind in kinds, f"it emits {event.kind}, which its spec does not declare")
+        for event, again in zip(events, self.logged_events(), strict=True):
+            must(again == event, f"#{event.seq} {event.kind} does not survive its own bytes")
+
+
+class Rig(ComponentRig):
     """A playground with one sandbox, or several of the same kind, empty unless it is given a prepared simulator.
 
     On a simulator that carries a conversation, a person gives every message the same answer.
@@ -76,16 +132,15 @@ class Rig:
         prepared: PreparedSimulator | None = None,
         counts: RequestCounts | None = None,
         others: Sequence[str] = (),
-        domains: Mapping[str, PreparedComponent] | None = None,
+        domains: PreparedDomains | None = None,
     ) -> None:
         self.name = "box"
         self.counts = counts if counts is not None else RequestCounts()
         prepared = prepared or PreparedSimulator(spec, spec.config(), spec.prepare(()))
-        self.rooms = dict.fromkeys((self.name, *others), prepared)
-        self.domains = prepare_domains(spec) if domains is None else domains
-        simulators = {name: Simulator(kind=spec.kind) for name in self.rooms}
+        rooms = dict.fromkeys((self.name, *others), prepared)
+        simulators = {name: Simulator(kind=spec.kind) for name in rooms}
         environment = Environment(name="conformance", simulators=simulators)
-        self.playground = Playground(environment, self.rooms, seed, PlaygroundOptions(domains=self.domains))
+        super().__init__(environment, seed, rooms, prepare_domains(spec) if domains is None else domains)
         if spec.converses:
             self.playground.people.add_person(_person(), self.name)
             self.playground.people.listening = True
@@ -104,11 +159,6 @@ class Rig:
         self._listener.close()
 
     @property
-    def lines(self) -> list[bytes]:
-        """The log's bytes."""
-        return self.playground.log.lines
-
-    @property
     def token(self) -> str:
         """The sandbox's credential."""
         return self.playground.sandboxes[self.name].token
@@ -121,27 +171,11 @@ class Rig:
         """Return the state of the sandbox as plain data."""
         return self.playground.sandboxes[self.name].state.dump()
 
-    def dumped(self) -> bytes:
-        """Return the bytes of the states of the sandbox and its domains, in which the order of keys counts."""
-        components = self.playground.components
-        return to_bytes({name: components[name].state.dump() for name in (self.name, *self.domains)})
-
-    def logged_events(self) -> list[Event]:
-        """Return the events as they are read back from the log's bytes."""
-        log = self.playground.log
-        kinds = {event.kind: event for event in (*LIFECYCLE, *declared_events(self.rooms[self.name].spec))}
-        return [parse_event(line, kinds, log.blobs.__getitem__) for line in log.lines]
-
-    def rebuilt(self) -> bytes:
-        """Return the same bytes, of states that are rebuilt from the datasets and the log's bytes alone."""
-        states = replay({**self.rooms, **self.domains}, self.logged_events())
-        return to_bytes({name: states[name].dump() for name in (self.name, *self.domains)})
-
     def fork(self) -> "Rig":
         """Open another playground that continues from the bytes of this one's log."""
         mine, spec = self.playground, self.rooms[self.name].spec
         other = Rig(spec, mine.seed, self.rooms[self.name], self.counts, domains=self.domains)
-        continue_from(other.playground, mine, self.logged_events())
+        other.continue_from(self)
         if spec.converses:
             other.playground.people.restore_person(_person(), self.name)
             other.playground.people.listening = True
@@ -149,7 +183,7 @@ class Rig:
 
     def own_events(self) -> list[Event]:
         """Return the events of the kinds that the simulator and the domains it calls declare."""
-        own = {event.kind for event in declared_events(self.rooms[self.name].spec)}
+        own = {event.kind for event in self.declared_events()}
         return [event for event in self.playground.log.events if event.kind in own]
 
     def send(self, asked: Exercised, token: str | None = None, base: str = "http://box.invalid") -> Reply:
@@ -213,14 +247,6 @@ def title(asked: Exercised) -> str:
     return title_of(HttpCall(asked) if isinstance(asked, Request) else asked)
 
 
-def continue_from(fork: Playground, original: Playground, events: Sequence[Event]) -> None:
-    """Have a new playground continue from the events that were read back from the log of another."""
-    fork.rewind(Before(events, original.log.lines, original.log.blobs))
-    fork.advance(original.now - fork.now)
-    fork.ids.return_to(original.ids.mark())
-    fork.rng = deepcopy(original.rng)
-
-
 def _person() -> ScriptedPerson:
     return ScriptedPerson(Person(fallback="I see."))
 
@@ -242,11 +268,6 @@ def _describe(value: Any) -> Any:
         return list(value)
     slots = {name: getattr(value, name, None) for name in getattr(value, "__slots__", ())}
     return [type(value).__name__, getattr(value, "__dict__", slots or repr(value))]
-
-
-def declared_events(spec: Spec) -> list[type[Payload]]:
-    """Return the events of a simulator and of the domains that it calls."""
-    return [event for component in (spec, *spec.domains) for event in component.events]
 
 
 def prepare_domains(spec: Spec) -> dict[str, PreparedComponent]:
