@@ -57,14 +57,8 @@ class Say:
         return self.custom is None and not self.buttons and not self.text.strip()
 
     def fields(self) -> dict[str, Any]:
-        """As a conversation takes it."""
-        return {
-            "text": self.text,
-            "utter_name": self.utter_name,
-            "buttons": self.buttons,
-            "metadata": self.metadata,
-            "custom": self.custom,
-        }
+        """Return the fields by name."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,14 @@ import orjson
 from pydantic import JsonValue
 
 from clerkship.actors.command_line import check_command_line
-from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said
+from clerkship.actors.contract import Agent, AgentError, Message, Said
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.actors.messages import (
-    Reports,
+    MessageAgent,
     answer_of,
     parse_object,
     say_of,
     task_message,
-    turn_message,
 )
 from clerkship.actors.process import Process
 from clerkship.actors.reply import ANSWER_LIMIT, parse_answer
@@ -37,29 +36,19 @@ EXIT_WITHIN = 1.0
 _LINE = "a line it wrote"
 
 
-class CommandAgent:
+class CommandAgent(MessageAgent):
     """One program in one trial, started when it is first spoken to."""
 
-    entries: frozenset[Entry] = frozenset({"on_history", "on_turn", "on_task"})
-
     def __init__(self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED) -> None:
+        super().__init__()
         self._process = Process(words, folder, isolation)
-        self._reports: Reports | None = None
-        self._histories: dict[str, History] = {}
-
-    async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
-        """The next message brings it along."""
-        self._histories[history.sandbox] = history
-
-    def _turn(self, message: Message, sandboxes: Sandboxes) -> dict[str, Any]:
-        return turn_message(message, sandboxes, self._histories.pop(message.sandbox, None))
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """Send the message, wait for `say`."""
-        reports = self._send(self._turn(message, sandboxes), sandboxes)
+        self._send(self.turn_message(message, sandboxes))
         try:
             while (line := await self._process.receive()) is not None:
-                reply = self._take(line, reports)
+                reply = self._take(line, sandboxes)
                 if reply is not None:
                     return say_of(reply, _LINE, sandboxes)
             code = await self._process.exit_code(EXIT_WITHIN)
@@ -69,11 +58,11 @@ class CommandAgent:
                 "a program that answers people reads one message after another from standard input"
             )
         except AgentError as error:
-            raise self._with_last_words(error) from None
+            raise self._process.error(str(error)) from None
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Send the work, wait for `answer`, or for the program's end."""
-        reports = self._send(task_message(task_item, sandboxes), sandboxes)
+        self._send(task_message(task_item, sandboxes))
         try:
             line = await self._process.receive()
             while line is not None and not line.strip():
@@ -81,13 +70,13 @@ class CommandAgent:
             if line is not None and not line.lstrip().startswith(b'{"'):
                 return await self._plain(line)
             while line is not None:
-                reply = self._take(line, reports)
+                reply = self._take(line, sandboxes)
                 if reply is not None:
                     return answer_of(reply, _LINE)
                 line = await self._process.receive()
             await self._good_end()
         except AgentError as error:
-            raise self._with_last_words(error) from None
+            raise self._process.error(str(error)) from None
         return None
 
     def program_seconds(self) -> float | None:
@@ -98,23 +87,18 @@ class CommandAgent:
         """End the program and all it has started; its standard error is kept."""
         return self._process.close()
 
-    def _send(self, message: dict[str, Any], sandboxes: Sandboxes) -> Reports:
+    def _send(self, message: dict[str, Any]) -> None:
         line = orjson.dumps(message)
         if not self._process.started:
             self._process.start(inherited(), {TASK_FILE: line})  # never in variables: other processes might read those
         self._process.send(line)
-        if self._reports is None:
-            self._reports = Reports(sandboxes)
-        return self._reports
 
-    @staticmethod
-    def _take(line: bytes, reports: Reports) -> dict[str, Any] | None:
-        """A reply; or nothing, where a line only reports or is empty."""
+    def _take(self, line: bytes, sandboxes: Sandboxes) -> dict[str, Any] | None:
+        """Return a reply; None where a line only reports or is empty."""
         if not line.strip():
             return None
         reply = parse_object(line, _LINE)
-        if "report" in reply:
-            reports.take(reply["report"])
+        self.take_reports(reply, sandboxes)
         return None if reply.keys() == {"report"} else reply
 
     async def _plain(self, first: bytes) -> JsonValue:
@@ -136,10 +120,6 @@ class CommandAgent:
         code = await self._process.exit_code()
         if code:
             raise AgentError(f"it ended with exit code {code}")
-
-    def _with_last_words(self, error: AgentError) -> AgentError:
-        words = self._process.last_words()
-        return AgentError(f"{error}\n{words}" if words else str(error))
 
 
 class CommandSolver:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from clerkship.actors.host_link import HostLink
-from clerkship.actors.reply import parse_event
+from clerkship.actors.reply import parse_event, report_fields
 from clerkship.events.event import Event, Payload
 from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.door import Handle, Sandboxes
@@ -126,11 +126,6 @@ class HostReport:
         event = self._link.request("report", event=report_fields(kept))
         at = datetime.fromisoformat(event.pop("at"))
         return Event(**event, at=at, payload=kept)
-
-
-def report_fields(payload: Payload) -> dict[str, Any]:
-    """Return an event of the agent as JSON."""
-    return {"kind": payload.kind, **payload.model_dump(mode="json")}
 
 
 class HostHandles(Mapping[str, Handle]):

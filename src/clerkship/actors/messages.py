@@ -6,30 +6,16 @@ from typing import Any
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import AgentError, History, Message, Said, Say
-from clerkship.actors.reply import MOST_REPORTS, parse_answer, parse_replies, parse_report
+from clerkship.actors.contract import AgentError, Entry, History, Message, Said, Say
+from clerkship.actors.reply import MOST_REPORTS, parse_answer, parse_replies, parse_report, report_fields
 from clerkship.sandbox.door import Sandboxes
 
 REPLY_LIMIT = 8_000_000
 """Bytes of one line or one body; the limits of an answer and of texts are tighter, and checked when it is read."""
 
 
-def turn_message(message: Message, sandboxes: Sandboxes, history: History | None = None) -> dict[str, Any]:
-    """A person talks to it; with the conversation so far, where that was another's."""
-    return ({"history": history_message(history)} if history is not None else {}) | {
-        "type": "turn",
-        "text": message.text,
-        "turn": message.turn,
-        "sandbox": message.sandbox,
-        "task_item": message.task_item,
-        "slots": dict(message.slots),
-        "metadata": message.metadata,
-        **surroundings(sandboxes),
-    }
-
-
-def history_message(history: History) -> dict[str, Any]:
-    """A conversation so far: what the person said, and to each what an agent said and did, as it replies with it."""
+def _history_message(history: History) -> dict[str, Any]:
+    """Return a conversation: what the person said, and to each what an agent said and did, as it replies with it."""
     turns = [
         {"turn": turn.turn, "text": turn.text, "metadata": turn.metadata, "say": [_part(part) for part in turn.answer]}
         for turn in history.turns
@@ -40,7 +26,7 @@ def history_message(history: History) -> dict[str, Any]:
 def _part(part: Said) -> dict[str, Any]:
     if isinstance(part, Say):
         return {key: value for key, value in part.fields().items() if key == "text" or value}
-    return {"kind": part.kind, **part.model_dump(mode="json")}
+    return report_fields(part)
 
 
 def task_message(task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> dict[str, Any]:
@@ -102,17 +88,38 @@ def _only(reply: Mapping[str, Any], key: str, what: str) -> None:
         raise AgentError(f"{what} has `{extra[0][:80]}` beside `{key}`; expected that and `report` alone")
 
 
-class Reports:
-    """Takes what an agent reports of its own doings, up to a limit."""
+class MessageAgent:
+    """What agents outside this process have in common: they keep histories, and take reports up to a limit."""
 
-    def __init__(self, sandboxes: Sandboxes) -> None:
-        self._sandboxes = sandboxes
-        self._count = 0
+    entries: frozenset[Entry] = frozenset({"on_history", "on_turn", "on_task"})
 
-    def take(self, reports: Any) -> None:
-        """One report, or a list of them: `{"kind": "agent.slot.set", "name": …, "value": …}`."""
+    def __init__(self) -> None:
+        self._histories: dict[str, History] = {}
+        self._reported = 0
+
+    async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
+        """Keep the history for the next message of its conversation."""
+        self._histories[history.sandbox] = history
+
+    def turn_message(self, message: Message, sandboxes: Sandboxes) -> dict[str, Any]:
+        """Return what the agent is sent for a turn; with the conversation so far, where that was another's."""
+        history = self._histories.pop(message.sandbox, None)
+        return ({"history": _history_message(history)} if history is not None else {}) | {
+            "type": "turn",
+            "text": message.text,
+            "turn": message.turn,
+            "sandbox": message.sandbox,
+            "task_item": message.task_item,
+            "slots": dict(message.slots),
+            "metadata": message.metadata,
+            **surroundings(sandboxes),
+        }
+
+    def take_reports(self, reply: Mapping[str, Any], sandboxes: Sandboxes) -> None:
+        """Log what a reply reports: `{"kind": "agent.slot.set", "name": …, "value": …}`, or a list of such."""
+        reports = reply.get("report", [])
         for report in reports if isinstance(reports, list) else [reports]:
-            self._count += 1
-            if self._count > MOST_REPORTS:
+            self._reported += 1
+            if self._reported > MOST_REPORTS:
                 raise AgentError(f"it reports more than {MOST_REPORTS:,} doings of its own")
-            self._sandboxes.report(parse_report(report, self._sandboxes.agent_events))
+            sandboxes.report(parse_report(report, sandboxes.agent_events))

@@ -109,8 +109,13 @@ class Process:
         code = None if self._child is None else self._child.poll()
         return code if code is None or code >= 0 else 128 - code
 
+    def error(self, message: str) -> AgentError:
+        """Return an error with the end of what the program wrote to standard error."""
+        words = self.last_words()
+        return AgentError(f"{message}\n{words}" if words else message)
+
     def last_words(self) -> str:
-        """The end of what it wrote to standard error, for an error message: no sign that would move a cursor."""
+        """Return the end of standard error, without characters that would move a cursor."""
         with self._lock:
             if not self._closed:
                 self._pipes.drain_errors()

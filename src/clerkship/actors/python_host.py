@@ -154,7 +154,7 @@ def _fields(item: Any) -> Any:
 def _part(part: Any) -> Any:
     if isinstance(part, Say):
         return _fields(part)
-    return importlib.import_module("clerkship.actors.host_sandboxes").report_fields(part)
+    return importlib.import_module("clerkship.actors.reply").report_fields(part)
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:

@@ -19,12 +19,12 @@ from pydantic import JsonValue
 
 from clerkship.actors.agent_requests import AgentRequests
 from clerkship.actors.agent_stack import split_stack
-from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say, Start
+from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Start
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.actors.messages import parse_object
 from clerkship.actors.process import Process
 from clerkship.actors.python import PythonSolver, call_sync, reported_events
-from clerkship.actors.reply import parse_answer, parse_replies
+from clerkship.actors.reply import parse_answer, parse_replies, report_fields
 from clerkship.model.domain import Abilities
 from clerkship.model.problem import InputError
 from clerkship.sandbox.door import Handle, Sandboxes
@@ -69,17 +69,15 @@ class PythonProcessAgent:
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[Said]:
         """Call `on_start`."""
-        argument = {name: getattr(start, name) for name in ("slots", "task_item", "stubs", "sandbox")}
-        return parse_replies(await self._enter("on_start", argument, sandboxes), sandboxes.agent_events)
+        return parse_replies(await self._enter("on_start", start, sandboxes), sandboxes.agent_events)
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
         """Call `on_history`."""
-        await self._enter("on_history", _history(history), sandboxes)
+        await self._enter("on_history", history, sandboxes)
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """Call `on_turn`."""
-        argument = {name: getattr(message, name) for name in Message.__dataclass_fields__}
-        return parse_replies(await self._enter("on_turn", argument, sandboxes), sandboxes.agent_events)
+        return parse_replies(await self._enter("on_turn", message, sandboxes), sandboxes.agent_events)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Call `on_task`."""
@@ -109,7 +107,7 @@ class PythonProcessAgent:
 
     async def _call(self, call: Mapping[str, Any], sandboxes: Sandboxes | None) -> Any:
         """Send a call, answer the requests that come before its result, return the result."""
-        self._process.send(orjson.dumps(call))
+        self._process.send(orjson.dumps(call, default=report_fields))  # of data classes, the fields are written
         self._process.dumps_stack = True
         while (line := await self._process.receive()) is not None:
             message = parse_object(line, "a line of its process")
@@ -125,8 +123,7 @@ class PythonProcessAgent:
     async def _ended(self) -> AgentError:
         code = await self._process.exit_code(EXIT_WITHIN)
         end = "closed its connection" if code is None else f"ended with exit code {code}"
-        words = self._process.last_words()
-        return AgentError(f"it {end}\n{words}" if words else f"it {end}")
+        return self._process.error(f"it {end}")
 
 
 def _run(work: Awaitable[T]) -> T:
@@ -158,23 +155,6 @@ def _texts(fields: Any, *names: str) -> tuple[str, ...]:
 def _place(handle: Handle) -> dict[str, str]:
     """Return what the process needs to make the same handle to a sandbox."""
     return {"kind": handle.kind, "handle": f"{type(handle).__module__}:{type(handle).__qualname__}"}
-
-
-def _history(history: History) -> dict[str, Any]:
-    turns = [
-        {
-            "turn": turn.turn,
-            "text": turn.text,
-            "metadata": turn.metadata,
-            "answer": [_part(part) for part in turn.answer],
-        }
-        for turn in history.turns
-    ]
-    return {"turns": turns, "slots": history.slots, "sandbox": history.sandbox, "task_item": history.task_item}
-
-
-def _part(part: Said) -> dict[str, Any]:
-    return part.fields() if isinstance(part, Say) else {"kind": part.kind, **part.model_dump(mode="json")}
 
 
 class PythonProcessSolver:

@@ -87,6 +87,11 @@ def parse_report(report: Any, events: AgentEvents = BUILT_IN_EVENTS) -> Payload:
         raise AgentError(f"its report of {kind} is wrong: {place}: {first['msg']}") from None
 
 
+def report_fields(payload: Payload) -> dict[str, Any]:
+    """Return one of the agent's own events as JSON; `parse_report` reads it back."""
+    return {"kind": payload.kind, **payload.model_dump(mode="json")}
+
+
 def _said(item: Any, events: AgentEvents | None) -> Said:
     if not isinstance(item, Payload):
         if isinstance(item, dict) and "kind" in item:

@@ -14,16 +14,15 @@ from urllib.parse import urlsplit, urlunsplit
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, History, Message, Said
+from clerkship.actors.contract import NOTHING, Agent, AgentError, Message, Said
 from clerkship.actors.messages import (
     REPLY_LIMIT,
-    Reports,
+    MessageAgent,
     answer_of,
     parse_object,
     say_of,
     shown,
     task_message,
-    turn_message,
 )
 from clerkship.kit.http_body import TooLarge
 from clerkship.kit.secrets import new_name
@@ -40,27 +39,17 @@ if TYPE_CHECKING:
 _REPLY = "its reply"
 
 
-class WebhookAgent:
-    """One trial's conversation with an agent elsewhere. It holds nothing between messages."""
-
-    entries: frozenset[Entry] = frozenset({"on_history", "on_turn", "on_task"})
+class WebhookAgent(MessageAgent):
+    """One trial's conversation with an agent elsewhere. It holds no connection between messages."""
 
     def __init__(self, address: str, key: bytes, trial: int) -> None:
+        super().__init__()
         self._address, self._key, self._trial = address, key, trial
         self._conversation = new_name("conversation")
-        self._reports: Reports | None = None
-        self._histories: dict[str, History] = {}
-
-    async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
-        """The next message brings it along."""
-        self._histories[history.sandbox] = history
-
-    def _turn(self, message: Message, sandboxes: Sandboxes) -> dict[str, Any]:
-        return turn_message(message, sandboxes, self._histories.pop(message.sandbox, None))
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """Post the message; the reply's `say` is what it says."""
-        return say_of(await self._ask(self._turn(message, sandboxes), sandboxes), _REPLY, sandboxes)
+        return say_of(await self._ask(self.turn_message(message, sandboxes), sandboxes), _REPLY, sandboxes)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Post the work; the reply's `answer` is the answer."""
@@ -75,10 +64,7 @@ class WebhookAgent:
         response, data = await self._post(body)
         _refuse_status(response, data)
         reply = parse_object(data, _REPLY)
-        if self._reports is None:
-            self._reports = Reports(sandboxes)
-        if "report" in reply:
-            self._reports.take(reply["report"])
+        self.take_reports(reply, sandboxes)
         return reply
 
     async def _post(self, body: bytes) -> "tuple[httpx.Response, bytes]":
