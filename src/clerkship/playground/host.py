@@ -28,15 +28,12 @@ class Host(Stage, Protocol):
 
     def emit(self, source: str, payload: Payload, actor: str, cause: int | None = None) -> Event:
         """Append an event to the log and apply it."""
-        ...
 
     def act(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
         """Build the context in which an actor changes a sandbox or domain."""
-        ...
 
     def fork(self, events: Iterable[Event]) -> Stage:
         """Return another playground whose states are what these events make of the datasets."""
-        ...
 
 
 def weak_host(host: Host) -> Host:

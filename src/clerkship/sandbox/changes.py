@@ -29,7 +29,6 @@ class LayeredRecords(Protocol):
 
     def changed(self) -> Mapping[str, tuple[Any, Any]]:
         """Return every key whose value differs from the base."""
-        ...
 
 
 class FrozenRecords(Mapping[str, Any]):

@@ -59,45 +59,36 @@ class Door(Protocol):
     @property
     def kind(self) -> str:
         """What sort of simulator is behind it."""
-        ...
 
     @property
     def routes(self) -> Sequence[Route]:
         """What can be asked of it."""
-        ...
 
     @property
     def operations(self) -> Sequence[Operation[Any, Any]]:
         """Its operations, with and without an HTTP route."""
-        ...
 
     @property
     def url(self) -> str:
         """Where the same sandbox is over HTTP."""
-        ...
 
     @property
     def token(self) -> str:
         """What opens it."""
-        ...
 
     @property
     def credentials(self) -> Mapping[str, ConnectionInfo]:
         """What its authentication schemes need over HTTP beside the token, by scheme."""
-        ...
 
     @property
     def lines(self) -> Mapping[str, ConnectionInfo]:
         """The other ways in, by name; asking opens them if they are not open."""
-        ...
 
     def send(self, request: Request) -> Reply:
         """Ask, and be answered; raises Dropped if the connection breaks instead."""
-        ...
 
     def call(self, record: CallRecord) -> Reply:
         """Call an operation by name; raises Dropped if no answer comes."""
-        ...
 
 
 class DoorAround:
@@ -189,15 +180,12 @@ class Waiting(Protocol):
     @property
     def now(self) -> datetime:
         """The simulated time."""
-        ...
 
     def advance(self, by: timedelta) -> None:
         """Wait this long."""
-        ...
 
     def skip(self) -> bool:
         """Wait for the next thing due; false if there is none."""
-        ...
 
 
 class Sandboxes(Mapping[str, Handle]):
@@ -265,4 +253,3 @@ class Report(Protocol):
 
     def __call__(self, payload: Payload) -> Event:
         """Take it down as the agent's."""
-        ...

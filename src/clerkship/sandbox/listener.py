@@ -23,31 +23,25 @@ class SandboxClient(Protocol):
     @property
     def address(self) -> str:
         """Its secret address in every protocol but HTTP: twenty letters and digits. Never logged."""
-        ...
 
     @property
     def token(self) -> str:
         """Its credential, the same as over HTTP. Never logged."""
-        ...
 
     @property
     def config(self) -> Frozen:
         """The configuration of its simulator."""
-        ...
 
     @property
     def callbacks(self) -> Mapping[str, str]:
         """Addresses that the agent registered to be called at, by name. Never logged."""
-        ...
 
     @property
     def open(self) -> bool:
         """Whether its run has not ended."""
-        ...
 
     def call_now(self, call: ProtocolCall) -> Reply | Awaitable[Reply]:
         """Call an operation as the agent; return the reply itself if it is available at once. See `call`."""
-        ...
 
     async def call(self, call: ProtocolCall) -> Reply:
         """Call an operation as the agent, and wait for delays that faults add.
@@ -55,22 +49,18 @@ class SandboxClient(Protocol):
         A reply that is `lost` never arrives. One whose `delivery.promised` is a number is cut short: the listener sends
         its body and breaks the connection there.
         """
-        ...
 
     async def read_state(self, read: Callable[[Any], T]) -> T:
         """Read the state with the playground locked. Nothing is logged and no fault applies."""
-        ...
 
     def subscribe(self, callback: Callable[[str], None]) -> Callable[[], None]:
         """Call callback with the kind of each event, in the thread that emits it; it must return at once.
 
         To unsubscribe, call the returned function with the playground locked.
         """
-        ...
 
     async def fail(self, error: Exception) -> None:
         """Record a bug of the simulator outside of a request: the run is errored."""
-        ...
 
 
 class SandboxDirectory(Protocol):
@@ -78,12 +68,10 @@ class SandboxDirectory(Protocol):
 
     def find(self, address: str) -> SandboxClient | None:
         """Return the sandbox with this address, upper or lower case; None if there is none, or its run has ended."""
-        ...
 
     def list_refused(self, address: str, operation: str, reason: str) -> None:
         """List a request without a valid credential: beside the log of the trial that has this address, else of the
         run."""
-        ...
 
 
 class ProtocolListener(ABC):

@@ -144,12 +144,10 @@ class Interface(Protocol):
     @property
     def routes(self) -> Sequence[Any]:
         """Its HTTP routes."""
-        ...
 
     @property
     def refuse(self) -> Callable[[Refusal], Reply]:
         """How it words refusals over HTTP."""
-        ...
 
 
 class ProtocolCall(ABC):

@@ -115,12 +115,9 @@ class Conversation(Protocol):
 
     def start(self, act: ActionContext, person: str) -> Event:
         """Somebody comes."""
-        ...
 
     def say(self, act: ActionContext, text: str, **extra: Any) -> Event:
         """Somebody says something."""
-        ...
 
     def end(self, act: ActionContext, reason: str, **extra: Any) -> Event:
         """Somebody ends it."""
-        ...

@@ -92,11 +92,9 @@ class WebSocketSession(Protocol):
 
     def send(self, message: WebSocketMessage) -> None:
         """Send a message: text or bytes."""
-        ...
 
     def close(self, code: int = 1000, reason: str = "") -> None:
         """Close it."""
-        ...
 
 
 class WebSocketHandler(Upgrade):

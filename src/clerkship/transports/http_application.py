@@ -26,32 +26,26 @@ class PendingRequest(Protocol):
 
     def try_answer(self) -> Reply | None:
         """Answer on the event loop if that is quick; return None if a worker thread must call `answer`."""
-        ...
 
     def answer(self) -> Reply:
         """Answer in a worker thread. A failure of the application is a reply too."""
-        ...
 
     def read(self, stream: ByteStream) -> bytes | None:
         """Return the next chunk of a reply's body, None at its end, in a worker thread.
 
         Raises PlatformError where making it failed; the application has taken note of that.
         """
-        ...
 
     def open_websocket(self, workers: WorkerPool) -> SandboxClient:
         """Return the sandbox as a WebSocket reaches it."""
-        ...
 
     @property
     def queue(self) -> str:
         """The name of the queue in which it waits for a worker: requests of one queue are answered in order."""
-        ...
 
     @property
     def waits(self) -> bool:
         """Whether answering mostly waits for a model rather than for the processor."""
-        ...
 
 
 class HttpApplication(Protocol):
@@ -59,12 +53,9 @@ class HttpApplication(Protocol):
 
     def receive(self, incoming: IncomingRequest) -> PendingRequest:
         """Accept one request."""
-        ...
 
     def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
         """Render a refusal in the protocol of this sandbox."""
-        ...
 
     def refuse_unreadable(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
         """Render a refusal of bytes that are not an HTTP request, and list it beside the log."""
-        ...

@@ -25,15 +25,12 @@ class RequestSink(Protocol):
 
     def request_received(self, incoming: IncomingRequest, *, keep_alive: bool, version: str, upgrade: bool) -> None:
         """Queue a complete request of this version of HTTP; `upgrade` says that it asks for a WebSocket."""
-        ...
 
     def request_broken(self, data: bytes, refusal: Refusal) -> None:
         """Refuse what is no request; `data` begins with as much of its first line as there is. Nothing more is read."""
-        ...
 
     def body_expected(self) -> None:
         """Tell a client that waits for it to send the body."""
-        ...
 
 
 class HttpParser:

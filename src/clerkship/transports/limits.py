@@ -46,28 +46,22 @@ class TrackedConnection(Protocol):
     @property
     def is_evictable(self) -> bool:
         """Whether closing it interrupts nothing."""
-        ...
 
     @property
     def progress(self) -> int:
         """How far a connection without a sandbox has come; those with the least are evicted first."""
-        ...
 
     def drop(self) -> None:
         """Close it at once."""
-        ...
 
     def leave(self) -> None:
         """Close it as soon as it is answered."""
-        ...
 
     async def end(self) -> None:
         """Close it at once, and wait for what it was doing."""
-        ...
 
     def sweep(self, now: float) -> None:
         """Close it if it has taken longer than it may."""
-        ...
 
 
 Connections = OrderedDict[TrackedConnection, None]

@@ -27,45 +27,35 @@ class OutboundClient(SandboxClient, Protocol):
     async def call_as_run(self, call: ProtocolCall) -> Reply:
         """Call an operation for the delivery itself, to read a message. The log has it with the actor `run`, so it is
         not an action of the agent. What the agent answers is reported with the calls of SandboxClient, as the agent."""
-        ...
 
     async def resolve(self, address: OutboundAddress) -> ResolvedAddress:
         """Check an address by the policy of the entry point; raises OutboundRefused, also for our own listeners."""
-        ...
 
     async def record(self, payload: Payload) -> None:
         """Log an event of the sandbox; nothing where the run is over or its log is full."""
-        ...
 
     async def schedule(self, after: timedelta, due: Callable[[], None]) -> None:
         """Have a function called once so much simulated time has passed, in the thread that moves the clock."""
-        ...
 
     def random(self) -> float:
         """Return a number from 0 up to 1 that the seed of the run decides."""
-        ...
 
     @property
     def begun(self) -> int:
         """How often `begin` was called."""
-        ...
 
     def begin(self) -> None:
         """Hold a stepped clock: there may be something to deliver. From any thread."""
-        ...
 
     def extend(self) -> None:
         """Hold the clock for one more attempt; it is held for a limited wall time for each."""
-        ...
 
     def turn(self) -> AbstractAsyncContextManager[None]:
         """Wait until this delivery may make an attempt. On a stepped clock the deliveries of a run make one at a time,
         in the order of their sandboxes, so that the log does not depend on the speed of the agent."""
-        ...
 
     async def finish(self, begun: int) -> None:
         """Release the clock, unless `begin` was called more often than that."""
-        ...
 
 
 class DeliveryFailed(Exception):

@@ -54,12 +54,10 @@ class OutboundPolicy(Protocol):
 
         Called when an agent registers the address, so that it gets the refusal as the answer to that request.
         """
-        ...
 
     async def check(self, address: OutboundAddress) -> ResolvedAddress:
         """Resolve an address, check every IP address found, and return them; raises OutboundRefused, or OSError where
         the name cannot be resolved. Called before each connection, and for each redirect."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
