@@ -4,16 +4,17 @@ They would rather let an odd line pass than call a good one bad: a rule that str
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import orjson
 
 from clerkship.actors.person_facts import Facts
 from clerkship.actors.person_likeness import LEAST_WORDS, NEAR, covered, echoed, is_near, repeats, sentences, words
-from clerkship.actors.person_patterns import Breach, assistant_phrase, matched_breach, rule_breach
+from clerkship.actors.person_patterns import Breach, assistant_phrase, matched_breaches, rule_breach
 from clerkship.model.pattern import fits
 
 LONGEST = 1_500
@@ -83,40 +84,37 @@ class Uttered(NamedTuple):
 
 
 def breach(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    """The first rule that a line breaks; none if it can be said."""
-    return next((found for rule in _RULES if (found := rule(line, bounds, moment)) is not None), None)
+    """Return the first rule that a line breaks; None if it can be said."""
+    return next(chain.from_iterable(rule(line, bounds, moment) for rule in _RULES), None)
 
 
-def stops_early(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+def stops_early(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
     """Refuse to leave before the agent has answered `min_turns` lines that the model found."""
     if not line.done or moment.may_leave or moment.answers >= bounds.min_turns:
-        return None
-    if not moment.answers:
-        return Breach(
-            "stops_early", "the agent has not answered what you came for yet: go on with it, and set `done` to false"
+        return
+    reason = "the agent has not answered what you came for yet: go on with it, and set `done` to false"
+    if moment.answers:
+        reason = (
+            f"the agent must answer at least {bounds.min_turns} lines of yours that are not scripted, and has answered "
+            f"{moment.answers}: set `done` to false"
         )
-    return Breach(
-        "stops_early",
-        f"the agent must answer at least {bounds.min_turns} lines of yours that are not scripted, and has answered "
-        f"{moment.answers}: set `done` to false",
-    )
+    yield Breach("stops_early", reason)
 
 
-def _says_nothing(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    if line.done or line.message.strip():
-        return None
-    return Breach("says_nothing", "the message is empty: say something, or leave with `done`")
+def _has_wrong_length(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
+    length = len(line.message)
+    if not line.done and not line.message.strip():
+        yield Breach("says_nothing", "the message is empty: say something, or leave with `done`")
+    yield from stops_early(line, bounds, moment)
+    if length > LONGEST:
+        yield Breach("too_long", f"the message has {length:,} characters: people write one or two sentences")
 
 
-def _is_too_long(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    if len(line.message) <= LONGEST:
-        return None
-    return Breach("too_long", f"the message has {len(line.message):,} characters: people write one or two sentences")
-
-
-def _is_no_speech(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+def _is_no_speech(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
     message = line.message.strip()
-    return rule_breach("format") if _is_json(message) else matched_breach(message, "format", "noise")
+    if _is_json(message):
+        yield rule_breach("format")
+    yield from matched_breaches(message, "format", "noise")
 
 
 def _is_json(message: str) -> bool:
@@ -126,100 +124,66 @@ def _is_json(message: str) -> bool:
         return False
 
 
-def _gives_its_orders_away(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    message = " ".join(_words(line.message))
-    if any(sentence in message for sentence in bounds.told):
-        return Breach("tells_its_orders", "the message repeats what you were told to do; that is not for the agent")
-    return None
-
-
-def _repeats_the_frame(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    """Refuse a line that is, or contains, the request of this turn: to reply, or to try again and why."""
+def _repeats_its_orders(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
+    """Refuse a line that contains a sentence of the orders, or the request of this turn: to reply, or to try again."""
+    plain = " ".join(_words(line.message))
+    if any(sentence in plain for sentence in bounds.told):
+        yield Breach("tells_its_orders", "the message repeats what you were told to do; that is not for the agent")
     message = words(line.message)
     parts = [message, *sentences(line.message)]
     for told in sentences(moment.frame):
         is_part = len(told) >= _ORDER and covered(told, message) >= NEAR
         if is_part or (len(told) >= _FRAME and any(is_near(part, told) for part in parts)):
-            return Breach(
-                "tells_its_orders",
-                "the message repeats the request that you were sent: write only what the person says",
-            )
-    return None
+            reason = "the message repeats the request that you were sent: write only what the person says"
+            yield Breach("tells_its_orders", reason)
 
 
-def _speaks_as_the_agent(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    labelled = matched_breach(line.message, "as_agent", "as_label")
-    phrase = None if labelled or bounds.may_help else assistant_phrase(line.message, moment.heard)
-    if phrase is None:
-        return labelled
-    return Breach(
-        "speaks_as_agent",
-        f"{phrase!r} is what the agent would say: you are the one who needs something, so say what the person says",
-    )
+def _is_out_of_role(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
+    yield from matched_breaches(line.message, "as_agent", "as_label")
+    phrase = None if bounds.may_help else assistant_phrase(line.message, moment.heard)
+    if phrase is not None:
+        reason = "is what the agent would say: you are the one who needs something, so say what the person says"
+        yield Breach("speaks_as_agent", f"{phrase!r} {reason}")
+    yield from matched_breaches(line.message, "admits")
 
 
-def _admits(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    return matched_breach(line.message, "admits")
-
-
-def _echoes(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+def _says_it_again(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
+    """Refuse the agent's own words, and what the person has said twice before."""
     said = _words(line.message)
     heard = (*moment.heard, "\n".join(moment.heard))
     exact = len(said) >= LEAST_WORDS and any(said == _words(text) for text in heard)
     if exact or echoed(line.message, moment.heard):
-        return Breach("echoes", "the message repeats the agent's words: answer them")
-    return None
-
-
-def _is_stuck(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+        yield Breach("echoes", "the message repeats the agent's words: answer them")
     same = [repeats(line.message, before) for before in moment.own]
     if same[-_STUCK:] == [True] * _STUCK or sum(same) > _STUCK:
-        return Breach("repeats_itself", "you have said nearly the same before, twice: say something else, or leave")
-    return None
+        yield Breach("repeats_itself", "you have said nearly the same before, twice: say something else, or leave")
 
 
-def _is_forbidden(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    pattern = next((each for each in bounds.never_says if fits(each, line.message)), None)
-    if pattern is None:
-        return None
-    return Breach("never_says", f"this person never says what fits the pattern {pattern!r}")
+def _is_forbidden(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
+    for pattern in bounds.never_says:
+        if fits(pattern, line.message):
+            yield Breach("never_says", f"this person never says what fits the pattern {pattern!r}")
 
 
-def _contradicts(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+def _has_other_facts(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
     wrong = bounds.facts.contradicted(line.message, moment.facts)
-    if wrong is None:
-        return None
-    return Breach("contradicts", f"you say {wrong.said!r}, and what you were given is {wrong.given!r}")
+    if wrong is not None:
+        yield Breach("contradicts", f"you say {wrong.said!r}, and what you were given is {wrong.given!r}")
+    made_up = None if bounds.may_invent else bounds.facts.unknown(line.message, moment.facts)
+    if made_up is not None:
+        reason = "say only what you were given; where you do not know something, say that you do not have it"
+        yield Breach("makes_up", f"nobody gave you {made_up!r}: {reason}")
 
 
-def _reveals(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    if bounds.may_invent:
-        return None
-    made_up = bounds.facts.unknown(line.message, moment.facts)
-    if made_up is None:
-        return None
-    return Breach(
-        "makes_up",
-        f"nobody gave you {made_up!r}: say only what you were given; where you do not know something, say that you "
-        "do not have it",
-    )
-
-
-Rule = Callable[[Uttered, Bounds, Moment], Breach | None]
+Rule = Callable[[Uttered, Bounds, Moment], Iterator[Breach]]
 _RULES: Iterable[Rule] = (
-    _says_nothing,
-    stops_early,
-    _is_too_long,
+    _has_wrong_length,
     _is_no_speech,
-    _gives_its_orders_away,
-    _repeats_the_frame,
-    _speaks_as_the_agent,
-    _admits,
-    _echoes,
-    _is_stuck,
+    _repeats_its_orders,
+    _is_out_of_role,
+    _says_it_again,
     _is_forbidden,
-    _contradicts,
-    _reveals,
+    _has_other_facts,
 )
 
 

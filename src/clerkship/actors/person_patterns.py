@@ -5,7 +5,7 @@ customer could say just as well ("Let me check", "You're welcome", "What is your
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,10 +50,9 @@ def rule_breach(name: str) -> Breach:
     return Breach(rule["rule"], rule["reason"])
 
 
-def matched_breach(message: str, *names: str) -> Breach | None:
-    """Return the breach of the first of these rules whose patterns are found in a message; None if there is none."""
-    broken = (rule_breach(name) for name in names if _compiled("rules", name, "patterns").search(message))
-    return next(broken, None)
+def matched_breaches(message: str, *names: str) -> Iterator[Breach]:
+    """Yield the breaches of those of these rules whose patterns are found in a message."""
+    return (rule_breach(name) for name in names if _compiled("rules", name, "patterns").search(message))
 
 
 def assistant_phrase(message: str, heard: Sequence[str] = ()) -> str | None:

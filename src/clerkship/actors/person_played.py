@@ -143,7 +143,8 @@ class Voice:
                     "presses_nothing",
                     "there is no such button: press one that is shown, or say something",
                 )
-            return stops_early(line, self.bounds, asked.moment) or pressed(button, last=spoken.done)
+            early = next(stops_early(line, self.bounds, asked.moment), None)
+            return early or pressed(button, last=spoken.done)
         wrong = breach(line, self.bounds, replace(asked.moment, frame=frame))
         if wrong is not None:
             return wrong
