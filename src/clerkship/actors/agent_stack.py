@@ -35,13 +35,9 @@ def split_stack(stderr: str) -> tuple[str, str]:
     if found is None:
         return stderr, ""
     threads = [_FRAME.findall(block) for block in _THREAD.split(found[0])]
-    own = [list(_from_own(reversed(frames))) for frames in threads]
+    own = (dropwhile(lambda frame: is_library(frame[0]), reversed(frames)) for frames in threads)
     lines = [f'  File "{file}", line {line}, in {name}\n' for frames in own for file, line, name in frames]
     return stderr[: found.start()], "".join(lines)
-
-
-def _from_own(frames: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
-    return dropwhile(lambda frame: is_library(frame[0]), frames)
 
 
 def _callers(frame: FrameType | None) -> Iterator[FrameType]:
@@ -60,8 +56,6 @@ def _awaits(awaited: Any) -> Iterator[FrameType]:
 
 
 def _render(frames: Iterable[FrameType]) -> str:
-    own = list(frames)
-    while own and is_library(own[0].f_code.co_filename):
-        del own[0]
+    own = dropwhile(lambda frame: is_library(frame.f_code.co_filename), frames)
     summary = traceback.StackSummary.extract((frame, frame.f_lineno) for frame in own)
     return "".join(summary.format())

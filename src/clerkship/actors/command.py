@@ -5,6 +5,7 @@ One process per trial. Each message goes to its standard input as one line; it a
 """
 
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,6 @@ from typing import Any
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.command_line import check_command_line
 from clerkship.actors.contract import Agent, AgentError, Message, Said
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.actors.messages import (
@@ -34,6 +34,13 @@ TASK_FILE = "CLERKSHIP_TASK_FILE"
 EXIT_WITHIN = 1.0
 """Seconds to wait for the exit code of a program that has closed its output in the middle of a conversation."""
 _LINE = "a line it wrote"
+_FIRST_ARGUMENT = re.compile(r"(python|pypy)[\d.]*|(ba|da|z|k)?sh")
+"""Programs whose first argument is a file, whatever its name, unless it is an option."""
+_BY_SUFFIX = re.compile(r"node|deno|tsx|ts-node|ruby|perl|php|lua|Rscript|java")
+_SUFFIXES = (".py", ".pyz", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".pl", ".php", ".lua", ".R", ".jar", ".sh")
+_NO_SCRIPT = ("-c", "-m", "-e", "-E", "-p", "-r", "-C", "--eval", "--print")
+"""Options after which there may be no script: the code is in the argument, or in a module."""
+_MAX_SHEBANG = 512
 
 
 class CommandAgent(MessageAgent):
@@ -145,8 +152,44 @@ class CommandSolver:
         return CommandAgent(self._words, self._folder, self._isolation)
 
     def preflight(self) -> None:
-        """Look for the files the command line names; the program is not started, for it might begin to work."""
-        check_command_line(self.name, self._words, self._folder)
+        """Look for the script and the interpreter that the command line needs; the program is not started."""
+        script = _script(self._words)
+        if script is not None and not (self._folder / script).exists():
+            message = f"agent {self.name}: no file `{script}` in {self._folder}"
+            raise InputError.of(message, hint="start from the folder it is in")
+        interpreter = _interpreter(self._folder, self._words[0])
+        if interpreter is not None and shutil.which(interpreter) is None:
+            raise InputError.of(
+                f"agent {self.name}: its first line names `{interpreter}`, which is not there",
+                hint="install it, or name another interpreter there",
+            )
+
+
+def _script(words: Sequence[str]) -> str | None:
+    """Return the script that an interpreter is given, where there is one for certain."""
+    program, arguments = Path(words[0]).name, words[1:]
+    named = bool(_FIRST_ARGUMENT.fullmatch(program))
+    if not named and not _BY_SUFFIX.fullmatch(program):
+        return None
+    for number, word in enumerate(arguments):
+        if word in _NO_SCRIPT or "://" in word:
+            return None
+        if not word.startswith("-") and (word.endswith(_SUFFIXES) or (named and number == 0)):
+            return word
+    return None
+
+
+def _interpreter(folder: Path, program: str) -> str | None:
+    """Return the interpreter in the first line of a program that is a script."""
+    try:
+        with (folder / (shutil.which(program) or program)).open("rb") as file:
+            first = file.readline(_MAX_SHEBANG)
+    except OSError:  # a program may be executable and not readable
+        return None
+    words = first.removeprefix(b"#!").decode(errors="replace").split() if first.startswith(b"#!") else []
+    if words and Path(words[0]).name == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    return words[0] if words else None
 
 
 def load_command(rest: str, settings: Settings) -> CommandSolver:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -17,7 +18,7 @@ from clerkship.llm.wire import check_reachable
 from clerkship.model.domain import Abilities
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import IsolationLevel
-from clerkship.sandbox.door import Dropped, Handle, Incomplete, Refused, Sandboxes
+from clerkship.sandbox.door import Dropped, Incomplete, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, Reply, Request
 from clerkship.sandbox.tools import BadArguments, Tool, table, tools_of
 from clerkship.settings import Settings
@@ -140,11 +141,15 @@ class Toolbox:
         self._sandboxes = sandboxes
         others = [(name, handle) for name, handle in sandboxes.items() if name != besides]
         is_only = len(others) == 1
-        tools = [tool for name, handle in others for tool in _tools_of(name, handle, is_only=is_only)]
-        self._tools = table(tools)
-        self._own = ("finish", "wait") if works else ()
-        described = [_described(name, tool) for name, tool in self._tools.items()] + ([FINISH, WAIT] if works else [])
-        self.definitions = [{"type": "function", "function": function} for function in described]
+        tools = [tools_of(name, box.routes, box.operations, is_only=is_only) for name, box in others]
+        self._tools = table(chain.from_iterable(tools))
+        self._own = {"finish": self._finish, "wait": self._wait} if works else {}
+        functions = [
+            {"name": name, "description": tool.description, "parameters": tool.parameters}
+            for name, tool in self._tools.items()
+        ]
+        functions += [FINISH, WAIT] if works else []
+        self.definitions = [{"type": "function", "function": function} for function in functions]
 
     def call(self, call: Any) -> dict[str, Any]:
         """Do what it calls for; the message that tells it what came of that."""
@@ -159,7 +164,7 @@ class Toolbox:
 
     def _do(self, name: str, arguments: dict[str, Any]) -> str:
         if name in self._own:
-            return self._finish(arguments) if name == "finish" else self._wait(arguments)
+            return self._own[name](arguments)
         if name not in self._tools:
             raise BadArguments(f"no tool `{name[:80]}`; {did_you_mean(name[:80], [*self._tools, *self._own])}")
         tool = self._tools[name]
@@ -197,14 +202,6 @@ class Toolbox:
             raise BadArguments(str(error)) from None
         self._sandboxes.report(ActionExecuted(name="wait", arguments=arguments))
         return f"It is {self._sandboxes.now.isoformat()}." if waited else "Nothing more is going to happen by itself."
-
-
-def _tools_of(name: str, handle: Handle, *, is_only: bool) -> list[Tool]:
-    return tools_of(name, handle.routes, handle.operations, is_only=is_only)
-
-
-def _described(name: str, tool: Tool) -> dict[str, Any]:
-    return {"name": name, "description": tool.description, "parameters": tool.parameters}
 
 
 def _parse(text: Any) -> dict[str, Any]:

@@ -20,16 +20,16 @@ Load = Callable[[str, Settings], Solver]
 """Takes what follows the sort and its colon, and the settings."""
 
 
-def _nop(rest: str, settings: Settings) -> Solver:
-    return Nop() if not rest else _too_much("nop", rest)
+def _built_in(solver: type[Nop | Oracle]) -> Load:
+    """Return what loads an agent that has no parameters."""
 
+    def load(rest: str, settings: Settings) -> Solver:
+        if rest:
+            name = solver.name
+            raise InputError.of(f"agent `{name}:{rest}`: {name} takes nothing more", hint=f"write `{name}`")
+        return solver()
 
-def _oracle(rest: str, settings: Settings) -> Solver:
-    return Oracle() if not rest else _too_much("oracle", rest)
-
-
-def _too_much(sort: str, rest: str) -> Solver:
-    raise InputError.of(f"agent `{sort}:{rest}`: {sort} takes nothing more", hint=f"write `{sort}`")
+    return load
 
 
 def _python(rest: str, settings: Settings) -> Solver:
@@ -43,8 +43,8 @@ def _rasa(rest: str, settings: Settings) -> Solver:
 
 
 AGENTS: Mapping[str, Load] = {
-    "nop": _nop,
-    "oracle": _oracle,
+    "nop": _built_in(Nop),
+    "oracle": _built_in(Oracle),
     "python": _python,
     "command": load_command,
     "http": load_http,
