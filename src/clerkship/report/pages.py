@@ -43,6 +43,14 @@ def render_page(
     )
 
 
+@cache
+def load_pieces(name: str, *functions: Callable[..., Any]) -> Any:
+    """Return the macros of a template in Markdown, where nothing is escaped; functions are filters by their names."""
+    page = _environment().overlay(autoescape=False)
+    page.filters = {**page.filters, **{function.__name__: function for function in functions}}
+    return page.get_template(name).module
+
+
 def policy(style: str, script: str = "") -> str:
     """Allow these two texts alone, by their hashes; nothing may be fetched, framed or submitted."""
     scripts = f"script-src {_hash(script)}; " if script else ""
