@@ -16,8 +16,8 @@ from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELE
 from clerkship.simulators.fhir.capabilities import OPERATIONS, SYSTEM_LEVEL, TYPE_LEVEL
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.entries import MAX_CONDITIONS
-from clerkship.simulators.fhir.limits import ACCEPTED, NOT_DONE
 from clerkship.simulators.fhir.routes import ROUTES
+from scripts.fhir_limits import ACCEPTED, NOT_DONE
 
 INTRODUCTION = """# FHIR R4
 

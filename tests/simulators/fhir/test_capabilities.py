@@ -6,8 +6,8 @@ from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.parameters import parameters_of
 from clerkship.fhir.validation import validate
 from clerkship.simulators.fhir.capabilities import OPERATIONS, SYSTEM_LEVEL, TYPE_LEVEL, WRITES
-from clerkship.simulators.fhir.limits import NOT_DONE, NotDone
 from clerkship.simulators.fhir.routes import ROUTES
+from scripts.fhir_limits import NOT_DONE, NotDone
 from tests.simulators.fhir.server import BASE, Server
 
 

@@ -1,4 +1,4 @@
-"""What R4's REST has and this server has not: each with a request that shows how it says so."""
+"""What R4 defines for REST and the FHIR server refuses: each with a request that is refused."""
 
 from typing import NamedTuple
 
