@@ -132,6 +132,6 @@ def test_choices_are_those_of_r4() -> None:
             if element.choice:
                 names.add(element.name)
                 tails |= {spelt.removeprefix(element.name) for spelt in element.spellings}
-    assert names <= choice.NAMES
+    assert names <= choice.CHOICES
     assert tails <= set(choice.DATATYPES)
-    assert choice.NAMES - names <= {"age", "allowed", "author"}, "of datatypes that are not walked here"
+    assert choice.CHOICES - names <= {"age", "allowed", "author"}, "of datatypes that are not walked here"

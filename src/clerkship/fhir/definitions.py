@@ -9,34 +9,10 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-_TABLE = Path(__file__).parent / "tables" / "structures.json.gz"
-_NOBODY: frozenset[str] = frozenset()
-
-_RESOURCES = """
-Account ActivityDefinition AdverseEvent AllergyIntolerance Appointment AppointmentResponse AuditEvent Basic Binary
-BiologicallyDerivedProduct BodyStructure Bundle CapabilityStatement CarePlan CareTeam CatalogEntry ChargeItem
-ChargeItemDefinition Claim ClaimResponse ClinicalImpression CodeSystem Communication CommunicationRequest
-CompartmentDefinition Composition ConceptMap Condition Consent Contract Coverage CoverageEligibilityRequest
-CoverageEligibilityResponse DetectedIssue Device DeviceDefinition DeviceMetric DeviceRequest DeviceUseStatement
-DiagnosticReport DocumentManifest DocumentReference EffectEvidenceSynthesis Encounter Endpoint EnrollmentRequest
-EnrollmentResponse EpisodeOfCare EventDefinition Evidence EvidenceVariable ExampleScenario ExplanationOfBenefit
-FamilyMemberHistory Flag Goal GraphDefinition Group GuidanceResponse HealthcareService ImagingStudy Immunization
-ImmunizationEvaluation ImmunizationRecommendation ImplementationGuide InsurancePlan Invoice Library Linkage List
-Location Measure MeasureReport Media Medication MedicationAdministration MedicationDispense MedicationKnowledge
-MedicationRequest MedicationStatement MedicinalProduct MedicinalProductAuthorization
-MedicinalProductContraindication MedicinalProductIndication MedicinalProductIngredient
-MedicinalProductInteraction MedicinalProductManufactured MedicinalProductPackaged MedicinalProductPharmaceutical
-MedicinalProductUndesirableEffect MessageDefinition MessageHeader MolecularSequence NamingSystem NutritionOrder
-Observation ObservationDefinition OperationDefinition OperationOutcome Organization OrganizationAffiliation
-Parameters Patient PaymentNotice PaymentReconciliation Person PlanDefinition Practitioner PractitionerRole
-Procedure Provenance Questionnaire QuestionnaireResponse RelatedPerson RequestGroup ResearchDefinition
-ResearchElementDefinition ResearchStudy ResearchSubject RiskAssessment RiskEvidenceSynthesis Schedule
-SearchParameter ServiceRequest Slot Specimen SpecimenDefinition StructureDefinition StructureMap Subscription
-Substance SubstanceNucleicAcid SubstancePolymer SubstanceProtein SubstanceReferenceInformation
-SubstanceSourceMaterial SubstanceSpecification SupplyDelivery SupplyRequest Task TerminologyCapabilities TestReport
-TestScript ValueSet VerificationResult VisionPrescription
-"""
-RESOURCE_TYPES = frozenset(_RESOURCES.split())
+_TABLES = Path(__file__).parent / "tables"
+NAMES: Mapping[str, list[str]] = orjson.loads((_TABLES / "names.json").read_bytes())
+"""Resource types, and the elements and datatypes of choices; read without the definitions, which are large."""
+RESOURCE_TYPES = frozenset(NAMES["resource_types"])
 """The 146 types of which there are resources; Resource and DomainResource, the other two, are abstract."""
 
 
@@ -69,7 +45,7 @@ class Structure(NamedTuple):
 
 @cache
 def _table() -> Any:
-    return orjson.loads(gzip.decompress(_TABLE.read_bytes()))
+    return orjson.loads(gzip.decompress((_TABLES / "structures.json.gz").read_bytes()))
 
 
 def is_structure(name: str) -> bool:
@@ -130,6 +106,6 @@ def summary_elements(type: str) -> frozenset[str]:
 
 def _names(type: str, wanted: Callable[[Element], bool]) -> frozenset[str]:
     if type not in RESOURCE_TYPES:
-        return _NOBODY
+        return frozenset()
     found = (element for element in structure(type).elements if wanted(element))
     return frozenset(spelling for element in found for spelling in element.spellings)

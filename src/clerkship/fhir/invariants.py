@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import orjson
 
 from clerkship.fhir.definitions import Structure
 
+_TABLE = Path(__file__).parent / "tables" / "invariants.json"
 Held = Callable[[Mapping[str, Any]], bool]
 
 
@@ -23,81 +27,44 @@ def invariants_of(made: Structure) -> tuple[Invariant, ...]:
     return (*_generic(made), *_SPECIAL.get(made.name, ()))
 
 
-_NEEDS = (
-    ("Quantity", "qty-3", "code", "system"),
-    ("SimpleQuantity", "qty-3", "code", "system"),
-    ("Age", "qty-3", "code", "system"),
-    ("Duration", "qty-3", "code", "system"),
-    ("ContactPoint", "cpt-2", "value", "system"),
-    ("Attachment", "att-1", "data", "contentType"),
-    ("Timing.repeat", "tim-1", "duration", "durationUnit"),
-    ("Timing.repeat", "tim-2", "period", "periodUnit"),
-    ("Timing.repeat", "tim-6", "periodMax", "period"),
-    ("Timing.repeat", "tim-7", "durationMax", "duration"),
-    ("Timing.repeat", "tim-8", "countMax", "count"),
-    ("ServiceRequest", "prr-1", "orderDetail", "code"),
-    ("FamilyMemberHistory", "fhs-2", "estimatedAge", "age"),
-    ("Goal.target", "gol-1", "detail", "measure"),
-)
-"""Where there is the one, there is the other."""
-_EXCLUDE = (
-    ("Observation", "obs-6", "dataAbsentReason", "value"),
-    ("Timing.repeat", "tim-10", "timeOfDay", "when"),
-    ("List", "lst-1", "emptyReason", "entry"),
-    ("Composition.section", "cmp-2", "emptyReason", "entry"),
-    ("CarePlan.activity", "cpl-3", "detail", "reference"),
-    ("FamilyMemberHistory", "fhs-1", "age", "born"),
-    ("Questionnaire.item", "que-4", "answerOption", "answerValueSet"),
-    ("Questionnaire.item", "que-11", "answerOption", "initial"),
-    ("QuestionnaireResponse.item", "qrs-1", "answer", "item"),
-)
-"""Never both."""
-_SOME = (
-    ("Patient.contact", "pat-1", ("name", "telecom", "address", "organization")),
-    ("Condition.stage", "con-1", ("summary", "assessment")),
-    ("Condition.evidence", "con-2", ("code", "detail")),
-    ("Appointment.participant", "app-1", ("type", "actor")),
-    ("Observation.referenceRange", "obs-3", ("low", "high", "text")),
-    ("Organization", "org-1", ("identifier", "name")),
-    ("Immunization.education", "imm-1", ("documentType", "reference")),
-    ("Composition.section", "cmp-1", ("text", "entry", "section")),
-    ("Consent", "ppc-1", ("policy", "policyRule")),
-    ("Bundle.entry", "bdl-5", ("resource", "request", "response")),
-)
-"""At least one."""
+@cache
+def _table() -> list[tuple[str, str, str, list[str]]]:
+    """Read the rules that are alike but for the elements: type, key of the invariant, form, and the elements."""
+    table: list[tuple[str, str, str, list[str]]] = orjson.loads(_TABLE.read_bytes())
+    return table
 
 
 def _generic(made: Structure) -> Iterator[Invariant]:
-    for type, key, one, other in _NEEDS:
+    for type, key, form, names in _table():
         if type == made.name:
-            held = partial(_needs, _spelled(made, one), _spelled(made, other))
-            yield Invariant(key, f"{one} without {other}", held)
-    for type, key, one, other in _EXCLUDE:
-        if type == made.name:
-            held = partial(_exclude, _spelled(made, one), _spelled(made, other))
-            yield Invariant(key, f"{one} and {other} exclude each other", held)
-    for type, key, names in _SOME:
-        if type == made.name:
-            yield Invariant(key, f"at least one of {', '.join(names)} is due", partial(_some, _spelled(made, *names)))
+            text, check = _FORMS[form]
+            held = check(*(_spelled(made, name) for name in names))
+            yield Invariant(key, text.format(*names, all=", ".join(names)), held)
 
 
-def _spelled(made: Structure, *names: str) -> frozenset[str]:
-    found = [spelling for element in made.elements if element.name in names for spelling in element.spellings]
+def _spelled(made: Structure, name: str) -> frozenset[str]:
+    found = [spelling for element in made.elements if element.name == name for spelling in element.spellings]
     return frozenset((*found, *("_" + spelling for spelling in found)))
 
 
-def _needs(one: frozenset[str], other: frozenset[str], value: Mapping[str, Any]) -> bool:
-    return one.isdisjoint(value) or not other.isdisjoint(value)
+def _needs(one: frozenset[str], other: frozenset[str]) -> Held:
+    return lambda value: one.isdisjoint(value) or not other.isdisjoint(value)
 
 
-def _exclude(one: frozenset[str], other: frozenset[str], value: Mapping[str, Any]) -> bool:
-    return one.isdisjoint(value) or other.isdisjoint(value)
+def _excludes(one: frozenset[str], other: frozenset[str]) -> Held:
+    return lambda value: one.isdisjoint(value) or other.isdisjoint(value)
 
 
-def _some(names: frozenset[str], value: Mapping[str, Any]) -> bool:
-    return not names.isdisjoint(value)
+def _some(*elements: frozenset[str]) -> Held:
+    names = frozenset[str]().union(*elements)
+    return lambda value: not names.isdisjoint(value)
 
 
+_FORMS: Mapping[str, tuple[str, Callable[..., Held]]] = {
+    "needs": ("{0} without {1}", _needs),
+    "excludes": ("{0} and {1} exclude each other", _excludes),
+    "some": ("at least one of {all} is due", _some),
+}
 _NO_VALUE = frozenset(("id", "url", "extension"))
 
 
@@ -123,11 +90,14 @@ def _ratio(value: Mapping[str, Any]) -> bool:
     return both and ("numerator" in value or "extension" in value)
 
 
+def _objects(data: Any, name: str) -> list[dict[str, Any]]:
+    """Return the objects in a list of an object; none where either is something else, which is reported elsewhere."""
+    found = data.get(name) if isinstance(data, Mapping) else None
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
 def _has_code(value: Mapping[str, Any], name: str, codes: tuple[str, ...]) -> bool:
-    concept = value.get(name)
-    codings = concept.get("coding") if isinstance(concept, dict) else None
-    found = codings if isinstance(codings, list) else []
-    return any(isinstance(coding, dict) and coding.get("code") in codes for coding in found)
+    return any(coding.get("code") in codes for coding in _objects(value.get(name), "coding"))
 
 
 def _withdrawn(value: Mapping[str, Any]) -> bool:
@@ -162,23 +132,19 @@ def _cancelled(value: Mapping[str, Any]) -> bool:
 
 
 def _codes_of(concept: Any) -> set[tuple[Any, Any]]:
-    codings = concept.get("coding") if isinstance(concept, dict) else None
-    found = [coding for coding in codings if isinstance(coding, dict)] if isinstance(codings, list) else []
-    pairs = [(coding.get("system"), coding.get("code")) for coding in found]
+    pairs = [(coding.get("system"), coding.get("code")) for coding in _objects(concept, "coding")]
     return {pair for pair in pairs if isinstance(pair[0], str) and isinstance(pair[1], str)}
 
 
 def _not_again(value: Mapping[str, Any]) -> bool:
-    components = value.get("component")
-    if not isinstance(components, list) or not any(str(name).lstrip("_").startswith("value") for name in value):
+    if "component" not in value or not any(str(name).lstrip("_").startswith("value") for name in value):
         return True
     codes = _codes_of(value.get("code"))
-    return not any(isinstance(one, dict) and codes & _codes_of(one.get("code")) for one in components)
+    return not any(codes & _codes_of(one.get("code")) for one in _objects(value, "component"))
 
 
 def _entries(bundle: Mapping[str, Any]) -> list[dict[str, Any]]:
-    entries = bundle.get("entry")
-    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return _objects(bundle, "entry")
 
 
 def _totalled(bundle: Mapping[str, Any]) -> bool:
@@ -189,14 +155,13 @@ def _searched(bundle: Mapping[str, Any]) -> bool:
     return bundle.get("type") == "searchset" or not any("search" in entry for entry in _entries(bundle))
 
 
-def _asked(bundle: Mapping[str, Any]) -> bool:
-    due = bundle.get("type") in ("batch", "transaction", "history")
-    return all(("request" in entry) == due for entry in _entries(bundle))
+def _only_in(element: str, types: tuple[str, ...], bundle: Mapping[str, Any]) -> bool:
+    due = bundle.get("type") in types
+    return all((element in entry) == due for entry in _entries(bundle))
 
 
-def _answered(bundle: Mapping[str, Any]) -> bool:
-    due = bundle.get("type") in ("batch-response", "transaction-response", "history")
-    return all(("response" in entry) == due for entry in _entries(bundle))
+_ASKED = partial(_only_in, "request", ("batch", "transaction", "history"))
+_ANSWERED = partial(_only_in, "response", ("batch-response", "transaction-response", "history"))
 
 
 def _distinct(bundle: Mapping[str, Any]) -> bool:
@@ -251,8 +216,8 @@ _SPECIAL: Mapping[str, tuple[Invariant, ...]] = {
     "Bundle": (
         Invariant("bdl-1", "a total is for a searchset or a history", _totalled),
         Invariant("bdl-2", "entry.search is for a searchset", _searched),
-        Invariant("bdl-3", "entry.request is due in a batch, transaction or history, and nowhere else", _asked),
-        Invariant("bdl-4", "entry.response is due in a response or history, and nowhere else", _answered),
+        Invariant("bdl-3", "entry.request is due in a batch, transaction or history, and nowhere else", _ASKED),
+        Invariant("bdl-4", "entry.response is due in a response or history, and nowhere else", _ANSWERED),
         Invariant("bdl-7", "two entries have the same fullUrl and version", _distinct),
         Invariant(
             "bdl-9", "a document has an identifier with system and value, and a timestamp (bdl-10)", _named_and_dated

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from clerkship.fhir.exact import Decimal
 from clerkship.fhir.narrative import is_narrative
 
+Test = Callable[[Any], bool]
 LONGEST = 1024 * 1024
 """Characters in a string (R4 §2.24.0.1)."""
 
@@ -20,77 +21,29 @@ _DAY = r"-(?:0[1-9]|[12][0-9]|3[01])"
 _HOUR = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)(?:\.[0-9]+)?"
 _ZONE = r"(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))"
 
-_is_text = re.compile(rf"[^\x00-\x08\x0b\x0c\x0e-\x1f]{{1,{LONGEST}}}").fullmatch
-# White space is what XML takes for it, where R4's patterns come from.
-_is_code = re.compile(r"[^\s\x00-\x1f]+(?:\s[^\s\x00-\x1f]+)*", re.ASCII).fullmatch
-_is_uri = re.compile(r"[^\s\x00-\x1f]+", re.ASCII).fullmatch
-_is_id = re.compile(r"[A-Za-z0-9\-.]{1,64}").fullmatch
-_is_oid = re.compile(r"urn:oid:[0-2](?:\.(?:0|[1-9][0-9]*))+").fullmatch
-_is_uuid = re.compile(r"urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
-_is_date = re.compile(f"{_YEAR}(?:{_MONTH}(?:{_DAY})?)?").fullmatch
-_is_moment = re.compile(f"{_YEAR}(?:{_MONTH}(?:{_DAY}(?:T{_HOUR}{_ZONE})?)?)?").fullmatch
-_is_instant = re.compile(f"{_YEAR}{_MONTH}{_DAY}T{_HOUR}{_ZONE}").fullmatch
-_is_time = re.compile(_HOUR).fullmatch
+
+def _text(pattern: str, flags: int = 0) -> Test:
+    matches = re.compile(pattern, flags).fullmatch
+    return lambda value: isinstance(value, str) and matches(value) is not None
 
 
-def _boolean(value: Any) -> bool:
-    return value is True or value is False
-
-
-def _string(value: Any) -> bool:
-    return isinstance(value, str) and _is_text(value) is not None
-
-
-def _code(value: Any) -> bool:
-    return isinstance(value, str) and _is_code(value) is not None
-
-
-def _uri(value: Any) -> bool:
-    return isinstance(value, str) and _is_uri(value) is not None
-
-
-def _id(value: Any) -> bool:
-    return isinstance(value, str) and _is_id(value) is not None
-
-
-def _oid(value: Any) -> bool:
-    return isinstance(value, str) and _is_oid(value) is not None
-
-
-def _uuid(value: Any) -> bool:
-    return isinstance(value, str) and _is_uuid(value) is not None
-
-
-def _date(value: Any) -> bool:
-    return isinstance(value, str) and _is_date(value) is not None and (value[8:10] < "29" or _is_day(value))
-
-
-def _moment(value: Any) -> bool:
-    return isinstance(value, str) and _is_moment(value) is not None and (value[8:10] < "29" or _is_day(value))
-
-
-def _instant(value: Any) -> bool:
-    return isinstance(value, str) and _is_instant(value) is not None and (value[8:10] < "29" or _is_day(value))
+def _dated(pattern: str) -> Test:
+    matches = re.compile(pattern).fullmatch
+    return lambda value: (
+        isinstance(value, str) and matches(value) is not None and (value[8:10] < "29" or _is_day(value))
+    )
 
 
 def _is_day(value: str) -> bool:
     return int(value[8:10]) <= monthrange(int(value[:4]), int(value[5:7]))[1]
 
 
-def _time(value: Any) -> bool:
-    return isinstance(value, str) and _is_time(value) is not None
+def _whole(least: int) -> Test:
+    return lambda value: type(value) is int and least <= value < 2**31
 
 
-def _integer(value: Any) -> bool:
-    return type(value) is int and -(2**31) <= value < 2**31
-
-
-def _unsigned(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 2**31
-
-
-def _positive(value: Any) -> bool:
-    return type(value) is int and 0 < value < 2**31
+def _boolean(value: Any) -> bool:
+    return value is True or value is False
 
 
 def _decimal(value: Any) -> bool:
@@ -112,13 +65,24 @@ def _base64(value: Any) -> bool:
 class Primitive(NamedTuple):
     """One type."""
 
-    test: Callable[[Any], bool]
+    test: Test
     json: str
     """What it is in JSON."""
     wanted: str
 
 
 _TEXT = "text without control characters, of 1,048,576 characters at most"
+_string = _text(rf"[^\x00-\x08\x0b\x0c\x0e-\x1f]{{1,{LONGEST}}}")
+# White space is what XML takes for it, where R4's patterns come from.
+_code = _text(r"[^\s\x00-\x1f]+(?:\s[^\s\x00-\x1f]+)*", re.ASCII)
+_uri = _text(r"[^\s\x00-\x1f]+", re.ASCII)
+_id = _text(r"[A-Za-z0-9\-.]{1,64}")
+_oid = _text(r"urn:oid:[0-2](?:\.(?:0|[1-9][0-9]*))+")
+_uuid = _text(r"urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_date = _dated(f"{_YEAR}(?:{_MONTH}(?:{_DAY})?)?")
+_moment = _dated(f"{_YEAR}(?:{_MONTH}(?:{_DAY}(?:T{_HOUR}{_ZONE})?)?)?")
+_instant = _dated(f"{_YEAR}{_MONTH}{_DAY}T{_HOUR}{_ZONE}")
+_time = _text(_HOUR)
 
 PRIMITIVES = MappingProxyType(
     {
@@ -133,13 +97,13 @@ PRIMITIVES = MappingProxyType(
         "decimal": Primitive(_decimal, "number", "a number"),
         "id": Primitive(_id, "string", "an id: 1 to 64 of A-Z a-z 0-9 - ."),
         "instant": Primitive(_instant, "string", "an instant, to the second and with a zone: 2024-02-29T08:30:00Z"),
-        "integer": Primitive(_integer, "number", "a whole number of 32 bits"),
+        "integer": Primitive(_whole(-(2**31)), "number", "a whole number of 32 bits"),
         "markdown": Primitive(_string, "string", _TEXT),
         "oid": Primitive(_oid, "string", "an OID: urn:oid:1.2.3"),
-        "positiveInt": Primitive(_positive, "number", "a whole number from 1 to 2147483647"),
+        "positiveInt": Primitive(_whole(1), "number", "a whole number from 1 to 2147483647"),
         "string": Primitive(_string, "string", _TEXT),
         "time": Primitive(_time, "string", "a time of day, without zone: 08:30:00"),
-        "unsignedInt": Primitive(_unsigned, "number", "a whole number from 0 to 2147483647"),
+        "unsignedInt": Primitive(_whole(0), "number", "a whole number from 0 to 2147483647"),
         "uri": Primitive(_uri, "string", "a URI, without spaces"),
         "url": Primitive(_uri, "string", "a URL, without spaces"),
         "uuid": Primitive(_uuid, "string", "a UUID in small letters: urn:uuid:c757873d-ec9a-4326-a141-556f43239520"),

@@ -1,14 +1,11 @@
 """Definitions made ready for one quick pass: per type, the rule for every name that may stand in its JSON."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from clerkship.fhir.definitions import Element, is_structure, structure, value_set
 from clerkship.fhir.invariants import Invariant, invariants_of
-from clerkship.fhir.primitives import PRIMITIVES
-
-Test = Callable[[Any], bool]
+from clerkship.fhir.primitives import PRIMITIVES, Test
 
 
 class Rule:

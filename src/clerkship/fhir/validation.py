@@ -298,7 +298,8 @@ def _is_coded(item: Mapping[str, Any], codes: Mapping[str, tuple[str, ...]]) -> 
     codings = item.get("coding")
     if not isinstance(codings, list):
         return "extension" in item and "text" not in item
-    return any(isinstance(one, dict) and _code_of(one) in codes.get(_system_of(one), ()) for one in codings)
+    pairs = [(one.get("system", ""), one.get("code")) for one in codings if isinstance(one, dict)]
+    return any(code in codes.get(system, ()) for system, code in pairs if isinstance(system, str))
 
 
 def _has_id(value: Any) -> bool:
@@ -317,16 +318,6 @@ def _fragments(value: Any) -> set[str]:
         elif isinstance(one, dict | list):
             due.extend(one.values() if isinstance(one, dict) else one)
     return found
-
-
-def _code_of(coding: Mapping[str, Any]) -> str | None:
-    code = coding.get("code")
-    return code if isinstance(code, str) else None
-
-
-def _system_of(coding: Mapping[str, Any]) -> str:
-    system = coding.get("system")
-    return system if isinstance(system, str) else ""
 
 
 def _type_of(text: str) -> str | None:

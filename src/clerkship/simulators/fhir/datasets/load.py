@@ -28,7 +28,7 @@ BUILT_IN = {
     "clinic-100": FhirDatasetFile(name="clinic-100", type="fhir", generate=Generate(patients=100, seed=7)),
 }
 _MAKERS = (
-    *("fhir/*.py", "fhir/tables/structures*", "library/documents/*.py", "simulators/fhir/datasets/*.py"),
+    *("fhir/*.py", "fhir/tables/*", "library/documents/*.py", "simulators/fhir/datasets/*.py"),
     *("synthetic/*.py", "synthetic/tables/*.json", "model/dataset.py"),
 )
 
