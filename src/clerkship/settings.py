@@ -3,141 +3,135 @@
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from clerkship.model.problem import InputError
 from clerkship.model.run import IsolationMode
 from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT
+
+T = TypeVar("T")
+MIN_SEAL_KEY = 16
+"""Characters of a seal key: a shorter one can be guessed from the seals."""
+
+
+@dataclass(frozen=True)
+class SettingKind:
+    """A kind of value: how its text is converted, and which values are accepted."""
+
+    convert: Callable[[str], object] = str
+    expected: str = ""
+    """Described for the error message."""
+    accepts: Callable[[Any], bool] = lambda value: True
+
+
+def _one_of(*choices: str) -> SettingKind:
+    *first, last = [f"`{choice}`" for choice in choices]
+    return SettingKind(str, f"{', '.join(first)} or {last}", choices.__contains__)
+
+
+def _address(example: str) -> SettingKind:
+    return SettingKind(str, f"an address such as {example}", lambda text: text.startswith(("http://", "https://")))
+
+
+_TEXT, _PATH, _SECRET_TEXT = SettingKind(), SettingKind(Path, "a path"), SettingKind()
+_SECONDS = SettingKind(float, "seconds, more than 0 and at most 86400", lambda seconds: 0 < seconds <= 86_400)
+_COUNT = SettingKind(int, "a whole number, at least 1", lambda number: 0 < number <= 86_400)
+_SEED = SettingKind(int, "a whole number of 64 bits", lambda number: -(2**63) <= number < 2**63)
+_ISOLATION, _SWITCH = _one_of(*get_args(IsolationMode)), _one_of("on", "off")
+
+
+def _setting(default: T, about: str, kind: SettingKind = _TEXT, also: str = "") -> T:
+    """Declare a setting; `also` names another variable that it is read from. A secret is not in the `repr`."""
+    metadata = {"about": about, "kind": kind, "also": also}
+    return field(default=default, repr=kind is not _SECRET_TEXT, metadata=metadata)
 
 
 @dataclass(frozen=True)
 class Settings:
     """Every setting there is; each can be given as CLERKSHIP_ and its name."""
 
-    store: Path = field(default=Path(".clerkship/store.db"), metadata={"about": "file that runs are kept in"})
-    cache: Path | None = field(
-        default=None,
-        metadata={"about": "folder for what datasets come to, checked once; by default `clerkship` in the user's own"},
+    store: Path = _setting(Path(".clerkship/store.db"), "file that runs are kept in", _PATH)  # noqa: RUF009  (a field)
+    cache: Path | None = _setting(  # noqa: RUF009  (a field)
+        None, "folder for what datasets come to, checked once; by default `clerkship` in the user's own", _PATH
     )
-    timeout: float = field(default=300.0, metadata={"about": "wall seconds per task that sets no timeout"})
-    turn_timeout: float = field(
-        default=TURN_TIMEOUT, metadata={"about": "wall seconds per answer in a conversation that sets no limit"}
+    timeout: float = _setting(300.0, "wall seconds per task that sets no timeout", _SECONDS)
+    turn_timeout: float = _setting(
+        TURN_TIMEOUT, "wall seconds per answer in a conversation that sets no limit", _SECONDS
     )
-    max_turns: int = field(default=MAX_TURNS, metadata={"about": "turns of a conversation that sets no limit"})
-    concurrency: int = field(default=4, metadata={"about": "trials at once"})
-    seed: int = field(default=0, metadata={"about": "what ids and randomness derive from"})
-    isolate: IsolationMode = field(
-        default="auto",
-        metadata={
-            "about": "whether agents that are programs are isolated: `auto` where the machine can, `always` or refuse "
-            "to run, `never`"
-        },
+    max_turns: int = _setting(MAX_TURNS, "turns of a conversation that sets no limit", _COUNT)
+    concurrency: int = _setting(4, "trials at once", _COUNT)
+    seed: int = _setting(0, "what ids and randomness derive from", _SEED)
+    isolate: IsolationMode = _setting(  # noqa: RUF009  (a field)
+        "auto",
+        "whether agents that are programs are isolated: `auto` where the machine can, `always` or refuse to "
+        "run, `never`",
+        _ISOLATION,
     )
-    agent_process: str = field(
-        default="off",
-        metadata={"about": "whether Python agents have a process of their own in each trial: `on` or `off`"},
+    agent_process: str = _setting(
+        "off", "whether Python agents have a process of their own in each trial: `on` or `off`", _SWITCH
     )
-    plugins: str = field(default="on", metadata={"about": "whether plug-ins are loaded: `on` or `off`"})
-    seal_key: str = field(
-        default="",
-        repr=False,
-        metadata={
-            "about": "key of at least 16 characters that saved trials are sealed with, if any: seals are HMACs then"
-        },
+    plugins: str = _setting("on", "whether plug-ins are loaded: `on` or `off`", _SWITCH)
+    seal_key: str = _setting(
+        "",
+        "key of at least 16 characters that saved trials are sealed with, if any: seals are HMACs then",
+        _SECRET_TEXT,
     )
-    webhook_secret: str = field(
-        default="", repr=False, metadata={"about": "what messages to `http:` agents are signed with, if anything"}
+    webhook_secret: str = _setting("", "what messages to `http:` agents are signed with, if anything", _SECRET_TEXT)
+    openai_base_url: str = _setting(
+        "https://api.openai.com/v1",
+        "where `openai:` agents and judges are, or `OPENAI_BASE_URL`",
+        _address("https://api.openai.com/v1"),
+        "OPENAI_BASE_URL",
     )
-    openai_base_url: str = field(
-        default="https://api.openai.com/v1",
-        metadata={"about": "where `openai:` agents and judges are, or `OPENAI_BASE_URL`", "also": "OPENAI_BASE_URL"},
+    openai_api_key: str = _setting(
+        "", "key for `openai:` agents and judges, or `OPENAI_API_KEY`", _SECRET_TEXT, "OPENAI_API_KEY"
     )
-    openai_api_key: str = field(
-        default="",
-        repr=False,
-        metadata={"about": "key for `openai:` agents and judges, or `OPENAI_API_KEY`", "also": "OPENAI_API_KEY"},
+    anthropic_base_url: str = _setting(
+        "https://api.anthropic.com",
+        "where `anthropic:` models are, or `ANTHROPIC_BASE_URL`",
+        _address("https://api.anthropic.com"),
+        "ANTHROPIC_BASE_URL",
     )
-    anthropic_base_url: str = field(
-        default="https://api.anthropic.com",
-        metadata={"about": "where `anthropic:` models are, or `ANTHROPIC_BASE_URL`", "also": "ANTHROPIC_BASE_URL"},
+    anthropic_api_key: str = _setting(
+        "", "key for `anthropic:` models, or `ANTHROPIC_API_KEY`", _SECRET_TEXT, "ANTHROPIC_API_KEY"
     )
-    anthropic_api_key: str = field(
-        default="",
-        repr=False,
-        metadata={"about": "key for `anthropic:` models, or `ANTHROPIC_API_KEY`", "also": "ANTHROPIC_API_KEY"},
+    azure_api_base: str = _setting(
+        "",
+        "where `azure:` models are, or `AZURE_API_BASE`",
+        _address("https://name.openai.azure.com"),
+        "AZURE_API_BASE",
     )
-    azure_api_base: str = field(
-        default="", metadata={"about": "where `azure:` models are, or `AZURE_API_BASE`", "also": "AZURE_API_BASE"}
+    azure_api_key: str = _setting("", "key for `azure:` models, or `AZURE_API_KEY`", _SECRET_TEXT, "AZURE_API_KEY")
+    azure_api_version: str = _setting(
+        "",
+        "`api-version` of `azure:` models, or `AZURE_API_VERSION`; none for those at /openai/v1",
+        also="AZURE_API_VERSION",
     )
-    azure_api_key: str = field(
-        default="",
-        repr=False,
-        metadata={"about": "key for `azure:` models, or `AZURE_API_KEY`", "also": "AZURE_API_KEY"},
+    judge: str = _setting(
+        "",
+        "who judges what no rule decides: `openai:model`, `anthropic:model`, `azure:deployment`, "
+        "`scripted:file`, or `none` to skip it",
     )
-    azure_api_version: str = field(
-        default="",
-        metadata={
-            "about": "`api-version` of `azure:` models, or `AZURE_API_VERSION`; none for those at /openai/v1",
-            "also": "AZURE_API_VERSION",
-        },
+    person: str = _setting("", "who plays people that are not scripted: `openai:model` and so on, or `scripted:file`")
+    endpoint_calls: int = _setting(
+        0, "questions under way at one model's address; 8, or as many as its models were told, if 0", _COUNT
     )
-    judge: str = field(
-        default="",
-        metadata={
-            "about": "who judges what no rule decides: `openai:model`, `anthropic:model`, `azure:deployment`, "
-            "`scripted:file`, or `none` to skip it"
-        },
+    prices: str = _setting(
+        "", "YAML file of what models take: model, `input` and `output` in dollars per million tokens"
     )
-    person: str = field(
-        default="",
-        metadata={"about": "who plays people that are not scripted: `openai:model` and so on, or `scripted:file`"},
+    embeddings: str = _setting(
+        "text-embedding-3-large",
+        "model that makes vectors of texts, where a judge needs them: `model` or `model@address`",
     )
-    endpoint_calls: int = field(
-        default=0,
-        metadata={"about": "questions under way at one model's address; 8, or as many as its models were told, if 0"},
+    rasa_token: str = _setting("", "what a `rasa:` server was given as `--auth-token`, if anything", _SECRET_TEXT)
+    rasa_jwt: str = _setting("", "a JWT that a `rasa:` server takes, signed by somebody else", _SECRET_TEXT)
+    rasa_jwt_secret: str = _setting(
+        "", "what a `rasa:` server was given as `--jwt-secret`; we sign with it ourselves, by HS256", _SECRET_TEXT
     )
-    prices: str = field(
-        default="",
-        metadata={"about": "YAML file of what models take: model, `input` and `output` in dollars per million tokens"},
-    )
-    embeddings: str = field(
-        default="text-embedding-3-large",
-        metadata={"about": "model that makes vectors of texts, where a judge needs them: `model` or `model@address`"},
-    )
-    rasa_token: str = field(
-        default="", repr=False, metadata={"about": "what a `rasa:` server was given as `--auth-token`, if anything"}
-    )
-    rasa_jwt: str = field(
-        default="", repr=False, metadata={"about": "a JWT that a `rasa:` server takes, signed by somebody else"}
-    )
-    rasa_jwt_secret: str = field(
-        default="",
-        repr=False,
-        metadata={"about": "what a `rasa:` server was given as `--jwt-secret`; we sign with it ourselves, by HS256"},
-    )
-
-
-MIN_SEAL_KEY = 16
-"""Characters of a seal key: a shorter one can be guessed from the seals."""
-_EXPECTED = {
-    "store": "a path",
-    "cache": "a path",
-    "timeout": "seconds, more than 0 and at most 86400",
-    "turn_timeout": "seconds, more than 0 and at most 86400",
-    "max_turns": "a whole number, at least 1",
-    "concurrency": "a whole number, at least 1",
-    "seed": "a whole number of 64 bits",
-    "isolate": "`auto`, `always` or `never`",
-    "plugins": "`on` or `off`",
-    "agent_process": "`on` or `off`",
-    "openai_base_url": "an address such as https://api.openai.com/v1",
-    "anthropic_base_url": "an address such as https://api.anthropic.com",
-    "azure_api_base": "an address such as https://name.openai.azure.com",
-    "endpoint_calls": "a whole number, at least 1",
-}
 
 
 def limited(settings: Settings, concurrency: int | None) -> Settings:
@@ -150,7 +144,7 @@ def isolating(settings: Settings, mode: str | None) -> Settings:
     if mode is None:
         return settings
     if mode not in get_args(IsolationMode):
-        raise InputError.of(f"unknown --isolate value {mode!r}", hint=f"expected {_EXPECTED['isolate']}")
+        raise InputError.of(f"unknown --isolate value {mode!r}", hint=f"expected {_ISOLATION.expected}")
     return replace(settings, isolate=cast(IsolationMode, mode))
 
 
@@ -193,21 +187,6 @@ def inherited(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {name: value for name, value in environ.items() if not name.startswith("CLERKSHIP_")}
 
 
-_POSITIVE = ("timeout", "turn_timeout", "max_turns", "concurrency", "endpoint_calls")
-_CHOICES = {"plugins": ("on", "off"), "agent_process": ("on", "off"), "isolate": get_args(IsolationMode)}
-_ADDRESSES = ("openai_base_url", "anthropic_base_url", "azure_api_base")
-_SORTS: dict[str, type[Path] | type[float] | type[int]] = {
-    "store": Path,
-    "cache": Path,
-    "timeout": float,
-    "turn_timeout": float,
-    "max_turns": int,
-    "concurrency": int,
-    "seed": int,
-    "endpoint_calls": int,
-}
-
-
 def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     """From CLERKSHIP_STORE and so on; a value that does not fit is an input error."""
     given: dict[str, object] = {}
@@ -215,26 +194,21 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         text = environ.get(f"CLERKSHIP_{setting.name.upper()}") or environ.get(setting.metadata.get("also", ""))
         if not text:
             continue
-        if not setting.repr:
-            given[setting.name] = _secret(setting.name, text)
-            continue
-        sort = _SORTS.get(setting.name, str)
-        try:
-            given[setting.name] = sort(text)
-            if setting.name in _POSITIVE and not 0 < float(text) <= 86_400:
-                raise ValueError
-            if setting.name in _CHOICES and text not in _CHOICES[setting.name]:
-                raise ValueError
-            if setting.name in _ADDRESSES and not text.startswith(("http://", "https://")):
-                raise ValueError
-            if setting.name == "seed" and not -(2**63) <= int(text) < 2**63:
-                raise ValueError
-        except ValueError:
-            raise InputError.of(
-                f"CLERKSHIP_{setting.name.upper()} is {text!r}", hint=f"expected {_EXPECTED[setting.name]}"
-            ) from None
+        kind: SettingKind = setting.metadata["kind"]
+        given[setting.name] = (
+            _secret(setting.name, text) if kind is _SECRET_TEXT else _convert(setting.name, text, kind)
+        )
     given["cache"] = _cache(given.get("cache"), environ)
     return Settings(**given)  # type: ignore[arg-type]
+
+
+def _convert(name: str, text: str, kind: SettingKind) -> object:
+    """Return the value of a setting; raise InputError if it does not fit."""
+    with suppress(ValueError):
+        value = kind.convert(text)
+        if kind.accepts(value):
+            return value
+    raise InputError.of(f"CLERKSHIP_{name.upper()} is {text!r}", hint=f"expected {kind.expected}")
 
 
 _CACHES = (("XDG_CACHE_HOME", "clerkship"), ("HOME", ".cache/clerkship"), ("LOCALAPPDATA", "clerkship/cache"))
