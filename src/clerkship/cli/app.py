@@ -3,9 +3,12 @@
 import os
 import sys
 import traceback
+from importlib import import_module
+from typing import Any
 
 import typer
 from rich.markup import escape
+from typer.core import TyperGroup
 
 from clerkship.cli.check import check
 from clerkship.cli.compare import compare
@@ -16,7 +19,6 @@ from clerkship.cli.events import events
 from clerkship.cli.fork import fork
 from clerkship.cli.init import init
 from clerkship.cli.judge import judge
-from clerkship.cli.lazy_group import lazy_group
 from clerkship.cli.list_runs import list_runs
 from clerkship.cli.new import new
 from clerkship.cli.plugins import plugins
@@ -41,6 +43,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+
+def lazy_group(name: str, module: str, help: str) -> typer.Typer:
+    """Return a group of commands; `module` has them in `COMMANDS`, and is imported when one is used or listed."""
+
+    class LazyGroup(TyperGroup):
+        def list_commands(self, ctx: Any) -> list[str]:
+            return list(self._imported())
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            return self._imported().get(cmd_name)
+
+        def _imported(self) -> Any:
+            if not self.commands:
+                self.commands = typer.main.get_group(import_module(module).COMMANDS).commands
+            return self.commands
+
+    group = typer.Typer(name=name, cls=LazyGroup, help=help, no_args_is_help=True)
+    group.callback()(lambda: None)
+    return group
+
+
 app.command()(demo)
 app.command()(init)
 app.add_typer(new)
