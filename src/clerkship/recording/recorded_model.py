@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 import orjson
 from pydantic import BaseModel
@@ -27,7 +26,6 @@ from clerkship.recording.nearest import explain, explain_vectors
 from clerkship.recording.session import MEND, Explain, NotRecorded, RecordingSession
 
 T = TypeVar("T", bound=BaseModel)
-_SHAPES: WeakKeyDictionary[type[BaseModel], str] = WeakKeyDictionary()
 
 
 class Lookup(NamedTuple):
@@ -89,7 +87,7 @@ class RecordedModel:
             return NotRecorded(f"not recorded: {lookup.what()}; {MEND}")
         return self._session.miss(self._owner, lookup.key, lookup.what(), lookup.explain)
 
-    def _lookup(self, question: Question[Any]) -> Lookup:
+    def _lookup(self, question: Question[T]) -> Lookup:
         hide = self._redactor.hide
         orders, order_keys = _cut(hide(question.orders))
         prompt = pieces(unmarked(hide(question.prompt)))
@@ -161,12 +159,10 @@ class RecordedModel:
         )
 
 
+@lru_cache(64)
 def _shape(shape: type[BaseModel]) -> str:
     """Return the JSON Schema of an answer as text; cached, because it takes longer than the rest of a lookup."""
-    known = _SHAPES.get(shape)
-    if known is None:
-        known = _SHAPES[shape] = orjson.dumps(Question("", shape).schema, option=orjson.OPT_SORT_KEYS).decode()
-    return known
+    return orjson.dumps(Question("", shape).schema, option=orjson.OPT_SORT_KEYS).decode()
 
 
 @lru_cache(64)
