@@ -10,7 +10,8 @@ import pytest
 
 from clerkship.actors.contract import Agent
 from clerkship.actors.openai_chat import MOST_ROUNDS, RESULT_LIMIT, ChatAgent, ChatSolver, load_openai
-from clerkship.llm.completions import Completions
+from clerkship.llm.completions import Door, Endpoint
+from clerkship.llm.patience import Patience
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.planning.plan import plan_run
@@ -55,7 +56,7 @@ class Quick(ChatSolver):
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """As it is, in less time."""
-        return ChatAgent(Completions(self._model, self._base_url, self._key, backoff=0.001))
+        return ChatAgent(self._model, Endpoint(self._base_url, Door(self._key), Patience(backoff=0.001)))
 
 
 def solver(url: str) -> ChatSolver:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from pydantic import JsonValue
 from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import ActionExecuted
-from clerkship.llm.completions import Completions, text_of
+from clerkship.llm.completions import Door, Endpoint, first_message, text_of, used
 from clerkship.llm.patience import Declined
 from clerkship.llm.place import check_key, parse_place
 from clerkship.llm.wire import check_reachable
@@ -65,8 +66,9 @@ class ChatAgent:
 
     entries: frozenset[Entry] = frozenset({"on_history", "on_turn", "on_task"})
 
-    def __init__(self, completions: Completions) -> None:
-        self._completions = completions
+    def __init__(self, model: str, endpoint: Endpoint) -> None:
+        self._model, self._endpoint = model, endpoint
+        self._usage = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
         self._history: list[dict[str, Any]] = []
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
@@ -98,7 +100,7 @@ class ChatAgent:
 
     def close(self) -> Mapping[str, JsonValue]:
         """It holds no connection between messages; the tokens it has used are kept."""
-        return {"model_usage": dict(self._completions.usage())}
+        return {"model_usage": {"model": self._model, **self._usage}}
 
     def _brief(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> None:
         time = f"It is {sandboxes.now:%A %Y-%m-%d %H:%M %Z}."
@@ -106,7 +108,7 @@ class ChatAgent:
 
     async def _loop(self, tools: "Toolbox") -> str | None:
         """Ask, do what it calls for, tell it what came of that; until it says something."""
-        async with self._completions.client() as client:
+        async with self._endpoint.client() as client:
             for _ in range(MOST_ROUNDS):
                 message = await self._asked(client, tools)
                 calls = message.get("tool_calls") or []
@@ -121,12 +123,21 @@ class ChatAgent:
     async def _asked(self, client: "httpx.AsyncClient", tools: "Toolbox") -> dict[str, Any]:
         """Ask the model once. A history that outgrew its context is the agent's failure, once it has had a turn; a
         first message that is too long is a mistake in the setup."""
+        asked: dict[str, Any] = {"model": self._model, "messages": self._history}
+        asked |= {"tools": tools.definitions} if tools.definitions else {}
         try:
-            return await self._completions.ask(client, self._history, tools.definitions)
+            found = await self._endpoint.post(lambda: nullcontext(client), "/chat/completions", asked)
         except Declined as declined:
             if any(line["role"] == "assistant" for line in self._history) and _is_too_long(declined):
                 raise AgentError(f"its history no longer fits the model: {declined}") from None
             raise
+        self._usage["calls"] += 1
+        for name, count in used(found).items():
+            self._usage[name] += count
+        message = first_message(found)
+        if message is None:
+            raise self._endpoint.no_message(found)
+        return message
 
 
 def _is_too_long(declined: Declined) -> bool:
@@ -254,7 +265,7 @@ class ChatSolver:
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """A conversation of its own."""
-        return ChatAgent(Completions(self._model, self._base_url, self._key))
+        return ChatAgent(self._model, Endpoint(self._base_url, Door(self._key)))
 
     def preflight(self) -> None:
         """Connect to the address; the model is not asked."""

@@ -1,17 +1,17 @@
-"""An endpoint of the OpenAI sort: one question, one message back, with patience where it is busy."""
+"""An endpoint with OpenAI's interface: one request, one answer, tried again while it is busy."""
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
-from pydantic import JsonValue
 
 from clerkship.kit.http_body import TooLarge
-from clerkship.llm.patience import BACKOFF, Busy, Declined, Limit, ModelOutage, Patience, Spent, patiently, refusal
+from clerkship.llm.patience import Busy, Declined, Limit, ModelOutage, Patience, Spent, patiently, refusal
 from clerkship.llm.wire import open_client, post
+from clerkship.model.usage import NOTHING_USED, Usage
 
 if TYPE_CHECKING:
     import httpx
@@ -56,9 +56,9 @@ class Endpoint:
     def __init__(self, base_url: str, door: Door, patience: Patience = _USUAL) -> None:
         self._base_url, self._door, self._patience = base_url, door, patience
 
-    def client(self, read_within: float = READ_WITHIN) -> "httpx.AsyncClient":
-        """To be opened by whoever asks several times in a row."""
-        return open_client(self._base_url, read_within)
+    def client(self) -> "httpx.AsyncClient":
+        """Return a client for several requests in a row."""
+        return open_client(self._base_url, READ_WITHIN)
 
     async def post(
         self,
@@ -98,6 +98,10 @@ class Endpoint:
             raise Busy(said)  # half an answer; whatever else it is, it will be again
         raise ModelOutage(said)
 
+    def no_message(self, found: Any, usage: Usage = NOTHING_USED) -> ModelOutage:
+        """Return the error for an answer that has no message."""
+        return ModelOutage(f"{self.host} answers without a message: {orjson.dumps(found)[:200].decode()}", usage)
+
     def _trouble(self, response: "httpx.Response", text: str, model: str) -> Exception:
         words, code = _error(text)
         if code in USED_UP:
@@ -114,42 +118,12 @@ class Endpoint:
         return urlsplit(self._base_url).netloc
 
 
-class Completions:
-    """One model at one endpoint, and what it has used."""
-
-    def __init__(self, model: str, base_url: str, key: str, backoff: float = BACKOFF) -> None:
-        self._model = model
-        self.endpoint = Endpoint(base_url, Door(key), Patience(backoff=backoff))
-        self._usage = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
-
-    def usage(self) -> Mapping[str, JsonValue]:
-        """Calls and tokens so far."""
-        return {"model": self._model, **self._usage}
-
-    def client(self) -> "httpx.AsyncClient":
-        """To be opened by whoever asks several times in a row."""
-        return self.endpoint.client()
-
-    async def ask(
-        self,
-        client: "httpx.AsyncClient",
-        messages: Sequence[Mapping[str, Any]],
-        tools: Sequence[Mapping[str, Any]] = (),
-        besides: Mapping[str, JsonValue] | None = None,
-    ) -> dict[str, Any]:
-        """The model's next message; `besides` goes into the request as it is."""
-        asked = {**(besides or {}), "model": self._model, "messages": messages} | ({"tools": tools} if tools else {})
-        return self._message(await self.endpoint.post(lambda: nullcontext(client), "/chat/completions", asked))
-
-    def _message(self, found: Any) -> dict[str, Any]:
-        self._usage["calls"] += 1
-        for name, count in used(found).items():
-            self._usage[name] += count
-        with contextlib.suppress(KeyError, IndexError, TypeError):
-            message = found["choices"][0]["message"]
-            if isinstance(message, dict):
-                return message
-        raise ModelOutage(f"{self.endpoint.host} answers without a message: {orjson.dumps(found)[:200].decode()}")
+def first_message(found: Any) -> dict[str, Any] | None:
+    """Return the message of an answer's first choice; None if there is none."""
+    with contextlib.suppress(KeyError, IndexError, TypeError):
+        message = found["choices"][0]["message"]
+        return message if isinstance(message, dict) else None
+    return None
 
 
 def used(found: Any) -> dict[str, int]:

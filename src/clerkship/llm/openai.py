@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 import orjson
 from pydantic import JsonValue
 
-from clerkship.llm.completions import Door, Endpoint, text_of, used
+from clerkship.llm.completions import Door, Endpoint, first_message, text_of, used
 from clerkship.llm.contract import NoModel, Question, Vectors
 from clerkship.llm.endpoint_pool import HostConnections
 from clerkship.llm.patience import Limit, ModelOutage
@@ -34,12 +34,11 @@ class ChatSpeaker:
         body = {**self._manner.parameters, **_form(asked), "model": self._place.model, "messages": messages}
         found = await self._endpoint.post(connections.lend, "/chat/completions", body, asked.limits, asked.spent)
         usage = usage_of(found, self._manner.prices)
-        with contextlib.suppress(KeyError, IndexError, TypeError, AttributeError):
-            choice = found["choices"][0]
-            stop: Stop = "refused" if choice["message"].get("refusal") else _STOPS.get(choice.get("finish_reason"), "")
-            return Spoken(text_of(choice["message"]) or "", stop, usage)
-        said = orjson.dumps(found)[:200].decode()
-        raise ModelOutage(f"{self._endpoint.host} answers without a message: {said}", usage)
+        message = first_message(found)
+        if message is None:
+            raise self._endpoint.no_message(found, usage)
+        stop = "refused" if message.get("refusal") else _STOPS.get(found["choices"][0].get("finish_reason"), "")
+        return Spoken(text_of(message) or "", stop, usage)
 
 
 class ChatEmbedder:

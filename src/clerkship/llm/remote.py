@@ -97,7 +97,7 @@ class RemoteModel:
         self._speaker, self._embedder = speaker, embedder
         self._connections = pool.host(place.address)
         self._client: EndpointClient = pool.client()
-        self._own = Limit(at_once) if at_once is not None else None
+        self._own = (Limit(at_once),) if at_once is not None else ()
         if at_once is not None:
             self._connections.allow(at_once)
         self._forms: dict[type[BaseModel], int] = {}
@@ -109,8 +109,7 @@ class RemoteModel:
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Each text as a vector, in the same order."""
-        own = (self._own,) if self._own is not None else ()
-        return self._do(lambda: self._embedder.embed(list(texts), own))
+        return self._do(lambda: self._embedder.embed(list(texts), self._own))
 
     def close(self) -> None:
         """Call off what it is asked, and let go of the connections where nobody else needs them."""
@@ -124,7 +123,7 @@ class RemoteModel:
 
     async def _asked(self, question: Question[T]) -> Answer[T]:
         turns, spent, usage, wrong, spoken = _turns(question), Spent(), NOTHING_USED, "", _SILENCE
-        limits = (*((self._own,) if self._own is not None else ()), self._connections.limit)
+        limits = (*self._own, self._connections.limit)
         for _ in range(REPAIRS + 1):
             try:
                 spoken = await self._said(turns, question, limits, spent)

@@ -53,9 +53,13 @@ def open_client(address: str, read_within: float | None, connections: int | None
     said are kept open (httpx keeps 20, and opens the others anew for each request); else as many as httpx has."""
     import httpx  # noqa: PLC0415  (most agents need no HTTP, and it takes a tenth of a second)
 
-    timeout, near = httpx.Timeout(CONNECT_WITHIN, read=read_within), is_near(address)
+    timeout = httpx.Timeout(CONNECT_WITHIN, read=read_within)
     kept = httpx.Limits(max_connections=connections or 100, max_keepalive_connections=connections or 20)
-    return httpx.AsyncClient(timeout=timeout, verify=_trust(), trust_env=not near, follow_redirects=False, limits=kept)
+    return httpx.AsyncClient(timeout=timeout, limits=kept, **_options(address))
+
+
+def _options(address: str) -> dict[str, Any]:
+    return {"verify": _trust(), "trust_env": not is_near(address), "follow_redirects": False}
 
 
 def is_near(address: str) -> bool:
@@ -93,8 +97,7 @@ def fetch(address: str, headers: dict[str, str], limit: int, within: float) -> "
     import httpx  # noqa: PLC0415  (as above)
 
     data = bytearray()
-    timeout, near = httpx.Timeout(within, connect=CONNECT_WITHIN), is_near(address)
-    client = httpx.Client(timeout=timeout, verify=_trust(), trust_env=not near, follow_redirects=False)
+    client = httpx.Client(timeout=httpx.Timeout(within, connect=CONNECT_WITHIN), **_options(address))
     with client, client.stream("GET", address, headers=SENT | headers) as response:
         for chunk in response.iter_bytes():
             data += chunk
@@ -112,9 +115,8 @@ def check_reachable(address: str, name: str) -> None:
     import httpx  # noqa: PLC0415  (as above)
 
     timeout = httpx.Timeout(PREFLIGHT_ANSWER_WITHIN, connect=PREFLIGHT_CONNECT_WITHIN)
-    client = httpx.Client(timeout=timeout, verify=_trust(), trust_env=not is_near(address), follow_redirects=False)
     try:
-        with client, client.stream("OPTIONS", address):
+        with httpx.Client(timeout=timeout, **_options(address)) as client, client.stream("OPTIONS", address):
             return
     except httpx.ConnectTimeout:
         reason = f"no answer within {PREFLIGHT_CONNECT_WITHIN:g} seconds"
