@@ -9,7 +9,7 @@ from clerkship.conformance import CHECKS, DOMAIN_CHECKS, check_domain
 from clerkship.conformance import domain_checks as checks
 from clerkship.conformance.checks import Check, a_replay_rebuilds_the_state
 from clerkship.conformance.domain_checks import DomainCheck
-from clerkship.conformance.failure import NotConforming
+from clerkship.conformance.rig import NotConforming
 from clerkship.domains.contract import DomainCall, DomainSpec
 from clerkship.domains.registry import DOMAINS
 from clerkship.events.event import Payload

@@ -18,7 +18,7 @@ from clerkship.conformance.checks import (
     the_exercise_is_accepted,
 )
 from clerkship.conformance.credential_checks import a_credential_is_needed_for_every_operation
-from clerkship.conformance.failure import NotConforming
+from clerkship.conformance.rig import NotConforming
 from clerkship.kit.clock import Clock
 from clerkship.model.frozen import Frozen
 from clerkship.playground.failure import SimulatorBroken

@@ -6,7 +6,7 @@ import pytest
 
 from clerkship.conformance import CHECKS
 from clerkship.conformance.checks import Check, every_operation_is_exercised, the_exercise_is_accepted
-from clerkship.conformance.failure import NotConforming
+from clerkship.conformance.rig import NotConforming
 from clerkship.simulators.registry import check_spec
 from tests.conformance.pager import SPEC, parse_line
 

@@ -10,7 +10,6 @@ from functools import wraps
 import orjson
 
 from clerkship.conformance.credential_checks import a_credential_is_needed_for_every_operation
-from clerkship.conformance.failure import must
 from clerkship.conformance.rig import (
     WRITES,
     Exercised,
@@ -18,6 +17,7 @@ from clerkship.conformance.rig import (
     Rig,
     exercise,
     garbage,
+    must,
     prepare_domains,
     title,
     to_bytes,

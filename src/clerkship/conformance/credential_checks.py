@@ -5,8 +5,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.conformance.failure import must
-from clerkship.conformance.rig import Rig
+from clerkship.conformance.rig import Rig, must
 from clerkship.playground.listeners import RunningListener
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.credentials import SandboxCredentials

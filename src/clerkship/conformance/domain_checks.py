@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 
-from clerkship.conformance.failure import must
-from clerkship.conformance.rig import ComponentRig
+from clerkship.conformance.rig import ComponentRig, must
 from clerkship.domains.contract import DomainCall, DomainSpec
 from clerkship.events.event import Event
 from clerkship.model.environment import Environment

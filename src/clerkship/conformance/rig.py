@@ -4,14 +4,12 @@ import http.client
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 
 from clerkship.actors.person_scripted import ScriptedPerson
-from clerkship.conformance.failure import must
 from clerkship.events.event import Event, Payload, parse_event
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.model.environment import Environment, Simulator
@@ -34,6 +32,16 @@ WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 PreparedDomains = Mapping[str, PreparedComponent]
 Exercised = Request | OperationCall[Any, Any]
 """A request of an exercise: over HTTP, or a call in another protocol."""
+
+
+class NotConforming(AssertionError):
+    """A simulator does not do what every simulator must."""
+
+
+def must(holds: bool, otherwise: str) -> None:
+    """Raise NotConforming if something does not hold."""
+    if not holds:
+        raise NotConforming(otherwise)
 
 
 @dataclass
@@ -149,13 +157,9 @@ class Rig(ComponentRig):
         self._listener = open_http(self.gateway)
 
     def __enter__(self) -> Self:
-        """Ready as it is."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close both doors."""
+    def __exit__(self, *error: object) -> None:
         self._listener.close()
 
     @property

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from clerkship.conformance.failure import must
-from clerkship.conformance.rig import Rig
+from clerkship.conformance.rig import Rig, must
 from clerkship.playground.failure import guard
 from clerkship.sandbox.exchange import Refusal, Request
 from clerkship.sandbox.route import find_route

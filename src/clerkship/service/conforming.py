@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from clerkship.conformance import CHECKS, DOMAIN_CHECKS
-from clerkship.conformance.failure import NotConforming
-from clerkship.conformance.rig import RequestCounts
+from clerkship.conformance.rig import NotConforming, RequestCounts
 from clerkship.domains.component import ComponentSpec
 from clerkship.engine.catalog import Registered
 from clerkship.kit.traceback_text import describe, place_in
