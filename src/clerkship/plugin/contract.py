@@ -1,7 +1,7 @@
 """What a package from elsewhere brings, and the rules its names keep."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -26,7 +26,7 @@ CONTRACT = 2
 Sort = Literal["simulator", "domain", "assertion", "step", "agent", "reaction", "dataset type", "filter", "event"]
 _PREFIX = re.compile(r"[a-z][a-z0-9_]*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
-_KINDS: Mapping[str, type] = {"assertion": Assertion, "step": Step, "fault": Fault}
+_BASES: Mapping[str, type] = {"assertion": Assertion, "step": Step, "fault": Fault, "event": Payload}
 
 
 class BadPlugin(Exception):
@@ -101,7 +101,9 @@ def _claims(plugin: Plugin, prefix: str) -> Iterator[Claim]:
         yield Claim("step", step.name, step)
     emitted = {event.kind for spec in plugin.simulators for event in spec.events}
     for event in plugin.events:
-        _check_event(event, emitted)
+        _check_model("event", event)
+        if event.kind in emitted:
+            raise BadPlugin(f"event `{event.kind}` is emitted by one of its simulators, so agents may not report it")
         yield Claim("event", event.kind, event)
     for sort, load in plugin.agents.items():
         if not callable(load):
@@ -148,13 +150,15 @@ def _models(sort: Literal["assertion", "step"], models: Iterable[Any]) -> Iterat
 
 
 def _check_model(sort: str, model: object) -> None:
-    wanted = _KINDS[sort]
-    if not isinstance(model, type) or not issubclass(model, wanted):
-        raise BadPlugin(f"one of its {sort}s is {_what(model)}, not a subclass of {wanted.__name__}")
-    if not isinstance(getattr(model, "name", None), str):
-        raise BadPlugin(f"{sort} {model.__name__} has no `name`")
+    """Check the base class, the name and the docstring of a class; raises BadPlugin."""
+    base = _BASES[sort]
+    name, purpose = ("kind", "means") if sort == "event" else ("name", "does")
+    if not isinstance(model, type) or not issubclass(model, base):
+        raise BadPlugin(f"one of its {sort}s is {_what(model)}, not a subclass of {base.__name__}")
+    if not isinstance(getattr(model, name, None), str):
+        raise BadPlugin(f"{sort} {model.__name__} has no `{name}`")
     if not (model.__doc__ or "").strip():
-        raise BadPlugin(f"{sort} {model.__name__} has no docstring to say what it does")
+        raise BadPlugin(f"{sort} {model.__name__} has no docstring to say what it {purpose}")
 
 
 def _check_pair(pair: object, prefix: str) -> None:
@@ -166,17 +170,6 @@ def _check_pair(pair: object, prefix: str) -> None:
             raise BadPlugin(f"reaction `{pair.name}`: `{kind}` is not small letters, digits and `_` between dots")
     if not any(kind.startswith(f"{prefix}.") for kind in (pair.source, pair.target)):
         raise BadPlugin(f"reaction `{pair.name}`: neither kind starts with its prefix, `{prefix}.`")
-
-
-def _check_event(event: object, emitted: Collection[str]) -> None:
-    if not isinstance(event, type) or not issubclass(event, Payload):
-        raise BadPlugin(f"one of its events is {_what(event)}, not a subclass of Payload")
-    if not isinstance(getattr(event, "kind", None), str):
-        raise BadPlugin(f"event {event.__name__} has no `kind`")
-    if not (event.__doc__ or "").strip():
-        raise BadPlugin(f"event {event.__name__} has no docstring to say what it means")
-    if event.kind in emitted:
-        raise BadPlugin(f"event `{event.kind}` is emitted by one of its simulators, so agents may not report it")
 
 
 def _check_names(claim: Claim, prefix: str) -> None:
