@@ -29,8 +29,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict
 
 from clerkship.actors.contract import Message
-from clerkship.actors.isolation.choice import offered
-from clerkship.actors.isolation.contract import Isolation, Level
+from clerkship.actors.isolation.contract import Isolation, Level, offered
 from clerkship.actors.python import PythonSolver
 from clerkship.conformance.rig import Rig
 from clerkship.engine.catalog import Registered

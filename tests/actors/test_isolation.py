@@ -13,8 +13,7 @@ import pytest
 
 import clerkship
 from clerkship.actors.isolation import bubblewrap, landlock
-from clerkship.actors.isolation.choice import offered
-from clerkship.actors.isolation.contract import Isolation, Level
+from clerkship.actors.isolation.contract import Isolation, Level, offered
 from clerkship.actors.isolation.protected import folder_of_link
 from clerkship.actors.process import Process
 from clerkship.kit.wall import monotonic

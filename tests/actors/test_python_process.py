@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.actors.isolation.choice import offered
+from clerkship.actors.isolation.contract import offered
 from clerkship.actors.python import PythonSolver
 from clerkship.actors.python_process import PythonProcessSolver, to_process
 from clerkship.engine.build import build_solver

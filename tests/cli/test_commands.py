@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from clerkship import __version__
-from clerkship.actors.isolation.choice import offered
+from clerkship.actors.isolation.contract import offered
 from clerkship.cli.app import run
 from clerkship.cli.demo import SUITE
 from clerkship.library.yaml import parse

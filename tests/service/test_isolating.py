@@ -9,8 +9,7 @@ import pytest
 
 from clerkship.actors.command import CommandSolver
 from clerkship.actors.isolation import bubblewrap
-from clerkship.actors.isolation.choice import offered
-from clerkship.actors.isolation.contract import Level
+from clerkship.actors.isolation.contract import Level, offered
 from clerkship.actors.isolation.protected import installation
 from clerkship.actors.webhook import WebhookSolver
 from clerkship.model.problem import InputError

@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 
 from clerkship.actors.command import CommandSolver
 from clerkship.actors.contract import Described, Preflighted, Solver
-from clerkship.actors.isolation.choice import LEVELS
+from clerkship.actors.isolation.contract import LEVELS
 from clerkship.actors.python import PythonSolver
 from clerkship.actors.python_process import PythonProcessSolver, to_process
 from clerkship.engine.build import build_solver

@@ -10,8 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from clerkship.actors.contract import Solver
-from clerkship.actors.isolation.choice import LEVELS, offered
-from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolated, Isolation
+from clerkship.actors.isolation.contract import LEVELS, NOT_ISOLATED, Isolated, Isolation, offered
 from clerkship.actors.isolation.protected import installation
 from clerkship.library.source import SUFFIXES
 from clerkship.model.problem import InputError

@@ -1,9 +1,12 @@
 """What isolation is: a level, the paths it hides, and the command line that starts a program under it."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
@@ -11,6 +14,9 @@ from clerkship.actors.isolation import bubblewrap, landlock
 from clerkship.actors.isolation.protected import read_only
 
 Level = Literal["bubblewrap", "landlock", "none"]
+LEVELS: tuple[Level, ...] = ("bubblewrap", "landlock")
+"""The strongest first."""
+_PROBE_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,26 @@ class Isolation:
 
 
 NOT_ISOLATED = Isolation()
+
+
+@cache
+def offered() -> tuple[Level, ...]:
+    """Return the levels that work on this machine, the strongest first; `none` is always there."""
+    return (*(level for level in LEVELS if _works(level)), "none")
+
+
+def _works(level: Level) -> bool:
+    """Start a program under it: what is installed may be forbidden, by AppArmor or by a container."""
+    if sys.platform != "linux":
+        return False
+    with Isolation(level).command([sys.executable, "-I", "-S", "-c", ""]) as (words, descriptors):
+        try:
+            probe = subprocess.run(
+                words, capture_output=True, timeout=_PROBE_SECONDS, pass_fds=descriptors, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+    return probe.returncode == 0
 
 
 @runtime_checkable

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from clerkship.actors.contract import Solver, takes_solution
-from clerkship.actors.isolation.choice import LEVELS
+from clerkship.actors.isolation.contract import LEVELS
 from clerkship.engine.catalog import Registered
 from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.model_resolver import CassetteConfig, ModelNeeds, ModelRequest, needs_of

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clerkship.actors.contract import Solver, takes_solution
-from clerkship.actors.isolation.choice import LEVELS
+from clerkship.actors.isolation.contract import LEVELS
 from clerkship.engine.catalog import Registered
 from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, needs_of
 from clerkship.library.library import Library
