@@ -105,16 +105,20 @@ class PythonSolver:
 
     def __init__(self, name: str, target: Any) -> None:
         self.name = name
-        self.target = target
-        """The class, function, object or module that is the agent."""
+        self._target = target
         self._is_class = inspect.isclass(target)
         with as_input_error():
             self._entrances = entrances(target, name) if not self._is_class else None
 
+    @property
+    def target(self) -> Any:
+        """The class, function, object or module that is the agent."""
+        return self._target
+
     def abilities(self) -> Abilities:
         """Which kinds of its own events it reports, where `reported_events` says so."""
         return Abilities(
-            engine=self.name, emits=reported_events(getattr(self.target, "reported_events", None), self.name)
+            engine=self.name, emits=reported_events(getattr(self._target, "reported_events", None), self.name)
         )
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
@@ -123,7 +127,7 @@ class PythonSolver:
             return PythonAgent(self._entrances)
         output = AgentOutput()
         try:
-            made = output.context.run(call_sync, self.target, ())
+            made = output.context.run(call_sync, self._target, ())
             if self._entrances is None:
                 with as_input_error():
                     self._entrances = entrances(made, self.name)  # looked at once: signatures are slow to read
