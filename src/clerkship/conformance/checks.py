@@ -107,13 +107,18 @@ def same_seed_gives_the_same_log(context: CheckContext) -> None:
 def both_doors_lead_to_the_same_log(context: CheckContext) -> None:
     """HTTP and in-process differ in nothing, replies included, where they are said to be at the same address."""
     with context.rig() as inside, context.rig() as outside:
-        for request in context.spec.exercise:
-            near, far = inside.send(request, base=outside.url()), outside.send_outside(request)
-            must(
-                (near.status, near.body) == (far.status, far.body),
-                f"{title(request)}: in process {near.status}, over HTTP {far.status}",
-            )
+        _send_through_both(inside, outside)
         must(inside.lines == outside.lines, "the two doors gave two different logs")
+
+
+def _send_through_both(inside: Rig, outside: Rig, fault: str = "") -> None:
+    """Send the exercise in process and over HTTP, and check that the replies are the same."""
+    for request in inside.exercise:
+        near, far = inside.send(request, base=outside.url()), outside.send_outside(request)
+        must(
+            (near.status, near.body) == (far.status, far.body),
+            f"{fault}{title(request)}: in process {near.status}, over HTTP {far.status}",
+        )
 
 
 @_check
@@ -123,12 +128,7 @@ def faults_strike_both_doors_alike(context: CheckContext) -> None:
         for fault in FAULTS:
             for rig in (inside, outside):
                 rig.playground.inject(fault)
-            for request in context.spec.exercise:
-                near, far = inside.send(request, base=outside.url()), outside.send_outside(request)
-                must(
-                    (near.status, near.body) == (far.status, far.body),
-                    f"{fault.name} on {title(request)}: in process {near.status}, HTTP {far.status}",
-                )
+            _send_through_both(inside, outside, f"{fault.name} on ")
         must(inside.playground.broken is None, f"it broke: {inside.playground.broken}")
         must(inside.lines == outside.lines, "under faults the two doors gave two different logs")
         must(inside.rebuilt() == inside.dumped(), "under faults the log, replayed, gave another state")

@@ -167,6 +167,11 @@ class Rig(ComponentRig):
         """The sandbox's credential."""
         return self.playground.sandboxes[self.name].token
 
+    @property
+    def exercise(self) -> Sequence[Exercised]:
+        """The requests of the simulator's exercise."""
+        return self.rooms[self.name].spec.exercise
+
     def url(self) -> str:
         """Where the sandbox is over HTTP."""
         return f"{self._listener.url()}/{self.playground.id}/{self.name}"
@@ -292,7 +297,7 @@ def _without_issued(body: bytes) -> bytes:
 
 def exercise(rig: Rig) -> list[Reply]:
     """Every request of the simulator's exercise, in order."""
-    return [rig.send(request) for request in rig.rooms[rig.name].spec.exercise]
+    return [rig.send(request) for request in rig.exercise]
 
 
 def garbage(spec: Spec) -> list[Request]:

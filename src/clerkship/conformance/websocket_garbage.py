@@ -34,7 +34,7 @@ class DiscardingSession:
 
 def send_garbage_messages(rig: Rig) -> None:
     """Open each WebSocket that the exercise opens, and send garbage; raises NotConforming or SimulatorBroken."""
-    for request in rig.rooms[rig.name].spec.exercise:
+    for request in rig.exercise:
         if isinstance(request, Request) and _opens_websocket(rig, request):
             headers = {**request.headers, **HANDSHAKE}
             handler = rig.send(Request(request.method, request.path, request.query, headers)).upgrade
