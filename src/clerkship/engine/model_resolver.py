@@ -13,11 +13,10 @@ from clerkship.actors.recorded import RECORDED, RecordedSolver
 from clerkship.engine.catalog import Registered
 from clerkship.engine.model_build import build_model, expand_names, model_name, settled
 from clerkship.engine.models import ModelSelection
-from clerkship.llm.contract import Model
+from clerkship.llm.contract import Model, UnavailableModel
 from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.place import USUAL, known
 from clerkship.llm.scripted import is_scripted
-from clerkship.llm.unavailable import UnavailableModel
 from clerkship.model.conftest import Conftest, Evaluation, Simulation
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
