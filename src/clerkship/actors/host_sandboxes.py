@@ -2,9 +2,9 @@
 
 import base64
 import importlib
+import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from operator import attrgetter
 from typing import Any
 
 from clerkship.actors.host_link import HostLink
@@ -139,8 +139,7 @@ class HostHandles(Mapping[str, Handle]):
         """Return the handle to the sandbox of this name."""
         if name not in self._made:
             place = self._places[name]
-            module, _, kind = place["handle"].partition(":")
-            handle = attrgetter(kind)(importlib.import_module(module))
+            handle = pkgutil.resolve_name(place["handle"])
             self._made[name] = handle(HostDoor(self._link, name, place["kind"]))
         return self._made[name]
 
