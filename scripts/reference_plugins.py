@@ -190,13 +190,19 @@ def _fields(model: type, words: dict[str, str]) -> str:
 
 
 def _names() -> str:
-    """By the room they come from, each with its first sentence."""
+    """Return the exported names by subject, each with its first sentence."""
+    groups = exported_names()
+    return "\n".join(_group(about, sorted(names)) for about, names in sorted(groups.items())).rstrip("\n")
+
+
+def exported_names() -> dict[str, list[str]]:
+    """Return the names that `clerkship.plugin` exports, by subject."""
     tree = ast.parse(Path(clerkship.plugin.__file__).read_text(encoding="utf-8"))
     groups: dict[str, list[str]] = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module:
             groups.setdefault(_about(node.module), []).extend(alias.name for alias in node.names)
-    return "\n".join(_group(about, sorted(names)) for about, names in sorted(groups.items())).rstrip("\n")
+    return groups
 
 
 def _group(about: str, names: list[str]) -> str:

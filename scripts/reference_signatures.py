@@ -36,7 +36,7 @@ def _parse(thing: object) -> ast.stmt:
 def _hidden_bases(thing: type) -> list[type]:
     """Return the base classes of ours that are not exported, nor bases of one that is; the most general first."""
     ours = [base for base in thing.__mro__[1:] if base.__module__.startswith("clerkship.")]
-    exported = [base for base in ours if base.__name__ in clerkship.plugin.__all__]
+    exported = [base for base in ours if base.__name__ in vars(clerkship.plugin)]
     return [base for base in reversed(ours) if not any(issubclass(each, base) for each in exported)]
 
 

@@ -1,265 +1,156 @@
-"""All that the author of a plug-in imports: the contracts, and what they are made of. What is not here may change."""
+"""All that the author of a plug-in imports: the contracts, and what they are made of. What is not here may change.
 
-from clerkship.actors.contract import (
-    NOTHING,
-    Agent,
-    AgentError,
-    Described,
-    Entry,
-    History,
-    Message,
-    Preflighted,
-    Remembering,
-    Said,
-    Say,
-    Solver,
-    Start,
-    Starting,
-    Turn,
-)
-from clerkship.actors.python import PythonSolver
-from clerkship.actors.registry import Load
-from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
-from clerkship.domains.component import NoConfig
-from clerkship.domains.contract import DomainCall, DomainSpec
-from clerkship.events.agent import (
-    ActionExecuted,
-    BlockCancelled,
-    BlockCompleted,
-    BlockEntered,
-    BlockInterrupted,
-    BlockResumed,
-    ClarificationOffered,
-    FlowCancelled,
-    FlowCompleted,
-    FlowInterrupted,
-    FlowResumed,
-    FlowStarted,
-    MemoryCleared,
-    MemorySet,
-    Noted,
-    SkillActivated,
-    SkillCancelled,
-    SkillCompleted,
-    SkillInterrupted,
-    SkillResumed,
-    SlotSet,
-    ToolExecuted,
-)
-from clerkship.events.event import Event, Payload, Utterance
-from clerkship.events.evidence import Evidence
-from clerkship.events.query import field_check
-from clerkship.events.states import NoSuchState
-from clerkship.faults.contract import Fault, Spoiled
-from clerkship.kit.ids import Ids
-from clerkship.kit.rng import Rng
-from clerkship.library.dataset_type import DatasetSource, DatasetType
-from clerkship.library.documents.document import FileDocument, Forms
-from clerkship.library.finding import BadBinding, EntityFinder, RecordFinder
-from clerkship.library.source import Unreadable
-from clerkship.library.template import Filter
-from clerkship.model.dataset import Dataset, DatasetFile, Record
-from clerkship.model.domain import Abilities, Domain
-from clerkship.model.duration import Duration, parse_duration
-from clerkship.model.environment import Environment
-from clerkship.model.frozen import Flag, Frozen, Number, Whole
-from clerkship.model.matcher import describe, holds
-from clerkship.model.path import MISSING, lookup
-from clerkship.model.problem import InputError, PlatformError, Problem
-from clerkship.model.record_view import RecordView
-from clerkship.model.run import FieldCheck
-from clerkship.model.scenario import EventMatch, Expected
-from clerkship.model.task import Entity
-from clerkship.plugin.contract import CONTRACT, Plugin
-from clerkship.reactions.contract import React, ReactionPair
-from clerkship.sandbox.attack import Harm, SandboxAttack
-from clerkship.sandbox.authentication.basic import BasicPassword
-from clerkship.sandbox.authentication.bearer import BearerToken
-from clerkship.sandbox.authentication.cookie import CookieSession
-from clerkship.sandbox.authentication.message import MessageAddress
-from clerkship.sandbox.authentication.oauth import ClientCredentials
-from clerkship.sandbox.authentication.scheme import AuthenticationScheme
-from clerkship.sandbox.authentication.signed import SignedRequest
-from clerkship.sandbox.authentication.ssh import SshUser
-from clerkship.sandbox.changes import RecordChange
-from clerkship.sandbox.cors import CorsPolicy
-from clerkship.sandbox.door import Dropped, Handle, Incomplete, Refused, Sandboxes
-from clerkship.sandbox.exchange import (
-    JSON,
-    NO_REPLY,
-    ByteStream,
-    Refusal,
-    Reply,
-    Request,
-    json_reply,
-    redirect,
-    refuse_as_json,
-)
-from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
-from clerkship.sandbox.operation import NoInput, Operation, OperationCall, OperationContext, operation
-from clerkship.sandbox.route import HttpCall, Route
-from clerkship.sandbox.state import ActionContext, Conversation, ReactionResult, State
-from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketSession
-from clerkship.settings import Settings
-from clerkship.simulators.spec import Spec, TaskScaffold
-from clerkship.steps.contract import Stage, Step
-from clerkship.transports.assets import AssetFolder
-from clerkship.transports.multipart import FormPart, parse_form
-from clerkship.transports.outbound.delivery import DeliveryFailed, OutboundDelivery
-from clerkship.transports.outbound.http import WebhookDelivery, json_request
-from clerkship.transports.outbound.retry import RetryPolicy
-from clerkship.transports.websocket_handshake import websocket_route
+Each name is imported `as` itself, which exports it to type checkers (PEP 484).
+"""
 
-__all__ = [
-    "CONTRACT",
-    "JSON",
-    "MISSING",
-    "NOTHING",
-    "NO_REPLY",
-    "Abilities",
-    "ActionContext",
-    "ActionExecuted",
-    "Agent",
-    "AgentError",
-    "Assertion",
-    "AssetFolder",
-    "AuthenticationScheme",
-    "BadBinding",
-    "BasicPassword",
-    "BearerToken",
-    "BlockCancelled",
-    "BlockCompleted",
-    "BlockEntered",
-    "BlockInterrupted",
-    "BlockResumed",
-    "ByteStream",
-    "Check",
-    "ClarificationOffered",
-    "ClientCredentials",
-    "ConnectionInfo",
-    "Conversation",
-    "CookieSession",
-    "CorsPolicy",
-    "Dataset",
-    "DatasetFile",
-    "DatasetSource",
-    "DatasetType",
-    "DeliveryFailed",
-    "Described",
-    "Domain",
-    "DomainCall",
-    "DomainSpec",
-    "Dropped",
-    "Duration",
-    "Entity",
-    "EntityFinder",
-    "Entry",
-    "Environment",
-    "Event",
-    "EventMatch",
-    "Evidence",
-    "Expected",
-    "Fault",
-    "FieldCheck",
-    "FieldMatch",
-    "FileDocument",
-    "Filter",
-    "Flag",
-    "FlowCancelled",
-    "FlowCompleted",
-    "FlowInterrupted",
-    "FlowResumed",
-    "FlowStarted",
-    "FormPart",
-    "Forms",
-    "Frozen",
-    "Handle",
-    "Harm",
-    "History",
-    "HttpCall",
-    "Ids",
-    "Incomplete",
-    "InputError",
-    "Load",
-    "MemoryCleared",
-    "MemorySet",
-    "Message",
-    "MessageAddress",
-    "NoConfig",
-    "NoInput",
-    "NoSuchState",
-    "Noted",
-    "Number",
-    "Operation",
-    "OperationCall",
-    "OperationContext",
-    "OutboundDelivery",
-    "Payload",
-    "PlatformError",
-    "Plugin",
-    "Preflighted",
-    "Problem",
-    "ProtocolListener",
-    "PythonSolver",
-    "React",
-    "ReactionPair",
-    "ReactionResult",
-    "Record",
-    "RecordChange",
-    "RecordFinder",
-    "RecordView",
-    "Refusal",
-    "Refused",
-    "Remembering",
-    "Reply",
-    "Request",
-    "RetryPolicy",
-    "Rng",
-    "Route",
-    "Said",
-    "SandboxAttack",
-    "SandboxClient",
-    "SandboxDirectory",
-    "Sandboxes",
-    "Say",
-    "Settings",
-    "SignedRequest",
-    "SkillActivated",
-    "SkillCancelled",
-    "SkillCompleted",
-    "SkillInterrupted",
-    "SkillResumed",
-    "SlotSet",
-    "Solver",
-    "Spec",
-    "Spoiled",
-    "SshUser",
-    "Stage",
-    "Start",
-    "Starting",
-    "State",
-    "Step",
-    "TaskScaffold",
-    "ToolExecuted",
-    "Turn",
-    "Unreadable",
-    "Utterance",
-    "WebSocketCall",
-    "WebSocketHandler",
-    "WebSocketSession",
-    "WebhookDelivery",
-    "Whole",
-    "compared",
-    "describe",
-    "field_check",
-    "holds",
-    "json_reply",
-    "json_request",
-    "lookup",
-    "operation",
-    "parse_duration",
-    "parse_form",
-    "redirect",
-    "refuse_as_json",
-    "websocket_route",
-]
+from clerkship.actors.contract import NOTHING as NOTHING
+from clerkship.actors.contract import Agent as Agent
+from clerkship.actors.contract import AgentError as AgentError
+from clerkship.actors.contract import Described as Described
+from clerkship.actors.contract import Entry as Entry
+from clerkship.actors.contract import History as History
+from clerkship.actors.contract import Message as Message
+from clerkship.actors.contract import Preflighted as Preflighted
+from clerkship.actors.contract import Remembering as Remembering
+from clerkship.actors.contract import Said as Said
+from clerkship.actors.contract import Say as Say
+from clerkship.actors.contract import Solver as Solver
+from clerkship.actors.contract import Start as Start
+from clerkship.actors.contract import Starting as Starting
+from clerkship.actors.contract import Turn as Turn
+from clerkship.actors.python import PythonSolver as PythonSolver
+from clerkship.actors.registry import Load as Load
+from clerkship.assertions.contract import Assertion as Assertion
+from clerkship.assertions.contract import Check as Check
+from clerkship.assertions.contract import FieldMatch as FieldMatch
+from clerkship.assertions.contract import compared as compared
+from clerkship.domains.component import NoConfig as NoConfig
+from clerkship.domains.contract import DomainCall as DomainCall
+from clerkship.domains.contract import DomainSpec as DomainSpec
+from clerkship.events.agent import ActionExecuted as ActionExecuted
+from clerkship.events.agent import BlockCancelled as BlockCancelled
+from clerkship.events.agent import BlockCompleted as BlockCompleted
+from clerkship.events.agent import BlockEntered as BlockEntered
+from clerkship.events.agent import BlockInterrupted as BlockInterrupted
+from clerkship.events.agent import BlockResumed as BlockResumed
+from clerkship.events.agent import ClarificationOffered as ClarificationOffered
+from clerkship.events.agent import FlowCancelled as FlowCancelled
+from clerkship.events.agent import FlowCompleted as FlowCompleted
+from clerkship.events.agent import FlowInterrupted as FlowInterrupted
+from clerkship.events.agent import FlowResumed as FlowResumed
+from clerkship.events.agent import FlowStarted as FlowStarted
+from clerkship.events.agent import MemoryCleared as MemoryCleared
+from clerkship.events.agent import MemorySet as MemorySet
+from clerkship.events.agent import Noted as Noted
+from clerkship.events.agent import SkillActivated as SkillActivated
+from clerkship.events.agent import SkillCancelled as SkillCancelled
+from clerkship.events.agent import SkillCompleted as SkillCompleted
+from clerkship.events.agent import SkillInterrupted as SkillInterrupted
+from clerkship.events.agent import SkillResumed as SkillResumed
+from clerkship.events.agent import SlotSet as SlotSet
+from clerkship.events.agent import ToolExecuted as ToolExecuted
+from clerkship.events.event import Event as Event
+from clerkship.events.event import Payload as Payload
+from clerkship.events.event import Utterance as Utterance
+from clerkship.events.evidence import Evidence as Evidence
+from clerkship.events.query import field_check as field_check
+from clerkship.events.states import NoSuchState as NoSuchState
+from clerkship.faults.contract import Fault as Fault
+from clerkship.faults.contract import Spoiled as Spoiled
+from clerkship.kit.ids import Ids as Ids
+from clerkship.kit.rng import Rng as Rng
+from clerkship.library.dataset_type import DatasetSource as DatasetSource
+from clerkship.library.dataset_type import DatasetType as DatasetType
+from clerkship.library.documents.document import FileDocument as FileDocument
+from clerkship.library.documents.document import Forms as Forms
+from clerkship.library.finding import BadBinding as BadBinding
+from clerkship.library.finding import EntityFinder as EntityFinder
+from clerkship.library.finding import RecordFinder as RecordFinder
+from clerkship.library.source import Unreadable as Unreadable
+from clerkship.library.template import Filter as Filter
+from clerkship.model.dataset import Dataset as Dataset
+from clerkship.model.dataset import DatasetFile as DatasetFile
+from clerkship.model.dataset import Record as Record
+from clerkship.model.domain import Abilities as Abilities
+from clerkship.model.domain import Domain as Domain
+from clerkship.model.duration import Duration as Duration
+from clerkship.model.duration import parse_duration as parse_duration
+from clerkship.model.environment import Environment as Environment
+from clerkship.model.frozen import Flag as Flag
+from clerkship.model.frozen import Frozen as Frozen
+from clerkship.model.frozen import Number as Number
+from clerkship.model.frozen import Whole as Whole
+from clerkship.model.matcher import describe as describe
+from clerkship.model.matcher import holds as holds
+from clerkship.model.path import MISSING as MISSING
+from clerkship.model.path import lookup as lookup
+from clerkship.model.problem import InputError as InputError
+from clerkship.model.problem import PlatformError as PlatformError
+from clerkship.model.problem import Problem as Problem
+from clerkship.model.record_view import RecordView as RecordView
+from clerkship.model.run import FieldCheck as FieldCheck
+from clerkship.model.scenario import EventMatch as EventMatch
+from clerkship.model.scenario import Expected as Expected
+from clerkship.model.task import Entity as Entity
+from clerkship.plugin.contract import CONTRACT as CONTRACT
+from clerkship.plugin.contract import Plugin as Plugin
+from clerkship.reactions.contract import React as React
+from clerkship.reactions.contract import ReactionPair as ReactionPair
+from clerkship.sandbox.attack import Harm as Harm
+from clerkship.sandbox.attack import SandboxAttack as SandboxAttack
+from clerkship.sandbox.authentication.basic import BasicPassword as BasicPassword
+from clerkship.sandbox.authentication.bearer import BearerToken as BearerToken
+from clerkship.sandbox.authentication.cookie import CookieSession as CookieSession
+from clerkship.sandbox.authentication.message import MessageAddress as MessageAddress
+from clerkship.sandbox.authentication.oauth import ClientCredentials as ClientCredentials
+from clerkship.sandbox.authentication.scheme import AuthenticationScheme as AuthenticationScheme
+from clerkship.sandbox.authentication.signed import SignedRequest as SignedRequest
+from clerkship.sandbox.authentication.ssh import SshUser as SshUser
+from clerkship.sandbox.changes import RecordChange as RecordChange
+from clerkship.sandbox.cors import CorsPolicy as CorsPolicy
+from clerkship.sandbox.door import Dropped as Dropped
+from clerkship.sandbox.door import Handle as Handle
+from clerkship.sandbox.door import Incomplete as Incomplete
+from clerkship.sandbox.door import Refused as Refused
+from clerkship.sandbox.door import Sandboxes as Sandboxes
+from clerkship.sandbox.exchange import JSON as JSON
+from clerkship.sandbox.exchange import NO_REPLY as NO_REPLY
+from clerkship.sandbox.exchange import ByteStream as ByteStream
+from clerkship.sandbox.exchange import Refusal as Refusal
+from clerkship.sandbox.exchange import Reply as Reply
+from clerkship.sandbox.exchange import Request as Request
+from clerkship.sandbox.exchange import json_reply as json_reply
+from clerkship.sandbox.exchange import redirect as redirect
+from clerkship.sandbox.exchange import refuse_as_json as refuse_as_json
+from clerkship.sandbox.listener import ConnectionInfo as ConnectionInfo
+from clerkship.sandbox.listener import ProtocolListener as ProtocolListener
+from clerkship.sandbox.listener import SandboxClient as SandboxClient
+from clerkship.sandbox.listener import SandboxDirectory as SandboxDirectory
+from clerkship.sandbox.operation import NoInput as NoInput
+from clerkship.sandbox.operation import Operation as Operation
+from clerkship.sandbox.operation import OperationCall as OperationCall
+from clerkship.sandbox.operation import OperationContext as OperationContext
+from clerkship.sandbox.operation import operation as operation
+from clerkship.sandbox.route import HttpCall as HttpCall
+from clerkship.sandbox.route import Route as Route
+from clerkship.sandbox.state import ActionContext as ActionContext
+from clerkship.sandbox.state import Conversation as Conversation
+from clerkship.sandbox.state import ReactionResult as ReactionResult
+from clerkship.sandbox.state import State as State
+from clerkship.sandbox.websocket import WebSocketCall as WebSocketCall
+from clerkship.sandbox.websocket import WebSocketHandler as WebSocketHandler
+from clerkship.sandbox.websocket import WebSocketSession as WebSocketSession
+from clerkship.settings import Settings as Settings
+from clerkship.simulators.spec import Spec as Spec
+from clerkship.simulators.spec import TaskScaffold as TaskScaffold
+from clerkship.steps.contract import Stage as Stage
+from clerkship.steps.contract import Step as Step
+from clerkship.transports.assets import AssetFolder as AssetFolder
+from clerkship.transports.multipart import FormPart as FormPart
+from clerkship.transports.multipart import parse_form as parse_form
+from clerkship.transports.outbound.delivery import DeliveryFailed as DeliveryFailed
+from clerkship.transports.outbound.delivery import OutboundDelivery as OutboundDelivery
+from clerkship.transports.outbound.http import WebhookDelivery as WebhookDelivery
+from clerkship.transports.outbound.http import json_request as json_request
+from clerkship.transports.outbound.retry import RetryPolicy as RetryPolicy
+from clerkship.transports.websocket_handshake import websocket_route as websocket_route

@@ -15,7 +15,7 @@ from clerkship.service.scaffold import Files, Values, render, write
 
 LONGEST_NAME = 40
 _WORD = re.compile(r"[a-z][a-z0-9_]*")
-_IMPORTED = frozenset({*clerkship.plugin.__all__, "Annotated", "ClassVar", "Field"})
+_IMPORTED = frozenset({*vars(clerkship.plugin), "Annotated", "ClassVar", "Field"})
 _KEPT = frozenset({"clerkship", "pytest", "tests", "pydantic"})
 
 
