@@ -7,48 +7,20 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
-from clerkship.actors.agent_data import (
-    AgentError,
-    AgentStopped,
-    Entry,
-    History,
-    Message,
-    Say,
-    Start,
-    Turn,
-)
+from clerkship.actors.agent_data import AgentError as AgentError
+from clerkship.actors.agent_data import AgentStopped as AgentStopped
+from clerkship.actors.agent_data import Entry as Entry
+from clerkship.actors.agent_data import History as History
+from clerkship.actors.agent_data import Message as Message
+from clerkship.actors.agent_data import Say as Say
+from clerkship.actors.agent_data import Start as Start
+from clerkship.actors.agent_data import Turn as Turn
 from clerkship.events.event import Event, Payload
 from clerkship.model.domain import Abilities
 from clerkship.model.problem import PlatformError
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.door import Sandboxes
 
-__all__ = [
-    "NOTHING",
-    "Agent",
-    "AgentError",
-    "AgentStopped",
-    "Described",
-    "Entry",
-    "Heard",
-    "History",
-    "Informed",
-    "Message",
-    "OutOfRole",
-    "Past",
-    "Preflighted",
-    "Remembering",
-    "RunsProgram",
-    "Said",
-    "Say",
-    "SimulatedPerson",
-    "Solver",
-    "Speech",
-    "Start",
-    "Starting",
-    "Turn",
-    "Unplayed",
-]
 NOTHING: Mapping[str, JsonValue] = {}
 """What an agent that holds nothing returns when it is closed."""
 
