@@ -9,31 +9,13 @@ from pydantic import ValidationError
 from clerkship.actors.contract import Said, Say
 from clerkship.events import agent
 from clerkship.events.event import Payload
+from clerkship.rasa.names import NOTED_EVENTS
 
 Row = Mapping[str, Any]
 """One event as the tracker has it."""
 
 DROPPED = frozenset({"user", "user_featurization", "entities", "stack"})
 """What the person said, which the log has already, and how the engine keeps its own books."""
-NOTED = frozenset(
-    (
-        *(
-            "session_started",
-            "session_ended",
-            "routing_session_ended",
-            "restart",
-            "pause",
-            "resume",
-            "inactive",
-            "export",
-        ),
-        *("agent", "agent_started", "agent_processing", "agent_interrupted", "agent_resumed"),
-        *("agent_completed", "agent_cancelled", "bot_turn_ended", "followup", "rewind", "undo", "error"),
-        *("active_loop", "loop_interrupted", "form", "form_validation", "action_execution_rejected", "reset_slots"),
-        *("reminder", "cancel_reminder", "unsupported_request_classified"),
-    )
-)
-"""Kept under their own names: no assertion of the seed's is about them."""
 CLARIFICATION = "pattern_clarification"
 SESSION_START = "action_session_start"
 NOT_TEXT = ("custom", "image", "attachment", "elements", "quick_replies")
@@ -140,7 +122,7 @@ def _parse(sort: object, row: Row) -> Sequence[Said]:
         raise Misshapen
     if sort in DROPPED:
         return ()
-    if sort in NOTED:
+    if sort in NOTED_EVENTS:
         return (agent.Noted(what=sort, data=_rest(row)),)
     read = _READERS.get(sort)
     if read is None:
