@@ -17,27 +17,9 @@ Health = Literal["healthy", "one", "several", "frail"]
 YEAR = 365.25
 MONTH = YEAR / 12
 AGES: tuple[tuple[float, float], ...] = (
-    (50, 64),
-    (30, 39),
-    (75, 84),
-    (3, 5),
-    (65, 74),
-    (18, 29),
-    (40, 49),
-    (0, 27 / YEAR),
-    (55, 69),
-    (85, 94),
-    (9, 13),
-    (30, 45),
-    (65, 74),
-    (40, 49),
-    (1 / 12, 11 / 12),
-    (50, 64),
-    (75, 84),
-    (14, 17),
-    (95, 101),
-    (20, 29),
-)
+    (50, 64), (30, 39), (75, 84), (3, 5), (65, 74), (18, 29), (40, 49), (0, 27 / YEAR), (55, 69), (85, 94),
+    (9, 13), (30, 45), (65, 74), (40, 49), (1 / 12, 11 / 12), (50, 64), (75, 84), (14, 17), (95, 101), (20, 29),
+)  # fmt: skip
 """In years; every twenty patients have all of them, for chance would leave the very young and very old out."""
 HEALTH: tuple[Health, ...] = ("healthy", "one", "several", "frail")
 ILLNESS = (
@@ -71,19 +53,19 @@ class Person:
     health: Health
     origin: Origin
     given: str
-    middle: str
+    middle: str = ""
     family: str
-    maiden: str
-    suffix: str
+    maiden: str = ""
+    suffix: str = ""
     mrn: str
     address: Address
     moved: Address | None
-    phone: str
-    mobile: str
-    email: str
+    phone: str = ""
+    mobile: str = ""
+    email: str = ""
     language: tuple[str, str]
-    marital: str
-    kin: tuple[str, str, str]
+    marital: str = "S"
+    kin: tuple[str, str, str] = ("FRND", "", "")
     """Whom to call: relationship, name, phone."""
     body: int
     """The number of the patient whose body it is: their own, but of somebody with two records."""
@@ -215,19 +197,11 @@ class Register:
             health="several" if place in ILL else _health(dice, age),
             origin=origin,
             given=dice.pick(origin.female if sex == "female" else origin.male),
-            middle="",
             family=dice.pick(origin.family),
-            maiden="",
-            suffix="",
             mrn=f"{dice.whole(1_000_000, 9_899_999)}",
             address=draw_address(dice),
             moved=draw_address(dice) if age > 3 and dice.chance(0.12) else None,
-            phone="",
-            mobile="",
-            email="",
             language=origin.language if dice.chance(origin.speak_it) else ("en", "English"),
-            marital="S",
-            kin=("FRND", "", ""),
             body=number,
         )
 
