@@ -50,10 +50,10 @@ def claim_resources(story: Story) -> Iterator[Resource]:
             patient=story.subject(),
             billablePeriod={"start": visit.day.isoformat(), "end": local(visit.end).date().isoformat()},
             created=written(sent),
-            insurer=reference(policy.payer.key, policy.payer.name),
-            provider=reference(house.key, house.name),
+            insurer=policy.payer.ref,
+            provider=house.ref,
             priority=coded("claim.normal"),
-            careTeam=[{"sequence": 1, "provider": reference(visit.clinician.key, visit.clinician.name)}],
+            careTeam=[{"sequence": 1, "provider": visit.clinician.ref}],
             diagnosis=[
                 {"sequence": place, "diagnosisCodeableConcept": concept(term)}
                 for place, term in enumerate(_diagnoses(story, visit), 1)

@@ -8,7 +8,7 @@ from clerkship.fhir.resource import Resource
 from clerkship.synthetic.places import ASSISTANCE, CEDAR, EVERGREEN, HARBORLIGHT, IDS, House
 from clerkship.synthetic.story import Insurance, Story
 from clerkship.synthetic.table import coded
-from clerkship.synthetic.terms import made, reference
+from clerkship.synthetic.terms import made
 from clerkship.synthetic.times import at, instant
 
 PLANS: dict[str, tuple[str, ...]] = {
@@ -88,7 +88,7 @@ def coverage_resources(story: Story) -> Iterator[Resource]:
             beneficiary=story.subject(),
             relationship=coded(f"subscriber.{policy.relationship}"),
             period=period,
-            payor=[reference(policy.payer.key, policy.payer.name)],
+            payor=[policy.payer.ref],
             **{"class": _classes(policy)},
             order=policy.order,
             network=policy.plan.rpartition(" ")[2] if policy.group else None,

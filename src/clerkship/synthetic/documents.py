@@ -48,8 +48,8 @@ def _document(story: Story, kind: str, title: str, text: str, visit: Visit, requ
         type=coded(f"note.{kind}"),
         subject=story.subject(),
         date=instant(visit.end),
-        author=[reference(visit.clinician.key, visit.clinician.name)],
-        custodian=reference(house.key, house.name),
+        author=[visit.clinician.ref],
+        custodian=house.ref,
         description=f"{title}, {spoken(visit.day)}",
         content=[
             {
@@ -65,7 +65,7 @@ def _document(story: Story, kind: str, title: str, text: str, visit: Visit, requ
         ],
         context={
             "encounter": [encounter_ref(story, visit)],
-            "period": {"start": written(visit.start), "end": written(visit.end)},
+            "period": visit.period,
             **related,
         },
     )

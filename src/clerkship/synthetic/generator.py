@@ -5,20 +5,19 @@ from datetime import UTC, datetime, timedelta
 
 from clerkship.fhir.resource import Resource, render
 from clerkship.model.problem import InputError
+from clerkship.synthetic.chart import encounter_resources, problem_resources
 from clerkship.synthetic.claims import claim_resources
 from clerkship.synthetic.course import live
 from clerkship.synthetic.coverage import coverage_resources, insure
 from clerkship.synthetic.diary import Diary
 from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.documents import document_resources
-from clerkship.synthetic.encounters import encounter_resources
 from clerkship.synthetic.immunizations import immunization_resources
 from clerkship.synthetic.orders import procedure_resources, referral_resources
 from clerkship.synthetic.patients import patient_resource
 from clerkship.synthetic.people import Person, Register
 from clerkship.synthetic.places import place_resources
 from clerkship.synthetic.prescriptions import prescription_resources
-from clerkship.synthetic.problem_list import problem_resources
 from clerkship.synthetic.results import result_resources
 from clerkship.synthetic.scheduling import book, schedule_resources
 from clerkship.synthetic.staff import TEAM_SIZE, Clinician, draw_specialists, draw_team, staff_resources

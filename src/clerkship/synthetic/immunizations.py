@@ -8,7 +8,7 @@ from clerkship.fhir.resource import Resource
 from clerkship.synthetic.places import CLINIC, ROOMS
 from clerkship.synthetic.story import Story
 from clerkship.synthetic.table import TERMS, coded, read_table
-from clerkship.synthetic.terms import UCUM, Term, concept, made, reference
+from clerkship.synthetic.terms import UCUM, Term, concept, made
 from clerkship.synthetic.times import at, instant, months_after, weekday_before
 from clerkship.synthetic.visit_kinds import VIDEO
 
@@ -149,11 +149,11 @@ def _given(story: Story, dose: Dose, day: date, name: str) -> Resource:
         patient=story.subject(),
         occurrenceDateTime=day.isoformat(),
         primarySource=True,
-        location=reference(ROOMS.key, ROOMS.name),
+        location=ROOMS.ref,
         lotNumber=f"{dose.key[:3].upper()}{story.dice.whole(1000, 9999)}",
         site=coded("site.thigh" if small else "site.arm") if dose.key != "rota" else None,
         route=coded(ROUTES.get(dose.key, "route.muscle")),
         doseQuantity=volume,
-        performer=[{"actor": reference(CLINIC.key, CLINIC.name)}],
+        performer=[{"actor": CLINIC.ref}],
         protocolApplied=[{"doseNumberPositiveInt": dose.number}],
     )

@@ -5,11 +5,10 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.encounters import condition_id
 from clerkship.synthetic.places import HOSPITAL, SPECIALTY
-from clerkship.synthetic.story import Referral, Story, encounter_ref
+from clerkship.synthetic.story import Referral, Story, condition_ref, encounter_ref
 from clerkship.synthetic.table import coded, read_table
-from clerkship.synthetic.terms import Term, concept, made, reference
+from clerkship.synthetic.terms import Term, concept, made
 from clerkship.synthetic.times import at, instant, months_after, weekday_before, written
 
 
@@ -54,12 +53,9 @@ def procedure_resources(story: Story) -> Iterator[Resource]:
             code=concept(screening.term, text=screening.name),
             subject=story.subject(),
             performedPeriod={"start": written(start), "end": written(start + timedelta(minutes=30))},
-            performer=[{"actor": reference(HOSPITAL.key, HOSPITAL.name)}],
-            location=reference(SPECIALTY.key, SPECIALTY.name),
-            reasonReference=[
-                reference(f"Condition/{condition_id(story, cause.illness.key, cause.onset.isoformat())}")
-                for cause in causes[:1]
-            ],
+            performer=[{"actor": HOSPITAL.ref}],
+            location=SPECIALTY.ref,
+            reasonReference=[condition_ref(story, cause) for cause in causes[:1]],
             outcome={"text": dice.pick(screening.findings)},
         )
 
@@ -91,12 +87,8 @@ def _referral(story: Story, referral: Referral) -> Resource:
         subject=story.subject(),
         encounter=encounter_ref(story, visit),
         authoredOn=written(visit.end),
-        requester=reference(visit.clinician.key, visit.clinician.name),
+        requester=visit.clinician.ref,
         performerType=concept(specialty),
-        performer=[reference(specialist.key, specialist.name)],
-        reasonReference=[
-            reference(
-                f"Condition/{condition_id(story, problem.illness.key, problem.onset.isoformat())}", problem.illness.name
-            )
-        ],
+        performer=[specialist.ref],
+        reasonReference=[condition_ref(story, problem, problem.illness.name)],
     )

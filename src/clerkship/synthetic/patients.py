@@ -6,7 +6,7 @@ from clerkship.fhir.resource import Resource
 from clerkship.synthetic.places import CLINIC, IDS
 from clerkship.synthetic.story import Story
 from clerkship.synthetic.table import coded
-from clerkship.synthetic.terms import Term, concept, made, reference
+from clerkship.synthetic.terms import Term, concept, made
 from clerkship.synthetic.times import at, instant, written
 
 MRN = f"{IDS}mrn"
@@ -33,8 +33,8 @@ def patient_resource(story: Story) -> Resource:
         maritalStatus=coded(f"marital.{person.marital}") if person.age(story.last_day) >= 18 else None,
         contact=[_contact(story)],
         communication=[_language(story)],
-        generalPractitioner=[reference(story.doctor.key, story.doctor.name)],
-        managingOrganization=reference(CLINIC.key, CLINIC.name),
+        generalPractitioner=[story.doctor.ref],
+        managingOrganization=CLINIC.ref,
     )
 
 

@@ -31,6 +31,11 @@ class House(NamedTuple):
         """`Organization/org-clinic`."""
         return f"Organization/{self.id}"
 
+    @property
+    def ref(self) -> dict[str, str]:
+        """A reference to it."""
+        return reference(self.key, self.name)
+
 
 HOUSES = read_table("organizations", House)
 CLINIC, HOSPITAL, LAB, HARBORLIGHT, CEDAR, ASSISTANCE, EVERGREEN = HOUSES
@@ -49,6 +54,11 @@ class Place(NamedTuple):
     def key(self) -> str:
         """`Location/loc-clinic`."""
         return f"Location/{self.id}"
+
+    @property
+    def ref(self) -> dict[str, str]:
+        """A reference to it."""
+        return reference(self.key, self.name)
 
     @property
     def house(self) -> House:
@@ -102,5 +112,5 @@ def place_resources(since: datetime) -> Iterator[Resource]:
             telecom=[{"system": "phone", "value": place.house.phone, "use": "work"}],
             address=_address(place.house),
             physicalType=concept(place.form),
-            managingOrganization=reference(place.house.key, place.house.name),
+            managingOrganization=place.house.ref,
         )

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.encounters import condition_id
-from clerkship.synthetic.story import Prescription, Story, encounter_ref
+from clerkship.synthetic.story import Prescription, Story, condition_ref, encounter_ref
 from clerkship.synthetic.table import coded
-from clerkship.synthetic.terms import UCUM, concept, made, reference
+from clerkship.synthetic.terms import UCUM, concept, made
 from clerkship.synthetic.times import at, instant, written
 
 _MEASURED = {"[iU]": "[iU]", "mL": "mL"}
@@ -28,7 +27,6 @@ def _request(story: Story, given: Prescription, id: str) -> Resource:
     visit, drug = given.visit, given.drug
     told = min(at(given.ended, 12), story.end) if given.ended is not None else visit.end
     told = max(told, visit.end)
-    condition = condition_id(story, given.problem.illness.key, given.problem.onset.isoformat())
     return made(
         "MedicationRequest",
         id,
@@ -41,8 +39,8 @@ def _request(story: Story, given: Prescription, id: str) -> Resource:
         subject=story.subject(),
         encounter=encounter_ref(story, visit),
         authoredOn=written(visit.end),
-        requester=reference(visit.clinician.key, visit.clinician.name),
-        reasonReference=[reference(f"Condition/{condition}", given.problem.illness.name)],
+        requester=visit.clinician.ref,
+        reasonReference=[condition_ref(story, given.problem, given.problem.illness.name)],
         dosageInstruction=_dosages(given),
         dispenseRequest=_dispensed(given),
     )

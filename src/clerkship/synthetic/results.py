@@ -23,7 +23,7 @@ def result_resources(story: Story) -> Iterator[Resource]:
     first = next((visit.number for visit in story.visits if visit.vitals is not None), 0)
     for visit in story.visits:
         common = {"subject": story.subject(), "encounter": encounter_ref(story, visit)}
-        seen = {**common, "performer": [reference(visit.clinician.key, visit.clinician.name)]}
+        seen = {**common, "performer": [visit.clinician.ref]}
         if visit.vitals is not None:
             whole = visit.number == first or story.person.age(visit.day) < 20
             moment = visit.start + _MEASURED
@@ -52,13 +52,13 @@ def _reported(
     tag = story.tag
     drawn = visit.start + _DRAWN
     if panel == "phq9":
-        asked = {**common, "performer": [reference(visit.clinician.key, visit.clinician.name)]}
+        asked = {**common, "performer": [visit.clinician.ref]}
         yield result_resource(results[0], f"obs-{tag}-phq9-{visit.number}", drawn, visit.end, asked)
         return
     issued = returned(visit, panel)
     yield _order(story, visit, panel, "completed", issued)
     order = reference(f"ServiceRequest/{_order_id(story, visit, panel)}")
-    by_lab = {**common, "performer": [reference(LAB.key, LAB.name)], "basedOn": [order]}
+    by_lab = {**common, "performer": [LAB.ref], "basedOn": [order]}
     ids = [f"obs-{tag}-{result.analyte.key}-{visit.number}" for result in results]
     for id, result in zip(ids, results, strict=True):
         yield result_resource(result, id, drawn, issued, by_lab)
@@ -74,7 +74,7 @@ def _reported(
             **common,
             effectiveDateTime=written(drawn),
             issued=instant(issued),
-            performer=[reference(LAB.key, LAB.name)],
+            performer=[LAB.ref],
             result=[
                 reference(f"Observation/{id}", result.analyte.name) for id, result in zip(ids, results, strict=True)
             ],
@@ -100,7 +100,7 @@ def _order(story: Story, visit: Visit, panel: str, status: str, updated: datetim
         encounter=encounter_ref(story, visit),
         occurrenceDateTime=written(visit.start + _DRAWN),
         authoredOn=written(visit.start + timedelta(minutes=15)),
-        requester=reference(visit.clinician.key, visit.clinician.name),
-        performer=[reference(LAB.key, LAB.name)],
-        reasonCode=[concept(problem.illness.snomed, text=problem.illness.name) for problem in visit.problems[:2]],
+        requester=visit.clinician.ref,
+        performer=[LAB.ref],
+        reasonCode=[problem.reason for problem in visit.problems[:2]],
     )

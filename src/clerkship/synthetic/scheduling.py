@@ -7,10 +7,9 @@ from typing import Any
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.diary import LENGTH, WEEKS, Diary
 from clerkship.synthetic.dice import Dice
-from clerkship.synthetic.encounters import condition_id
 from clerkship.synthetic.places import ROOMS
 from clerkship.synthetic.staff import Clinician
-from clerkship.synthetic.story import Story, Visit
+from clerkship.synthetic.story import Story, Visit, condition_ref
 from clerkship.synthetic.table import coded
 from clerkship.synthetic.terms import concept, made, reference
 from clerkship.synthetic.times import THURSDAY, at, instant, local, months, weekday_before, written
@@ -39,12 +38,11 @@ def _kept(story: Story, visit: Visit, id: str) -> Resource:
     type = _TYPES[visit.kind.key]
     agreed = visit.start - timedelta(days=story.dice.whole(3, 40) if type != "walkin" else 0, hours=1)
     agreed = max(agreed, at(story.person.born, 8))
-    more = {"description": visit.kind.name[0].upper() + visit.kind.name[1:], "reasonCode": _reasons(visit)}
+    more = {
+        "description": visit.kind.name[0].upper() + visit.kind.name[1:],
+        "reasonCode": [problem.reason for problem in visit.problems[:1]],
+    }
     return _appointment(story, id, "fulfilled", visit.start, type, (agreed, visit.end), **more)
-
-
-def _reasons(visit: Visit) -> list[dict[str, Any]]:
-    return [concept(problem.illness.snomed, text=problem.illness.name) for problem in visit.problems[:1]]
 
 
 def _missed(story: Story) -> Iterator[Resource]:
@@ -81,9 +79,8 @@ def _coming(story: Story, diary: Diary) -> Iterator[Resource]:
     more: dict[str, Any] = {"description": "Follow-up visit" if active else well}
     if active:
         problem = active[0]
-        condition = condition_id(story, problem.illness.key, problem.onset.isoformat())
-        more["reasonCode"] = [concept(problem.illness.snomed, text=problem.illness.name)]
-        more["reasonReference"] = [reference(f"Condition/{condition}", problem.illness.name)]
+        more["reasonCode"] = [problem.reason]
+        more["reasonReference"] = [condition_ref(story, problem, problem.illness.name)]
     slot = [reference(f"Slot/{slot_id(story.doctor, start)}")]
     type = "followup" if active else "checkup"
     yield _appointment(story, id, "booked", start, type, (agreed, agreed), slot=slot, **more)
@@ -109,8 +106,8 @@ def _appointment(
         created=written(told[0]),
         participant=[
             {"actor": story.subject(), "required": "required", "status": answer},
-            {"actor": reference(doctor.key, doctor.name), "required": "required", "status": "accepted"},
-            {"actor": reference(doctor.place.key, doctor.place.name), "required": "required", "status": "accepted"},
+            {"actor": doctor.ref, "required": "required", "status": "accepted"},
+            {"actor": doctor.place.ref, "required": "required", "status": "accepted"},
         ],
         **more,
     )
@@ -137,7 +134,7 @@ def schedule_resources(clinician: Clinician, diary: Diary, dice: Dice, now: date
         active=True,
         serviceType=service,
         specialty=[concept(clinician.post.specialty)],
-        actor=[reference(clinician.key, clinician.name), reference(clinician.place.key, clinician.place.name)],
+        actor=[clinician.ref, clinician.place.ref],
         planningHorizon={"start": first.isoformat(), "end": (first + timedelta(days=WEEKS * 7 - 1)).isoformat()},
         comment=f"30-minute visits {hours}",
     )

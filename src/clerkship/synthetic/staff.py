@@ -53,6 +53,11 @@ class Clinician(NamedTuple):
         return f"{self.given} {self.family}, {self.post.title}"
 
     @property
+    def ref(self) -> dict[str, str]:
+        """A reference to them."""
+        return reference(self.key, self.name)
+
+    @property
     def called(self) -> str:
         """`Dr. Fenwick`."""
         return f"{'Dr. ' if self.post.title == 'MD' else f'{self.given} '}{self.family}"
@@ -123,10 +128,10 @@ def staff_resources(clinician: Clinician, since: datetime) -> Iterator[Resource]
         f"role-{clinician.tag}",
         updated,
         active=True,
-        practitioner=reference(clinician.key, clinician.name),
-        organization=reference(clinician.house.key, clinician.house.name),
+        practitioner=clinician.ref,
+        organization=clinician.house.ref,
         code=[concept(clinician.post.role)],
         specialty=[concept(clinician.post.specialty)],
-        location=[reference(clinician.place.key, clinician.place.name)],
+        location=[clinician.place.ref],
         telecom=[{"system": "phone", "value": clinician.house.phone, "use": "work"}],
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from clerkship.synthetic.allergies import Allergen
 from clerkship.synthetic.analytes import PANELS
@@ -13,7 +13,8 @@ from clerkship.synthetic.labs import Result
 from clerkship.synthetic.people import Person
 from clerkship.synthetic.places import House
 from clerkship.synthetic.staff import Clinician
-from clerkship.synthetic.times import local
+from clerkship.synthetic.terms import concept, reference
+from clerkship.synthetic.times import local, written
 from clerkship.synthetic.visit_kinds import Kind
 from clerkship.synthetic.vitals import Build, Vitals
 
@@ -37,6 +38,11 @@ class Visit:
     """Panels that were ordered and have not come back."""
     given: "list[Prescription]" = field(default_factory=list)
 
+    @property
+    def period(self) -> dict[str, str]:
+        """From when until when, as a Period."""
+        return {"start": written(self.start), "end": written(self.end)}
+
 
 @dataclass(slots=True)
 class Problem:
@@ -48,6 +54,11 @@ class Problem:
     abated: date | None = None
     visit: Visit | None = None
     status: str = "active"
+
+    @property
+    def reason(self) -> dict[str, Any]:
+        """The reason for a visit or an order, as a CodeableConcept."""
+        return concept(self.illness.snomed, text=self.illness.name)
 
 
 @dataclass(slots=True)
@@ -160,6 +171,18 @@ class Story:
 def returned(visit: Visit, panel: str) -> datetime:
     """When a panel that was drawn at a visit is there."""
     return visit.end + timedelta(hours=PANELS[panel].hours)
+
+
+def condition_id(story: Story, problem: Problem) -> str:
+    """`cond-0001-hypertension`; of the second cold of somebody who had two, `cond-0001-cold-2`."""
+    same = sorted(other.onset for other in story.problems if other.illness.key == problem.illness.key)
+    place = same.index(problem.onset) + 1
+    return f"cond-{story.tag}-{problem.illness.key}" + (f"-{place}" if place > 1 else "")
+
+
+def condition_ref(story: Story, problem: Problem, display: str = "") -> dict[str, str]:
+    """A problem, as a reference."""
+    return reference(f"Condition/{condition_id(story, problem)}", display)
 
 
 def encounter_ref(story: Story, visit: Visit) -> dict[str, str]:
