@@ -3,21 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from clerkship.report import comparison_words as words
 from clerkship.report.comparison import STANDINGS
-from clerkship.report.comparison_words import (
-    Tone,
-    axis_cells,
-    change_tone,
-    change_words,
-    criterion_tags,
-    detail,
-    difference,
-    is_shown,
-    rated,
-    tone,
-    unknown,
-)
-from clerkship.report.criterion_changes import CHANGES, CriterionRow
+from clerkship.report.criterion_changes import CHANGES
 from clerkship.report.embed import clip
 from clerkship.report.gates import Gated
 from clerkship.report.pages import read_part, render_page
@@ -25,7 +13,7 @@ from clerkship.report.pages import read_part, render_page
 MAX_TASKS = 1_000
 MAX_CRITERIA = 100
 MAX_DETAIL = 2_000
-_OUTCOMES: dict[Tone, str] = {
+_OUTCOMES: dict[words.Tone, str] = {
     "worse": "fail",
     "better": "pass",
     "flaky": "partial",
@@ -41,14 +29,14 @@ def render_comparison(gated: Gated) -> str:
     """Render the page. The same two runs give the same bytes."""
     comparison = gated.comparison
     outcome, headline = _HEADS[gated.exit_code()]
-    size, chance = difference(comparison)
+    size, chance = words.difference(comparison)
     filters: dict[str, Callable[..., Any]] = {
-        "outcome": _outcome,
-        "change_outcome": _change_outcome,
-        "change_words": change_words,
-        "tags": criterion_tags,
-        "detail": detail,
-        "rated": rated,
+        "outcome": lambda name: _OUTCOMES[words.tone(name)],
+        "change_outcome": lambda found: _OUTCOMES[words.change_tone(found)],
+        "change_words": words.change_words,
+        "tags": words.criterion_tags,
+        "detail": words.detail,
+        "rated": words.rated,
         "clip": clip,
     }
     return render_page(
@@ -59,25 +47,17 @@ def render_comparison(gated: Gated) -> str:
         outcome=outcome,
         headline=headline,
         comparison=comparison,
-        unknown=unknown(gated) if gated.exit_code() == 2 else (),
+        unknown=words.unknown(gated) if gated.exit_code() == 2 else (),
         gates=gated.results(),
         gate_outcomes=_GATES,
         size=size,
         chance=chance,
-        axes=axis_cells(comparison),
-        shown=[row for row in comparison.rows if is_shown(row)],
-        same=[row for row in comparison.rows if not is_shown(row)],
+        axes=words.axis_cells(comparison),
+        shown=[row for row in comparison.rows if words.is_shown(row)],
+        same=[row for row in comparison.rows if not words.is_shown(row)],
         standings=STANDINGS,
         changes=CHANGES,
         max_tasks=MAX_TASKS,
         max_criteria=MAX_CRITERIA,
         max_detail=MAX_DETAIL,
     )
-
-
-def _outcome(name: str) -> str:
-    return _OUTCOMES[tone(name)]
-
-
-def _change_outcome(found: CriterionRow) -> str:
-    return _OUTCOMES[change_tone(found)]

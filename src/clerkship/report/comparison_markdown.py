@@ -1,17 +1,6 @@
 """A comparison of two runs as Markdown, for a comment on a pull request."""
 
-from clerkship.report.comparison_words import (
-    axis_cells,
-    change_tone,
-    change_words,
-    criterion_tags,
-    detail,
-    difference,
-    headline,
-    is_shown,
-    rated,
-    tone,
-)
+from clerkship.report import comparison_words as words
 from clerkship.report.criterion_changes import CriterionRow
 from clerkship.report.foreign import foreign
 from clerkship.report.gates import Gated
@@ -26,13 +15,14 @@ _HEADLINES = {0: "✅ Nothing that gates is worse", 1: "❌ Worse", 2: "⚠️ N
 def render_comparison_markdown(gated: Gated, limit: int) -> str:
     """Render the page, of at most so many bytes: headline, gates, what changed, then the criteria folded away."""
     comparison, code = gated.comparison, gated.exit_code()
-    filters = (foreign, mark, change_mark, change_words, criterion_tags, detail, rated, axis_cells, difference)
-    pieces = load_pieces("comparison.md.jinja2", *filters)
-    shown = [row for row in comparison.rows if is_shown(row)]
+    of_criteria = (words.change_words, words.criterion_tags, words.detail, change_mark)
+    of_tasks = (words.rated, words.axis_cells, words.difference, mark)
+    pieces = load_pieces("comparison.md.jinja2", foreign, *of_criteria, *of_tasks)
+    shown = [row for row in comparison.rows if words.is_shown(row)]
     folded = [row for row in shown if row.changes]
     ending = pieces.runs(comparison)
     page = Page(max(limit, LEAST) - len(ending.encode()))
-    page.add(pieces.head(gated, _HEADLINES[code], headline(gated) if code == 2 else "", _GATE_MARKS), needed=True)
+    page.add(pieces.head(gated, _HEADLINES[code], words.headline(gated) if code == 2 else "", _GATE_MARKS), needed=True)
     page.add(pieces.axes(comparison))
     titles = "\n| | task | before | after | criteria |\n|---|---|---|---|---|\n"
     page.add_all(titles, map(pieces.row, shown), len(shown), share=0.5, what="more tasks that changed")
@@ -43,9 +33,9 @@ def render_comparison_markdown(gated: Gated, limit: int) -> str:
 
 def mark(name: str) -> str:
     """Return the sign of a standing or a change."""
-    return _MARKS[tone(name)]
+    return _MARKS[words.tone(name)]
 
 
 def change_mark(found: CriterionRow) -> str:
     """Return the sign of what became of a criterion."""
-    return _MARKS[change_tone(found)]
+    return _MARKS[words.change_tone(found)]

@@ -30,8 +30,8 @@ COMMENT = 65_000
 MOST_ROWS = 500
 MOST_CRITERIA = 10
 MOST_EVIDENCE = 5
-_FILTERS = (foreign, foreign_lines, word, blame, wrong, unmet, ended, is_missed, look_closer)
-_FILTERS += (reliance, comparisons, shown_evidence)
+_OF_TRIALS = (word, blame, wrong, unmet, ended, is_missed, look_closer)
+_OF_CRITERIA = (reliance, comparisons, shown_evidence)
 _MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "⏭️"}
 
 
@@ -62,7 +62,7 @@ def render_markdown(
     """Render the page, of at most so many bytes. The trials are gone through twice."""
     judged = judged or Judged.of(run)
     seen = _look(trials(), judged)
-    pieces = load_pieces("summary.md.jinja2", mark, scores, *_FILTERS)
+    pieces = load_pieces("summary.md.jinja2", foreign, foreign_lines, mark, scores, *_OF_TRIALS, *_OF_CRITERIA)
     ending = pieces.again(run, run_again(run))
     page = Page(max(limit, LEAST) - len(ending.encode()))
     changed = seals is not None and seals.is_changed
