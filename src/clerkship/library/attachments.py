@@ -103,7 +103,7 @@ class Attachments:
             lines = re.split(r"\r\n|\r|\n", text[:offset])  # of some messages the lines end in a carriage return
             place = {"line": len(lines), "column": len(lines[-1]) + 1}
             problem = Problem(file=str(file), **place, message=message, hint=hint)
-            self.folder.report.add(str(file), lambda: problem)
+            self.folder.report.add_problem(problem)
 
         filled = escape_text(text) if filler is None else filler.fill_file(text, here, complain)
         return {key: value for key, value in args.items() if key != field} | {target: filled}

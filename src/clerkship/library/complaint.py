@@ -8,7 +8,6 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from clerkship.library.reporting import problem_at
 from clerkship.library.yaml import Path, Tree
 from clerkship.model.names import did_you_mean, nearest
 from clerkship.model.problem import Problem
@@ -79,7 +78,7 @@ def _problem(found: Any, model: type[BaseModel], tree: Tree, prefix: Path) -> Pr
     elif kind == "missing":
         message = f"`{name}` is missing"
     of_key = kind == "extra_forbidden" or found["loc"][-1:] == ("[key]",)
-    return problem_at(tree, [*prefix, *location], message, hint, key=of_key)
+    return tree.locate([*prefix, *location], key=of_key).problem(message, hint)
 
 
 def _location(error: Any) -> tuple[int | str, ...]:

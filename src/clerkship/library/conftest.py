@@ -178,7 +178,7 @@ class ConftestReader:
         self.folder.included.add(path)
         wrong = check_template(place[1], path, text)
         if wrong is not None:
-            self.reporter.add_problem(wrong)
+            self.reporter.mistakes.add_problem(wrong)
         self.prompts[TRIALS[place[1]].name] = text
 
 

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from clerkship.library.dataset_cache import Cache
 from clerkship.library.documents.document import FileDocument, Forms, read_file, read_tree
 from clerkship.library.finding import EntityFinder, RecordFinder
-from clerkship.library.reporting import dotted
 from clerkship.library.source import Folder, Unreadable
 from clerkship.library.yaml import Spot
 from clerkship.model.dataset import Dataset, DatasetFile
@@ -63,9 +62,7 @@ class DatasetSource:
 
     def note(self, key: str, message: str, hint: str = "") -> None:
         """Report a mistake at a key."""
-        spot = self.spot(key)
-        place = {"file": spot.file, "line": spot.line, "column": spot.column}
-        self.problem(Problem(**place, key=dotted(spot.keys), message=message, hint=hint))
+        self.problem(self.spot(key).problem(message, hint))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,7 +57,8 @@ class Datasets:
 
     def _load(self, written: DatasetFile, spot: Callable[..., Spot]) -> Dataset | None:
         now = partial(self._now, written.name)
-        source = DatasetSource(self.folder, spot, self.reporter.add_problem, self.reporter.add_warning, now, self.cache)
+        mistakes, warnings = self.reporter.mistakes, self.reporter.warnings
+        source = DatasetSource(self.folder, spot, mistakes.add_problem, warnings.add_problem, now, self.cache)
         return self.catalog.dataset_type(written.type).load(written, source)
 
     def _now(self, name: str) -> datetime:

@@ -54,11 +54,11 @@ class Definition:
 
     def problem(self, path: Path, message: str, hint: str = "", **how: bool) -> None:
         """Report a mistake at a path in it."""
-        self.reporter.problem(self.tree, [*self.path, *path], message, hint, **how)
+        self.reporter.mistakes.note(self.tree, [*self.path, *path], message, hint, **how)
 
     def warning(self, path: Path, message: str, hint: str = "", **how: bool) -> None:
         """Report a warning at a path in it."""
-        self.reporter.warning(self.tree, [*self.path, *path], message, hint, **how)
+        self.reporter.warnings.note(self.tree, [*self.path, *path], message, hint, **how)
 
     def read(self, model: type[M], data: Any, path: Path | None = None) -> M | None:
         """Return data at a path in it as a model; report every mistake and return None if it does not fit."""

@@ -60,7 +60,7 @@ class FolderDefinitions:
     def _of_file(self, tree: Tree) -> list[Definition]:
         if not isinstance(tree.data, dict) or not tree.data:
             message = "expected a map with `task`, `scenario`, `test_cases`, `environment` or `dataset`"
-            self.reporter.problem(tree, [], message, "text and lists are for other files to !include")
+            self.reporter.mistakes.note(tree, [], message, "text and lists are for other files to !include")
             return []
         sort = _sort_of_file(tree)
         return [self._definition(sort, tree, [], tree.data)] if sort is not None else self.split_file(tree)
@@ -77,12 +77,12 @@ class FolderDefinitions:
             return [self._definition(_PLURALS[key], tree, [key, number], item) for number, item in enumerate(value)]
         if key in _PLURALS:
             hint = f"write `{_PLURALS[key]}` for a single one"
-            self.reporter.problem(tree, [key], f"expected a list under `{key}`", hint)
+            self.reporter.mistakes.note(tree, [key], f"expected a list under `{key}`", hint)
         else:
             hint = did_you_mean(key, [*_PLURALS, *_SORTS, *_SINGLE, *TEST_KEYS])
             if key in _OF_SCENARIOS:
                 hint = "put what a scenario says under `scenario:`, indented"
-            self.reporter.problem(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
+            self.reporter.mistakes.note(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
         return []
 
     def _definition(self, sort: str, tree: Tree, path: Keys, data: Any) -> Definition:
@@ -99,7 +99,7 @@ class FolderDefinitions:
         if definition.name and first is not definition:
             other = first.spot(first.name_key)
             message = f"two {definition.sort}s are called {definition.name[:100]!r}"
-            hint = f"the other is at {other.file}:{other.line}:{other.column}"
+            hint = f"the other is at {other.place}"
             definition.problem([definition.name_key], message, hint)
 
     def get(self, sort: str, name: str) -> Definition | None:

@@ -30,7 +30,7 @@ from clerkship.library.library import Library, LoadedTask
 from clerkship.library.personas import Personas
 from clerkship.library.reporting import Reporter
 from clerkship.library.sequence import shelves
-from clerkship.library.source import SUFFIXES, Folder
+from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
 from clerkship.library.task_check import TaskCheck
 from clerkship.library.unused import HINT, unused_datasets
 from clerkship.library.yaml import Tree
@@ -140,7 +140,7 @@ class Loader:
             count = len(problems)
             message = f"{count} mistake{'s' * (count != 1)} in other files of this folder, passed over"
             hint = "`clerkship validate` shows them"
-            self._reporter.add_warning(Problem(file=str(self.folder.root), message=message, hint=hint))
+            self._reporter.warnings.add_problem(Problem(file=str(self.folder.root), message=message, hint=hint))
         return own
 
     def _each(self, definitions: list[Definition], sort: str, take: Callable[[Definition], object]) -> None:
@@ -302,7 +302,7 @@ class Loader:
 
     def _filler(self, definition: Definition, values: Mapping[str, Any], unbound: set[str]) -> Filler:
         def note(path: list[int | str], message: str, hint: str) -> None:
-            self._reporter.problem(definition.tree, path, message, hint, spoils=True)
+            self._reporter.mistakes.note(definition.tree, path, message, hint, spoils=True)
             pass_over(path)
 
         def pass_over(path: list[int | str]) -> None:
@@ -345,12 +345,7 @@ def load(
     What the files say of the agent (its slots, actions, responses and flows) is checked against its abilities. What
     large datasets come to is kept in the cache, if there is one, and taken from there the next time.
     """
-    try:
-        if not path.exists():
-            raise InputError.of("there is no such file or folder", file=str(path))
-        is_folder = path.is_dir()
-    except OSError as error:
-        raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
+    is_folder = is_existing_folder(path, "there is no such file or folder")
     if not is_folder and path.suffix not in SUFFIXES:
         raise InputError.of("it is not a YAML file", file=str(path), hint=f"its name should end in {SUFFIXES[0]}")
     folder = Folder(root_of(path))

@@ -1,10 +1,58 @@
 """Report mistakes and warnings in files, each at its place."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from clerkship.library.source import Report
 from clerkship.library.yaml import Path, Tree
 from clerkship.model.problem import Problem
+
+MOST_PROBLEMS = 100
+Place = tuple[str, int, int]
+
+
+@dataclass
+class Report:
+    """What is wrong in a folder, each mistake once. A place that is spoiled is not complained of again."""
+
+    problems: dict[Problem, None] = field(default_factory=dict)
+    spoiled: set[Place] = field(default_factory=set)
+    calls: int = 0
+    """How often a problem was added, including those that were there already."""
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, file: str, find: Callable[[], Problem], *, spoils: bool = False) -> None:
+        """One problem; it is not looked for where a file has shown enough of them."""
+        self.calls += 1
+        count = self._counts.get(file, 0)
+        if count >= MOST_PROBLEMS:
+            self._counts[file] = count + 1
+            return
+        problem = find()
+        place = (problem.file, problem.line, problem.column)
+        if place not in self.spoiled and problem not in self.problems:
+            self.problems[problem] = None
+            self._counts[file] = count + 1
+        if spoils:
+            self.spoiled.add(place)
+
+    def note(
+        self, tree: Tree, path: Path, message: str, hint: str = "", *, key: bool = False, spoils: bool = False
+    ) -> None:
+        """Add a problem at a path, of its key with `key`; with `spoils`, nothing else is reported of that place."""
+        self.add(tree.file, lambda: tree.locate(path, key=key).problem(message, hint), spoils=spoils)
+
+    def add_problem(self, problem: Problem, *, spoils: bool = False) -> None:
+        """Add a problem that has its place."""
+        self.add(problem.file, lambda: problem, spoils=spoils)
+
+    def sorted(self) -> list[Problem]:
+        """All of them by place."""
+        rest = [
+            Problem(file=file, message=f"and {count - MOST_PROBLEMS:,} more problems")
+            for file, count in self._counts.items()
+            if count > MOST_PROBLEMS
+        ]
+        return [*sorted(self.problems, key=lambda p: (p.file, p.line, p.column)), *rest]
 
 
 @dataclass
@@ -16,39 +64,3 @@ class Reporter:
 
     def __post_init__(self) -> None:
         self.warnings = Report(spoiled=self.mistakes.spoiled)
-
-    def problem(self, tree: Tree, path: Path, message: str, hint: str = "", **how: bool) -> None:
-        """Report a mistake at a path; with `spoils`, nothing else is reported of that place."""
-        _note(self.mistakes, tree, path, message, hint, **how)
-
-    def warning(self, tree: Tree, path: Path, message: str, hint: str = "", **how: bool) -> None:
-        """Report a warning at a path."""
-        _note(self.warnings, tree, path, message, hint, **how)
-
-    def add_problem(self, problem: Problem) -> None:
-        """Report a mistake that has its place."""
-        self.mistakes.add(problem.file, lambda: problem)
-
-    def add_warning(self, problem: Problem) -> None:
-        """Report a warning that has its place."""
-        self.warnings.add(problem.file, lambda: problem)
-
-
-def _note(report: Report, tree: Tree, path: Path, message: str, hint: str, **how: bool) -> None:
-    def find() -> Problem:
-        return problem_at(tree, path, message, hint, key=how.get("key", False))
-
-    report.add(tree.file, find, spoils=how.get("spoils", False))
-
-
-def problem_at(tree: Tree, path: Path, message: str, hint: str = "", *, key: bool = False) -> Problem:
-    """Return a problem with the place of a path; of the key instead of the value, with `key`."""
-    spot = tree.locate(path, key=key)
-    place = {"file": spot.file, "line": spot.line, "column": spot.column}
-    return Problem(**place, key=dotted(spot.keys), message=message, hint=hint)
-
-
-def dotted(keys: Path) -> str:
-    """Return a path as messages show it."""
-    text = ".".join(map(str, keys))
-    return text if len(text) <= 200 else f"{text[:199]}…"

@@ -2,23 +2,21 @@
 
 import contextlib
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from yaml.nodes import Node
 
+from clerkship.library.reporting import Report
 from clerkship.library.yaml import Allowance, BadYaml, TooMuch, Tree, parse, text_tree
-from clerkship.model.problem import Problem
+from clerkship.model.problem import InputError, Problem
 
 SIZE_LIMIT = 1_000_000
 DEEPEST_INCLUDE = 20
 MOST_INCLUDES = 1000
-MOST_PROBLEMS = 100
 MOST_DATASET_BYTES = 200_000_000
 SUFFIXES = (".yml", ".yaml")
-Place = tuple[str, int, int]
 _NOWHERE = "it is a link that leads nowhere"
 
 
@@ -28,41 +26,6 @@ class Unreadable(Exception):
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.message, self.hint = message, hint
-
-
-@dataclass
-class Report:
-    """What is wrong in a folder, each mistake once. A place that is spoiled is not complained of again."""
-
-    problems: dict[Problem, None] = field(default_factory=dict)
-    spoiled: set[Place] = field(default_factory=set)
-    calls: int = 0
-    """How often a problem was added, including those that were there already."""
-    _counts: dict[str, int] = field(default_factory=dict)
-
-    def add(self, file: str, find: Callable[[], Problem], *, spoils: bool = False) -> None:
-        """One problem; it is not looked for where a file has shown enough of them."""
-        self.calls += 1
-        count = self._counts.get(file, 0)
-        if count >= MOST_PROBLEMS:
-            self._counts[file] = count + 1
-            return
-        problem = find()
-        place = (problem.file, problem.line, problem.column)
-        if place not in self.spoiled and problem not in self.problems:
-            self.problems[problem] = None
-            self._counts[file] = count + 1
-        if spoils:
-            self.spoiled.add(place)
-
-    def sorted(self) -> list[Problem]:
-        """All of them by place."""
-        rest = [
-            Problem(file=file, message=f"and {count - MOST_PROBLEMS:,} more problems")
-            for file, count in self._counts.items()
-            if count > MOST_PROBLEMS
-        ]
-        return [*sorted(self.problems, key=lambda p: (p.file, p.line, p.column)), *rest]
 
 
 EVALUATION = "eval"
@@ -149,7 +112,7 @@ class Folder:
 
     def _note(self, path: Path, message: str, hint: str = "", line: int = 0, column: int = 0) -> None:
         problem = Problem(file=str(path), line=line, column=column, message=message, hint=hint)
-        self.report.add(str(path), lambda: problem, spoils=True)
+        self.report.add_problem(problem, spoils=True)
 
     def _parse(self, path: Path) -> Tree:
         text = read_text(path)
@@ -230,6 +193,16 @@ def _is_not_ours(folder: Path) -> bool:
     with contextlib.suppress(OSError):  # one that may not be entered is said to be so elsewhere
         return folder.name.startswith(".") or folder.name == "node_modules" or (folder / "pyvenv.cfg").exists()
     return False
+
+
+def is_existing_folder(path: Path, missing: str, hint: str = "") -> bool:
+    """Return whether a path is a folder; raises InputError if nothing is there, or it cannot be read."""
+    try:
+        if not path.exists():
+            raise InputError.of(missing, file=str(path), hint=hint)
+        return path.is_dir()
+    except OSError as error:
+        raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
 
 
 def read_text(path: Path) -> str:

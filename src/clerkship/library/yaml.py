@@ -16,6 +16,7 @@ from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from clerkship.model.names import canonical
+from clerkship.model.problem import Problem
 
 MOST_VALUES = 100_000
 MOST_CHARACTERS = 10_000_000
@@ -89,6 +90,22 @@ class Spot(NamedTuple):
     line: int
     column: int
     keys: list[int | str]
+
+    @property
+    def place(self) -> str:
+        """`tasks/refill.yml:12:5`."""
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def problem(self, message: str, hint: str = "") -> Problem:
+        """Return a problem at this place."""
+        key = dotted(self.keys)
+        return Problem(file=self.file, line=self.line, column=self.column, key=key, message=message, hint=hint)
+
+
+def dotted(keys: Path) -> str:
+    """Return a path as messages show it."""
+    text = ".".join(map(str, keys))
+    return text if len(text) <= 200 else f"{text[:199]}…"
 
 
 @dataclass

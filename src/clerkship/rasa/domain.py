@@ -7,9 +7,7 @@ from typing import Any
 
 from clerkship.library.complaint import shown
 from clerkship.library.foreign import top_keys
-from clerkship.library.reporting import problem_at
-from clerkship.library.source import SUFFIXES, Folder
-from clerkship.library.yaml import Path as Keys
+from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
 from clerkship.library.yaml import Tree
 from clerkship.model.domain import Domain
 from clerkship.model.problem import InputError, Problem
@@ -28,16 +26,12 @@ def is_domain(path: Path) -> bool:
 
 def read_domain(path: Path) -> Domain:
     """Read it, all of its files as one; or raise everything that is wrong with it."""
-    try:
-        if not path.exists():
-            raise InputError.of("there is no such domain", file=str(path), hint="a file, or a folder of them")
-    except OSError as error:
-        raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
-    folder = Folder(path if path.is_dir() else path.parent, merges=True)
-    files = folder.files() if path.is_dir() else [path]
+    is_folder = is_existing_folder(path, "there is no such domain", "a file, or a folder of them")
+    folder = Folder(path if is_folder else path.parent, merges=True)
+    files = folder.files() if is_folder else [path]
     reading = _Reading(folder)
     for file in files:
-        tree = folder.read(file) if not path.is_dir() or top_keys(file) & {*DOMAIN_KEYS, _FLOWS} else None
+        tree = folder.read(file) if not is_folder or top_keys(file) & {*DOMAIN_KEYS, _FLOWS} else None
         if tree is not None:
             reading.take(tree)
     problems = folder.report.sorted()
@@ -80,7 +74,9 @@ class _Reading:
     def take(self, tree: Tree) -> None:
         """One file more."""
         if not isinstance(tree.data, dict):
-            self._problem(tree, [], f"expected a map with `slots`, `actions`, `responses`, not {shown(tree.data)}")
+            self.folder.report.note(
+                tree, [], f"expected a map with `slots`, `actions`, `responses`, not {shown(tree.data)}"
+            )
             return
         self.any = self.any or not DOMAIN_KEYS.isdisjoint(tree.data)
         if "slots" in tree.data:
@@ -91,16 +87,18 @@ class _Reading:
 
     def _take_slots(self, tree: Tree, written: Any) -> None:
         if not isinstance(written, dict | None):
-            self._problem(tree, ["slots"], f"expected a map of slots by name, not {shown(written)}")
+            self.folder.report.note(tree, ["slots"], f"expected a map of slots by name, not {shown(written)}")
             return
         for name, slot in (written or {}).items():
             kind = slot.get("type") if isinstance(slot, dict) else None
             if not isinstance(slot, dict):
-                self._problem(tree, ["slots", name], f"expected a map with the slot's `type`, not {shown(slot)}")
+                self.folder.report.note(
+                    tree, ["slots", name], f"expected a map with the slot's `type`, not {shown(slot)}"
+                )
             elif not isinstance(kind, str):
                 message = "`type` is missing" if "type" not in slot else f"expected a type, not {shown(kind)}"
                 place = ["slots", name, "type"] if "type" in slot else ["slots", name]
-                self._problem(tree, place, message, "text, bool, float, list, categorical or any")
+                self.folder.report.note(tree, place, message, "text, bool, float, list, categorical or any")
             self.slots[name] = kind if isinstance(kind, str) else "any"
             if isinstance(slot, dict):
                 self._take_uses(name, slot)
@@ -125,13 +123,12 @@ class _Reading:
                 elif isinstance(item, dict) and len(item) == 1:
                     yield from item
                 else:
-                    self._problem(tree, [key, number], f"expected a name, or a map with one, not {shown(item)}")
+                    self.folder.report.note(
+                        tree, [key, number], f"expected a name, or a map with one, not {shown(item)}"
+                    )
         elif written is not None:
             wanted = "a list of names" if key == "actions" else "a map by name"
-            self._problem(tree, [key], f"expected {wanted}, not {shown(written)}")
-
-    def _problem(self, tree: Tree, path: Keys, message: str, hint: str = "") -> None:
-        self.folder.report.add(tree.file, lambda: problem_at(tree, path, message, hint))
+            self.folder.report.note(tree, [key], f"expected {wanted}, not {shown(written)}")
 
 
 def _flows_beside(path: Path) -> set[str]:

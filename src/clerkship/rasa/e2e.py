@@ -148,7 +148,7 @@ class E2eFiles:
                 path: Keys = [key, number, name]
                 if name in found:
                     other = file.tree.locate(found[name].path, key=True)
-                    hint = f"the other is at {other.file}:{other.line}:{other.column}"
+                    hint = f"the other is at {other.place}"
                     file.problem(path, f"two {plural} are called `{name[:60]}`", hint, key=True)
                 found.setdefault(name, self._named(file, path, value))
         return found
@@ -212,7 +212,7 @@ class CaseCheck:
     def _check_name(self, name: Any, number: int, names: dict[str, int]) -> None:
         if isinstance(name, str) and names.setdefault(name, number) != number:
             other = self.file.spot("test_cases", names[name], "test_case")
-            hint = f"the other is at {other.file}:{other.line}:{other.column}"
+            hint = f"the other is at {other.place}"
             self.file.problem(["test_cases", number, "test_case"], f"two test cases are called {name[:100]!r}", hint)
 
     def _check_case(self, case: Mapping[str, Any], path: Keys) -> None:

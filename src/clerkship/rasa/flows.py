@@ -7,8 +7,7 @@ from typing import Any
 
 from clerkship.library.complaint import shown
 from clerkship.library.foreign import top_keys
-from clerkship.library.reporting import problem_at
-from clerkship.library.source import Folder
+from clerkship.library.source import Folder, is_existing_folder
 from clerkship.library.yaml import Tree
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
@@ -56,13 +55,7 @@ def read_flows(paths: Iterable[Path]) -> Flows:
 
 
 def _files(path: Path) -> tuple[Folder, list[Path]]:
-    try:
-        if not path.exists():
-            raise InputError.of("there is no such file or folder", file=str(path), hint="flows are kept in `data`")
-        is_folder = path.is_dir()
-    except OSError as error:
-        raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
-    if not is_folder:
+    if not is_existing_folder(path, "there is no such file or folder", "flows are kept in `data`"):
         return Folder(path.parent, merges=True), [path]
     folder = Folder(path, merges=True)
     return folder, [file for file in folder.files() if _KEY in top_keys(file)]
@@ -118,7 +111,7 @@ class _Reading:
 
     def warn(self, tree: Tree, place: Place, message: str, hint: str = "") -> None:
         """Take down what is odd, and where."""
-        self.warnings.append(problem_at(tree, place, message, hint, key=True))
+        self.warnings.append(tree.locate(place, key=True).problem(message, hint))
 
 
 @dataclass
