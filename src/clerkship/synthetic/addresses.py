@@ -29,12 +29,11 @@ class Address(NamedTuple):
     town: str
     zip: str
 
-    def rendered(self, since: str = "") -> dict[str, Any]:
-        """As an Address."""
+    def rendered(self, use: str = "home", since: str = "") -> dict[str, Any]:
+        """Return it as an Address; mail goes to where people live too."""
         lines = [self.line, self.unit] if self.unit else [self.line]
-        text = f"{', '.join(lines)}, {self.town}, {STATE} {self.zip}"
-        address = {"use": "home", "type": "both", "text": text, "line": lines, "city": self.town, "state": STATE}
-        address |= {"postalCode": self.zip, "country": "US"}
+        address = {"use": use, "text": self.text, "line": lines, "city": self.town, "state": STATE}
+        address |= {"postalCode": self.zip, "country": "US"} | ({"type": "both"} if use == "home" else {})
         return address | ({"period": {"start": since}} if since else {})
 
     @property

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.addresses import STATE
+from clerkship.synthetic.addresses import Address
 from clerkship.synthetic.table import TERMS, read_table
 from clerkship.synthetic.terms import NPI, Term, concept, made, reference
 from clerkship.synthetic.times import instant
@@ -30,6 +30,11 @@ class House(NamedTuple):
     def key(self) -> str:
         """`Organization/org-clinic`."""
         return f"Organization/{self.id}"
+
+    @property
+    def address(self) -> dict[str, Any]:
+        """Where it is, as an Address."""
+        return Address(self.line, "", self.town, self.zip).rendered("work")
 
     @property
     def ref(self) -> dict[str, str]:
@@ -71,19 +76,6 @@ PLACES = {place.id: place for place in read_table("locations", Place)}
 ROOMS, EMERGENCY, WARD, SPECIALTY, DRAWS = PLACES.values()
 
 
-def _address(house: House) -> dict[str, object]:
-    text = f"{house.line}, {house.town}, {STATE} {house.zip}"
-    return {
-        "use": "work",
-        "text": text,
-        "line": [house.line],
-        "city": house.town,
-        "state": STATE,
-        "postalCode": house.zip,
-        "country": "US",
-    }
-
-
 def place_resources(since: datetime) -> Iterator[Resource]:
     """Every organization and location."""
     updated = instant(since)
@@ -98,7 +90,7 @@ def place_resources(since: datetime) -> Iterator[Resource]:
             type=[concept(house.type)],
             name=house.name,
             telecom=[{"system": "phone", "value": house.phone, "use": "work"}],
-            address=[_address(house)],
+            address=[house.address],
         )
     for place in PLACES.values():
         yield made(
@@ -110,7 +102,7 @@ def place_resources(since: datetime) -> Iterator[Resource]:
             mode="instance",
             type=[concept(place.kind)],
             telecom=[{"system": "phone", "value": place.house.phone, "use": "work"}],
-            address=_address(place.house),
+            address=place.house.address,
             physicalType=concept(place.form),
             managingOrganization=place.house.ref,
         )
