@@ -30,9 +30,8 @@ from clerkship.engine.regrade import parse_log
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
 from clerkship.model.environment import Environment, Simulator
-from clerkship.model.plan import Plan
 from clerkship.model.run import TaskRun
-from clerkship.model.snapshot import Snapshot
+from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.model.task import Task
 from clerkship.sandbox.exchange import Request
 from clerkship.service.planning.plan import new_run, plan_run

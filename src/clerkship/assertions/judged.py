@@ -15,8 +15,8 @@ from clerkship.llm.scripted import is_scripted
 from clerkship.llm.together import together
 from clerkship.model.frozen import Flag
 from clerkship.model.problem import ClerkshipError
+from clerkship.model.quality import Votes
 from clerkship.model.run import FieldCheck
-from clerkship.model.votes import Votes
 
 AGAIN = 2
 """How often a judge that cites what is not there is told, and asked again."""

@@ -7,8 +7,8 @@ from clerkship.engine.finished import Finished
 from clerkship.engine.spec import TrialSpec
 from clerkship.kit.rng import shuffled
 from clerkship.kit.statistics import side
-from clerkship.model.plan import Plan
 from clerkship.model.run import Outcome, Status, Verdict
+from clerkship.model.snapshot import Plan
 
 LOOK_EVERY = 5
 """Trials between two looks at a task's rate. By count, not as they come in: so concurrency changes nothing."""

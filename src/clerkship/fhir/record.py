@@ -10,7 +10,7 @@ import orjson
 from clerkship.fhir import exact
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.fhir.wording import choice, preferred, title, words
-from clerkship.model.record_view import RecordView
+from clerkship.model.dataset import RecordView
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 

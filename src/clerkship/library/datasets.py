@@ -1,6 +1,6 @@
 """The datasets of one folder: each read by its type, whatever that is."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -90,3 +90,27 @@ def named_in(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, Pa
             places.append((["entities", number, "dataset"], as_map(entity).get("dataset")))
         places.append((["for_each", "dataset"], as_map(definition.fields.get("for_each")).get("dataset")))
         yield from ((definition, path, name) for path, name in places if isinstance(name, str))
+
+
+def unused_datasets(
+    environment: Environment, datasets: Mapping[str, Dataset], taken: Collection[str], catalog: Catalog
+) -> Iterator[tuple[Path, str]]:
+    """Yield the place and a warning for each; `taken` are the datasets that tasks bind records or take files from."""
+    types = _loaded_types(environment, catalog)
+    for number, name in enumerate(environment.datasets):
+        dataset = datasets.get(name)
+        if dataset is None or dataset.type in types or name in taken:
+            continue
+        message = f"`{name}` is not used: no simulator of `{environment.name}` is loaded from a dataset of type "
+        yield ["datasets", number], f"{message}{dataset.type}, and no task binds a record of it"
+
+
+def _loaded_types(environment: Environment, catalog: Catalog) -> set[str | None]:
+    """Return the types of dataset that the parts of an environment are loaded from."""
+    found: set[str | None] = set()
+    for simulator in environment.simulators.values():
+        try:
+            found.add(catalog.simulator(simulator.kind).dataset)
+        except UnknownName:  # reported where it is named
+            continue
+    return found

@@ -12,9 +12,8 @@ from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.finding import BadBinding, Finder, name_of
 from clerkship.library.yaml import Path
-from clerkship.model.dataset import Dataset, Record
+from clerkship.model.dataset import Dataset, Record, RecordView
 from clerkship.model.names import did_you_mean
-from clerkship.model.record_view import RecordView
 from clerkship.model.task import Entity, ForEach
 
 E = TypeVar("E", bound=Entity)

@@ -17,7 +17,7 @@ from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
 from clerkship.library.conftest import STEM, ConftestReader
 from clerkship.library.dataset_cache import Cache
-from clerkship.library.datasets import Datasets, named_in
+from clerkship.library.datasets import Datasets, named_in, unused_datasets
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.entities import FOR_EACH, Binder, Bound
@@ -32,7 +32,6 @@ from clerkship.library.reporting import Reporter
 from clerkship.library.sequence import shelves
 from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
 from clerkship.library.task_check import TaskCheck
-from clerkship.library.unused import HINT, unused_datasets
 from clerkship.library.yaml import Tree
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import Dataset
@@ -163,7 +162,7 @@ class Loader:
             definition = self._definitions.get("environment", name)
             assert definition is not None  # every environment was read from one
             for path, message in unused_datasets(environment, self.datasets, taken, self.catalog):
-                definition.warning(path, message, HINT)
+                definition.warning(path, message, "leave it out, or add a simulator that is loaded from it")
 
     def _benchmark(self, definition: Definition) -> None:
         benchmark = definition.read(Benchmark, definition.data)

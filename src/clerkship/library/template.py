@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from clerkship.kit.registry import Registry, UnknownName
+from clerkship.model.dataset import RecordView, as_text
 from clerkship.model.duration import parse_duration
 from clerkship.model.matcher import as_instant
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import MISSING, lookup, split
-from clerkship.model.record_view import RecordView, as_text
 from clerkship.model.variables import escape_text
 
 OUTPUT_LIMIT = 1_000_000

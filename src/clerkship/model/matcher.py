@@ -198,11 +198,7 @@ def _check_within(argument: Any) -> None:
     parse_duration(argument["by"])
 
 
-def _check_not(argument: Any) -> None:
-    check_expected(argument)
-
-
-_CHECKS: dict[str, Callable[[Any], None]] = {
+_CHECKS: dict[str, Callable[[Any], object]] = {
     "in": _check_list,
     "matches": _check_pattern,
     "gt": _check_bound,
@@ -210,7 +206,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "lt": _check_bound,
     "lte": _check_bound,
     "exists": _check_flag,
-    "not": _check_not,
+    "not": check_expected,
     "approx": _check_approx,
     "within": _check_within,
 }

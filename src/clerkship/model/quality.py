@@ -1,15 +1,28 @@
-"""How good a conversation was, as a model rated it. Kept beside the verdict, and never part of it."""
+"""How good a conversation was, as a model rated it, kept beside the verdict and never part of it; and how often a judge
+is asked the same."""
 
 from statistics import fmean
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from clerkship.model.frozen import Frozen
+from clerkship.model.frozen import Frozen, Whole
 
 SCALES = ("helpfulness", "repair_quality", "coherence", "tone")
 """The built-in ratings from 1 to 5."""
 COMPLETION = "task_completion"
+
+MOST_VOTES = 15
+"""How often a judge is asked the same at most."""
+
+
+def _odd(votes: int) -> int:
+    if votes % 2 == 0:
+        raise ValueError("expected an odd number of votes: an even one can be split in halves")
+    return votes
+
+
+Votes = Annotated[Whole, Field(ge=1, le=MOST_VOTES), AfterValidator(_odd)]
 
 
 def _plain(name: str) -> str:
@@ -18,7 +31,8 @@ def _plain(name: str) -> str:
     return name
 
 
-def _not_blank(text: str) -> str:
+def not_blank(text: str) -> str:
+    """Refuse a text of white space alone."""
     if not text.strip():
         raise ValueError("expected text that is not empty")
     return text
@@ -31,7 +45,7 @@ class Metric(Frozen):
         str, Field(max_length=60), AfterValidator(_plain), Field(description="what it is called, such as brevity")
     ]
     description: Annotated[
-        str, AfterValidator(_not_blank), Field(description="what is rated, and what speaks for much and for little")
+        str, AfterValidator(not_blank), Field(description="what is rated, and what speaks for much and for little")
     ]
     scale: Annotated[Literal["1-5", "yes/no"], Field(description="`1-5` or `yes/no`")] = "1-5"
 

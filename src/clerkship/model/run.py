@@ -8,9 +8,8 @@ from clerkship.model.calibration import Calibration, JudgeIdentity
 from clerkship.model.difference import ValueDifference, find_differences
 from clerkship.model.frozen import Frozen
 from clerkship.model.model_choice import ModelChoice
-from clerkship.model.quality import Quality
+from clerkship.model.quality import Quality, Votes
 from clerkship.model.usage import Role, Usage
-from clerkship.model.votes import Votes
 
 Status = Literal["completed", "timed_out", "errored", "invalid_person", "cancelled"]
 Verdict = Literal["pass", "partial", "fail", "ungraded", "inconclusive"]

@@ -8,10 +8,9 @@ from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
 from clerkship.model.criterion import Criterion
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.persona import Persona
-from clerkship.model.quality import Metrics
+from clerkship.model.quality import Metrics, Votes, not_blank
 from clerkship.model.scenario import Person, Scenario, or_text
 from clerkship.model.task import Task
-from clerkship.model.votes import Votes
 
 
 class Setup(Frozen):
@@ -102,18 +101,12 @@ def _expected(call: AssertionCall, names: str, *, gate: bool) -> Criterion:
     return Criterion(label=f"{call.name}({names})", assertion=call, gate=gate, weight=1.0 if gate else 0.0)
 
 
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise ValueError("expected text that is not empty")
-    return text
-
-
 class Goals(Frozen):
     """What success is."""
 
     assertions: Annotated[tuple[AssertionCall, ...], Field(description="checked against the event history")] = ()
     criteria: Annotated[
-        tuple[Annotated[str, Field(min_length=1), AfterValidator(_not_blank)], ...],
+        tuple[Annotated[str, Field(min_length=1), AfterValidator(not_blank)], ...],
         Field(description="required behaviour in plain language, judged by a model"),
     ] = ()
     expected_tools: Annotated[tuple[ExpectedTool, ...], Field(description="tools that should have been called")] = ()

@@ -1,4 +1,4 @@
-"""What a run is frozen from: enough to do it again, or grade it again, without today's files."""
+"""What a run is frozen from: tasks and a plan, enough to do it again, or grade it again, without today's files."""
 
 import hashlib
 from functools import cached_property
@@ -7,15 +7,29 @@ from typing import Annotated, Any
 import orjson
 from pydantic import AfterValidator
 
-from clerkship.model.addressed import Addressed
 from clerkship.model.dataset import Record
 from clerkship.model.environment import GATE_AXES, Environment
 from clerkship.model.freeze import freeze
+from clerkship.model.frozen import Frozen
 from clerkship.model.task import Task
 from clerkship.model.variables import NOT_EXPANDED, names_in
 
 GRADING = "6"
 """Raised whenever the same evidence could get another verdict."""
+
+
+class Addressed(Frozen):
+    """Has one byte form, and is kept by its hash."""
+
+    @cached_property
+    def data(self) -> bytes:
+        """Its one byte form. Keys stand as they were written: an agent is handed them in that order, now and later."""
+        return orjson.dumps(self.model_dump(mode="json"))
+
+    @cached_property
+    def hash(self) -> str:
+        """Its address in the store."""
+        return hashlib.sha256(self.data).hexdigest()
 
 
 class Snapshot(Addressed):
@@ -64,6 +78,24 @@ class Snapshot(Addressed):
         for other in ("max_turns", "turn_timeout", "person", "people"):
             (task["scenario"] or {}).pop(other, None)
         return hashlib.sha256(orjson.dumps(told | task, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+
+
+class UntilSure(Frozen):
+    """Repeat a task until the interval of its pass rate lies wholly on one side of this rate."""
+
+    threshold: float
+
+
+class Plan(Addressed):
+    """Which tasks, how often, in what order. Two runs with one plan did the same work."""
+
+    snapshots: tuple[str, ...]
+    """Of the tasks, by hash."""
+    seed: int
+    trials: int
+    """How often each task is run; with `until_sure`, at most."""
+    until_sure: UntilSure | None = None
+    shuffle: bool = False
 
 
 def _leave_out_empty(data: dict[str, Any], key: str) -> None:

@@ -71,6 +71,7 @@ from clerkship.library.template import Filter as Filter
 from clerkship.model.dataset import Dataset as Dataset
 from clerkship.model.dataset import DatasetFile as DatasetFile
 from clerkship.model.dataset import Record as Record
+from clerkship.model.dataset import RecordView as RecordView
 from clerkship.model.domain import Abilities as Abilities
 from clerkship.model.domain import Domain as Domain
 from clerkship.model.duration import Duration as Duration
@@ -87,7 +88,6 @@ from clerkship.model.path import lookup as lookup
 from clerkship.model.problem import InputError as InputError
 from clerkship.model.problem import PlatformError as PlatformError
 from clerkship.model.problem import Problem as Problem
-from clerkship.model.record_view import RecordView as RecordView
 from clerkship.model.run import FieldCheck as FieldCheck
 from clerkship.model.scenario import EventMatch as EventMatch
 from clerkship.model.scenario import Expected as Expected

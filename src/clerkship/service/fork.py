@@ -7,10 +7,9 @@ from clerkship.actors.contract import AgentError, Solver
 from clerkship.actors.recorded import RecordedSolver
 from clerkship.engine.catalog import Registered
 from clerkship.engine.model_resolver import ModelRequest
-from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, BenchmarkRun
-from clerkship.model.snapshot import Snapshot
+from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.service.frozen import plan_of, snapshot_at
 from clerkship.service.planning.models import choose_models
 from clerkship.service.planning.options import AllowUngraded, Judge, Option, PersonModel, Trials, words_of

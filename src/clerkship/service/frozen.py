@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from pydantic import ValidationError
 
 from clerkship.model.dataset import Dataset
-from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
 from clerkship.model.run import BenchmarkRun
-from clerkship.model.snapshot import GRADING, Snapshot
+from clerkship.model.snapshot import GRADING, Plan, Snapshot
 from clerkship.store.contract import Store, StoreDamaged, StoreFailed
 
 

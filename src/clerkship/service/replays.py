@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from clerkship.engine.models import ModelSelection
-from clerkship.model.plan import Plan
 from clerkship.model.run import BenchmarkRun
-from clerkship.model.snapshot import Snapshot
+from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.recording.cassette import address
 from clerkship.store.contract import Store, UnknownRun
 

@@ -14,10 +14,9 @@ from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
 from clerkship.model.model_choice import NOBODY
 from clerkship.model.names import did_you_mean
-from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
 from clerkship.model.run import Asking, BenchmarkRun, Tape, TaskRun
-from clerkship.model.snapshot import Snapshot
+from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.service.frozen import datasets_of, graded_now, snapshot_at
 from clerkship.service.planning.freeze import FrozenTasks
 from clerkship.service.planning.models import choose_models

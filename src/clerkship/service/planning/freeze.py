@@ -12,10 +12,9 @@ from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.model_resolver import CassetteConfig, ModelNeeds, ModelRequest, needs_of
 from clerkship.library.calibration import beside
 from clerkship.model.dataset import Dataset
-from clerkship.model.plan import Plan, UntilSure
 from clerkship.model.problem import Problem
 from clerkship.model.run import Asking, BenchmarkRun, IsolationLevel
-from clerkship.model.snapshot import Snapshot
+from clerkship.model.snapshot import Plan, Snapshot, UntilSure
 from clerkship.service.frozen import without_solution
 from clerkship.service.isolating import paths_of, task_files
 from clerkship.service.planning.load import LoadedSuite

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from clerkship.faults.chaos import PROFILES
 from clerkship.model.model_choice import NOBODY
 from clerkship.model.problem import InputError
+from clerkship.model.quality import MOST_VOTES
 from clerkship.model.run import IsolationMode, Tape
-from clerkship.model.votes import MOST_VOTES
 
 MAX_TIMEOUT = 86_400
 MAX_TURN_LIMIT = 10_000

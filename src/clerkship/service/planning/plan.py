@@ -15,9 +15,8 @@ from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.library.calibration import load_calibrations
 from clerkship.model.calibration import Calibration, JudgeIdentity, nearest
-from clerkship.model.plan import Plan
 from clerkship.model.run import BenchmarkRun
-from clerkship.model.snapshot import GRADING, Snapshot
+from clerkship.model.snapshot import GRADING, Plan, Snapshot
 from clerkship.service.checking import options_with
 from clerkship.service.planning.freeze import FrozenRun, freeze
 from clerkship.service.planning.load import load_suite

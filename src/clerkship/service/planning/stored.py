@@ -13,10 +13,9 @@ from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, needs_
 from clerkship.library.library import Library
 from clerkship.library.load import load, root_of
 from clerkship.library.source import Folder
-from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel
-from clerkship.model.snapshot import Snapshot
+from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.service.checking import build_agent, check_reachable, settings_of
 from clerkship.service.frozen import datasets_of, graded_now, without_solution
 from clerkship.service.isolating import isolate_import, level_of, paths_of, task_files
