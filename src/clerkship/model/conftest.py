@@ -1,14 +1,18 @@
 """`eval/conftest.yml`: the models that play the user and judge, for a folder of scenarios."""
 
 import re
-from typing import Annotated, Any, ClassVar, Self
+from pathlib import Path
+from typing import Annotated, Any, Self
 
+import orjson
 from pydantic import ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from clerkship.model.frozen import Frozen, Number, Whole
 from clerkship.model.usage import Prices
 
 Dollars = Annotated[Number, Field(ge=0, le=1)]
+_CLIENT_PARAMETERS = frozenset[str](orjson.loads((Path(__file__).parent / "client_parameters.json").read_bytes()))
+"""Parameters that client libraries take for themselves, or that are set here: they are not sent to the model."""
 _VERSION = r"^[A-Za-z0-9._-]+$"
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -39,36 +43,6 @@ class Llm(Frozen):
         Dollars | None, Field(description="dollars for a token that it was told lately")
     ] = None
 
-    _CLIENT: ClassVar[frozenset[str]] = frozenset(
-        {
-            "additional_drop_params",
-            "allowed_openai_params",
-            "api_type",
-            "cache",
-            "caching",
-            "custom_llm_provider",
-            "drop_params",
-            "max_retries",
-            "messages",
-            "metadata",
-            "model_group",
-            "n",
-            "num_retries",
-            "organization",
-            "request_timeout",
-            "response_format",
-            "rpm",
-            "ssl_verify",
-            "stream",
-            "stream_options",
-            "tool_choice",
-            "tools",
-            "tpm",
-            "use_ssl",
-        }
-    )
-    """What is said to the client library of others and not to the model, or is ours to say."""
-
     @model_validator(mode="after")
     def _has_a_name(self) -> Self:
         if not (self.model.strip() or self.deployment):
@@ -92,7 +66,7 @@ class Llm(Frozen):
     def parameters(self) -> dict[str, JsonValue]:
         """What is sent with each question."""
         extra: dict[str, Any] = self.model_extra or {}
-        return {name: value for name, value in extra.items() if name not in self._CLIENT}
+        return {name: value for name, value in extra.items() if name not in _CLIENT_PARAMETERS}
 
     @property
     def name(self) -> str:
