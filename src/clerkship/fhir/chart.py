@@ -58,24 +58,19 @@ class View(Protocol):
     @property
     def chart(self) -> Chart:
         """What was there at first, and never changes."""
-        ...
 
     @property
     def zone(self) -> int:
         """Where it is, in minutes ahead of UTC: a date without a zone is a day there."""
-        ...
 
     def resource(self, key: str) -> Resource | None:
         """One as it is now; not to be changed."""
-        ...
 
     def changed(self, type: str) -> Mapping[str, Resource | None]:
         """By key, those of a sort that are new or differ from the chart's; None where one is gone."""
-        ...
 
     def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
         """What somebody works out of those that differ (their indexes), kept until another one does."""
-        ...
 
 
 class Untouched:

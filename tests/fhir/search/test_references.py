@@ -2,9 +2,10 @@
 
 import pytest
 
-from clerkship.fhir.compartments import compartment_parameters, in_compartment
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.search import find, find_keys, matches, parse_query
+from clerkship.fhir.search.compartment import compartment_parameters
+from clerkship.fhir.search.find import in_compartment
 from tests.fhir.search.shelf_of import ids, made, pairs, refusal, view_of
 
 BASE = "http://127.0.0.1:8080/fhir"

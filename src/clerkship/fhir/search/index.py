@@ -7,11 +7,12 @@ without repetition; one row alone is kept as a number, more as an array of four 
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from clerkship.fhir.parameters import Arm
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.search.query import Address, Aspect, Code, Link, Measure, Moment, Value, Word
+from clerkship.fhir.search.query import Aspect, Code, Link, Measure, Moment, Value, Word
 from clerkship.fhir.search.spans import Span
 from clerkship.fhir.search.terms import (
     Amount,
@@ -78,21 +79,19 @@ class Words:
 
     def look(self, value: Value) -> Iterator[Part]:
         """The rows of a value."""
-        if isinstance(value, Link):
-            found: Iterable[str] = value.spellings
-        elif isinstance(value, Address) and value.how != "same":
-            found = self.starting(value.text) if value.how == "below" else _above(value.text)
-        elif isinstance(value, Word) and value.how == "starts":
-            found = self.starting(value.text)
-        elif isinstance(value, Word) and value.how == "contains":
-            found = [text for text in self.postings if value.text in text]
-        else:
-            assert isinstance(value, Word | Address)
-            found = (value.text,)
-        for text in found:
+        for text in value.spellings if isinstance(value, Link) else self._fitting(value):
             rows = rows_of(self.postings.get(text))
             if rows:
                 yield Part(rows)
+
+    def _fitting(self, value: Value) -> Iterable[str]:
+        """Return the values that a text asks for, or may."""
+        assert isinstance(value, Word)
+        if value.how == "starts":
+            return self.starting(value.text)
+        if value.how == "contains":
+            return [text for text in self.postings if value.text in text]
+        return _above(value.text) if value.how == "above" else (value.text,)
 
     def sortable(self) -> Iterator[tuple[str, Rows]]:
         """The values in order, with their rows."""
@@ -251,11 +250,6 @@ Numbered = Iterable[tuple[int, Resource, Any]]
 """Rows in order, each with its resource and the node of it that is looked at: mostly the resource itself."""
 
 
-def build_index(aspect: Aspect, arms: tuple[Arm, ...], resources: Numbered, zone: int) -> Index:
-    """An index over resources that come with their rows."""
-    return _BUILDERS[aspect](arms, resources, zone)
-
-
 Said = Callable[[Arm, Resource, Any], Iterable[Any]]
 
 
@@ -283,36 +277,25 @@ def _labels(arm: Arm, resource: Resource, node: Any) -> Iterator[str]:
     return map(normal, labels(arm, resource, node))
 
 
-def _words(said: Said) -> Callable[[tuple[Arm, ...], Numbered, int], Index]:
-    return lambda arms, resources, zone: Words(_each(arms, resources, said))
+def build_index(aspect: Aspect, arms: tuple[Arm, ...], resources: Numbered, zone: int) -> Index:
+    """Build the index of one aspect over resources that come with their rows."""
+    if aspect == "present":
+        return Present(row for row, resource, _ in resources if any(is_present(arm, resource) for arm in arms))
+    if aspect == "date":
+        return Spans(_each(arms, resources, partial(dates, zone=zone)), closed=False)
+    if aspect == "amount":
+        return Spans(_each(arms, resources, amounts), closed=True)
+    index, said = _SAID[aspect]
+    return index(_each(arms, resources, said))
 
 
-def _codes(said: Said) -> Callable[[tuple[Arm, ...], Numbered, int], Index]:
-    return lambda arms, resources, zone: Codes(_each(arms, resources, said))
-
-
-def _dates(arms: tuple[Arm, ...], resources: Numbered, zone: int) -> Index:
-    return Spans(_each(arms, resources, lambda arm, resource, node: dates(arm, resource, node, zone)), closed=False)
-
-
-def _amounts(arms: tuple[Arm, ...], resources: Numbered, zone: int) -> Index:
-    return Spans(_each(arms, resources, amounts), closed=True)
-
-
-def _present(arms: tuple[Arm, ...], resources: Numbered, zone: int) -> Index:
-    return Present(row for row, resource, _ in resources if any(is_present(arm, resource) for arm in arms))
-
-
-_BUILDERS: dict[Aspect, Callable[[tuple[Arm, ...], Numbered, int], Index]] = {
-    "token": _codes(tokens),
-    "label": _words(_labels),
-    "of-type": _words(typed_identifiers),
-    "string": _words(_normal),
-    "exact": _words(strings),
-    "date": _dates,
-    "amount": _amounts,
-    "link": _words(_links),
-    "link-identifier": _codes(reference_identifiers),
-    "uri": _words(_links),
-    "present": _present,
+_SAID: dict[Aspect, tuple[type[Words | Codes], Said]] = {
+    "token": (Codes, tokens),
+    "label": (Words, _labels),
+    "of-type": (Words, typed_identifiers),
+    "string": (Words, _normal),
+    "exact": (Words, strings),
+    "link": (Words, _links),
+    "link-identifier": (Codes, reference_identifiers),
+    "uri": (Words, _links),
 }

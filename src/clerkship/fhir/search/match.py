@@ -9,7 +9,7 @@ from typing import NamedTuple
 from clerkship.fhir.chart import View
 from clerkship.fhir.search.index import Index, Part, Present, Rows, Words, rows_of
 from clerkship.fhir.search.query import AlternativeValues, Chain, Criterion, Ids, Missing, Reverse, Term, Together
-from clerkship.fhir.search.shelf import Forward, Kept, Loose, Shelf
+from clerkship.fhir.search.shelf import Forward, Kept, KeyedShelf, Loose, Shelf
 
 SLOWER = 200
 """How many times longer it takes to read a resource than to put a row in a set."""
@@ -213,7 +213,7 @@ def _looked(index: Index, term: Term) -> Iterable[Part]:
 
 
 def _rows_of_ids(criterion: Ids, shelf: Shelf) -> Rows:
-    assert isinstance(shelf, Kept | Loose)
+    assert isinstance(shelf, KeyedShelf)
     if not shelf.keys:
         return ()
     type = shelf.keys[0].partition("/")[0]
@@ -221,5 +221,5 @@ def _rows_of_ids(criterion: Ids, shelf: Shelf) -> Rows:
 
 
 def _rows_of_keys(keys: Iterable[str], shelf: Shelf) -> Rows:
-    assert isinstance(shelf, Kept | Loose)
+    assert isinstance(shelf, KeyedShelf)
     return sorted(row for row in map(shelf.row, keys) if row is not None)

@@ -13,7 +13,7 @@ from clerkship.fhir.parameters import Parameter, parameters_of
 from clerkship.fhir.search.index import Codes, Rows, Spans, Words
 from clerkship.fhir.search.match import Matched
 from clerkship.fhir.search.query import ASPECTS, SortBy
-from clerkship.fhir.search.shelf import Kept, Loose
+from clerkship.fhir.search.shelf import KeyedShelf
 
 SortValue = str | int | float | None
 Place = tuple[SortValue, ...]
@@ -32,13 +32,13 @@ class Column(NamedTuple):
         return self.values[rank] if rank < len(self.values) else None
 
 
-def column(shelf: Kept | Loose, parameter: Parameter, descending: bool) -> Column:
+def column(shelf: KeyedShelf, parameter: Parameter, descending: bool) -> Column:
     """One rule over one shelf, worked out once."""
     what = ("column", parameter.arms, parameter.type, descending, shelf.zone)
     return shelf.once(what, lambda: _ranked(shelf.size, _pairs(shelf, parameter, descending)))
 
 
-def _pairs(shelf: Kept | Loose, parameter: Parameter, descending: bool) -> Iterable[tuple[Any, Rows]]:
+def _pairs(shelf: KeyedShelf, parameter: Parameter, descending: bool) -> Iterable[tuple[Any, Rows]]:
     index = shelf.index(ASPECTS[parameter.type], parameter.arms)
     assert isinstance(index, Words | Codes | Spans)
     pairs = list(index.sortable(descending) if isinstance(index, Spans) else index.sortable())
@@ -61,7 +61,7 @@ def _ranked(size: int, pairs: Iterable[tuple[Any, Rows]]) -> Column:
 class Ordered:
     """Rows of one shelf, in order."""
 
-    def __init__(self, shelf: Kept | Loose, rows: Rows, columns: Sequence[Column]) -> None:
+    def __init__(self, shelf: KeyedShelf, rows: Rows, columns: Sequence[Column]) -> None:
         self.shelf, self.rows, self.columns = shelf, rows, columns
 
     def place(self, at: int) -> Place:
@@ -70,7 +70,7 @@ class Ordered:
         return (*(each.value(row) for each in self.columns), self.shelf.keys[row])
 
 
-def ordered(type: str, shelf: Kept | Loose, rows: Rows, rules: Sequence[SortBy]) -> Ordered:
+def ordered(type: str, shelf: KeyedShelf, rows: Rows, rules: Sequence[SortBy]) -> Ordered:
     """Rows that come in order of key, in the order of some rules."""
     columns = [column(shelf, parameters_of(type)[rule.name], rule.descending) for rule in rules]
     if not rules or len(rows) < 2:

@@ -40,14 +40,14 @@ def page(found: Found, query: Query, default_count: int) -> Page:
     start = _start(found, query) if query.cursor else 0
     keys = list(found.keys[start : start + count])
     more = bool(count) and start + count < found.total
-    further = _cursor(query, found.places.place(start + count - 1)) if more else ""
+    further = _cursor(query, found.place(start + count - 1)) if more else ""
     return Page(keys, further, found.total, _before(found, query, start, count))
 
 
 def _before(found: Found, query: Query, start: int, count: int) -> str | None:
     if not start or not count:
         return None
-    return _cursor(query, found.places.place(start - count - 1)) if start > count else ""
+    return _cursor(query, found.place(start - count - 1)) if start > count else ""
 
 
 def _mark(query: Query, said: bytes) -> bytes:
@@ -62,7 +62,7 @@ def _cursor(query: Query, place: Place) -> str:
 
 def _start(found: Found, query: Query) -> int:
     try:
-        return position(found.total, found.places.place, _place(query), [rule.descending for rule in query.sort])
+        return position(found.total, found.place, _place(query), [rule.descending for rule in query.sort])
     except (TypeError, ValueError):
         raise BAD from None
 

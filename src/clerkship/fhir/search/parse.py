@@ -47,7 +47,6 @@ def parse_query(
     *,
     strict: bool = True,
     meaning: Meaning | None = None,
-    base: str = "",
     compartment: tuple[str, str] | None = None,
 ) -> Query:
     """A search of one type, or, with "", of the whole system; raises Invalid with everything that is wrong with it.
@@ -56,11 +55,10 @@ def parse_query(
     either way. `meaning` tells the server's zone and time, where they are known; `compartment` narrows the search to
     that of ("Patient", "42").
     """
-    who = (meaning or Meaning())._replace(base=base or (meaning.base if meaning else ""))
     if type and type not in searchable_types():
         raise invalid("not-supported", f"{type!r} is not a resource type of R4")
     _check_size(pairs)
-    reading = _Reading(type, _types(type, pairs), strict, who)
+    reading = _Reading(type, _types(type, pairs), strict, meaning or Meaning())
     for name, text in pairs:
         try:
             _read(reading, name, text)
@@ -218,22 +216,19 @@ _RESULT_READERS: dict[str, Callable[[_Reading, str, str], None]] = {
 
 def _built(reading: _Reading, compartment: tuple[str, str] | None) -> Query:
     wanted = tuple((type, tuple(reading.criteria.get(type, ()))) for type in reading.types)
-    said = reading.said
+    said = {label[1:]: value for label, value in reading.said.items() if label not in (*INCLUDES, "_type")}
+    includes, revincludes = (tuple(reading.said.get(label, ())) for label in INCLUDES)
+    meaning = reading.meaning
     query = Query(
         reading.type,
         wanted,
         tuple(reading.pairs),
         tuple(reading.ignored),
-        count=said.get("_count"),
-        total=said.get("_total"),
-        summary=said.get("_summary"),
-        elements=said.get("_elements", ()),
-        sort=said.get("_sort", ()),
-        includes=tuple(said.get("_include", ())),
-        revincludes=tuple(said.get("_revinclude", ())),
-        cursor=said.get("_cursor", ""),
-        base=reading.meaning.base,
-        zone=reading.meaning.zone,
+        includes,
+        revincludes,
+        base=meaning.base,
+        zone=meaning.zone,
+        **said,
     )
     return query if compartment is None else _narrowed(query, *compartment)
 

@@ -21,10 +21,11 @@ class Code(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A text, in the form it is compared in."""
+    """A text or a uri, in the form it is compared in."""
 
     text: str
-    how: Literal["starts", "contains", "same"] = "starts"
+    how: Literal["starts", "contains", "same", "above"] = "starts"
+    """`above`: the uri itself, and those that it lies under."""
 
 
 class Moment(NamedTuple):
@@ -52,14 +53,7 @@ class Link(NamedTuple):
     spellings: tuple[str, ...]
 
 
-class Address(NamedTuple):
-    """A uri."""
-
-    text: str
-    how: Literal["same", "above", "below"] = "same"
-
-
-Value = Code | Word | Moment | Measure | Link | Address
+Value = Code | Word | Moment | Measure | Link
 Aspect = Literal[
     "token", "label", "of-type", "string", "exact", "date", "amount", "link", "link-identifier", "uri", "present"
 ]
@@ -164,13 +158,13 @@ class Query:
     pairs: tuple[tuple[str, str], ...] = ()
     """What was used of the query, in canonical order."""
     ignored: tuple[Issue, ...] = ()
+    includes: tuple[Include, ...] = ()
+    revincludes: tuple[Include, ...] = ()
     count: int | None = None
     total: Total | None = None
     summary: Summary | None = None
     elements: tuple[str, ...] = ()
     sort: tuple[SortBy, ...] = ()
-    includes: tuple[Include, ...] = ()
-    revincludes: tuple[Include, ...] = ()
     cursor: str = ""
     base: str = ""
     zone: int = 0

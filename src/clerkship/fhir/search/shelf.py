@@ -66,12 +66,23 @@ def _inside(roots: tuple[Arm, ...], items: Numbered) -> Iterator[tuple[int, Reso
                 yield row, resource, node
 
 
-class Kept(Shelf):
-    """The resources of one type in a chart, by row in order of key."""
+class KeyedShelf(Shelf):
+    """Resources of one type, by row in order of key."""
+
+    keys: Sequence[str]
+
+    def row(self, key: str) -> int | None:
+        """Where a key is."""
+        at = bisect_left(self.keys, key)
+        return at if at < len(self.keys) and self.keys[at] == key else None
+
+
+class Kept(KeyedShelf):
+    """The resources of one type in a chart."""
 
     def __init__(self, chart: Chart, type: str, zone: int) -> None:
         self.chart = chart
-        self.keys: Sequence[str] = chart.once(("keys", type), lambda: tuple(sorted(chart.of_type(type))))
+        self.keys = chart.once(("keys", type), lambda: tuple(sorted(chart.of_type(type))))
         super().__init__(len(self.keys), self._items, lambda what, build: chart.once((type, what), build), zone)
 
     def _items(self) -> Numbered:
@@ -80,22 +91,17 @@ class Kept(Shelf):
             resource = read(chart[key])
             yield row, resource, resource
 
-    def row(self, key: str) -> int | None:
-        """Where a key is."""
-        at = bisect_left(self.keys, key)
-        return at if at < len(self.keys) and self.keys[at] == key else None
-
     def pick(self, rows: Sequence[int]) -> "Loose":
         """Some of them, out of the indexes."""
         return Loose({self.keys[row]: orjson.loads(self.chart[self.keys[row]]) for row in rows}, self.zone)
 
 
-class Loose(Shelf):
+class Loose(KeyedShelf):
     """Some resources by key, looked at for this once."""
 
     def __init__(self, resources: Mapping[str, Resource], zone: int) -> None:
         self.resources = resources
-        self.keys: Sequence[str] = sorted(resources)
+        self.keys = sorted(resources)
         self._known: dict[Hashable, Any] = {}
         super().__init__(len(self.keys), self._items, self._remembered, zone)
 
@@ -107,8 +113,3 @@ class Loose(Shelf):
         if what not in self._known:
             self._known[what] = build()
         return self._known[what]
-
-    def row(self, key: str) -> int | None:
-        """Where a key is."""
-        at = bisect_left(self.keys, key)
-        return at if at < len(self.keys) and self.keys[at] == key else None

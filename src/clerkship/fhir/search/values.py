@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import cast
 
 from clerkship.fhir.issue import invalid
-from clerkship.fhir.parameters import Parameter, Sort
+from clerkship.fhir.parameters import Parameter
 from clerkship.fhir.resource import ID
-from clerkship.fhir.search.query import Address, Code, Link, Meaning, Measure, Moment, Prefix, Value, Word
+from clerkship.fhir.search.query import Code, Link, Meaning, Measure, Moment, Prefix, Value, Word
 from clerkship.fhir.search.spans import date_span, figure
 from clerkship.fhir.search.terms import normal
 
@@ -58,14 +58,9 @@ def read(name: str, parameter: Parameter, modifier: str, text: str, meaning: Mea
     """One value of a parameter."""
     if parameter.type == "reference" and modifier != "identifier":
         return link(name, parameter, modifier, plain(text), meaning)
-    return read_as(name, parameter.type, modifier, text, meaning)
-
-
-def read_as(name: str, sort: Sort, modifier: str, text: str, meaning: Meaning) -> Value:
-    """One value of a sort that needs to know nothing but its modifier."""
-    if sort == "date":
+    if parameter.type == "date":
         return moment(name, text, meaning)
-    return _READERS[sort](name, modifier, text)
+    return _READERS[parameter.type](name, modifier, text)
 
 
 def _token(name: str, modifier: str, text: str) -> Value:
@@ -97,7 +92,7 @@ def word(name: str, modifier: str, text: str) -> Value:
 
 
 def _uri(name: str, modifier: str, text: str) -> Value:
-    return Address(plain(text), "above" if modifier == "above" else "below" if modifier == "below" else "same")
+    return Word(plain(text), "above" if modifier == "above" else "starts" if modifier == "below" else "same")
 
 
 def _amount(name: str, modifier: str, text: str) -> Value:

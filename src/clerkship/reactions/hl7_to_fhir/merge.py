@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from clerkship.fhir.compartments import in_compartment
 from clerkship.fhir.reference import references
 from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.search.find import in_compartment
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.filing import Filing
 from clerkship.reactions.hl7_to_fhir.people import find_patient, patient_of, subject, unknown

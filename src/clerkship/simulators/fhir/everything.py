@@ -6,10 +6,10 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from clerkship.fhir.compartments import compartment_parameters, types_in
 from clerkship.fhir.parameters import parameters_of
 from clerkship.fhir.reference import parse_reference, references
 from clerkship.fhir.search import find_keys
+from clerkship.fhir.search.compartment import compartment_parameters, types_in
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import splice
 from clerkship.simulators.fhir.events import ResourcesSearched

@@ -8,10 +8,10 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.fhir import search as engine
-from clerkship.fhir.compartments import compartment_types
 from clerkship.fhir.issue import Invalid, outcome
 from clerkship.fhir.reference import parse_reference
 from clerkship.fhir.resource import render
+from clerkship.fhir.search.compartment import compartment_types
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import splice
 from clerkship.simulators.fhir.events import ResourcesSearched

@@ -5,8 +5,8 @@ from typing import Any
 
 from clerkship.fhir import exact
 from clerkship.fhir.chart import Chart, Untouched
-from clerkship.fhir.compartments import in_compartment
 from clerkship.fhir.resource import parse
+from clerkship.fhir.search.find import in_compartment
 from clerkship.model.matcher import is_matcher, is_number
 from clerkship.simulators.fhir.assertions.quantities import Measure, as_float, measures, normalised_unit
 

@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 from clerkship.assertions.contract import Check
 from clerkship.events.evidence import Evidence
 from clerkship.events.request_line import line_of
-from clerkship.fhir.compartments import compartment_parameters
 from clerkship.fhir.reference import parse_reference, references
+from clerkship.fhir.search.compartment import compartment_parameters
 from clerkship.model.misplaced import misplaced
 from clerkship.model.problem import InputError
 from clerkship.model.run import FieldCheck

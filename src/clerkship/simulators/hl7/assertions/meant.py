@@ -27,22 +27,18 @@ class Kept(Protocol):
     @property
     def seq(self) -> int:
         """Its event."""
-        ...
 
     @property
     def type(self) -> str:
         """`ORU^R01`."""
-        ...
 
     @property
     def control_id(self) -> str:
         """MSH-10."""
-        ...
 
     @property
     def message(self) -> Message:
         """It, read."""
-        ...
 
 
 K = TypeVar("K", bound=Kept)
