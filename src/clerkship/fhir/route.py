@@ -58,20 +58,22 @@ def kinds_at(type: str, path: str) -> Kinds:
 
 def unfit(type: str, path: str, expected: Any) -> str:
     """Why nothing at a path can ever be what is expected there; empty where something can."""
-    try:
-        here = kinds_at(type, path)
-    except Misstep:
-        return ""  # that is told already
+    here = _known_kinds(type, path)
     return next(_unfit(here, expected), "") if here else ""
 
 
 def unfit_value(type: str, path: str, value: Any) -> str:
     """Why a value cannot be put at a path: it is of another sort than what is there, or of no code that R4 allows."""
-    try:
-        here = kinds_at(type, path)
-    except Misstep:
-        return ""
+    here = _known_kinds(type, path)
     return next(_unlike_value(here, value), "") if here and value is not None else ""
+
+
+def _known_kinds(type: str, path: str) -> Kinds:
+    """Return what a path may lead to; None for a wrong path too, which is reported elsewhere."""
+    try:
+        return kinds_at(type, path)
+    except Misstep:
+        return None
 
 
 def _unlike_value(here: Kinds, value: Any) -> Iterator[str]:

@@ -60,16 +60,8 @@ def _only(*names: str) -> Callable[[Mapping[str, Any]], bool]:
 
 
 _is_name = _only("text", "family", "given", "prefix", "suffix")
-_is_address = _only("type", "text", "line", "city", "district", "state", "postalCode", "country")
 _is_contact = _only("system", "value")
-_is_concept = _only("coding", "text")
-_is_coding = _only("system", "version", "code", "display", "userSelected")
-_is_quantity = _only("value", "comparator", "unit", "system", "code", "currency")
-_is_identifier = _only("type", "system", "value", "assigner")
-_is_period = _only("start", "end")
-_is_range = _only("low", "high")
-_is_ratio = _only("numerator", "denominator")
-_is_reference = _only("reference", "type", "identifier", "display")
+_is_address = _only("type", "text", "line", "city", "district", "state", "postalCode", "country")
 
 
 def _parts(*parts: Any, between: str = " ") -> str:
@@ -114,17 +106,20 @@ def _range(value: Mapping[str, Any]) -> str:
 
 
 _TYPES: tuple[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[str, Any]], str]], ...] = (
-    (_is_concept, _concept),
+    (_only("coding", "text"), _concept),
     (_is_name, human_name),
     (_is_address, _address),
-    (_is_quantity, _quantity),
+    (_only("value", "comparator", "unit", "system", "code", "currency"), _quantity),
     (lambda v: _is_contact(v) and v.get("system") in _SYSTEMS, lambda v: words(v.get("value"))),
-    (_is_coding, lambda v: words(v.get("display") or v.get("code"))),
-    (_is_identifier, lambda v: words(v.get("value"))),
-    (_is_period, _period),
-    (_is_range, _range),
-    (_is_ratio, lambda v: _parts(v.get("numerator"), v.get("denominator"), between=" / ")),
-    (_is_reference, lambda v: words(v.get("display") or v.get("reference") or v.get("identifier"))),
+    (_only("system", "version", "code", "display", "userSelected"), lambda v: words(v.get("display") or v.get("code"))),
+    (_only("type", "system", "value", "assigner"), lambda v: words(v.get("value"))),
+    (_only("start", "end"), _period),
+    (_only("low", "high"), _range),
+    (_only("numerator", "denominator"), lambda v: _parts(v.get("numerator"), v.get("denominator"), between=" / ")),
+    (
+        _only("reference", "type", "identifier", "display"),
+        lambda v: words(v.get("display") or v.get("reference") or v.get("identifier")),
+    ),
     (lambda v: "text" in v and "resourceType" not in v, lambda v: words(v["text"])),  # Annotation, Dosage
     (lambda v: "title" in v and "contentType" in v, lambda v: words(v["title"])),  # Attachment
 )

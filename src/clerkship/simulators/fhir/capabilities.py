@@ -15,17 +15,8 @@ from clerkship.simulators.fhir.state import instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
 from clerkship.simulators.fhir.writing import NOT_STORED
 
-TYPE_LEVEL: Mapping[str, str] = {
-    "read": "read",
-    "vread": "vread",
-    "update": "update",
-    "patch": "patch",
-    "delete": "delete",
-    "history_instance": "history-instance",
-    "history_type": "history-type",
-    "create": "create",
-    "search_type": "search-type",
-}
+_ON_A_TYPE = "read vread update patch delete history_instance history_type create search_type"
+TYPE_LEVEL: Mapping[str, str] = {name: name.replace("_", "-") for name in _ON_A_TYPE.split()}
 """Interactions, and what a CapabilityStatement calls them (http://hl7.org/fhir/restful-interaction)."""
 SYSTEM_LEVEL: Mapping[str, tuple[str, ...]] = {
     "bundle": ("transaction", "batch"),
@@ -106,7 +97,7 @@ def _resource(type: str, offered: Sequence[str], manner: Manner) -> dict[str, An
     }
     if links:
         said["searchInclude"] = ["*", *links]
-    if back := _links_to(type):
+    if back := _links_back().get(type):
         said["searchRevInclude"] = list(back)
     operations = [
         {"name": name, "definition": url}
@@ -116,13 +107,9 @@ def _resource(type: str, offered: Sequence[str], manner: Manner) -> dict[str, An
     return said | ({"operation": operations} if operations else {})
 
 
-def _links_to(type: str) -> Sequence[str]:
-    """Parameters by which others refer to a type."""
-    return _links_back().get(type, ())
-
-
 @lru_cache(maxsize=1)
 def _links_back() -> Mapping[str, Sequence[str]]:
+    """Return for each type the parameters by which others refer to it."""
     found: dict[str, list[str]] = {}
     for type in sorted(RESOURCE_TYPES - NOT_STORED):
         for name, parameter in sorted(parameters_of(type).items()):

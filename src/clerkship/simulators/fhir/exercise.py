@@ -7,7 +7,6 @@ from clerkship.model.dataset import Dataset
 from clerkship.sandbox.exchange import Query, Request
 from clerkship.simulators.fhir.outcome import FHIR_JSON, FORM, JSON_PATCH
 
-_FHIR = {"content-type": FHIR_JSON}
 _PATIENT = {
     "resourceType": "Patient",
     "id": "p1",

@@ -12,7 +12,7 @@ from clerkship.fhir.chart import Chart
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import splice
 from clerkship.simulators.fhir.events import HistoryRead
-from clerkship.simulators.fhir.inputs import FEWER, NEXT, Number, ResourceId, Text, TypeName, query_pairs
+from clerkship.simulators.fhir.inputs import FEWER, NEXT, Number, OneResource, Text, TypeName, query_pairs
 from clerkship.simulators.fhir.outcome import refusal
 from clerkship.simulators.fhir.state import Version, moment_of, of_chart
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
@@ -36,28 +36,14 @@ class SystemHistory(Frozen):
     cursor: Cursor = None
 
 
-class TypeHistory(Frozen):
+class TypeHistory(SystemHistory):
     """Versions of all resources of a type."""
 
     type: TypeName
-    count: Count = None
-    since: Since = None
-    at: At = None
-    cursor: Cursor = None
 
 
-class ResourceHistory(Frozen):
+class ResourceHistory(SystemHistory, OneResource):
     """Versions of one resource."""
-
-    type: TypeName
-    id: ResourceId
-    count: Count = None
-    since: Since = None
-    at: At = None
-    cursor: Cursor = None
-
-
-AnyHistory = SystemHistory | TypeHistory | ResourceHistory
 
 
 class Past(NamedTuple):
@@ -97,7 +83,7 @@ def history_instance(transaction: Transaction, history: ResourceHistory) -> Fhir
     return _history(transaction, history, path, known_type(history.type), history.id)
 
 
-def _history(transaction: Transaction, history: AnyHistory, path: str, type: str = "", id: str = "") -> FhirResponse:
+def _history(transaction: Transaction, history: SystemHistory, path: str, type: str = "", id: str = "") -> FhirResponse:
     wanted, base = _wanted(transaction, history), transaction.base
     total, rest = _counted(transaction, type, id, wanted)
     found = list(islice(rest, wanted.size + 1))
@@ -113,7 +99,7 @@ def _history(transaction: Transaction, history: AnyHistory, path: str, type: str
     return FhirResponse(200, splice.bundle("history", links, entries, total))
 
 
-def _wanted(transaction: Transaction, history: AnyHistory) -> Wanted:
+def _wanted(transaction: Transaction, history: SystemHistory) -> Wanted:
     settings, here = transaction.settings, transaction.here
     size = settings.page_size if history.count is None else history.count
     since = period(history.since, "_since", here)[0] if history.since is not None else None

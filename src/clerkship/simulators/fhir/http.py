@@ -30,7 +30,6 @@ from clerkship.simulators.fhir.body import (
 from clerkship.simulators.fhir.everything import EverythingInput
 from clerkship.simulators.fhir.inputs import Pairs, Returns, query_names
 from clerkship.simulators.fhir.outcome import FHIR_JSON, FORM, JSON_PATCH, refusal
-from clerkship.simulators.fhir.reading import ReadInput, VersionInput
 from clerkship.simulators.fhir.state import FhirState, Tags, Version, http_date, moment_of
 from clerkship.simulators.fhir.transaction import FhirResponse, Interaction
 from clerkship.simulators.fhir.validate import InstanceValidation, ValidationInput
@@ -199,12 +198,13 @@ def input_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]:
         return _page_reader(model)
     fields = [(name, _FIELDS[name]) for name in model.model_fields]
     has_query, has_resource = "query" in model.model_fields, "resource" in model.model_fields
+    known = GENERAL | PARTS if "parts" in model.model_fields else GENERAL
 
     def read_input(request: FhirRequest) -> FrozenT:
         if has_resource:
             known_type(request.params["type"])
         if not has_query:
-            request.check_query()
+            request.check_query(known)
         return model(**{name: read(request) for name, read in fields})
 
     return read_input
@@ -219,39 +219,19 @@ _FIELDS: dict[str, Read] = {
     "type": lambda request: request.params["type"],
     "id": lambda request: request.params.get("id", ""),
     "other": lambda request: request.params["other"],
+    "version": lambda request: request.params["version"],
+    "parts": lambda request: tuple([pair for pair in request.pairs if pair[0] in PARTS]) if request.pairs else (),
     "query": FhirRequest.criteria,
     "resource": FhirRequest.resource,
     "operations": FhirRequest.patch,
     "if_match": lambda request: request.tags("if-match"),
     "if_none_match": lambda request: request.tags("if-none-match"),
     "if_none_exist": _condition,
+    "if_modified_since": lambda request: _modified_since(request.headers.get("if-modified-since")),
     "returns": lambda request: request.returns,
     "is_lenient": lambda request: request.is_lenient,
 }
 """By field of an input, how it is read from a request."""
-
-
-def read_read(request: FhirRequest) -> ReadInput:
-    """Read which resource to read."""
-    since = request.headers.get("if-modified-since")
-    return ReadInput(
-        type=request.params["type"],
-        id=request.params["id"],
-        parts=_parts(request) if request.pairs else (),
-        if_none_match=request.tags("if-none-match"),
-        if_modified_since=None if since is None else _modified_since(since),
-    )
-
-
-def read_vread(request: FhirRequest) -> VersionInput:
-    """Read which version to read."""
-    params = request.params
-    return VersionInput(type=params["type"], id=params["id"], version=params["version"], parts=_parts(request))
-
-
-def _parts(request: FhirRequest) -> Pairs:
-    request.check_query(GENERAL | PARTS)
-    return tuple(pair for pair in request.pairs if pair[0] in PARTS)
 
 
 def from_form(read: Read) -> Read:
@@ -310,17 +290,11 @@ def _parameter(number: int, data: Any) -> tuple[str, str]:
     return part["name"], str(values[0])
 
 
-def read_validation(request: FhirRequest) -> ValidationInput:
-    """Read a resource to check."""
+def read_validation(request: FhirRequest) -> ValidationInput | InstanceValidation:
+    """Read a resource to check: a new one, or one in place of the resource with an id."""
     resource, mode, profile = _validation(request)
-    return ValidationInput(type=request.params["type"], resource=resource, mode=mode, profile=profile)
-
-
-def read_instance_validation(request: FhirRequest) -> InstanceValidation:
-    """Read a resource to check in place of one that is there."""
-    resource, mode, profile = _validation(request)
-    type, id = request.params["type"], request.params["id"]
-    return InstanceValidation(type=type, id=id, resource=resource, mode=mode, profile=profile)
+    model = InstanceValidation if "id" in request.params else ValidationInput
+    return model(**request.params, resource=resource, mode=mode, profile=profile)
 
 
 def _validation(request: FhirRequest) -> tuple[Any, str, str]:
@@ -343,8 +317,10 @@ def _validation(request: FhirRequest) -> tuple[Any, str, str]:
 # Headers.
 
 
-def _modified_since(header: str) -> datetime | None:
+def _modified_since(header: str | None) -> datetime | None:
     """Read If-Modified-Since, in an entry of a Bundle an instant; ignore what is no date (RFC 9110 §13.1.3)."""
+    if header is None:
+        return None
     try:
         moment = moment_of(header) or parsedate_to_datetime(header)
     except (ValueError, TypeError, OverflowError, IndexError):

@@ -61,6 +61,20 @@ IfNoneMatch = SkipJsonSchema[Tags | None]
 Preference = SkipJsonSchema[Returns]
 
 
+class OneResource(Frozen):
+    """A resource by its type and id."""
+
+    type: TypeName
+    id: ResourceId
+
+
+class OneMatch(Frozen):
+    """A resource of a type that a search finds."""
+
+    type: TypeName
+    query: Criteria
+
+
 def query_names(model: type[Frozen]) -> frozenset[str]:
     """Return the names of the fields of an input that are in the query of a request: those with an alias."""
     return frozenset(field.alias for field in model.model_fields.values() if field.alias is not None)

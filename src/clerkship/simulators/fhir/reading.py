@@ -9,31 +9,26 @@ from pydantic.json_schema import SkipJsonSchema
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import parse, render
 from clerkship.fhir.search import parse_query, shown
-from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir.events import ResourceRead
-from clerkship.simulators.fhir.inputs import IfNoneMatch, Pairs, ResourceId, TypeName
+from clerkship.simulators.fhir.inputs import IfNoneMatch, OneResource, Pairs
 from clerkship.simulators.fhir.outcome import refusal, refused
 from clerkship.simulators.fhir.state import Version, moment_of
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
 from clerkship.simulators.fhir.writing import existing, known_type
 
 
-class ReadInput(Frozen):
+class ReadInput(OneResource):
     """A resource to read."""
 
-    type: TypeName
-    id: ResourceId
     parts: SkipJsonSchema[Pairs] = ()
     """`_summary` and `_elements`: how much of it to show."""
     if_none_match: IfNoneMatch = None
     if_modified_since: SkipJsonSchema[datetime | None] = None
 
 
-class VersionInput(Frozen):
+class VersionInput(OneResource):
     """A version of a resource to read."""
 
-    type: TypeName
-    id: ResourceId
     version: Annotated[str, Field(description="id of the version, from `meta.versionId`")]
     parts: SkipJsonSchema[Pairs] = ()
 

@@ -14,10 +14,7 @@ from clerkship.simulators.fhir.http import (
     from_form,
     input_reader,
     read_everything_by_post,
-    read_instance_validation,
-    read_read,
     read_validation,
-    read_vread,
 )
 from clerkship.simulators.fhir.outcome import FHIR_JSON, FORM, JSON_PATCH
 from clerkship.simulators.fhir.reading import read, vread
@@ -93,8 +90,8 @@ ROUTES = (
     _get("/_history", history_system),
     _get("/{type}/_history", history_type),
     _get("/Patient/{id}/$everything", everything, is_heavy=_always),
-    _get("/{type}/{id}", read, read_read),
-    _get("/{type}/{id}/_history/{version}", vread, read_vread),
+    _get("/{type}/{id}", read),
+    _get("/{type}/{id}/_history/{version}", vread),
     _get("/{type}/{id}/_history", history_instance),
     _search("/{type}/{id}/{other}", search_compartment),
     _search("/{type}", search_type),
@@ -111,7 +108,7 @@ ROUTES = (
         is_heavy=_always,
     ),
     _write("POST", "/{type}/$validate", validate, read_validation),
-    _write("POST", "/{type}/{id}/$validate", validate_instance, read_instance_validation),
+    _write("POST", "/{type}/{id}/$validate", validate_instance, read_validation),
     _write("POST", "/{type}", create),
     _write("POST", "/", bundle, read_bundle, is_heavy=_always, in_bundle=False),
     _write("PUT", "/{type}/{id}", update),

@@ -15,7 +15,7 @@ from clerkship.fhir.search.compartment import compartment_types
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import splice
 from clerkship.simulators.fhir.events import ResourcesSearched
-from clerkship.simulators.fhir.inputs import FEWER, Criteria, ResourceId, TypeName
+from clerkship.simulators.fhir.inputs import FEWER, Criteria, OneResource, TypeName
 from clerkship.simulators.fhir.outcome import refusal, refused
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
 from clerkship.simulators.fhir.writing import existing, known_type
@@ -42,11 +42,9 @@ class SystemSearch(Frozen):
     is_lenient: Lenient = False
 
 
-class CompartmentSearch(Frozen):
+class CompartmentSearch(OneResource):
     """A search for resources that belong to one."""
 
-    type: TypeName
-    id: ResourceId
     other: Annotated[str, Field(description="the type of resources to search for; `*` for every type")]
     query: Criteria = ()
     is_lenient: Lenient = False

@@ -200,11 +200,11 @@ class Transaction:
         self._unchecked.append((self.where, kept))
         return key
 
-    def delete(self, type: str, id: str, operation: str = "delete") -> None:
+    def delete(self, type: str, id: str) -> None:
         """Delete a resource."""
         key = f"{type}/{id}"
         version = next_id(self.version(key))
-        self._payloads.append(ResourceDeleted(type=type, id=id, version=version, operation=operation))
+        self._payloads.append(ResourceDeleted(type=type, id=id, version=version))
         self._staged[key] = Version(version, instant(self.act.now), None, "DELETE")
         self._resources[key] = None
 

@@ -9,7 +9,7 @@ from clerkship.fhir.resource import render
 from clerkship.fhir.validation import validate as find_issues
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir.events import ResourceValidated
-from clerkship.simulators.fhir.inputs import AnyResource, ResourceId, TypeName
+from clerkship.simulators.fhir.inputs import AnyResource, OneResource, TypeName
 from clerkship.simulators.fhir.outcome import refusal
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, dangling, interaction
 from clerkship.simulators.fhir.writing import known_type
@@ -27,11 +27,9 @@ class ValidationInput(Frozen):
     profile: SkipJsonSchema[str] = ""
 
 
-class InstanceValidation(Frozen):
+class InstanceValidation(OneResource):
     """A resource to check that is to take the place of one that is there."""
 
-    type: TypeName
-    id: ResourceId
     resource: AnyResource
     mode: SkipJsonSchema[str] = ""
     profile: SkipJsonSchema[str] = ""

@@ -21,12 +21,12 @@ from clerkship.simulators.fhir.body import check_resource, make_relative
 from clerkship.simulators.fhir.events import NothingChanged, ResourceRead
 from clerkship.simulators.fhir.inputs import (
     AnyResource,
-    Criteria,
     IfMatch,
     IfNoneMatch,
+    OneMatch,
+    OneResource,
     Pairs,
     Preference,
-    ResourceId,
     TypeName,
 )
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal, refused
@@ -63,61 +63,49 @@ class NewResource(Frozen):
     returns: Preference = "representation"
 
 
-class ResourceUpdate(Frozen):
+class ResourceUpdate(OneResource):
     """A resource to replace, or to create under an id that the client chooses."""
 
-    type: TypeName
-    id: ResourceId
     resource: AnyResource
     if_match: IfMatch = None
     if_none_match: IfNoneMatch = None
     returns: Preference = "representation"
 
 
-class ConditionalUpdate(Frozen):
+class ConditionalUpdate(OneMatch):
     """A resource to replace, found by a search."""
 
-    type: TypeName
-    query: Criteria
     resource: AnyResource
     if_match: IfMatch = None
     if_none_match: IfNoneMatch = None
     returns: Preference = "representation"
 
 
-class ResourcePatch(Frozen):
+class ResourcePatch(OneResource):
     """Changes to a resource."""
 
-    type: TypeName
-    id: ResourceId
     operations: JsonPatch
     if_match: IfMatch = None
     returns: Preference = "representation"
 
 
-class ConditionalPatch(Frozen):
+class ConditionalPatch(OneMatch):
     """Changes to a resource that a search finds."""
 
-    type: TypeName
-    query: Criteria
     operations: JsonPatch
     if_match: IfMatch = None
     returns: Preference = "representation"
 
 
-class ResourceDeletion(Frozen):
+class ResourceDeletion(OneResource):
     """A resource to delete."""
 
-    type: TypeName
-    id: ResourceId
     if_match: IfMatch = None
 
 
-class ConditionalDeletion(Frozen):
+class ConditionalDeletion(OneMatch):
     """A resource to delete, found by a search."""
 
-    type: TypeName
-    query: Criteria
     if_match: IfMatch = None
 
 
@@ -413,9 +401,7 @@ def patch_resource(
     return transaction.write(after, operation, check_valid(transaction, after, type))
 
 
-def delete_resource(
-    transaction: Transaction, key: str, *, if_match: Tags | None = None, operation: str = "delete"
-) -> bool:
+def delete_resource(transaction: Transaction, key: str, *, if_match: Tags | None = None) -> bool:
     """Delete a resource; return whether it was there. R4 does not refuse to delete what is not there."""
     check_writable(transaction)
     type, _, id = key.partition("/")
@@ -423,7 +409,7 @@ def delete_resource(
     version = transaction.version(key)
     _check_match(version, if_match, key)
     if version is None or version.gone:
-        transaction.note(NothingChanged(operation=operation, type=type))
+        transaction.note(NothingChanged(operation="delete", type=type))
         return False
-    transaction.delete(type, id, operation)
+    transaction.delete(type, id)
     return True

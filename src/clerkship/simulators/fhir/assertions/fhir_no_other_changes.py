@@ -122,7 +122,8 @@ class FhirNoOtherChanges(Assertion):
         for change in changes:
             if change.sort == "created":
                 forbidden = any(item.admits(change, view) for item in self.must_not)
-                rows = iter(()) if self._is_slip(change, judge) and not forbidden else _created(change)
+                is_slip = self._is_slip(change, judge) and not forbidden
+                rows = iter(() if is_slip else (_row(change, "", MISSING, change.after, passed=False),))
             elif change.sort == "deleted":
                 rows = self._wrong(change, view, judge)
             else:
@@ -149,10 +150,6 @@ def _row(change: Change, path: str, before: Any, after: Any, *, passed: bool) ->
 
 def _objected(change: Change, found: Objection) -> FieldCheck:
     return _row(change, found.path, found.expected, found.actual, passed=False)
-
-
-def _created(change: Change) -> Iterator[FieldCheck]:
-    yield _row(change, "", MISSING, change.after, passed=False)
 
 
 def _told(change: Change) -> Iterator[FieldCheck]:
