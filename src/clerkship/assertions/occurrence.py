@@ -199,10 +199,10 @@ def times(number: int) -> str:
     return "once" if number == 1 else f"{number} times" if number else "never"
 
 
-def listed(things: Sequence[T], words: Callable[[T], str] = str) -> str:
+def listed(things: Sequence[T], words: Callable[[T], str] = str, most: int = _MOST_SHOWN) -> str:
     """The first few of some things in words, and how many more there are."""
-    more = f" and {len(things) - _MOST_SHOWN} more" if len(things) > _MOST_SHOWN else ""
-    return ", ".join(map(words, things[:_MOST_SHOWN])) + more
+    more = f" and {len(things) - most} more" if len(things) > most else ""
+    return ", ".join(map(words, things[:most])) + more
 
 
 def closest(name: str, events: Sequence[Event], field: str) -> Event | None:

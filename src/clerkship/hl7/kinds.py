@@ -49,7 +49,7 @@ class Form(NamedTuple):
 
 _NEW_TIME = Form(lambda text: _is_date(text, _DTM), "a time as YYYY[MM[DD[HH[MM[SS[.S]]]]]][+/-ZZZZ]")
 _OLD_TIME = Form(lambda text: _is_date(text, _DTM_OLD), "a time as YYYY[MM[DD[HHMM[SS[.S]]]]][+/-ZZZZ]")
-_FORMS = {
+FORMS = {
     "DT": Form(lambda text: _is_date(text.strip(" "), _DT), "a date as YYYY[MM[DD]]"),
     "TM": Form(_TM.fullmatch, "a time of day as HH[MM[SS[.S]]][+/-ZZZZ]"),
     "DTM": _NEW_TIME,
@@ -57,6 +57,7 @@ _FORMS = {
     "NM": Form(_NM.fullmatch, "a number"),
     "SI": Form(_SI.fullmatch, "a whole number, not negative"),
 }
+"""What a value of a data type without components looks like; of a type that is not here, any text will do."""
 _OLDER = VERSIONS[: VERSIONS.index("2.5")]
 
 
@@ -77,11 +78,6 @@ class Unfit(NamedTuple):
     """Of table 0357."""
 
 
-def find_form(name: str) -> Form | None:
-    """What a value of a data type without components looks like; None where any text will do."""
-    return _FORMS.get(name)
-
-
 @lru_cache(maxsize=1000)
 def find_kind(version: str, name: str) -> Kind | None:
     """What has to be checked of a data type in a version; None where any text will do."""
@@ -90,7 +86,7 @@ def find_kind(version: str, name: str) -> Kind | None:
 
 def _kind(types: Mapping[str, list[str]], name: str, older: bool, depth: int) -> Kind | None:
     if name not in types:
-        form = _OLD_TIME if older and name == "DTM" else _FORMS.get(name)
+        form = _OLD_TIME if older and name == "DTM" else FORMS.get(name)
         return Kind(form) if form is not None else None
     if depth == 0:  # there is no delimiter left: what stands there is the first of its components
         return _kind(types, types[name][0].rstrip("!*"), older, 0)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.kinds import NULL, Form, find_form, shown
+from clerkship.hl7.kinds import FORMS, NULL, Form, shown
 from clerkship.hl7.message import Message, Segment
 
 Places = tuple[tuple[int, Form], ...]
@@ -15,13 +15,7 @@ _NUMBER = Form(_COMPARED.fullmatch, "a number")
 """As laboratories have it: `<5` is one, though the standard has SN for that."""
 
 
-def _form(name: str) -> Form:
-    found = find_form(name)
-    assert found is not None, name
-    return found
-
-
-_TIME = _form("DTM")
+_TIME = FORMS["DTM"]
 READ: dict[str, dict[int, Places]] = {
     "PID": {7: ((1, _TIME),)},
     "OBR": {7: ((1, _TIME),)},
@@ -32,8 +26,8 @@ READ: dict[str, dict[int, Places]] = {
 _OBSERVED: dict[str, Places] = {
     "NM": ((1, _NUMBER),),
     "SN": ((2, _NUMBER), (4, _NUMBER)),
-    "DT": ((1, _form("DT")),),
-    "TM": ((1, _form("TM")),),
+    "DT": ((1, FORMS["DT"]),),
+    "TM": ((1, FORMS["TM"]),),
     "DTM": ((1, _TIME),),
     "TS": ((1, _TIME),),
 }

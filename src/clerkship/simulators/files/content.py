@@ -12,8 +12,8 @@ from typing import Any, Literal
 import orjson
 
 from clerkship.assertions.contract import compared
+from clerkship.assertions.field_rows import compare_texts
 from clerkship.assertions.text_value import fits
-from clerkship.events.query import shown
 from clerkship.hl7.message import BadMessage, Message, parse
 from clerkship.hl7.path import parse_path
 from clerkship.hl7.stream import split
@@ -85,10 +85,7 @@ class Table(Content):
             return compared(path, expected, MISSING)
         found = self.rows if row == "*" else self.rows[int(row) : int(row) + 1]
         values = [cells[self._places[column]] for cells in found]
-        if not values:
-            return compared(path, expected, MISSING)
-        actual = shown(values if len(values) > 1 else values[0])
-        return FieldCheck(path=path, expected=expected, actual=actual, passed=fits(expected, values))
+        return compare_texts(path, expected, values) if values else compared(path, expected, MISSING)
 
     def nearest_row(self, wanted: Mapping[str, Any]) -> list[FieldCheck]:
         """The row in which most of it is as wanted, cell by cell; of several the first."""
@@ -111,9 +108,7 @@ class OneMessage(Content):
 
     def compare(self, path: str, expected: Any) -> FieldCheck:
         """`PID.5.1`; with a `[*]`, whether any is as expected."""
-        values = [value for value in self._message.values(path) if value]
-        actual = shown(values if len(values) > 1 else values[0] if values else MISSING)
-        return FieldCheck(path=path, expected=expected, actual=actual, passed=fits(expected, values))
+        return compare_texts(path, expected, [value for value in self._message.values(path) if value])
 
     def flaws(self) -> Sequence[str]:
         """What HL7 v2 has against it."""

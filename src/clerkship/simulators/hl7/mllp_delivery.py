@@ -80,7 +80,7 @@ class MllpDelivery(OutboundDelivery):
     async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
         """Send a message of the inbox, and wait for its acknowledgement where one is asked for."""
         writer = await self._connect(resolved)
-        taken = await self._take(message_id)
+        taken = await self.client.call_as_run(read_message(message_id))
         if not taken.ok:
             raise DeliveryFailed("not_sent", taken.status or None)
         head = read_head(taken.body)
@@ -101,17 +101,6 @@ class MllpDelivery(OutboundDelivery):
         if reading is not None:
             reading.cancel()
             await asyncio.wait([reading])
-
-    async def _take(self, message_id: str) -> Reply:
-        return await self.client.call_as_run(read_message(message_id))
-
-    # What the agent answers: requests to the sandbox, as the agent.
-
-    async def _acknowledge(self, message_id: str, ack: bytes) -> Reply:
-        return await self.client.call(acknowledge(message_id, ack))
-
-    async def _send(self, message: bytes) -> Reply:
-        return await self.client.call(SendMessage(message))
 
     # The connection to the agent.
 
@@ -153,12 +142,12 @@ class MllpDelivery(OutboundDelivery):
         awaited = self._awaited if self._awaited is not None and not self._awaited.outcome.done() else None
         is_late = ack.control_id in self._committed and (awaited is None or awaited.control_id != ack.control_id)
         if awaited is not None and not is_late:
-            reply = await self._acknowledge(awaited.message_id, data)
+            reply = await self.client.call(acknowledge(awaited.message_id, data))
             if reply.ok and ack.code == "CA":
                 self._committed.add(awaited.control_id)
             awaited.settle("delivered" if reply.ok else "not_acknowledged")
             return
-        reply = await self._send(data)
+        reply = await self.client.call(SendMessage(data))
         if not is_late:
             await carry(writer.transport, reply)
             await _drain(writer)  # an agent that does not read is not read from either

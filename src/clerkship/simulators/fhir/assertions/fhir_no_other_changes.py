@@ -7,7 +7,8 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.assertions.occurrence import allows_zero
+from clerkship.assertions.field_rows import MAX_NAMES
+from clerkship.assertions.occurrence import allows_zero, listed
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check, shown
 from clerkship.fhir import exact
@@ -166,8 +167,6 @@ def _detail(counts: Sequence[FieldCheck], others: Sequence[FieldCheck], changes:
     wrong = [f"{row.path}: {row.actual} (expected {describe(row.expected)})" for row in missed]
     places = list(dict.fromkeys(row.path for row in others))
     if places:
-        more = f" and {len(places) - 10} more" if len(places) > 10 else ""
-        wrong.append(f"not allowed: {', '.join(places[:10])}{more}")
-    done = ", ".join(f"{change.key} {change.sort}" for change in changes[:10]) or "nothing"
-    more = f" and {len(changes) - 10} more" if len(changes) > 10 else ""
-    return f"the agent left these changes: {done}{more}" + (f"; {'; '.join(wrong)}" if wrong else ", as listed")
+        wrong.append(f"not allowed: {listed(places, most=MAX_NAMES)}")
+    done = listed(changes, lambda change: f"{change.key} {change.sort}", MAX_NAMES) or "nothing"
+    return f"the agent left these changes: {done}" + (f"; {'; '.join(wrong)}" if wrong else ", as listed")

@@ -7,7 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.assertions.occurrence import HowMany, allows_zero
+from clerkship.assertions.field_rows import MAX_NAMES, Rows, prefix_paths, share_passed
+from clerkship.assertions.occurrence import HowMany, allows_zero, listed
 from clerkship.events.evidence import Evidence
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.fhir.search import parse_query
@@ -27,7 +28,6 @@ from clerkship.simulators.fhir.assertions.query import (
 from clerkship.simulators.fhir.assertions.subject import Subject, subject_of
 from clerkship.simulators.fhir.state import FhirState
 
-Rows = tuple[FieldCheck, ...]
 MOST_ROWS = 100
 """Of many resources, how many comparisons are kept as evidence; those that failed come first."""
 
@@ -93,7 +93,7 @@ class FhirResourceState(Assertion):
             found = [key_of(resource) for resource in self._found(state, subject, rest)]
             if found:
                 query = "&".join(f"{key}={value}" for key, value in pairs({name: self.search[name]}))
-                yield f"without {query} there would be {_listed(found)}"
+                yield f"without {query} there would be {listed(found, most=MAX_NAMES)}"
 
     def _found(self, state: FhirState, subject: Subject | None, search: Search | None = None) -> Sequence[Resource]:
         asked = pairs(self.search if search is None else search)
@@ -118,38 +118,31 @@ class FhirResourceState(Assertion):
         wanted = ", ".join(f"{field.path} {describe(field.expected)}" for field in self.fields)
         fields = f" that has {wanted}" if wanted else ""
         row = FieldCheck(path="count", expected=expected, actual=len(good), passed=passed)
-        detail = f"{self._asked(subject)}{fields}: {_listed(good)} (expected {describe(expected)})"
+        detail = (
+            f"{self._asked(subject)}{fields}: {listed(good, most=MAX_NAMES) or 'none'} (expected {describe(expected)})"
+        )
         if passed or not self.fields or self.none:
             return Check.of(passed, detail, row)
-        rest = [check for key, rows in looked_at.items() if not _good(rows) for check in _of(key, rows)]
+        rest = [check for key, rows in looked_at.items() if not _good(rows) for check in prefix_paths(key, rows)]
         return Check.of(passed, detail, row, *rest[:MOST_ROWS])
 
     def _of_one(self, looked_at: dict[str, Rows], subject: Subject | None) -> Check:
         keys = list(looked_at)
-        key = keys[0] if self.which == "first" else max(keys, key=lambda key: _share(looked_at[key]))
+        key = keys[0] if self.which == "first" else max(keys, key=lambda key: share_passed(looked_at[key]))
         number = f" (of {len(keys)} {self._asked(subject)})" if len(keys) > 1 else ""
         return Check.of_fields(looked_at[key], f"{_told(key, looked_at[key])}{number}")
 
     def _of_all(self, looked_at: dict[str, Rows], subject: Subject | None) -> Check:
         wrong = [key for key, rows in looked_at.items() if not _good(rows)]
-        rows = tuple(row for key, checks in looked_at.items() for row in _of(key, checks))
+        rows = tuple(row for key, checks in looked_at.items() for row in prefix_paths(key, checks))
         number = f"{len(looked_at) - len(wrong)} of {len(looked_at)} {self._asked(subject)} are as expected"
-        detail = number if not wrong else f"{number}; not {_listed(wrong)}"
+        detail = number if not wrong else f"{number}; not {listed(wrong, most=MAX_NAMES)}"
         told = tuple(sorted(rows, key=lambda row: row.passed))[:MOST_ROWS]
-        return Check(passed=not wrong, score=_share(rows), detail=detail, evidence=told)
+        return Check(passed=not wrong, score=share_passed(rows), detail=detail, evidence=told)
 
 
 def _good(rows: Rows) -> bool:
     return all(row.passed for row in rows)
-
-
-def _share(rows: Rows) -> float:
-    return sum(row.passed for row in rows) / len(rows) if rows else 1.0
-
-
-def _of(key: str, rows: Rows) -> Rows:
-    """With whose they are."""
-    return tuple(row.model_copy(update={"path": f"{key}: {row.path}"}) for row in rows)
 
 
 def _told(key: str, rows: Rows) -> str:
@@ -157,9 +150,3 @@ def _told(key: str, rows: Rows) -> str:
         return f"{key} is there"
     wrong = [row.path for row in rows if not row.passed]
     return f"{key} is as expected" if not wrong else f"{key} is there, but not as expected: {', '.join(wrong)}"
-
-
-def _listed(keys: Sequence[str]) -> str:
-    """The first few, and how many more."""
-    more = f" and {len(keys) - 10} more" if len(keys) > 10 else ""
-    return ", ".join(keys[:10]) + more if keys else "none"

@@ -1,14 +1,13 @@
 """A path in a resource, and what must be there."""
 
 from datetime import datetime
-from typing import Any
 
+from clerkship.assertions.field_rows import one_or_all
 from clerkship.events.query import field_check
 from clerkship.fhir.expectation import fits
 from clerkship.fhir.fhirpath import TimedPathText, values_at
 from clerkship.fhir.resource import Resource
 from clerkship.model.frozen import Frozen
-from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 
@@ -23,8 +22,3 @@ class FhirField(Frozen):
         """Compare what is there with what is expected; `now` is the time for a path that asks for it."""
         values = values_at(resource, self.path, now)
         return field_check(self.path, self.expected, one_or_all(values), passed=fits(self.expected, values))
-
-
-def one_or_all(values: list[Any]) -> Any:
-    """Return one value as it is, several as a list, none as absent."""
-    return values if len(values) > 1 else values[0] if values else MISSING

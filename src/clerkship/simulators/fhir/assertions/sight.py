@@ -5,7 +5,9 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from clerkship.assertions import occurrence
 from clerkship.assertions.contract import Assertion
+from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import phrase, select
 from clerkship.fhir.definitions import RESOURCE_TYPES
@@ -117,6 +119,4 @@ class Sight(Assertion):
 
 def listed(found: Sequence[Look]) -> str:
     """The first few resources, each once, and how many more."""
-    keys = list(dict.fromkeys(look.key for look in found))
-    more = f" and {len(keys) - 10} more" if len(keys) > 10 else ""
-    return ", ".join(keys[:10]) + more if keys else "nothing"
+    return occurrence.listed(list(dict.fromkeys(look.key for look in found)), most=MAX_NAMES) or "nothing"

@@ -1,14 +1,14 @@
 """`file_present`: the right file is there at the end, with the right content."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from itertools import islice
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
-from clerkship.assertions.occurrence import HowMany, allows_zero
+from clerkship.assertions.field_rows import MAX_NAMES, Rows
+from clerkship.assertions.occurrence import HowMany, allows_zero, listed
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe, holds
@@ -20,12 +20,11 @@ from clerkship.simulators.files.content import Content, Form, Table, Unfit, chec
 from clerkship.simulators.files.paths import check_path as check_glob
 from clerkship.simulators.files.state import FilesState
 
-Rows = tuple[FieldCheck, ...]
 _BY_NAME: dict[str, Form] = {"csv": "csv", "hl7": "hl7"}
 """What a file is whose name says it; others are JSON."""
 _CONTENT = "content"
-_MOST_NAMES = 10
 _MOST_REASONS = 3
+_MAX_SHOWN = 80
 _MOST_NEAR = 2000
 
 
@@ -118,7 +117,8 @@ class FilePresent(Assertion):
         expected: Any = 0 if none else self.count if self.count is not None else {"gte": 1}
         passed = holds(expected, len(good))
         row = FieldCheck(path=self.path, expected=expected, actual=len(good), passed=passed)
-        told = f"files that fit {self.path}: {_listed(good) or self._instead(state)} (expected {describe(expected)})"
+        found = listed(good, most=MAX_NAMES) or self._instead(state)
+        told = f"files that fit {self.path}: {found} (expected {describe(expected)})"
         other = next((path for path in looked_at if path not in good), None)
         if passed or none or other is None:
             return Check.of(passed, told, row)
@@ -126,9 +126,10 @@ class FilePresent(Assertion):
 
     def _instead(self, state: FilesState) -> str:
         """What there is, where there is nothing of the sort."""
-        paths = state.volume.paths
-        near = nearest(self.path, islice(paths(), _MOST_NEAR))
-        return f"none{f' (nearest is {near})' if near else ''}; there is {_listed(paths()) or 'no file at all'}"
+        paths = list(state.volume.paths())
+        near = nearest(self.path, paths[:_MOST_NEAR])
+        there = listed(paths, most=MAX_NAMES) or "no file at all"
+        return f"none{f' (nearest is {near})' if near else ''}; there is {there}"
 
     def _compare(self, state: FilesState, path: str) -> Iterator[FieldCheck]:
         data: bytes = state.records[path]
@@ -175,13 +176,6 @@ def _why(rows: Rows) -> str:
     return f": {'; '.join(told)}{more}" if told else ""
 
 
-def _short(value: Any, limit: int = 80) -> str:
+def _short(value: Any) -> str:
     text = value if value == repr(MISSING) else describe(value)
-    return text if len(text) <= limit else f"{text[:limit]}…"
-
-
-def _listed(paths: Iterable[str]) -> str:
-    """The first few, and how many more."""
-    names = list(paths)
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"

@@ -6,15 +6,14 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.assertions.occurrence import HowMany, times
+from clerkship.assertions.field_rows import MAX_NAMES
+from clerkship.assertions.occurrence import HowMany, listed, times
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe, holds
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.files.events import FileRead
 from clerkship.simulators.files.paths import check_path as check_glob
-
-_MOST_NAMES = 10
 
 
 class FileWasRead(Assertion):
@@ -52,21 +51,16 @@ class FileWasRead(Assertion):
             field = FieldCheck(path="read", expected=self.path, actual=path, passed=True, seq=seq)
             return Check.of(True, f"the agent read {path}", field)
         names = sorted({path for _, path in reads})
-        said = f"the agent read {_listed(names)}" if names else "the agent read no file"
-        field = FieldCheck(path="read", expected=self.path, actual=names[:_MOST_NAMES], passed=False)
+        said = f"the agent read {listed(names, most=MAX_NAMES)}" if names else "the agent read no file"
+        field = FieldCheck(path="read", expected=self.path, actual=names[:MAX_NAMES], passed=False)
         return Check.of(False, said, field)
 
     def _by_number(self, hits: list[tuple[int, str]]) -> Check:
         expected: Any = 0 if self.none else self.count
         passed = holds(expected, len(hits))
         names = list(dict.fromkeys(path for _, path in hits))
-        what = _listed(names) if names else self.path
+        what = listed(names, most=MAX_NAMES) if names else self.path
         row = FieldCheck(
             path="read", expected=expected, actual=len(hits), passed=passed, seq=hits[0][0] if hits else None
         )
         return Check.of(passed, f"the agent read {what} {times(len(hits))} (expected {describe(expected)})", row)
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from clerkship.assertions import occurrence
 from clerkship.assertions.contract import Check
 from clerkship.assertions.occurrence import HowMany, allows_zero
 from clerkship.events.evidence import Evidence
@@ -113,9 +114,7 @@ class Hl7Acknowledged(AboutMessages):
 
     def _instead(self, entries: Sequence[Incoming]) -> str:
         """What was said of those that were not acknowledged so."""
-        return ", ".join(f"{listed([entry])}: {_said(entry)}" for entry in entries[:5]) + (
-            f" and {len(entries) - 5} more" if len(entries) > 5 else ""
-        )
+        return occurrence.listed(entries, lambda entry: f"{listed([entry])}: {_said(entry)}")
 
 
 def _said(entry: Incoming) -> str:

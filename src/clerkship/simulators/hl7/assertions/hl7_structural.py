@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.contract import Check
+from clerkship.assertions.field_rows import Rows, prefix_paths, share_passed
 from clerkship.assertions.occurrence import HowMany, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.hl7.message import Message
@@ -18,7 +19,6 @@ from clerkship.simulators.hl7.assertions.meant import AboutMessages, Kept, Patie
 from clerkship.simulators.hl7.assertions.value import Hl7Field, compare
 from clerkship.simulators.hl7.state import Hl7State, Outgoing
 
-Rows = tuple[FieldCheck, ...]
 MOST_REASONS = 3
 
 
@@ -64,12 +64,12 @@ class Hl7Structural(AboutMessages):
         state, patient = evidence.state(Hl7State, self.sandbox), patient_of(evidence)
         kept: Sequence[Kept] = self._kept(state)
         found = self.meant(kept, patient)
-        looked_at = [(each, self._compare(each.message, each.seq)) for each in found]
+        looked_at = [(each, tuple(self._rows(each.message, each.seq))) for each in found]
         if self.none or self.count is not None:
             return self._by_number(looked_at, state, patient)
         if not looked_at:
             return self._missing(state, patient)
-        best, rows = max(looked_at, key=lambda pair: _share(pair[1]))
+        best, rows = max(looked_at, key=lambda pair: share_passed(pair[1]))
         wrong = [row.path for row in rows if not row.passed]
         told = f"{listed([best])} is as expected"
         if wrong:
@@ -81,9 +81,6 @@ class Hl7Structural(AboutMessages):
         if self.direction == "arrived":
             return list(state.inbox.values())
         return [each for each in state.sent if each.taken]
-
-    def _compare(self, message: Message, seq: int) -> Rows:
-        return tuple(self._rows(message, seq))
 
     def _rows(self, message: Message, seq: int) -> Iterator[FieldCheck]:
         for field in self.fields:
@@ -111,7 +108,7 @@ class Hl7Structural(AboutMessages):
         told = f"{self.asked(patient)}{that}, {self.direction}: {listed(good)} (expected {describe(expected)})"
         if passed or self.none:
             return Check.of(passed, told, row)
-        rest = [check for each, rows in looked_at if each not in good for check in _of(each, rows)]
+        rest = [check for each, rows in looked_at if each not in good for check in prefix_paths(each.control_id, rows)]
         return Check.of(passed, told + self._tried(state, patient), row, *rest[:100])
 
     def _missing(self, state: Hl7State, patient: Patient | None) -> Check:
@@ -148,12 +145,3 @@ class Hl7Structural(AboutMessages):
         reasons = "; ".join(last.reasons[:MOST_REASONS])
         more = f", the last of {len(found)}" if len(found) > 1 else ""
         return f"; it tried {listed([last])}{more}, which was refused with {last.ack}: {reasons}"
-
-
-def _share(rows: Rows) -> float:
-    return sum(row.passed for row in rows) / len(rows) if rows else 1.0
-
-
-def _of(kept: Kept, rows: Rows) -> Rows:
-    """With whose they are."""
-    return tuple(row.model_copy(update={"path": f"{kept.control_id}: {row.path}"}) for row in rows)

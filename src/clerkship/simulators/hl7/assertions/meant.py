@@ -6,7 +6,9 @@ from typing import Annotated, Any, Protocol, TypeVar
 
 from pydantic import AfterValidator, Field
 
+from clerkship.assertions import occurrence
 from clerkship.assertions.contract import Assertion
+from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.assertions.text_value import fits
 from clerkship.events.evidence import Evidence
 from clerkship.hl7.message import Message
@@ -122,5 +124,5 @@ class AboutMessages(Assertion):
 
 def listed(kept: Sequence[Kept]) -> str:
     """The first few, and how many more."""
-    names = [f"{each.type} {each.control_id or '(no control id)'} (#{each.seq})" for each in kept[:10]]
-    return ", ".join(names) + (f" and {len(kept) - 10} more" if len(kept) > 10 else "") if names else "none"
+    names = [f"{each.type} {each.control_id or '(no control id)'} (#{each.seq})" for each in kept]
+    return occurrence.listed(names, most=MAX_NAMES) or "none"

@@ -4,12 +4,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from clerkship.assertions.text_value import fits
-from clerkship.events.query import shown
+from clerkship.assertions.field_rows import compare_texts
 from clerkship.hl7.message import Message
 from clerkship.hl7.path import parse_path
 from clerkship.model.frozen import Frozen
-from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 
@@ -36,9 +34,7 @@ class Hl7Field(Frozen):
 
 def compare(message: Message, path: str, expected: Any, seq: int | None = None) -> FieldCheck:
     """One expectation beside what is there."""
-    values = values_at(message, path)
-    actual = shown(values if len(values) > 1 else values[0] if values else MISSING)
-    return FieldCheck(path=path, expected=expected, actual=actual, passed=fits(expected, values), seq=seq)
+    return compare_texts(path, expected, values_at(message, path), seq)
 
 
 def values_at(message: Message, path: str) -> list[str]:

@@ -1,0 +1,34 @@
+"""Rows of evidence about the fields of several things: comparing them, and saying whose they are."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from clerkship.assertions.text_value import fits
+from clerkship.events.query import shown
+from clerkship.model.path import MISSING
+from clerkship.model.run import FieldCheck
+
+Rows = tuple[FieldCheck, ...]
+MAX_NAMES = 10
+"""Names of things in a sentence; of more, their number."""
+
+
+def one_or_all(values: Sequence[Any]) -> Any:
+    """Return one value as it is, several as a list, none as absent."""
+    return values if len(values) > 1 else values[0] if values else MISSING
+
+
+def compare_texts(path: str, expected: Any, values: Sequence[str], seq: int | None = None) -> FieldCheck:
+    """Compare the texts at a path with what is expected of them."""
+    actual = shown(one_or_all(values))
+    return FieldCheck(path=path, expected=expected, actual=actual, passed=fits(expected, values), seq=seq)
+
+
+def share_passed(rows: Sequence[FieldCheck]) -> float:
+    """Return the share of rows that passed; 1 where there are none."""
+    return sum(row.passed for row in rows) / len(rows) if rows else 1.0
+
+
+def prefix_paths(owner: str, rows: Rows) -> Rows:
+    """Return the rows with the name of what they are about before their paths."""
+    return tuple(row.model_copy(update={"path": f"{owner}: {row.path}"}) for row in rows)
