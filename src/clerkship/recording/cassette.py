@@ -7,9 +7,7 @@ turns takes twenty lines, not two hundred. A key is a hash of what was asked, so
 """
 
 import base64
-import contextlib
 import hashlib
-import os
 import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import orjson
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
+from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.frozen import Frozen
 from clerkship.model.problem import InputError, PlatformError, Problem
 from clerkship.model.usage import NOTHING_USED, Role, Usage
@@ -314,10 +313,9 @@ class Cassette:
                 if not self._is_damaged:
                     self.path.unlink(missing_ok=True)
                 return
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             self._merge_file()
             data = self.data()
-            _replace(self.path, data)
+            write_atomically(self.path, [data])
             self.digest, self._is_damaged = hashlib.sha256(data).hexdigest(), False
         except OSError as error:
             raise CassetteFailed(f"the cassette {self.path} cannot be written: {error.strerror}") from None
@@ -356,18 +354,6 @@ def _written(item: Frozen) -> bytes:
     """Return the line of an item. Nested keys keep their order, so that a replay writes the same log."""
     data = {"kind": getattr(item, "kind", ""), **item.model_dump(mode="json", exclude_defaults=True)}
     return orjson.dumps(dict(sorted(data.items())), option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write a file under another name first, so that a reader sees the old one or the new one, and never half of it."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(data)
-        beside.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise
 
 
 def _flaw(line: bytes, error: ValidationError) -> str:
