@@ -227,7 +227,7 @@ def test_followers_see_the_request_of_an_event(drop: Rig) -> None:
 
 def test_requests_without_a_valid_credential_are_listed_beside_the_log(drop: Rig) -> None:
     drop.send(Request("GET", "/files/a.txt", {"token": "guess"}), token="wrong")
-    drop.send_http(Request("DELETE", "/files/a.txt"), token="")
+    drop.send_http(Request("DELETE", "/files/a.txt"), {"authorization": "Bearer "})
     found = drop.playground.sidecar.data()["unauthenticated"]
     assert drop.playground.log.events == []
     assert found["count"] == 2

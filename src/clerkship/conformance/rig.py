@@ -221,25 +221,20 @@ class Rig(ComponentRig):
         [scheme, *_] = http_schemes(sandbox.spec.authentication)
         return scheme.authorize(request, sandbox.credentials, self.playground.clock)
 
-    def send_http(
-        self, request: Request, headers: Mapping[str, str] | None = None, *, token: str | None = None
-    ) -> Reply:
-        """Send a request to the HTTP listener by a client that is not ours, with these headers, this bearer token, or
-        the credential of the simulator's first scheme."""
-        reply = self._send_http(request, headers, token)
+    def send_http(self, request: Request, headers: Mapping[str, str] | None = None) -> Reply:
+        """Send a request to the HTTP listener by a client that is not ours, with these headers, or with the credential
+        of the simulator's first scheme."""
+        reply = self._send_http(request, self.authorize(request) if headers is None else headers)
         self.counts.add(request, reply)
         return reply
 
-    def _send_http(self, request: Request, headers: Mapping[str, str] | None, token: str | None) -> Reply:
-        if token is not None:
-            headers = {"authorization": f"Bearer {token}"}
+    def _send_http(self, request: Request, headers: Mapping[str, str]) -> Reply:
         address = urlsplit(self.url())
         connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
         try:
             path = f"{address.path}{quote(request.path)}"
             target = f"{path}?{urlencode(request.pairs)}" if request.query else path
-            given = self.authorize(request) if headers is None else headers
-            connection.request(request.method, target, request.body, {**request.headers, **given})
+            connection.request(request.method, target, request.body, {**request.headers, **headers})
             answer = connection.getresponse()
             media = answer.headers.get("content-type", JSON)
             return Reply(answer.status, _without_issued(answer.read()), media, dict(answer.headers.items()))
