@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from clerkship.kit.text import writable
 from clerkship.llm.contract import BadAnswer
+from clerkship.model.redaction import map_plain
 
 T = TypeVar("T", bound=BaseModel)
 MOST_STARTS = 50
@@ -34,7 +35,7 @@ def _parsed(text: str, shape: type[T]) -> T:
     wrong, answers = "there is no JSON object in it", list[T]()
     for found in _objects(text):
         try:
-            answers.append(shape.model_validate(_writable(found)))
+            answers.append(shape.model_validate(map_plain(found, writable)))
         except ValidationError as error:
             wrong = _said(error)
     if not answers:
@@ -42,15 +43,6 @@ def _parsed(text: str, shape: type[T]) -> T:
     if any(answer != answers[0] for answer in answers):
         raise BadAnswer(f"there are {len(answers)} answers in it, and they differ")
     return answers[0]
-
-
-def _writable(value: Any) -> Any:
-    """All text in it, as it can be kept."""
-    if isinstance(value, str):
-        return writable(value)
-    if isinstance(value, dict):
-        return {_writable(key): _writable(part) for key, part in value.items()}
-    return [_writable(part) for part in value] if isinstance(value, list) else value
 
 
 def _objects(text: str) -> Iterator[Any]:
