@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from clerkship.kit.statistics import CHANCE, Interval, fisher, paired, paired_interval
+from clerkship.kit.statistics import CHANCE, Interval, paired, paired_interval
 from clerkship.model.run import BenchmarkRun, TaskRun
 from clerkship.report.axes import shown_axes
 from clerkship.report.criterion_changes import Change, CriterionRow, compare_criteria, criterion_rates
 from clerkship.report.outcome import GRADED
-from clerkship.report.repeats import TaskRate, rates
+from clerkship.report.repeats import TaskRate, rates, trend
 
 Standing = Literal[
     "worse",
@@ -200,13 +200,8 @@ def _mean(values: Sequence[float]) -> float | None:
 def _standing(before: TaskRate, after: TaskRate) -> Standing:
     if not before.graded or not after.graded:
         return "not graded"
-    if before.flaky or after.flaky:
-        if fisher(before.passed, before.graded, after.passed, after.graded) >= CHANCE:
-            return "flaky"
-        return "better" if after.rate > before.rate else "worse"
-    if before.passed or after.passed:
-        return "same" if before.rate == after.rate else "better" if after.passed else "worse"
-    return _among_failures(before, after)
+    found = trend(before, after)
+    return found if found != "same" or after.passed else _among_failures(before, after)
 
 
 def _among_failures(before: TaskRate, after: TaskRate) -> Standing:

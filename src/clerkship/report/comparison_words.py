@@ -33,7 +33,7 @@ def change_tone(found: CriterionRow) -> Tone:
     """The same of one criterion; a score is better or worse by its difference."""
     if found.change == "score" and found.before is not None and found.after is not None:
         return (
-            "better" if found.after.score * found.before.judged > found.before.score * found.after.judged else "worse"
+            "better" if found.after.score * found.before.graded > found.before.score * found.after.graded else "worse"
         )
     return tone(found.change)
 
@@ -54,7 +54,7 @@ def criterion_tags(found: CriterionRow) -> list[str]:
 
 def detail(found: CriterionRow) -> str:
     """Why it fails now, or is not judged; empty where it passes."""
-    return found.after.detail if found.after is not None and found.after.passed < max(found.after.judged, 1) else ""
+    return found.after.detail if found.after is not None and found.after.passed < max(found.after.graded, 1) else ""
 
 
 def rated(rate: TaskRate | None) -> str:

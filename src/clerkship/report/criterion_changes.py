@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Literal
 
-from clerkship.kit.statistics import CHANCE, fisher
 from clerkship.model.run import DEFAULT_AXIS, CriterionRun, TaskRun
+from clerkship.report.repeats import PassRate, trend
 
 Change = Literal["newly failing", "newly passing", "flaky", "score", "not judged", "only before", "only after", "same"]
 CHANGES: dict[Change, str] = {
@@ -27,52 +26,31 @@ Key = tuple[str, str, int]
 
 
 @dataclass
-class CriterionRate:
+class CriterionRate(PassRate):
     """One criterion over all trials of a task in one run."""
 
     criterion: CriterionRun
-    judged: int = 0
-    passed: int = 0
-    score: float = 0.0
-    """The sum over trials in which it was judged."""
     detail: str = ""
     """What the first trial in which it failed says, or why it was not judged."""
 
     def add(self, criterion: CriterionRun) -> None:
         """Count one more trial."""
         if criterion.status == "judged":
-            self.judged += 1
-            self.passed += criterion.passed
-            self.score += criterion.score
+            self.count(criterion.passed, criterion.score)
         if not criterion.passed and not self.detail:
             self.detail = criterion.detail
 
-    @property
-    def rate(self) -> Fraction:
-        """The share of judged trials that passed; there must be one."""
-        return Fraction(self.passed, self.judged)
-
-    @property
-    def mean_score(self) -> float | None:
-        """The mean over judged trials."""
-        return self.score / self.judged if self.judged else None
-
-    @property
-    def flaky(self) -> bool:
-        """Whether it passed in some trials and failed in others."""
-        return 0 < self.passed < self.judged
-
     def words(self, *, repeated: bool) -> str:
         """`passed`, `failed` or `not judged`; `4/5` of a run with several trials."""
-        if not self.judged:
+        if not self.graded:
             return "not judged"
-        return f"{self.passed}/{self.judged}" if repeated else "passed" if self.passed else "failed"
+        return f"{self.passed}/{self.graded}" if repeated else "passed" if self.passed else "failed"
 
     def data(self) -> dict[str, Any]:
         """As plain data."""
         return {
             "passed": self.passed,
-            "judged": self.judged,
+            "judged": self.graded,
             "mean_score": self.mean_score,
             "flaky": self.flaky,
             "detail": self.detail,
@@ -102,7 +80,7 @@ class CriterionRow:
     @property
     def breached(self) -> bool:
         """Whether it passed in every trial before, and fails in any now."""
-        if self.before is None or self.after is None or not self.before.judged or not self.after.judged:
+        if self.before is None or self.after is None or not self.before.graded or not self.after.graded:
             return False
         return self.before.rate == 1 and self.after.rate < 1
 
@@ -110,13 +88,13 @@ class CriterionRow:
     def unjudged(self) -> bool:
         """Whether it was judged before, and is not now, or is no longer there."""
         if self.change == "only before":
-            return self.before is not None and self.before.judged > 0
-        return self.change == "not judged" and self.after is not None and not self.after.judged
+            return self.before is not None and self.before.graded > 0
+        return self.change == "not judged" and self.after is not None and not self.after.graded
 
     @property
     def repeated(self) -> bool:
         """Whether it was judged in several trials of a run."""
-        return any(side is not None and side.judged > 1 for side in (self.before, self.after))
+        return any(side is not None and side.graded > 1 for side in (self.before, self.after))
 
     def words(self) -> str:
         """`passed → failed` or `5/5 → 4/5`, with the scores where these alone differ."""
@@ -173,12 +151,13 @@ def _row(before: CriterionRate | None, after: CriterionRate | None) -> Criterion
 
 
 def _change(before: CriterionRate, after: CriterionRate) -> Change:
-    if not before.judged or not after.judged:
-        return "not judged" if before.judged or after.judged else "same"
-    if before.flaky or after.flaky:
-        if fisher(before.passed, before.judged, after.passed, after.judged) >= CHANCE:
+    if not before.graded or not after.graded:
+        return "not judged" if before.graded or after.graded else "same"
+    match trend(before, after):
+        case "better":
+            return "newly passing"
+        case "worse":
+            return "newly failing"
+        case "flaky":
             return "flaky"
-        return "newly passing" if after.rate > before.rate else "newly failing"
-    if before.rate != after.rate:
-        return "newly passing" if after.passed else "newly failing"
     return "same" if abs((before.mean_score or 0) - (after.mean_score or 0)) < 1e-9 else "score"

@@ -140,7 +140,7 @@ class Gated:
 def is_worse(found: CriterionRow) -> bool:
     """Whether a criterion newly fails, in all trials or in some; or is new, and fails."""
     if found.change == "only after" and found.after is not None:
-        return found.after.passed < found.after.judged
+        return found.after.passed < found.after.graded
     return found.change == "newly failing" or found.breached
 
 

@@ -140,23 +140,29 @@ def _judged(found: Judged) -> dict[str, object]:
 def _case(run: BenchmarkRun, case: Case, room: int, seen: Counter[tuple[str, str]]) -> str:
     task_run = case.task_run
     classname, name = _unique(_classname(run, case.source, task_run.template), _name(run, task_run), seen)
-    file = f" file={_attribute(_file(run, case.source))}" if case.source else ""
-    head = f'<testcase classname={_attribute(classname)} name={_attribute(name)}{file} time="{case.seconds:.3f}"'
+    file = _file(run, case.source) if case.source else ""
     found = standing(task_run)
     if found == "passed":
         left = "\n".join(
             [f"failed: {on_one_line(criterion.label)}" for criterion in unmet(task_run)]
             + [f"skipped: {on_one_line(criterion.label)}" for criterion in skipped(task_run)]
         )
-        told = f">\n<system-out>{_within(room, left, _text)}</system-out>\n</testcase>" if left else "/>"
-        return f"{head}{told}\n"
+        told = f"<system-out>{_within(room, left, _text)}</system-out>" if left else ""
+        return _testcase(classname, name, told, case.seconds, file)
     text = "\n".join((headline(task_run), f"{ended(task_run)}.", *explain(task_run), look_closer(task_run)))
     body = _within(room - room // 4, text, _text)
     message = _within(room // 4, on_one_line(headline(task_run)), _attribute)
     # Not a word that ActiveSupport, which GitLab reads XML with, takes for a type: `yaml`, `file`, `integer` ...
     sort = f" type={_attribute(_sort(task_run))}" if found != "skipped" else ""
     element = ELEMENTS[found]
-    return f"{head}>\n<{element}{sort} message={message}>{body}</{element}>\n</testcase>\n"
+    problem = f"<{element}{sort} message={message}>{body}</{element}>"
+    return _testcase(classname, name, problem, case.seconds, file)
+
+
+def _testcase(classname: str, name: str, body: str, seconds: float = 0.0, file: str = "") -> str:
+    where = f" file={_attribute(file)}" if file else ""
+    head = f'<testcase classname={_attribute(classname)} name={_attribute(name)}{where} time="{seconds:.3f}"'
+    return f"{head}>\n{body}\n</testcase>\n" if body else f"{head}/>\n"
 
 
 def _sort(task_run: TaskRun) -> str:
@@ -166,20 +172,17 @@ def _sort(task_run: TaskRun) -> str:
 def _not_run(run: BenchmarkRun, missing: int, seen: Counter[tuple[str, str]]) -> str:
     """A run that was stopped or killed is not a green one, whatever the trials that it got to."""
     classname, name = _unique(_classname(run, ""), f"{missing:,} trials were not run", seen)
-    told = _attribute(
-        f"the run was {'stopped' if run.status == 'cancelled' else 'broken off'}: clerkship resume {run.id}"
-    )
-    head = f"<testcase classname={_attribute(classname)} name={_attribute(name)}"
-    return f'{head} time="0.000">\n<error type="not_run" message={told}></error>\n</testcase>\n'
+    how = "stopped" if run.status == "cancelled" else "broken off"
+    told = _attribute(f"the run was {how}: clerkship resume {run.id}")
+    return _testcase(classname, name, f'<error type="not_run" message={told}></error>')
 
 
 def _changed(run: BenchmarkRun, seals: SealCheck, seen: Counter[tuple[str, str]]) -> str:
     """Render a case in error, because no verdict of a changed run may count as a pass."""
     classname, name = _unique(_classname(run, ""), "seals of the run", seen)
-    head = f'<testcase classname={_attribute(classname)} name={_attribute(name)} time="0.000"'
     body = _text("\n".join(seals.sentences()))
     error = f'<error type="changed" message={_attribute(seals.headline())}>{body}</error>'
-    return f"{head}>\n{error}\n</testcase>\n"
+    return _testcase(classname, name, error)
 
 
 def _classname(run: BenchmarkRun, source: str, template: str = "") -> str:

@@ -4,52 +4,76 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from clerkship.kit.statistics import Interval, pass_at, pass_hat, side, wilson
+from clerkship.kit.statistics import CHANCE, Interval, fisher, pass_at, pass_hat, side, wilson
 from clerkship.model.run import TaskRun
 from clerkship.report.outcome import GRADED, outcome
 from clerkship.report.percent import percent
 
 
+@dataclass(kw_only=True)
+class PassRate:
+    """How many trials were graded, how many of them passed, and their scores."""
+
+    passed: int = 0
+    graded: int = 0
+    score: float = 0.0
+    """The sum over graded trials."""
+
+    def count(self, passed: bool, score: float) -> None:
+        """Count one more graded trial."""
+        self.passed += passed
+        self.graded += 1
+        self.score += score
+
+    @property
+    def rate(self) -> Fraction:
+        """The share of graded trials that passed; there must be one."""
+        return Fraction(self.passed, self.graded)
+
+    @property
+    def mean_score(self) -> float | None:
+        """The mean over graded trials."""
+        return self.score / self.graded if self.graded else None
+
+    @property
+    def flaky(self) -> bool:
+        """Whether some trials passed and some did not."""
+        return 0 < self.passed < self.graded
+
+
+def trend(before: PassRate, after: PassRate) -> Literal["better", "worse", "flaky", "same"]:
+    """Compare two rates; `flaky` where trials differ and the difference may be chance. Both need a graded trial."""
+    if before.flaky or after.flaky:
+        if fisher(before.passed, before.graded, after.passed, after.graded) >= CHANCE:
+            return "flaky"
+    elif before.rate == after.rate:
+        return "same"
+    return "better" if after.rate > before.rate else "worse"
+
+
 @dataclass
-class TaskRate:
+class TaskRate(PassRate):
     """All trials of one task."""
 
     task: str
     outcomes: Counter[str] = field(default_factory=Counter)
     snapshots: set[str] = field(default_factory=set)
-    score: float = 0.0
-    """The sum over graded trials."""
     crashed: int = 0
     """Trials in which the agent crashed."""
     axis_scores: dict[str, list[float]] = field(default_factory=dict)
     """Of each axis, the scores of graded trials."""
 
     def add(self, task_run: TaskRun) -> None:
-        """One more trial."""
+        """Count one more trial."""
         self.outcomes[outcome(task_run)] += 1
         self.snapshots.add(task_run.snapshot)
         self.crashed += task_run.ending == "agent_failed"
         if task_run.verdict in GRADED:
-            self.score += task_run.score or 0.0
+            self.count(task_run.verdict == "pass", task_run.score or 0.0)
             for axis, found in task_run.axes.items():
                 self.axis_scores.setdefault(axis, []).append(found.score)
-
-    @property
-    def passed(self) -> int:
-        """How many passed."""
-        return self.outcomes["pass"]
-
-    @property
-    def graded(self) -> int:
-        """How many got pass, partial or fail."""
-        return sum(self.outcomes[name] for name in GRADED)
-
-    @property
-    def rate(self) -> Fraction:
-        """Passed of graded; there must be one."""
-        return Fraction(self.passed, self.graded)
 
     @property
     def interval(self) -> Interval | None:
@@ -57,19 +81,9 @@ class TaskRate:
         return wilson(self.passed, self.graded)
 
     @property
-    def mean_score(self) -> float | None:
-        """Over graded trials."""
-        return self.score / self.graded if self.graded else None
-
-    @property
     def axes(self) -> dict[str, float]:
         """The mean score of each axis, over graded trials."""
         return {axis: _mean(scores) for axis, scores in sorted(self.axis_scores.items())}
-
-    @property
-    def flaky(self) -> bool:
-        """Whether some of its trials passed and some did not."""
-        return 0 < self.passed < self.graded
 
     def data(self) -> dict[str, Any]:
         """As plain data."""
