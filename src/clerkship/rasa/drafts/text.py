@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from clerkship.model.variables import escape_text
 from clerkship.rasa.drafts.goals import Goal
-from clerkship.rasa.drafts.kinds import Draft, DraftPlan, Project
+from clerkship.rasa.drafts.kinds import Draft, Project
 from clerkship.rasa.drafts.values import type_of
 from clerkship.rasa.flows import one_line
 from clerkship.rasa.layout import TEMPLATES
@@ -22,44 +22,16 @@ _MOST_NAMED = 12
 
 def render(draft: Draft, goals: Sequence[Goal], project: Project) -> str:
     """Return the whole file."""
-    plan = draft.plan
-    who = "Is this how your users are? Do the values fit your test system?" if draft.by else plan.text("todo")
+    unknown = [slot for slot in draft.plan.values if not project.knows(slot)]
     text = TEMPLATES.get_template("draft.yml.jinja2").render(
         draft=draft,
-        plan=plan,
+        plan=draft.plan,
         goals=goals,
-        head=list(_head(draft)),
-        person=[f"TODO {who}", *_on_the_way(plan)],
-        before=[f"TODO {_beforehand(project)}"],
-        left_out=list(_left_out(plan, project)),
+        project=project,
+        before=f"TODO {_beforehand(project)}",
+        unknown=unknown if project.domain is not None else [],
     )
     return "\n".join(line.rstrip() for line in text.split("\n"))
-
-
-def _head(draft: Draft) -> Iterator[str]:
-    flow, kind = draft.plan.flow, draft.plan.kind.replace("_", " ")
-    writer = f"Written by {draft.by}" if draft.by else "Written by rules, without a model"
-    yield f"A draft, to be edited: {kind}, for the flow {flow.id} ({flow.file})."
-    yield f"{writer}. What is marked TODO needs you; delete the comments when you are done."
-    if draft.note:
-        yield f"Note: {draft.note}"
-    if flow.description:
-        yield f"The flow: {flow.description}"
-
-
-def _on_the_way(plan: DraftPlan) -> Iterator[str]:
-    """What the flow depends on, where an editor must see to it."""
-    if plan.kind == "out_of_scope":
-        return
-    hints = [f"{step.name} is {step.hint}" for step in plan.path.collected if step.hint]
-    if hints:
-        yield f"The flow says: {'; '.join(hints)}"
-    if plan.path.conditions and plan.kind != "cancellation":
-        yield f"The flow goes this way if {'; and '.join(plan.path.conditions)}."
-    if plan.path.strangers:
-        yield f"It calls {', '.join(plan.path.strangers)}, no flow that is known here: what that asks for is left out."
-    if plan.path.linked:
-        yield f"It goes over into the flow {plan.path.linked}."
 
 
 def _beforehand(project: Project) -> str:
@@ -70,12 +42,6 @@ def _beforehand(project: Project) -> str:
     named = [f"{slot} ({type_of(slot, domain)})" for slot in sorted(domain.controlled)]
     more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
     return f"{told} Slots that no user fills: {', '.join(named[:_MOST_NAMED])}{more}."
-
-
-def _left_out(plan: DraftPlan, project: Project) -> Iterator[str]:
-    unknown = [slot for slot in plan.values if not project.knows(slot)]
-    if unknown and project.domain is not None:
-        yield f"TODO {project.domain.source} has no slot {', '.join(unknown)}, so nothing is said of it here."
 
 
 def _inline(value: JsonValue) -> str:
@@ -111,14 +77,20 @@ def _block(text: str) -> Iterator[str]:
         yield from _wrapped(clean, _WIDE, "  " if clean.startswith("- ") else "") or [""]
 
 
-def _comment(texts: Sequence[str], indent: int = 0) -> Iterator[str]:
-    """Yield the lines of comments."""
-    for text in texts:
-        yield from _wrapped(one_line(text), _WIDE - indent)
+def _comments(text: str, indent: int = 0) -> str:
+    """Return each line of a text as a comment, wrapped."""
+    lines = [part for line in text.splitlines() for part in _wrapped(one_line(line), _WIDE - indent)]
+    return "".join(f"{' ' * indent}# {line}\n" for line in lines)
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
     return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
-TEMPLATES.filters |= {"scalar": _scalar, "inline": _inline, "block": _block, "comment": _comment}
+TEMPLATES.filters |= {
+    "scalar": _scalar,
+    "inline": _inline,
+    "block": _block,
+    "comments": _comments,
+    "one_line": one_line,
+}
