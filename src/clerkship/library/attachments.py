@@ -17,6 +17,7 @@ from clerkship.library.source import Folder, Unreadable, read_text
 from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset
 from clerkship.model.names import did_you_mean
+from clerkship.model.path import lookup
 from clerkship.model.problem import Problem
 from clerkship.model.variables import escape_text
 
@@ -140,10 +141,7 @@ class Attachments:
 
 def _at(data: Mapping[str, Any], path: tuple[str, ...]) -> list[tuple[int, Any]]:
     """The steps at a place, numbered; none where there is no list."""
-    found: Any = data
-    for key in path:
-        found = as_map(found).get(key)
-    return list(enumerate(as_list(found)))
+    return list(enumerate(as_list(lookup(data, ".".join(path)))))
 
 
 def _put(data: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:

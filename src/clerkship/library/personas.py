@@ -8,6 +8,7 @@ from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.source import Folder, personas_above
 from clerkship.model.names import did_you_mean
+from clerkship.model.path import lookup
 from clerkship.model.persona import Persona
 from clerkship.model.scenario import Person
 from clerkship.model.task import Task
@@ -86,10 +87,5 @@ def _with_people(task: Task, people: list[Person]) -> Task:
 
 
 def _at(data: Any, path: Place) -> Any:
-    """Return what is at a path; None where there is nothing."""
-    for key in path:
-        if isinstance(key, int):
-            data = data[key] if isinstance(data, list) and key < len(data) else None
-        else:
-            data = data.get(key) if isinstance(data, dict) else None
-    return data
+    """Return what is at a path; MISSING where there is nothing."""
+    return lookup(data, ".".join(map(str, path)))
