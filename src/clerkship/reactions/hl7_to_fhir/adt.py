@@ -1,11 +1,9 @@
 """ADT: file patients and their visits."""
 
-from collections.abc import Mapping
-
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir import visit
-from clerkship.reactions.hl7_to_fhir.filing import File, Filing
+from clerkship.reactions.hl7_to_fhir.filing import Filing, by_trigger
 from clerkship.reactions.hl7_to_fhir.merge import link, merge, unlink
 from clerkship.reactions.hl7_to_fhir.parts import part
 from clerkship.reactions.hl7_to_fhir.patient import revised
@@ -15,10 +13,7 @@ from clerkship.simulators.fhir.outcome import refusal
 
 
 def _pid(filing: Filing) -> Segment:
-    found = filing.message.first("PID")
-    if found is None:
-        raise refusal(422, "required", "the message has no PID: nobody can know who is meant")
-    return found
+    return filing.segment("PID", "who is meant")
 
 
 def _pv1(filing: Filing) -> Segment | None:
@@ -70,14 +65,15 @@ def transfer(filing: Filing) -> None:
     patient, pv1 = _updated(filing), _pv1(filing)
     if part(pv1, 3) is None:
         raise refusal(422, "required", "PV1-3 is empty: nobody can know where the patient was taken")
-    found = visit.visit_of(filing, patient, pv1, "in-progress")
-    _must_be(found, "in-progress", filing)
-    filing.write(visit.moved(filing, pv1, visit.told(filing, pv1, found), visit.happened(filing)))
+    _move(filing, patient, pv1)
 
 
 def reclassify(filing: Filing) -> None:
     """A06, A07: change an outpatient to an inpatient, or the reverse."""
-    patient, pv1 = _updated(filing), _pv1(filing)
+    _move(filing, _updated(filing), _pv1(filing))
+
+
+def _move(filing: Filing, patient: Resource, pv1: Segment | None) -> None:
     found = visit.visit_of(filing, patient, pv1, "in-progress")
     _must_be(found, "in-progress", filing)
     filing.write(visit.moved(filing, pv1, visit.told(filing, pv1, found), visit.happened(filing)))
@@ -130,24 +126,19 @@ def _must_be(found: Resource, status: str, filing: Filing, other: str = "") -> N
         )
 
 
-ADT: Mapping[str, File] = {
-    "A01": admit,
-    "A02": transfer,
-    "A03": discharge,
-    "A04": admit,
-    "A05": preadmit,
-    "A06": reclassify,
-    "A07": reclassify,
-    "A08": update,
-    "A11": cancel_admission,
-    "A13": cancel_discharge,
-    "A18": merge,
-    "A24": link,
-    "A28": add_person,
-    "A31": update,
-    "A34": merge,
-    "A37": unlink,
-    "A38": cancel_admission,
-    "A39": merge,
-    "A40": merge,
-}
+ADT = by_trigger(
+    {
+        admit: "A01 A04",
+        transfer: "A02",
+        discharge: "A03",
+        preadmit: "A05",
+        reclassify: "A06 A07",
+        update: "A08 A31",
+        cancel_admission: "A11 A38",
+        cancel_discharge: "A13",
+        merge: "A18 A34 A39 A40",
+        link: "A24",
+        add_person: "A28",
+        unlink: "A37",
+    }
+)

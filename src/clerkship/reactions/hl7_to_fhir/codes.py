@@ -53,14 +53,9 @@ def concept(part: Part | None, system: str = "") -> dict[str, Any] | None:
     return trimmed({"coding": found, "text": said}) or None
 
 
-def term(system: str, code: str, display: str, *, text: str | None = None) -> dict[str, Any]:
-    """Build a CodeableConcept with one Coding."""
-    return trimmed({"coding": [coding(code, display, system)], "text": display if text is None else text})
-
-
 def hl7(table: str, code: str, display: str) -> dict[str, Any]:
     """Build a CodeableConcept with a Coding of one of HL7's own systems."""
-    return term(f"{TERMINOLOGY}{table}", code, display)
+    return trimmed({"coding": [coding(code, display, f"{TERMINOLOGY}{table}")], "text": display})
 
 
 def mapped(table: Mapping[str, str], part: Part | None, called: str) -> str | None:

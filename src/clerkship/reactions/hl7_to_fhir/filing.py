@@ -1,7 +1,7 @@
 """Apply one message to the chart: look resources up, write them, and commit all of it or nothing."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -11,7 +11,7 @@ from clerkship.fhir.chart import Chart
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import Resource, key_of, render
 from clerkship.fhir.search import find_keys
-from clerkship.hl7.message import BadMessage, Message, parse
+from clerkship.hl7.message import BadMessage, Message, Segment, parse
 from clerkship.reactions.contract import React
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir import writing
@@ -36,6 +36,13 @@ class Filing:
         self._last: Resource = {}
         self._written: dict[str, None] = {}
 
+    def segment(self, name: str, purpose: str) -> Segment:
+        """Return the first segment of a name; refused if there is none: `purpose` completes "nobody can know"."""
+        found = self.message.first(name)
+        if found is None:
+            raise refusal(422, "required", f"the message has no {name}: nobody can know {purpose}")
+        return found
+
     @property
     def zone(self) -> int:
         """Return the zone of times without one, in minutes ahead of UTC."""
@@ -52,7 +59,11 @@ class Filing:
             keys = find_keys(self.draft, type, pairs)
         except Invalid as wrong:
             raise refused(wrong, 422) from None
-        found = (self.draft.resource(key) for key in keys)
+        return self.resources(keys)
+
+    def resources(self, keys: Iterable[str]) -> list[Resource]:
+        """Return the resources of some keys that the chart has."""
+        found = map(self.draft.resource, keys)
         return [resource for resource in found if resource is not None]
 
     def with_number(self, type: str, value: str) -> list[Resource]:
@@ -60,9 +71,8 @@ class Filing:
         chart, changed = self.draft.chart, self.draft.changed(type)
         kept = chart.once(("numbers", type), lambda: _by_number(chart, type))
         keys = [key for key in kept.get(value, ()) if key not in changed]
-        keys += [key for key, found in changed.items() if found is not None and _has_number(found, value)]
-        found = (self.draft.resource(key) for key in sorted(keys))
-        return [resource for resource in found if resource is not None]
+        keys += [key for key, found in changed.items() if found is not None and value in _numbers_in(found)]
+        return self.resources(sorted(keys))
 
     def there(self, type: str, id: str) -> Resource | None:
         """Return a resource by its id, or None."""
@@ -87,13 +97,6 @@ class Filing:
             type, id = self._last["resourceType"], self._last["id"]
             self.draft.note(NothingChanged(operation=self.operation, type=type, id=id))
         return FiledMessage(tuple(self._written))
-
-
-def _has_number(resource: Resource, value: str) -> bool:
-    for each in resource.get("identifier", ()):
-        if each.get("value") == value:
-            return True
-    return "masterIdentifier" in resource and bool(resource["masterIdentifier"].get("value") == value)
 
 
 def _numbers_in(resource: Resource) -> list[str]:
@@ -124,6 +127,11 @@ def trimmed(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 File = Callable[[Filing], None]
+
+
+def by_trigger(files: Mapping[File, str]) -> Mapping[str, File]:
+    """Return the function for each trigger, given the triggers of each function, separated by blanks."""
+    return {trigger: file for file, triggers in files.items() for trigger in triggers.split()}
 
 
 def reaction(files: Mapping[str, File], type: str) -> React:

@@ -1,13 +1,12 @@
 """MDM: file documents as DocumentReferences, with their text."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.attached import attachment, plain
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept, hl7, mapped
-from clerkship.reactions.hl7_to_fhir.filing import File, Filing, trimmed
+from clerkship.reactions.hl7_to_fhir.filing import Filing, by_trigger, trimmed
 from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_ei
 from clerkship.reactions.hl7_to_fhir.parts import part, parts, text
 from clerkship.reactions.hl7_to_fhir.people import must_be_of, patient_of, practitioners, subject
@@ -61,10 +60,7 @@ def _patient(filing: Filing) -> Resource:
 
 
 def _txa(filing: Filing) -> Segment:
-    found = filing.message.first("TXA")
-    if found is None:
-        raise refusal(422, "required", "the message has no TXA: nobody can know which document is meant")
-    return found
+    return filing.segment("TXA", "which document is meant")
 
 
 def _number(filing: Filing, field: int = 12) -> Number:
@@ -107,24 +103,21 @@ def _document(filing: Filing, patient: Resource, held: Resource | None) -> Resou
     date = next((each.text for each in written if each is not None and each.is_exact), None)
     secret = part(txa, 18)
     label = _CONFIDENTIAL.get(secret.text().upper()) if secret is not None else None
-    authenticators = practitioners(filing, txa, 22, 10)
-    return trimmed(
-        {
-            **base,
-            "masterIdentifier": base.get("masterIdentifier")
-            or (number.identifier() if number.value != base["id"] else None),
-            "status": mapped(_KEPT, part(txa, 19), "availability (TXA-19)") or base.get("status", "current"),
-            "docStatus": mapped(_STATES, part(txa, 17), "completion status (TXA-17)") or base.get("docStatus"),
-            "type": concept(part(txa, 2), f"{TERMINOLOGY}v2-0270") or base.get("type"),
-            "subject": base.get("subject") or subject(patient),
-            "date": date or base.get("date"),
-            "author": practitioners(filing, txa, 9) or base.get("author"),
-            "authenticator": authenticators[0] if authenticators else base.get("authenticator"),
-            "securityLabel": [hl7("v3-Confidentiality", *label)] if label is not None else base.get("securityLabel"),
-            "content": _content(filing, txa) or base.get("content") or [{"attachment": _empty(txa)}],
-            "context": _context(filing, patient, txa, base),
-        }
-    )
+    own_number = number.identifier() if number.value != base["id"] else None
+    said = {
+        "masterIdentifier": base.get("masterIdentifier") or own_number,
+        "status": mapped(_KEPT, part(txa, 19), "availability (TXA-19)") or base.get("status", "current"),
+        "docStatus": mapped(_STATES, part(txa, 17), "completion status (TXA-17)"),
+        "type": concept(part(txa, 2), f"{TERMINOLOGY}v2-0270"),
+        "subject": base.get("subject") or subject(patient),
+        "date": date,
+        "author": practitioners(filing, txa, 9),
+        "authenticator": next(iter(practitioners(filing, txa, 22, 10)), None),
+        "securityLabel": [hl7("v3-Confidentiality", *label)] if label is not None else None,
+        "content": _content(filing, txa) or base.get("content") or [{"attachment": _empty(txa)}],
+        "context": _context(filing, patient, txa, base),
+    }
+    return trimmed({**base, **trimmed(said)})
 
 
 def _empty(txa: Segment) -> dict[str, Any]:
@@ -169,16 +162,4 @@ def _context(filing: Filing, patient: Resource, txa: Segment, base: Resource) ->
     return {**base.get("context", {}), **trimmed(said)}
 
 
-MDM: Mapping[str, File] = {
-    "T01": original,
-    "T02": original,
-    "T03": alter,
-    "T04": alter,
-    "T05": append,
-    "T06": append,
-    "T07": alter,
-    "T08": alter,
-    "T09": replace,
-    "T10": replace,
-    "T11": cancel,
-}
+MDM = by_trigger({original: "T01 T02", alter: "T03 T04 T07 T08", append: "T05 T06", replace: "T09 T10", cancel: "T11"})

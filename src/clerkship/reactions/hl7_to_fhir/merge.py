@@ -69,8 +69,7 @@ def _moving(filing: Filing, key: str) -> list[Resource]:
     most = filing.draft.settings.max_entries
     if len(wanted) > most:
         raise refusal(413, "too-costly", f"{len(wanted)} resources are {key}'s; this server moves {most} at once")
-    found = (filing.draft.resource(each) for each in wanted)
-    return [resource for resource in found if resource is not None]
+    return filing.resources(wanted)
 
 
 def _linked(patient: Resource, other: Resource, type: str) -> list[dict[str, Any]]:

@@ -16,17 +16,10 @@ NPI = "http://hl7.org/fhir/sid/us-npi"
 SSN = "http://hl7.org/fhir/sid/us-ssn"
 _REGISTERED = {"NPI": NPI, "USSSA": SSN}
 """Authorities that FHIR defines a system for, whatever the config of the server says."""
-_DISPLAYS = code_table("0203")
+_TYPES = code_table("0203")
+"""HL7 table 0203 with what FHIR displays, without U (unspecified). Other codes (`MRN`, `EPI`) are ignored."""
 _OF_A_PATIENT = frozenset({"MR", "PI", "PT"})
 """Types that senders use for the same number."""
-_SORTS = frozenset(
-    """ACSN AM AMA AN ANC AND ANON ANT APRN ASID BA BC BCFN BCT BR BRN BSNR CAII CC CONM CY CZ DC DCFW DDS DEA DFN DI DL
-    DN DO DP DPM DR DS EI EN ESN FDR FDRFW FGN FI FILL GI GL GN HC IND JHN LACSN LANR LI LN LR MA MB MC MCD MCN MCR MCT
-    MD MI MR MRT MS NBSNR NCT NE NH NI NII NIIP NP NPI OBI OD PA PC PCN PE PEN PGN PHC PHE PHO PI PIN PLAC PN PNT PPIN
-    PPN PRC PRN PT QA RI RN RPH RR RRI RRP SAMN SB SID SL SN SNBSN SNO SP SR SRX SS STN TAX TN TPR TRL UDI UPIN USID VN
-    VP VS WC WCN WP XV XX""".split()  # noqa: SIM905  (a table of words)
-)
-"""HL7 table 0203, without U (unspecified). Other codes (`MRN`, `EPI`) are ignored."""
 _NATIONAL = re.compile(r"NN[A-Z]{2,3}")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -47,12 +40,12 @@ class Number(NamedTuple):
         told = ", ".join(filter(None, (self.namespace or self.system, self.type or self.called)))
         return f"`{self.value[:60]}`{f' ({told[:80]})' if told else ''}"
 
-    def identifier(self, use: str = "") -> dict[str, Any]:
+    def identifier(self) -> dict[str, Any]:
         """Convert the number to an Identifier. A namespace without a known system becomes the assigner's display."""
-        code = {"system": TYPES, "code": self.type, "display": _DISPLAYS.get(self.type, "")}
+        code = {"system": TYPES, "code": self.type, "display": _TYPES.get(self.type, "")}
         assigner = {"display": self.namespace} if self.namespace and not self.system else {}
         type = {"coding": [trimmed(code)]} if self.type else trimmed({"text": self.called})
-        return trimmed({"use": use, "type": type, "system": self.system, "value": self.value, "assigner": assigner})
+        return trimmed({"type": type, "system": self.system, "value": self.value, "assigner": assigner})
 
     def is_in(self, resource: Resource) -> bool:
         """Return whether a resource has this number."""
@@ -65,12 +58,8 @@ class Number(NamedTuple):
             return False
         codings = identifier.get("type", {}).get("coding", ())
         types = {_sort(code.get("code", "")) for code in codings if code.get("system") == TYPES} - {""}
-        if (
-            self.type
-            and types
-            and self.type not in types
-            and not (self.type in _OF_A_PATIENT and types & _OF_A_PATIENT)
-        ):
+        is_patients = self.type in _OF_A_PATIENT and types & _OF_A_PATIENT
+        if self.type and types and self.type not in types and not is_patients:
             return False
         if self.system and identifier.get("system"):
             return bool(self.system == identifier["system"])
@@ -101,7 +90,7 @@ def of_cx(part: Part, authorities: Mapping[str, str], type: str = "") -> Number:
 
 
 def _sort(type: str) -> str:
-    return type if type in _SORTS or _NATIONAL.fullmatch(type) else ""
+    return type if type in _TYPES or _NATIONAL.fullmatch(type) else ""
 
 
 def of_ei(part: Part, authorities: Mapping[str, str], type: str = "") -> Number:
@@ -125,9 +114,10 @@ def _universal(id: str, kind: str) -> str:
     """Convert the universal id of an HD to a uri (HL7 table 0301)."""
     if not id:
         return ""
-    if kind.upper() in ("ISO", "UUID", "GUID"):
-        start = "urn:oid:" if kind.upper() == "ISO" else "urn:uuid:"
-        return f"{start}{id.lower() if start == 'urn:uuid:' else id}"
+    if kind.upper() == "ISO":
+        return f"urn:oid:{id}"
+    if kind.upper() in ("UUID", "GUID"):
+        return f"urn:uuid:{id.lower()}"
     return id if kind.upper() in ("URI", "URL") or id.startswith(("http://", "https://", "urn:")) else ""
 
 

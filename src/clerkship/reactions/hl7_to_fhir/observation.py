@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.hl7.message import Segment
-from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, coding, concept, hl7, mapped
+from clerkship.reactions.hl7_to_fhir.codes import concept, hl7, mapped
 from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
 from clerkship.reactions.hl7_to_fhir.numbers import Number, of_ei
 from clerkship.reactions.hl7_to_fhir.orders import Result, remarks
@@ -52,12 +52,9 @@ def gathered(results: list[Result]) -> list[tuple[Result, list[Result]]]:
         elif text(result.obx, 2).upper() in TEXTS and text(found[key][0].obx, 2).upper() in TEXTS:
             found[key][1].append(result)
         else:
-            told = (
-                f"`{key[0][:60]}` and the sub-id `{key[2][:20]}`"
-                if key[2]
-                else f"`{key[0][:60]}` and no sub-id (OBX-4)"
-            )
-            raise refusal(422, "duplicate", f"two OBX have the code {told}: nobody can tell them apart")
+            told = f"the sub-id `{key[2][:20]}`" if key[2] else "no sub-id (OBX-4)"
+            reason = f"two OBX have the code `{key[0][:60]}` and {told}: nobody can tell them apart"
+            raise refusal(422, "duplicate", reason)
     return list(found.values())
 
 
@@ -132,8 +129,7 @@ def _judged(obx: Segment, results: list[Result]) -> dict[str, Any]:
 def _interpretation(found: Part) -> dict[str, Any]:
     code = found.text().upper()
     if code in _FLAGS:
-        display = _FLAGS[code]
-        return {"coding": [coding(code, display, f"{TERMINOLOGY}v3-ObservationInterpretation")], "text": display}
+        return hl7("v3-ObservationInterpretation", code, _FLAGS[code])
     return concept(found) or {"text": found.whole}
 
 

@@ -1,11 +1,10 @@
 """ORM: file orders of tests and services as ServiceRequests."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept
-from clerkship.reactions.hl7_to_fhir.filing import File, Filing, trimmed
+from clerkship.reactions.hl7_to_fhir.filing import Filing, by_trigger, trimmed
 from clerkship.reactions.hl7_to_fhir.numbers import numbered, of_ei, with_numbers
 from clerkship.reactions.hl7_to_fhir.orders import Order, orders_of, remarks
 from clerkship.reactions.hl7_to_fhir.parts import Part, part, parts, text
@@ -146,4 +145,4 @@ def _reasons(order: Order) -> list[dict[str, Any]]:
     return [reason for each in found if (reason := concept(each)) is not None]
 
 
-ORM: Mapping[str, File] = {"O01": orders}
+ORM = by_trigger({orders: "O01"})

@@ -1,13 +1,13 @@
 """ORU: file each OBR as a DiagnosticReport and each OBX as an Observation; later messages update them."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.reactions.hl7_to_fhir.attached import attachment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept, hl7, mapped
-from clerkship.reactions.hl7_to_fhir.filing import File, Filing, trimmed
+from clerkship.reactions.hl7_to_fhir.filing import Filing, by_trigger, trimmed
 from clerkship.reactions.hl7_to_fhir.numbers import numbered, with_numbers
 from clerkship.reactions.hl7_to_fhir.observation import (
     SETTLED,
@@ -177,7 +177,7 @@ def _category(section: Any) -> dict[str, Any]:
 def _observed(filing: Filing, order: Order, report: Resource, context: Context) -> list[Resource]:
     """Write the Observations of a report, and update those that it has."""
     keys = [each.get("reference", "") for each in report.get("result", ())]
-    held = [found for key in keys if (found := filing.draft.resource(key)) is not None]
+    held = filing.resources(keys)
     wanted = [each for each in order.results if not _is_document(each) and text(each.obx, 11).upper() != "N"]
     made: list[Resource] = []
     rest = gathered(wanted)
@@ -232,4 +232,4 @@ def _with(held: list[dict[str, Any]], observed: list[Resource]) -> list[dict[str
     return [*held, *(trimmed({"reference": key_of(each), "display": each["code"].get("text")}) for each in new)]
 
 
-ORU: Mapping[str, File] = {"R01": results, "R30": results, "R31": results, "R32": results}
+ORU = by_trigger({results: "R01 R30 R31 R32"})

@@ -87,12 +87,9 @@ def _line(filing: Filing, patient: Resource) -> list[Resource]:
 
 def _mistaken(patient: Resource, told: Told, where: str) -> Exception:
     """Build the refusal for a number that belongs to a patient of another name, birth date or sex."""
-    return refusal(
-        409,
-        "conflict",
-        f"{where} names {key_of(patient)}, who is {described(patient)}; {told.where} {told}"
-        f"{f', {told.sex}' if told.sex else ''}: this is somebody else, and nothing was filed",
-    )
+    named = f"{where} names {key_of(patient)}, who is {described(patient)}"
+    said = f"{told.where} {told}{f', {told.sex}' if told.sex else ''}"
+    return refusal(409, "conflict", f"{named}; {said}: this is somebody else, and nothing was filed")
 
 
 def goes_by(filing: Filing, patient: Resource, pid: Segment) -> bool:

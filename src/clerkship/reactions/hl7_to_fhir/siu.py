@@ -1,13 +1,12 @@
 """SIU: file appointments, and mark their slots as busy or free."""
 
-from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept
-from clerkship.reactions.hl7_to_fhir.filing import File, Filing, trimmed
+from clerkship.reactions.hl7_to_fhir.filing import Filing, by_trigger, trimmed
 from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_ei, with_numbers
 from clerkship.reactions.hl7_to_fhir.orders import remarks
 from clerkship.reactions.hl7_to_fhir.parts import part, parts, text
@@ -72,10 +71,7 @@ def _state(filing: Filing) -> str:
 
 
 def _sch(filing: Filing) -> Segment:
-    found = filing.message.first("SCH")
-    if found is None:
-        raise refusal(422, "required", "the message has no SCH: nobody can know which appointment is meant")
-    return found
+    return filing.segment("SCH", "which appointment is meant")
 
 
 def _numbers(filing: Filing) -> list[Number]:
@@ -129,11 +125,8 @@ def _still_open(held: Resource, status: str, filing: Filing) -> None:
         raise refusal(409, "conflict", f"{key_of(held)} is {before}: it is not {status} by {filing.operation}")
 
 
-def _slots_of(filing: Filing, appointment: Resource) -> Iterator[Resource]:
-    for each in appointment.get("slot", ()):
-        found = filing.draft.resource(each.get("reference", ""))
-        if found is not None:
-            yield found
+def _slots_of(filing: Filing, appointment: Resource) -> list[Resource]:
+    return filing.resources(each.get("reference", "") for each in appointment.get("slot", ()))
 
 
 def _change(filing: Filing, status: str, *, may_be_new: bool) -> None:
@@ -269,12 +262,4 @@ def _taken(filing: Filing, base: Resource, doctors: list[str], span: Span) -> li
     return [filing.write({**slot, "status": "busy"}) if slot.get("status") == "free" else slot for slot in found]
 
 
-SIU: Mapping[str, File] = {
-    "S12": book,
-    "S13": alter,
-    "S14": alter,
-    "S15": cancel,
-    "S16": cancel,
-    "S17": delete,
-    "S26": miss,
-}
+SIU = by_trigger({book: "S12", alter: "S13 S14", cancel: "S15 S16", delete: "S17", miss: "S26"})

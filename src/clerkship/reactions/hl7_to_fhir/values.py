@@ -57,7 +57,7 @@ def value_of(obx: Segment, zone: int) -> dict[str, Any]:
         raise refusal(
             501, "not-supported", f"OBX-2 says {told}: a value of that type has no place in an Observation here"
         )
-    if len(found) > 1 and kind not in ("CE", "CWE", "CNE", "CF", "IS", "ID"):
+    if len(found) > 1 and kind not in _CODED:
         raise refusal(422, "value", f"OBX-5 has {len(found)} values of the type {kind}, and an Observation has one")
     return read(found, obx, zone)
 
@@ -76,9 +76,8 @@ def _structured(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
     low, high, unit = number(first), number(second), unit_of(obx)
     if low is not None and not between and not second:
         if comparator in ("", "=", "<", "<=", ">", ">="):
-            return {
-                "valueQuantity": trimmed({"comparator": comparator.strip("=") and comparator}) | {"value": low} | unit
-            }
+            sign = trimmed({"comparator": comparator.strip("=") and comparator})
+            return {"valueQuantity": sign | {"value": low} | unit}
     elif low is not None and high is not None and not comparator and between == "-":
         return {"valueRange": {"low": {"value": low, **unit}, "high": {"value": high, **unit}}}
     elif low is not None and high is not None and not comparator and between in (":", "/"):
@@ -107,18 +106,12 @@ def _clock(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
     return {"valueTime": read_clock(found[0])}
 
 
+_CODED = ("CE", "CWE", "CNE", "CF", "IS", "ID")
 _READ: dict[str, Callable[[list[Part], Segment, int], dict[str, Any]]] = {
     "NM": _quantity,
     "SN": _structured,
-    "CE": _coded,
-    "CWE": _coded,
-    "CNE": _coded,
-    "CF": _coded,
-    "IS": _coded,
-    "ID": _coded,
-    "DT": _time,
-    "TS": _time,
-    "DTM": _time,
+    **dict.fromkeys(_CODED, _coded),
+    **dict.fromkeys(("DT", "TS", "DTM"), _time),
     "TM": _clock,
 }
 
