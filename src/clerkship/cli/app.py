@@ -16,16 +16,14 @@ from clerkship.cli.conformance import conformance
 from clerkship.cli.console import err, print_json, print_problem
 from clerkship.cli.demo import demo
 from clerkship.cli.events import events
-from clerkship.cli.fork import fork
 from clerkship.cli.init import init
 from clerkship.cli.judge import judge
 from clerkship.cli.list_runs import list_runs
 from clerkship.cli.new import new
 from clerkship.cli.plugins import plugins
 from clerkship.cli.prompts import prompts
-from clerkship.cli.rerun import rerun
 from clerkship.cli.rescore import rescore
-from clerkship.cli.resume import resume
+from clerkship.cli.run import fork, rerun, resume
 from clerkship.cli.run import run as run_command
 from clerkship.cli.schema import schema
 from clerkship.cli.show import show

@@ -7,8 +7,7 @@ import orjson
 import typer
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
-from clerkship.cli.console import out, print_json
+from clerkship.cli.console import out, print_json, registered
 from clerkship.cli.options import Json, PlaygroundName
 from clerkship.cli.verdicts import print_criterion
 from clerkship.cli.words import styled

@@ -5,9 +5,8 @@ from typing import Annotated
 import typer
 
 from clerkship.cli.comparison import print_gated
-from clerkship.cli.console import damage_data, err, out, print_json, report_damage, warn_unset
+from clerkship.cli.console import damage_data, err, out, print_json, print_notes, report_damage, warn_unset
 from clerkship.cli.options import Json, Markdown, MarkdownLimit, Report, StorePath
-from clerkship.cli.sealed import print_notes
 from clerkship.cli.shown import say_written
 from clerkship.report.gates import Gated
 from clerkship.report.markdown import COMMENT

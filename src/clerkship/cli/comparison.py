@@ -2,8 +2,9 @@
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
+from clerkship.cli.console import number_column, plain_table, print_more, text_column
 from clerkship.cli.verdicts import print_indented
 from clerkship.report.comparison import Comparison, Row
 from clerkship.report.comparison_words import (
@@ -50,8 +51,7 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     if moved:
         console.print()
         console.print(_table(moved[:MOST_ROWS]))
-    if len(moved) > MOST_ROWS:
-        console.print(f"[quiet]… and {len(moved) - MOST_ROWS} more; --json has them all[/]")
+    print_more(console, len(moved) - MOST_ROWS, "; --json has them all")
     for row in [row for row in moved if row.changes][:MOST_ROWS]:
         _print_criteria(console, row)
     _print_axes(console, comparison)
@@ -62,11 +62,7 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 
 
 def _table(rows: list[Row]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="quiet")
-    table.add_column("", no_wrap=True)
-    table.add_column("before", justify="right", no_wrap=True)
-    table.add_column("after", justify="right", no_wrap=True)
-    table.add_column("task", overflow="fold")
+    table = plain_table(Column("", no_wrap=True), *map(number_column, ("before", "after")), text_column("task"))
     for row in rows:
         changed = " [quiet](the task itself changed)[/]" if row.changed else ""
         table.add_row(
@@ -99,10 +95,8 @@ def _print_axes(console: Console, comparison: Comparison) -> None:
     cells = axis_cells(comparison)
     if not cells:
         return
-    table = Table(box=None, pad_edge=False, header_style="quiet")
-    table.add_column("axis", overflow="fold")
-    for title in ("before", "after", "newly failing", "newly passing", "flaky"):
-        table.add_column(title, justify="right", no_wrap=True)
+    titles = ("before", "after", "newly failing", "newly passing", "flaky")
+    table = plain_table(text_column("axis"), *map(number_column, titles))
     for name, *numbers in cells:
         before, after, failing, *rest = numbers
         table.add_row(escape(name), before, after, f"[fail]{failing}[/]" if failing != "0" else failing, *rest)

@@ -14,13 +14,16 @@ from pydantic import BaseModel
 from rich.console import Console
 from rich.markup import escape
 from rich.segment import Segment
+from rich.table import Column, Table
 from rich.text import Text
 from rich.theme import Theme
 
 from clerkship.actors.agent_output import showing_output
+from clerkship.engine.catalog import Registered
 from clerkship.engine.worker import WORKER
 from clerkship.model.problem import Problem
 from clerkship.model.redaction import NOTHING_HIDDEN, Redactor
+from clerkship.model.seals import SealCheck
 from clerkship.report.plain import harmless, without_commands
 
 MAX_PARTIAL_LINE = 10_000
@@ -126,6 +129,27 @@ def agents_print_to_stderr(by: Redactor = NOTHING_HIDDEN) -> Iterator[None]:
             console.flush()
 
 
+def plain_table(*columns: Column) -> Table:
+    """Return a table without lines around its cells."""
+    return Table(*columns, box=None, pad_edge=False, header_style="quiet")
+
+
+def number_column(title: str) -> Column:
+    """Return a column for numbers."""
+    return Column(title, justify="right", no_wrap=True)
+
+
+def text_column(title: str) -> Column:
+    """Return a column for texts, which are folded where they do not fit."""
+    return Column(title, overflow="fold")
+
+
+def print_more(console: Console, left_out: int, what: str = "") -> None:
+    """Print how many rows are not shown, if any."""
+    if left_out > 0:
+        console.print(f"[quiet]… and {left_out:,} more{what}[/]")
+
+
 def print_json(data: Any) -> None:
     """One JSON document, on standard output."""
     _write_json(orjson.dumps(data, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
@@ -187,3 +211,34 @@ def _told(problem: Problem) -> str:
     key = f"[bold]{escape(problem.key)}[/]: " if problem.key else ""
     hint = f"; [quiet]{escape(problem.hint)}[/]" if problem.hint else ""
     return f"{place}{key}{escape(problem.message)}{hint}"
+
+
+def registered() -> Registered:
+    """Everything there is to name, after a word about what could not be loaded."""
+    catalog = Registered()
+    for warning in catalog.warnings():
+        err().print(f"[partial]![/] {escape(warning)}", soft_wrap=True)
+    return catalog
+
+
+def print_changes(console: Console, check: SealCheck) -> None:
+    """Name what was changed since it was saved; nothing if nothing was."""
+    if not check.is_changed:
+        return
+    console.print(f"[fail]CHANGED[/] {escape(check.headline())}:", soft_wrap=True)
+    for sentence in check.sentences():
+        console.print(f"  [fail]✗[/] {escape(sentence)}", soft_wrap=True)
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Say on standard error what could not be checked."""
+    for note in notes:
+        print_warning(Problem(message=note), err())
+
+
+def report_changes(check: SealCheck) -> None:
+    """Say on standard error what was changed and what could not be checked; exit with 2 if anything was changed."""
+    print_notes(check.notes())
+    print_changes(err(), check)
+    if check.is_changed:
+        raise typer.Exit(2)

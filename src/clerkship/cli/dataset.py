@@ -1,10 +1,234 @@
-"""The commands of `clerkship dataset`."""
+"""`clerkship dataset`: look into datasets, and make up one of synthetic patients."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
 
-from clerkship.cli.dataset_generate import generate
-from clerkship.cli.dataset_show import show
+from clerkship.cli.console import err, out, plain_table, print_json, print_more, print_warning, registered
+from clerkship.cli.options import Json
+from clerkship.cli.progress import Gauge
+from clerkship.fhir import exact
+from clerkship.service.datasets import DatasetView, find_dataset
+from clerkship.service.generating import Generated, GenerateRequest, Place, generate_dataset, parse_now, save
+from clerkship.settings import load_settings
+from clerkship.synthetic import GENERATOR, MOST, NOW
 
 COMMANDS = typer.Typer(name="dataset")
-COMMANDS.command()(show)
-COMMANDS.command()(generate)
+MOST_LISTED = 200
+MOST_FOUND = 50
+
+
+@COMMANDS.command()
+def show(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME_OR_PATH",
+            help="A dataset that ships; or a Bundle, an NDJSON file or a folder of them; or YAML that defines one, "
+            "`path::name` where it defines several.",
+        ),
+    ],
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TYPE/ID|TYPE|TYPE?QUERY]",
+            help="One resource of it, whole; or those of a type, all or what a search finds.",
+        ),
+    ] = None,
+    now: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Of one that ships: the time it is made up around.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what is in a dataset: how many of each type, its hash, its patients; or resources of it.
+
+    It is read and checked as a run reads it: mistakes are listed with file and line, and the exit code is 2 then.
+
+    Examples:
+
+        clerkship dataset show clinic-100
+
+        clerkship dataset show clinic-100 Patient/pat-0003
+
+        clerkship dataset show clinic-100 Coverage
+
+        clerkship dataset show clinic-100 'Observation?patient=pat-0003&_sort=-date'
+
+        clerkship dataset show suites/mine/data
+    """
+    view = find_dataset(name, load_settings(), registered(), parse_now(now) if now is not None else None)
+    if what is not None and "/" in what.partition("?")[0]:
+        _show_resource(view, what, json=json)
+    elif what is not None:
+        _show_found(view, view.found(what), json=json)
+    elif json:
+        print_json(view.data())
+    else:
+        _print_dataset(out(), view)
+
+
+def _show_resource(view: DatasetView, key: str, *, json: bool) -> None:
+    resource = view.resource(key)
+    if json:
+        out().print(exact.dumps(resource).decode(), markup=False, highlight=False, soft_wrap=True)
+        return
+    out().print(_indented(resource), markup=False, highlight=False, soft_wrap=True)
+
+
+def _show_found(view: DatasetView, keys: list[str], *, json: bool) -> None:
+    if json:
+        print_json({"count": len(keys), "resources": keys})
+        return
+    for line in view.titles(keys[:MOST_FOUND]):
+        out().print(escape(line), soft_wrap=True)
+    if not keys:
+        out().print("[quiet]it finds none[/]")
+    print_more(out(), len(keys) - MOST_FOUND)
+
+
+def _indented(data: Any, depth: int = 0) -> str:
+    """As people read JSON, with every digit as it was written, and keys in the order of the dataset."""
+    inner, end = "  " * (depth + 1), "  " * depth
+    if isinstance(data, dict) and data:
+        rows = ",\n".join(f"{inner}{_indented(key)}: {_indented(value, depth + 1)}" for key, value in data.items())
+        return f"{{\n{rows}\n{end}}}"
+    if isinstance(data, list) and data:
+        rows = ",\n".join(f"{inner}{_indented(item, depth + 1)}" for item in data)
+        return f"[\n{rows}\n{end}]"
+    return exact.dumps(data).decode()
+
+
+def _print_dataset(console: Console, view: DatasetView) -> None:
+    for warning in view.warnings:
+        print_warning(warning, console)
+    console.print(f"[bold]{escape(view.dataset.name)}[/]  {view.dataset.type}  [quiet]{view.dataset.hash}[/]")
+    table = Table(Column(justify="right"), Column(), box=None, pad_edge=False, show_header=False)
+    for type, count in view.counts().items():
+        table.add_row(f"{count:,}", escape(type))
+    console.print(table)
+    patients = view.patients() if view.dataset.type == "fhir" else []
+    if patients:
+        console.print()
+    for line in patients[:MOST_LISTED]:
+        console.print(escape(line), soft_wrap=True)
+    print_more(console, len(patients) - MOST_LISTED, " patients")
+
+
+@COMMANDS.command()
+def generate(
+    patients: Annotated[int, typer.Option("--patients", "-n", metavar="N", help="How many.", min=0, max=MOST)] = 100,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same seed makes the same valley.")] = 7,
+    now: Annotated[
+        str | None,
+        typer.Option(
+            "--now",
+            metavar="TIME",
+            help=f"When it is in the valley, with its zone; every date is around it. [default: {NOW.isoformat()}]",
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE|FOLDER/",
+            help="Where to: a file, a folder for a file per type, or - for standard output, as without it.",
+        ),
+    ] = None,
+    bundle: Annotated[
+        bool, typer.Option("--bundle", help="One FHIR Bundle of the type collection, not a line per resource.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    json: Json = False,
+) -> None:
+    """Make charts of synthetic patients: FHIR R4, clinically plausible, from newborn to very old, healthy to frail.
+
+    A clinic, a hospital, a laboratory and four payers; for each patient visits, conditions, drugs that fit them, labs
+    and vital signs over time, vaccines, referrals, notes to read, insurance, appointments and claims; free slots for
+    the next four weeks. Some patients are namesakes, twins or registered twice, on purpose: `--json` lists them.
+
+    The same `--patients`, `--seed` and `--now` make the same bytes on every machine. `clinic-100` is `--patients 100
+    --seed 7`: tasks may name it without any file. Nobody in it is real, and it is no epidemiology.
+
+    Examples:
+
+        clerkship dataset generate --patients 1000 --seed 7 --out valley.ndjson
+
+        clerkship dataset generate --now 2026-06-15T08:00:00-04:00 --out valley/
+
+        clerkship dataset generate -n 5 | jq .resourceType
+    """
+    request = GenerateRequest(patients, seed, parse_now(now) if now is not None else NOW)
+    place = Place.parse(to, bundle=bundle) if to not in (None, "-") else None
+    if place is not None and not force:
+        place.refuse_taken()
+    with PatientProgress(err(), patients, quiet=json) as progress:
+        made = generate_dataset(request, progress)
+    if place is None:
+        _write_to_stdout(made, bundle=bundle, json=json)
+        return
+    files = save(made, place)
+    if json:
+        print_json(_summary(made) | {"files": files})
+    else:
+        _print_generated(made, files, out())
+
+
+class PatientProgress(Gauge):
+    """Told of each patient; a bar on a terminal, nothing elsewhere."""
+
+    def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
+        super().__init__(console, total, quiet=quiet or total < 200)
+
+    def going(self) -> str:
+        """What is being made."""
+        return "[quiet]patients[/]"
+
+    def __call__(self, number: int) -> None:
+        """One more has a chart."""
+        self.advance()
+
+
+def _write_to_stdout(made: Generated, *, bundle: bool, json: bool) -> None:
+    """The data itself; what there is to say about it goes to standard error."""
+    if json:
+        print_json(_summary(made))
+        return
+    for piece in made.bundle() if bundle else made.ndjson():
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+    if err().is_terminal:
+        _print_generated(made, [], err())
+
+
+def _summary(made: Generated) -> dict[str, object]:
+    return {
+        "patients": made.request.patients,
+        "seed": made.request.seed,
+        "now": made.request.now.isoformat(),
+        "generator": GENERATOR,
+        "resources": len(made.lines),
+        "sha256": made.digest,
+        "types": made.counts,
+        "look_alikes": made.look_alikes,
+    }
+
+
+def _print_generated(made: Generated, files: list[Path], console: Console) -> None:
+    table = plain_table(Column("type"), Column("resources", justify="right"))
+    for type, count in made.counts.items():
+        table.add_row(type, f"{count:,}")
+    table.add_row("[bold]all[/]", f"[bold]{len(made.lines):,}[/]")
+    console.print(table)
+    pairs = len(made.look_alikes)
+    console.print(f"\n[quiet]sha256[/] {made.digest} [quiet](as NDJSON, generator {GENERATOR})[/]", soft_wrap=True)
+    console.print(f"[quiet]{pairs} pair{'s' * (pairs != 1)} easily taken for each other: --json lists them[/]")
+    for path in files[:3]:
+        console.print(f"[pass]+[/] {escape(str(path))}", soft_wrap=True)
+    if len(files) > 3:
+        console.print(f"[quiet]  and {len(files) - 3} more[/]")

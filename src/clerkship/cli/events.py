@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
-from clerkship.cli.console import err, out, print_json, print_json_line
+from clerkship.cli.console import err, out, print_json, print_json_line, registered
 from clerkship.cli.event_line import print_event
 from clerkship.cli.options import PlaygroundName
-from clerkship.service.live_check import Kinds, read_events, redactor_of
+from clerkship.service.live_check import check_kinds, is_wanted, read_events, redactor_of
 from clerkship.service.remote import NotThere, Remote
 from clerkship.service.up_registry import Whereabouts, find, folder_of
 from clerkship.settings import load_settings
@@ -39,13 +38,14 @@ def events(
 
         clerkship events --follow --kind "files.*"
     """
-    kinds = Kinds(tuple(kind or ())).check(registered())
+    kinds = kind or []
+    check_kinds(kinds, registered())
     where = find(folder_of(load_settings()), name)
     with Remote(where.url, where.token) as remote:
         if follow:
             _follow(remote, where, after, kinds, json=json)
             return
-        found = [event for event in read_events(remote, after, redactor_of(remote)) if event in kinds]
+        found = [event for event in read_events(remote, after, redactor_of(remote)) if is_wanted(event, kinds)]
     if json:
         print_json({"events": found})
     console = out()
@@ -53,7 +53,7 @@ def events(
         print_event(console, event)
 
 
-def _follow(remote: Remote, where: Whereabouts, after: int, kinds: Kinds, *, json: bool) -> None:
+def _follow(remote: Remote, where: Whereabouts, after: int, kinds: list[str], *, json: bool) -> None:
     console, stop, by = out(), Moment(), redactor_of(remote)
     # Not as an exception: one that strikes while a line is printed can be lost on its way.
     signal.signal(signal.SIGINT, lambda number, frame: stop.set())
@@ -61,7 +61,7 @@ def _follow(remote: Remote, where: Whereabouts, after: int, kinds: Kinds, *, jso
         while not stop.is_set():
             for event in read_events(remote, after, by):
                 after = event["seq"]
-                if event in kinds:
+                if is_wanted(event, kinds):
                     print_json_line(event) if json else print_event(console, event)
             stop.wait(LOOK_EVERY)
     except NotThere:

@@ -9,8 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
-from clerkship.cli.console import out, print_json, print_warning
+from clerkship.cli.console import out, print_json, print_warning, registered
 from clerkship.cli.options import Json
 from clerkship.library.foreign import find_domain
 from clerkship.rasa.drafts.drafting import DraftFile, DraftRequest, Drafts, draft

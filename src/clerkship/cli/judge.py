@@ -5,10 +5,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from clerkship.cli.catalog import registered
-from clerkship.cli.console import err, out, print_json
+from clerkship.cli.console import err, number_column, out, plain_table, print_json, registered, text_column
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, StorePath
 from clerkship.cli.progress import Gauge
@@ -134,10 +132,8 @@ class LabelProgress(Gauge):
 def print_calibrated(console: Console, found: Calibrated) -> None:
     """The table, the disagreements, what could not be judged, and what it took."""
     calibration = found.calibration
-    table = Table(box=None, pad_edge=False, header_style="quiet")
-    for title in ("agreed", "rate", "95 % interval", "κ", "false\npass", "false\nfail", "error"):
-        table.add_column(title, justify="right", no_wrap=True, vertical="top")
-    table.add_column("criterion", overflow="fold")
+    titles = ("agreed", "rate", "95 % interval", "κ", "false\npass", "false\nfail", "error")
+    table = plain_table(*map(number_column, titles), text_column("criterion"))
     for name, agreement in calibration.criteria.items():
         table.add_row(*_row(agreement), escape(name))
     if len(calibration.criteria) > 1:

@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column
 
-from clerkship.cli.console import err, out, print_json, report_damage
+from clerkship.cli.console import err, number_column, out, plain_table, print_changes, print_json, report_damage
 from clerkship.cli.options import Json, StorePath
-from clerkship.cli.sealed import print_changes
 from clerkship.cli.verdicts import unfinished
 from clerkship.cli.words import styled
 from clerkship.model.run import BenchmarkRun, Counts
@@ -57,9 +56,8 @@ def _print_runs(
     runs: Sequence[tuple[BenchmarkRun, Counts, bool]], checks: Mapping[str, SealCheck], elsewhere: str
 ) -> None:
     console = out()
-    table = Table(box=None, pad_edge=False, header_style="quiet")
-    for title in ("run", "passed", "agent", "what"):
-        table.add_column(title, no_wrap=True, justify="right" if title == "passed" else "left")
+    agent_column, what_column = Column("agent", no_wrap=True), Column("what", no_wrap=True)
+    table = plain_table(Column("run", no_wrap=True), number_column("passed"), agent_column, what_column)
     ids = max((len(run.id) for run, _, _ in runs), default=0)
     agents = min(max((len(run.solver) for run, _, _ in runs), default=0), LONGEST_AGENT)
     room = max(console.width - ids - agents - 12, 10)  # the table itself would rather drop a column than cut one

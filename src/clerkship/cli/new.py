@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
-from clerkship.cli.console import out, print_json
+from clerkship.cli.console import out, print_json, registered
 from clerkship.cli.options import Json
 from clerkship.service.scaffold_plugin import new_assertion, new_simulator
 from clerkship.service.scaffold_task import new_scenario, new_task
@@ -24,6 +23,9 @@ new = typer.Typer(
 PluginName = Annotated[
     str, typer.Argument(metavar="NAME", help="Your prefix and a name, such as acme.pager; acme_pager is the same.")
 ]
+EnvironmentName = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Which environment, where the folder has several.")
+]
 In = Annotated[Path, typer.Option("--in", metavar="FOLDER", help="Where to.")]
 
 
@@ -31,9 +33,7 @@ In = Annotated[Path, typer.Option("--in", metavar="FOLDER", help="Where to.")]
 def task(
     name: Annotated[str, typer.Argument(metavar="NAME", help='What it is called, such as "Refill a prescription".')],
     folder: In = Path("practice"),
-    environment: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which environment, where the folder has several.")
-    ] = None,
+    environment: EnvironmentName = None,
     json: Json = False,
 ) -> None:
     """Write a task with every key explained, and a solution that passes it.
@@ -52,9 +52,7 @@ def task(
 def scenario(
     name: Annotated[str, typer.Argument(metavar="NAME", help='What it is called, such as "Where is my order".')],
     folder: In = Path("eval/scenarios"),
-    environment: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which environment, where the folder has several.")
-    ] = None,
+    environment: EnvironmentName = None,
     json: Json = False,
 ) -> None:
     """Write a scenario file with every key explained: a conversation with a person who needs no model.

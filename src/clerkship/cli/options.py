@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,52 +11,30 @@ from clerkship.report.markdown import COMMENT, SUMMARY
 from clerkship.report.markdown_page import LEAST
 from clerkship.service.exporting import ResultsFolder, Targets, check_writable
 
-_REPORTS = "Reports"
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for scripts.")]
 StorePath = Annotated[
     Path | None,
     typer.Option("--store", metavar="FILE", help="File to keep runs in. [default: .clerkship/store.db]"),
 ]
 RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start; `latest`, `latest~1`.")]
-Report = Annotated[
-    Path | None, typer.Option("--report", metavar="FILE", help="Write the HTML report there.", rich_help_panel=_REPORTS)
-]
-Junit = Annotated[
-    Path | None,
-    typer.Option(
-        "--junit", metavar="FILE", help="Write JUnit XML there, for continuous integration.", rich_help_panel=_REPORTS
-    ),
-]
-Jsonl = Annotated[
-    Path | None,
-    typer.Option(
-        "--jsonl", metavar="FILE", help="Write everything there, events too, as JSON Lines.", rich_help_panel=_REPORTS
-    ),
-]
+
+
+def _report_option(name: str, metavar: str, help: str, least: int | None = None) -> Any:
+    return typer.Option(name, metavar=metavar, help=help, min=least, rich_help_panel="Reports")
+
+
+Report = Annotated[Path | None, _report_option("--report", "FILE", "Write the HTML report there.")]
+Junit = Annotated[Path | None, _report_option("--junit", "FILE", "Write JUnit XML there, for continuous integration.")]
+Jsonl = Annotated[Path | None, _report_option("--jsonl", "FILE", "Write everything there, events too, as JSON Lines.")]
 Markdown = Annotated[
-    Path | None,
-    typer.Option(
-        "--markdown", metavar="FILE", help="Write a summary there, for a job or a comment.", rich_help_panel=_REPORTS
-    ),
+    Path | None, _report_option("--markdown", "FILE", "Write a summary there, for a job or a comment.")
 ]
 MarkdownLimit = Annotated[
-    int,
-    typer.Option(
-        "--markdown-limit",
-        metavar="BYTES",
-        help=f"Most it may have; a comment takes {COMMENT}.",
-        min=LEAST,
-        rich_help_panel=_REPORTS,
-    ),
+    int, _report_option("--markdown-limit", "BYTES", f"Most it may have; a comment takes {COMMENT}.", LEAST)
 ]
 Results = Annotated[
     str | None,
-    typer.Option(
-        "--results",
-        metavar="rasa[:DIR]",
-        help="Write results as Rasa's evaluation does, to eval/results or to DIR.",
-        rich_help_panel=_REPORTS,
-    ),
+    _report_option("--results", "rasa[:DIR]", "Write results as Rasa's evaluation does, to eval/results or to DIR."),
 ]
 PlaygroundName = Annotated[
     str | None, typer.Option("--name", metavar="NAME", help="Which playground, if several are up.")

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
@@ -31,9 +31,7 @@ def prompts(
     if json:
         print_json({"prompts": marks})
         return
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("prompt")
-    table.add_column("mark", style="quiet")
+    table = Table(Column("prompt"), Column("mark", style="quiet"), box=None, padding=(0, 2, 0, 0))
     for each, mark in marks.items():
         table.add_row(each, mark)
     out().print(table)

@@ -6,15 +6,11 @@ from typing import Annotated
 
 import typer
 
-from clerkship.cli.catalog import registered
 from clerkship.cli.comparison import print_comparison
-from clerkship.cli.console import out, print_json
+from clerkship.cli.console import out, print_json, print_notes, registered
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, RunReference, StorePath
-from clerkship.cli.progress import RunProgress
-from clerkship.cli.recording_summary import print_recording
-from clerkship.cli.sealed import print_notes
-from clerkship.cli.shown import say_ungraded
+from clerkship.cli.shown import print_recording, say_ungraded
 from clerkship.service.reading import compare_runs, open_store
 from clerkship.service.rescore import Rejudging
 from clerkship.service.rescore import rescore as grade_again
@@ -47,8 +43,7 @@ def rescore(
     settings = load_settings()
     with open_store(settings, store) as kept:
         before = kept.run(run).id
-        with RunProgress(out(), kept.counts(before).done, quiet=True) as progress:
-            result = grade_again(kept, before, registered(), by, [progress], replace(judging, settings=settings))
+        result = grade_again(kept, before, registered(), by, judging=replace(judging, settings=settings))
         comparison = compare_runs(kept, before, result.run.id)
     print_notes(result.notes)
     if json:

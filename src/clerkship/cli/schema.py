@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from clerkship.cli.catalog import registered
-from clerkship.cli.console import print_json
+from clerkship.cli.console import print_json, registered
 from clerkship.cli.options import Json
 from clerkship.service.schemas import FILES
 from clerkship.service.schemas import schema as schema_of

@@ -9,13 +9,21 @@ import typer
 import yaml
 from rich.markup import escape
 
-from clerkship.cli.console import damage_data, err, out, print_json, report_damage, warn_unset
+from clerkship.cli.console import (
+    damage_data,
+    err,
+    out,
+    print_changes,
+    print_json,
+    print_notes,
+    report_changes,
+    report_damage,
+    warn_unset,
+)
 from clerkship.cli.event_line import print_event
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, ReportOptions, Results, RunReference, StorePath
-from clerkship.cli.recording_summary import print_missing
-from clerkship.cli.sealed import print_changes, print_notes, report_changes
-from clerkship.cli.shown import say_written
+from clerkship.cli.shown import print_missing, say_written
 from clerkship.cli.verdicts import print_criterion, print_indented, print_rated, print_run, unfinished
 from clerkship.cli.words import ending, verdict
 from clerkship.events.request_line import unauthenticated_lines
@@ -216,10 +224,6 @@ def _print_attachment(attachment: Attachment) -> None:
     cut = f", last {MOST_LINES} of {len(lines)} lines" if len(lines) > MOST_LINES else ""
     out().print(f"  [quiet]{attachment.title}{cut}[/]")
     for line in lines[-MOST_LINES:]:
-        _print_line(line)
-
-
-def _print_line(line: str) -> None:
-    """A line of the agent's; not what would move the cursor."""
-    shown = "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in line)
-    out().print(f"    [quiet]{escape(shown)}[/]", soft_wrap=True)
+        # What would move the cursor is replaced.
+        shown = "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in line)
+        out().print(f"    [quiet]{escape(shown)}[/]", soft_wrap=True)

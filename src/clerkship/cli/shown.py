@@ -10,16 +10,15 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
-from clerkship.cli.console import agents_print_to_stderr, out, print_json, print_warning
+from clerkship.cli.console import agents_print_to_stderr, out, print_json, print_warning, registered
 from clerkship.cli.options import OutputOptions
 from clerkship.cli.progress import RunProgress
-from clerkship.cli.recording_summary import print_recording
 from clerkship.cli.verdicts import print_run
 from clerkship.engine.catalog import Registered
 from clerkship.events.request_line import unplaced_lines
 from clerkship.model.problem import Problem
 from clerkship.model.run import BenchmarkRun, Counts
+from clerkship.recording.session import MEND, RecordingReport
 from clerkship.report.outcome import standing
 from clerkship.service.exporting import ReportFailed, Targets, write_reports
 from clerkship.service.planning.options import ResourceOptions
@@ -31,6 +30,7 @@ from clerkship.settings import Settings, isolating, limited, load_settings, prog
 from clerkship.store.contract import Store
 
 MAX_UNPLACED = 5
+MAX_FILES = 5
 
 
 @dataclass(frozen=True)
@@ -166,3 +166,33 @@ def opened_run(
     with open_store(settings, path) as store:
         limits = limited(settings, resources.concurrency or store.run(reference).concurrency)
         yield RunShown(store, path, targets, registered(), json=output.json), limits
+
+
+def print_recording(console: Console, report: RecordingReport | None) -> None:
+    """Print how many entries were recorded or replayed, where they are, and what is missing."""
+    if report is None:
+        return
+    parts = [
+        f"{report.written:,} recorded" if report.mode != "replay" else "",
+        f"{report.replayed:,} replayed" if report.mode != "record" else "",
+        f"{report.dropped:,} dropped" if report.dropped else "",
+    ]
+    more = len(report.files) - MAX_FILES
+    files = [*report.files[:MAX_FILES], *([f"… and {more}"] if more > 0 else [])]
+    where = f"  {escape('  '.join(files))}" if files else "  [quiet]there is no cassette[/]"
+    console.print(f"[quiet]{report.mode}[/] {', '.join(filter(None, parts))}{where}", soft_wrap=True)
+    if report.forgotten:
+        answers = "1 answer" if report.forgotten == 1 else f"{report.forgotten:,} answers"
+        console.print(f"[quiet]{answers} of a person who fell out of their role: not kept[/]")
+    if report.unused:
+        console.print(f"[quiet]{report.unused:,} of what is recorded for these trials was not asked for[/]")
+    if report.failed:
+        console.print(f"[errored]not recorded:[/] {escape(report.failed)}", soft_wrap=True)
+    print_missing(console, report.missed)
+
+
+def print_missing(console: Console, missed: int) -> None:
+    """Print how many trials were not recorded, if any, and what to do."""
+    if missed:
+        trials = "1 trial asks" if missed == 1 else f"{missed:,} trials ask"
+        console.print(f"[errored]not recorded:[/] {trials} for what is on no cassette; {MEND}", soft_wrap=True)

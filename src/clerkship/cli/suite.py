@@ -8,12 +8,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from clerkship.attacks.contract import Strategy
 from clerkship.attacks.registry import STRATEGIES
-from clerkship.cli.catalog import registered
-from clerkship.cli.console import agents_print_to_stderr, out, print_json
+from clerkship.cli.console import agents_print_to_stderr, number_column, out, plain_table, print_json, registered
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json
 from clerkship.cli.progress import Gauge
@@ -138,9 +137,8 @@ def print_report(console: Console, report: AttackReport) -> None:
 
 
 def _table(outcomes: Iterable[AttackOutcome]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="quiet")
-    for title in ("strategy", "attacked", "passed", "not applicable"):
-        table.add_column(title, no_wrap=True, justify="left" if title == "strategy" else "right")
+    titles = ("attacked", "passed", "not applicable")
+    table = plain_table(Column("strategy", no_wrap=True), *map(number_column, titles))
     for outcome in outcomes:
         count = len(outcome.passed)
         passed = f"[fail]{count}[/]" if count else "0"

@@ -1,14 +1,15 @@
 """A run on the terminal: the table of verdicts, and each failure with its reason and evidence."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 
-from clerkship.cli.sealed import print_changes
+from clerkship.cli.console import number_column, plain_table, print_changes, print_more, text_column
 from clerkship.cli.words import ending, styled, verdict
 from clerkship.kit.statistics import Interval, wilson
 from clerkship.model.quality import Quality
@@ -30,6 +31,7 @@ OTHER_COLUMNS = 80
 """Characters that the other columns take, the task's name among them."""
 LONGEST_NAME = 14
 PASS = 0.9
+T = TypeVar("T")
 MOST_ROWS = 40
 MOST_FAILURES = 20
 MAX_VALUE = 250
@@ -46,10 +48,9 @@ class AxisColumns:
         needed = sum(max(len(_title(axis)), 4) + 2 for axis in axes)
         self._columns = axes if needed <= console.width - OTHER_COLUMNS else []
 
-    def add_to(self, table: Table) -> None:
-        """Add the columns, if there are any."""
-        for axis in self._columns:
-            table.add_column(escape(_title(axis)), justify="right", no_wrap=True)
+    def columns(self) -> list[Column]:
+        """Return the columns, if there are any."""
+        return [number_column(escape(_title(axis))) for axis in self._columns]
 
     def cells(self, axes: Mapping[str, float]) -> list[str]:
         """The cells of one row."""
@@ -120,14 +121,11 @@ def _print_flawed(console: Console, task_runs: Sequence[TaskRun], *, whole: bool
         for criterion in unmet(task_run):
             mark = "[errored]![/]" if criterion.status == "error" else "[fail]✗[/]"
             detail = f"  [quiet]{escape(on_one_line(criterion.detail))}[/]" if criterion.detail else ""
-            _print_cut(console, f"  {mark} {escape(on_one_line(criterion.label))}{_tags(criterion)}{detail}")
+            line = f"  {mark} {escape(on_one_line(criterion.label))}{_tags(criterion)}{detail}"
+            # Cut at the edge of a terminal, and whole elsewhere.
+            console.print(line, no_wrap=True, overflow="ellipsis" if console.is_terminal else "ignore", crop=False)
     if len(shown) < len(found):
         console.print(f"\n[quiet]… and {len(found) - len(shown)} more that passed with failed criteria[/]")
-
-
-def _print_cut(console: Console, markup: str) -> None:
-    """One line, cut at the edge of a terminal and whole elsewhere."""
-    console.print(markup, no_wrap=True, overflow="ellipsis" if console.is_terminal else "ignore", crop=False)
 
 
 def _tags(criterion: CriterionRun, *, gates: bool = True) -> str:
@@ -159,20 +157,19 @@ def _first_of_each(task_runs: Sequence[TaskRun]) -> list[TaskRun]:
 
 def _print_rates(console: Console, found: Sequence[TaskRate], of: str = "task") -> None:
     """Tasks that were repeated, or templates that were done for many records: how often each passed."""
-    table = Table(box=None, pad_edge=False, header_style="quiet")
-    for title in ("passed", "rate", "95 % interval"):
-        table.add_column(title, justify="right", no_wrap=True)
-    # With many tasks the unhappy ones are what anybody wants to see.
-    shown = sorted(found, key=_all_passed)[:MOST_ROWS] if len(found) > MOST_ROWS else found
+    shown = _most_urgent(found, _all_passed)
     axes = AxisColumns(console, [rate.axes for rate in shown])
-    axes.add_to(table)
-    table.add_column(of, overflow="fold")
-    table.add_column("", no_wrap=True)
+    numbers = map(number_column, ("passed", "rate", "95 % interval"))
+    table = plain_table(*numbers, *axes.columns(), text_column(of), Column("", no_wrap=True))
     for rate in shown:
         table.add_row(*_rate_row(rate, axes))
     console.print(table)
-    if len(shown) < len(found):
-        console.print(f"[quiet]… and {len(found) - len(shown)} more[/]")
+    print_more(console, len(found) - len(shown))
+
+
+def _most_urgent(rows: Sequence[T], is_good: Callable[[T], bool]) -> Sequence[T]:
+    """Return the rows to show: all, or of many those that are not good before the others."""
+    return sorted(rows, key=is_good)[:MOST_ROWS] if len(rows) > MOST_ROWS else rows
 
 
 def interval_cells(interval: Interval | None) -> tuple[str, str]:
@@ -210,18 +207,11 @@ def _print_sides(console: Console, threshold: float, sides: dict[str, list[str]]
 
 
 def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
-    table = Table(box=None, pad_edge=False, show_header=True, header_style="quiet")
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("score", justify="right")
-    # With many trials the unhappy ones are what anybody wants to see.
-    shown = (
-        sorted(task_runs, key=lambda t: outcome(t) == "pass")[:MOST_ROWS] if len(task_runs) > MOST_ROWS else task_runs
-    )
+    shown = _most_urgent(task_runs, lambda task_run: outcome(task_run) == "pass")
     axes = AxisColumns(console, [_axes(task_run) for task_run in shown])
-    axes.add_to(table)
-    table.add_column("task", overflow="fold")
-    table.add_column("criteria", justify="right", no_wrap=True)
-    table.add_column("log head", style="quiet", no_wrap=True)
+    first = (Column("verdict", no_wrap=True), Column("score", justify="right"), *axes.columns())
+    head = Column("log head", style="quiet", no_wrap=True)
+    table = plain_table(*first, text_column("task"), number_column("criteria"), head)
     trials = max((task_run.trial for task_run in task_runs), default=1)
     for task_run in shown:
         score = "" if task_run.score is None else f"{task_run.score:.2f}"
@@ -236,8 +226,7 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
             task_run.head[:12],
         )
     console.print(table)
-    if len(shown) < len(task_runs):
-        console.print(f"[quiet]… and {len(task_runs) - len(shown)} more[/]")
+    print_more(console, len(task_runs) - len(shown))
 
 
 def _axes(task_run: TaskRun) -> dict[str, float]:

@@ -12,7 +12,7 @@ import orjson
 from clerkship.fhir.resource import key_in
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.problem import InputError, PlatformError
-from clerkship.synthetic import GENERATOR, NOW, LookAlike, lines, look_alikes
+from clerkship.synthetic import NOW, LookAlike, lines, look_alikes
 from clerkship.synthetic.generator import Told
 from clerkship.synthetic.times import instant
 
@@ -48,11 +48,6 @@ class Generated:
         """Count once."""
         counted = Counter(key_in(line).partition("/")[0] for line in self.lines)
         object.__setattr__(self, "counts", dict(sorted(counted.items())))
-
-    @property
-    def generator(self) -> str:
-        """Which generator made it: another may make other bytes of the same seed."""
-        return GENERATOR
 
     @property
     def digest(self) -> str:

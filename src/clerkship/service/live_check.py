@@ -1,10 +1,10 @@
 """Look at a playground that is up in another process: its events, and what a task's criteria say of them now."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, cast
 
 import orjson
 
@@ -58,28 +58,22 @@ class Checked:
         return {"pass": 0, "ungraded": 0, "partial": 1, "fail": 1}.get(self.outcome, 2)
 
 
-@dataclass(frozen=True)
-class Kinds:
-    """Which events somebody wants to see; all, if none is named."""
+def check_kinds(kinds: Iterable[str], catalog: Registered) -> None:
+    """Raise InputError for a kind that no event has: it would be waited for in vain."""
+    for kind in kinds:
+        if not any(is_kind(known, kind) for known in catalog.events):
+            families = {f"{known.split('.')[0]}.*" for known in catalog.events}
+            hint = did_you_mean(kind, catalog.events) or f"there are {', '.join(sorted(families))}"
+            raise InputError.of(f"no event is like `{kind}`", hint=hint)
 
-    wanted: tuple[str, ...]
 
-    def check(self, catalog: Registered) -> Self:
-        """A kind that there is not is a mistake: it would be waited for in vain."""
-        for kind in self.wanted:
-            if not any(is_kind(known, kind) for known in catalog.events):
-                families = {f"{known.split('.')[0]}.*" for known in catalog.events}
-                hint = did_you_mean(kind, catalog.events) or f"there are {', '.join(sorted(families))}"
-                raise InputError.of(f"no event is like `{kind}`", hint=hint)
-        return self
-
-    def __contains__(self, event: dict[str, Any]) -> bool:
-        """Whether it is one of them."""
-        return not self.wanted or any(is_kind(event["kind"], kind) for kind in self.wanted)
+def is_wanted(event: dict[str, Any], kinds: Sequence[str]) -> bool:
+    """Return whether an event is of one of the kinds; any is if none is named."""
+    return not kinds or any(is_kind(event["kind"], kind) for kind in kinds)
 
 
 def read_events(remote: Remote, after: int = 0, by: Redactor = NOTHING_HIDDEN) -> Iterator[dict[str, Any]]:
-    """The events of a log from a place on, up to where it is now, without the values that `by` knows."""
+    """Yield the events of a log from a place on, up to where it is now, without the values that `by` knows."""
     return (by.event(orjson.loads(line)) for line in remote.lines(after))
 
 
