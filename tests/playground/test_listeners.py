@@ -20,7 +20,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.playground import listeners as module
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.listeners import ListenerPool, ProtocolListenerFailed, ProtocolPortTaken, is_available
+from clerkship.playground.listeners import ListenerPool, is_available
 from clerkship.playground.playground import Before, Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import Refusal, Reply, json_reply, refuse_as_json
@@ -29,6 +29,7 @@ from clerkship.sandbox.operation import Interface, OperationCall, OperationConte
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.sandbox.state import State
 from clerkship.simulators import files
+from clerkship.transports.loop_thread import ListenerFailed, PortTaken
 from clerkship.transports.outbound.delivery import OutboundDelivery
 from clerkship.transports.outbound.policy import ResolvedAddress
 from clerkship.transports.outbound.retry import RetryPolicy
@@ -301,9 +302,7 @@ def test_a_port_that_is_taken_is_a_clear_error_and_leaves_no_thread(house: House
         port = other.getsockname()[1]
         lines = ListenerPool(house.gateway, {"plain": port})
         playground = house.play()
-        with pytest.raises(
-            ProtocolPortTaken, match=f"plain: nothing can listen on port {port}: address already in use"
-        ):
+        with pytest.raises(PortTaken, match=f"plain: nothing can listen on port {port}: address already in use"):
             lines.of(playground, playground.sandboxes["box"])
     until(lambda: not threads("plain"))
     assert lines.of(playground, playground.sandboxes["box"])["plain"][1]["port"] == port  # once it is free
@@ -311,10 +310,10 @@ def test_a_port_that_is_taken_is_a_clear_error_and_leaves_no_thread(house: House
 
 
 def test_what_fails_to_open_says_why_and_leaves_no_thread(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ProtocolListenerFailed, match="broken did not start: ValueError: no key can be made"):
+    with pytest.raises(ListenerFailed, match="broken did not start: ValueError: no key can be made"):
         house.connection_info(house.play(Broken))
     monkeypatch.setattr(module, "START_LIMIT", 0.05)
-    with pytest.raises(ProtocolListenerFailed, match="stuck did not start within"):
+    with pytest.raises(ListenerFailed, match="stuck did not start within"):
         house.connection_info(house.play(Stuck))
     until(lambda: not threads("broken") and not threads("stuck"))
 
@@ -328,7 +327,7 @@ def test_after_the_listeners_are_closed_there_are_none_and_their_thread_ends(hou
     assert not thread.is_alive()
     with pytest.raises(ConnectionRefusedError):
         ask(info)
-    with pytest.raises(ProtocolListenerFailed, match="the run has ended; its listeners are closed"):
+    with pytest.raises(ListenerFailed, match="the run has ended; its listeners are closed"):
         house.connection_info(playground)
     house.end(playground)  # there is nobody left to notify
     house.lines.close()

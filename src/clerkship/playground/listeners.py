@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from clerkship.kit.descriptors import raise_limit
-from clerkship.model.problem import PlatformError
 from clerkship.playground.client import GatewayClient
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.outbound import OutboundPool
@@ -16,19 +15,11 @@ from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
 from clerkship.transports.executor import WorkerPool
-from clerkship.transports.loop_thread import LoopThread
+from clerkship.transports.loop_thread import ListenerFailed, LoopThread, PortTaken
 
 HOST = "127.0.0.1"
 START_LIMIT = 20.0
 CLOSE_LIMIT = 3.0
-
-
-class ProtocolListenerFailed(PlatformError):
-    """A listener did not start."""
-
-
-class ProtocolPortTaken(ProtocolListenerFailed):
-    """The port of a listener is in use."""
 
 
 @dataclass
@@ -76,12 +67,12 @@ class RunningListener:
         try:
             self._thread.start(partial(self.listener.open, HOST, self.port), self.listener.close, START_LIMIT)
         except TimeoutError:
-            raise ProtocolListenerFailed(f"{name} did not start within {START_LIMIT:.0f} s") from None
+            raise ListenerFailed(f"{name} did not start within {START_LIMIT:.0f} s") from None
         except OSError as error:
             reason = os.strerror(error.errno).lower() if error.errno else str(error)
-            raise ProtocolPortTaken(f"{name}: nothing can listen on port {self.port}: {reason}") from None
+            raise PortTaken(f"{name}: nothing can listen on port {self.port}: {reason}") from None
         except Exception as error:
-            raise ProtocolListenerFailed(f"{name} did not start: {type(error).__name__}: {error}") from error
+            raise ListenerFailed(f"{name} did not start: {type(error).__name__}: {error}") from error
 
     def run_ended(self, address: str) -> None:
         """Call `run_ended` of the listener in its event loop."""
@@ -134,7 +125,7 @@ class ListenerPool:
             return None
         with self._lock:
             if self._closed:
-                raise ProtocolListenerFailed("the run has ended; its listeners are closed")
+                raise ListenerFailed("the run has ended; its listeners are closed")
             found = self._running.get((kind, listener_type.name))
             if found is None:
                 raise_limit()

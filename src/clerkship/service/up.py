@@ -37,7 +37,7 @@ from clerkship.playground.control import CONTROL, ControlDoor
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import CLOCK
 from clerkship.playground.http import open_http
-from clerkship.playground.listeners import ListenerPool, ProtocolPortTaken, is_available
+from clerkship.playground.listeners import ListenerPool, is_available
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground, PlaygroundOptions
 from clerkship.playground.reactions import bind_reactions
@@ -48,7 +48,8 @@ from clerkship.service.planning.options import Option
 from clerkship.service.unoffered import unoffered
 from clerkship.service.up_registry import Whereabouts, check_name, folder_of, others, posted
 from clerkship.settings import Settings
-from clerkship.transports.http_listener import HttpListener, PortTaken
+from clerkship.transports.http_listener import HttpListener
+from clerkship.transports.loop_thread import PortTaken
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
 STOP_WITHIN = 0.3
@@ -154,8 +155,9 @@ def open_play(
     try:
         _begin(playground, built, models)
         url = f"{_url(listener)}/{playground.id}"
-        with _found(request, settings, url, control.token, about) as where, paced(playground):
-            alone = not others(folder_of(settings), where.name)
+        folder, own = folder_of(settings), _whereabouts(request, url, control.token, about)
+        with posted(folder, request.name, own) as where, paced(playground):
+            alone = not others(folder, where.name)
             ways = _ways(playground, url, lines)
             task = loaded.task if loaded else None
             yield Play(
@@ -184,7 +186,10 @@ def pick_place(library: Library, request: PlayRequest) -> tuple[LoadedTask | Non
     known = dict(library.environments) or {CONVERSATION.name: CONVERSATION}
     wanted = request.environment
     if wanted is not None and wanted not in known:
-        raise InputError.of(f"no environment `{wanted}` in {request.path}", hint=_instead(wanted, known))
+        hint = did_you_mean(wanted, known)
+        if Path(wanted).exists():
+            hint = f"it is a place for files: `clerkship up --from {shlex.quote(wanted)}`"
+        raise InputError.of(f"no environment `{wanted}` in {request.path}", hint=hint)
     if request.task is not None:
         loaded = pick_task(library, request.task)
         if wanted not in (None, loaded.environment.name):
@@ -200,12 +205,6 @@ def _of_file(library: Library, path: Path) -> list[str]:
     """Where the tasks of one file take place, if it is one file that is meant."""
     tasks = library.select(file=path) if path.is_file() else ()
     return sorted({loaded.environment.name for loaded in tasks})
-
-
-def _instead(wanted: str, known: Mapping[str, Environment]) -> str:
-    if Path(wanted).exists():
-        return f"it is a place for files: `clerkship up --from {shlex.quote(wanted)}`"
-    return did_you_mean(wanted, known)
 
 
 def pick_task(library: Library, name: str) -> LoadedTask:
@@ -271,31 +270,24 @@ def _url(listener: HttpListener) -> str:
         raise InputError.of(str(taken), hint="choose another --port, or leave it out") from None
 
 
-@contextmanager
-def _found(
-    request: PlayRequest, settings: Settings, url: str, token: str, about: Mapping[str, Any]
-) -> Iterator[Whereabouts]:
-    def as_posted(name: str) -> Whereabouts:
-        return Whereabouts(
-            name=name,
-            url=f"{url}/{CONTROL}",
-            token=token,
-            playground=about["playground"],
-            environment=about["environment"],
-            task=about["task"],
-            path=str(request.path.resolve()),
-            pid=os.getpid(),
-            started=now().isoformat(),
-        )
-
-    with posted(folder_of(settings), request.name, about["environment"], as_posted) as where:
-        yield where
+def _whereabouts(request: PlayRequest, url: str, token: str, about: Mapping[str, Any]) -> Whereabouts:
+    return Whereabouts(
+        url=f"{url}/{CONTROL}",
+        token=token,
+        playground=about["playground"],
+        environment=about["environment"],
+        task=about["task"],
+        path=str(request.path.resolve()),
+        pid=os.getpid(),
+        started=now().isoformat(),
+    )
 
 
 def _clock(url: str, ways: Mapping[str, Way]) -> Way:
     clock_url = f"{url}/{CLOCK}"
     token = next((way.token for way in ways.values()), "")  # any sandbox's opens it
-    return Way(CLOCK, clock_url, token, _curl(token, f"{clock_url}/advance?by=10m", "-X", "POST"))
+    command = ["curl", "-sS", "-X", "POST", "-H", f"Authorization: Bearer {token}", f"{clock_url}/advance?by=10m"]
+    return Way(CLOCK, clock_url, token, shlex.join(command))
 
 
 def _ways(playground: Playground, url: str, lines: ListenerPool) -> dict[str, Way]:
@@ -305,7 +297,7 @@ def _ways(playground: Playground, url: str, lines: ListenerPool) -> dict[str, Wa
             name: _way(sandbox, f"{url}/{name}", lines.of(playground, sandbox))
             for name, sandbox in playground.sandboxes.items()
         }
-    except ProtocolPortTaken as taken:
+    except PortTaken as taken:
         raise InputError.of(str(taken), hint="choose another with --line, or leave it out") from None
 
 
@@ -353,7 +345,3 @@ def _try_out(sandbox: Sandbox, url: str) -> str:
     schemes = http_schemes(sandbox.spec.authentication)
     options = [found for scheme in schemes if (found := scheme.curl(sandbox.credentials)) is not None]
     return shlex.join(["curl", "-sS", *options[0], url]) if options else ""
-
-
-def _curl(token: str, url: str, *options: str) -> str:
-    return shlex.join(["curl", "-sS", *options, "-H", f"Authorization: Bearer {token}", url])

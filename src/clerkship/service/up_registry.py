@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -24,7 +24,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 class Whereabouts(Frozen):
     """How to reach one playground; only who may read the file can."""
 
-    name: str
+    name: str = ""
+    """Given when it is posted."""
     url: str
     """Of its control door."""
     token: str
@@ -56,11 +57,9 @@ def folder_of(settings: Settings) -> Path:
 
 
 @contextmanager
-def posted(
-    folder: Path, wanted: str | None, plain: str, describe: Callable[[str], Whereabouts]
-) -> Iterator[Whereabouts]:
-    """Let others find it under a name for as long as this is open: the name that is wanted, or one like the plain."""
-    where, path = _post(folder, wanted, plain, describe)
+def posted(folder: Path, wanted: str | None, where: Whereabouts) -> Iterator[Whereabouts]:
+    """Let others find a playground inside the block, under the wanted name or one like that of its environment."""
+    where, path = _post(folder, wanted, where)
     try:
         yield where
     finally:
@@ -77,17 +76,15 @@ def check_name(name: str) -> str:
     return name
 
 
-def _post(
-    folder: Path, wanted: str | None, plain: str, describe: Callable[[str], Whereabouts]
-) -> tuple[Whereabouts, Path]:
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("-._")[:80] or "playground"
+def _post(folder: Path, wanted: str | None, where: Whereabouts) -> tuple[Whereabouts, Path]:
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", where.environment).strip("-._")[:80] or "playground"
     names = [check_name(wanted)] if wanted is not None else [plain, *(f"{plain}-{n}" for n in range(2, MOST_NAMES))]
     try:
         _sweep(folder)
         for name in names:
-            where, path = describe(name), folder / f"{name}.json"
-            if _write(path, where.model_dump_json().encode()):
-                return where, path
+            named, path = where.model_copy(update={"name": name}), folder / f"{name}.json"
+            if _write(path, named.model_dump_json().encode()):
+                return named, path
     except OSError as error:
         raise PlatformError(f"{folder} cannot be written: {error.strerror}; CLERKSHIP_STORE says where it is") from None
     raise InputError.of(f"a playground called `{names[0]}` is up already", hint="stop it, or choose another --name")
@@ -136,7 +133,7 @@ def find(folder: Path, name: str | None = None) -> Whereabouts:
     if len(up) == 1:
         return up[0]
     if up:
-        told = "; ".join(f"{where.name} ({_of(where)})" for where in up)
+        told = "; ".join(f"{where.name} ({', '.join(filter(None, (where.environment, where.task)))})" for where in up)
         raise NoPlayground(f"{len(up)} playgrounds are up: {told}; choose with --name")
     if meant:
         told = "; ".join(_epitaph(where, fault) for where, fault in meant if fault is not None)
@@ -146,10 +143,6 @@ def find(folder: Path, name: str | None = None) -> Whereabouts:
 
 def _start() -> str:
     return f"`{program()} up` starts one"
-
-
-def _of(where: Whereabouts) -> str:
-    return f"{where.environment}, {where.task}" if where.task else where.environment
 
 
 def _epitaph(where: Whereabouts, fault: NotThere) -> str:
@@ -163,8 +156,6 @@ def _has_ended(pid: int) -> bool:
         return False
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
+    except OSError as error:  # or one that may not be signalled
+        return isinstance(error, ProcessLookupError)
     return False

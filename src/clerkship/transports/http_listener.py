@@ -4,26 +4,17 @@ import os
 import threading
 
 from clerkship.kit.descriptors import raise_limit
-from clerkship.model.problem import PlatformError
 from clerkship.transports.executor import WorkerPool
 from clerkship.transports.http_application import HttpApplication
 from clerkship.transports.http_connection import HttpConnection
 from clerkship.transports.limits import ConnectionLimits
-from clerkship.transports.loop_thread import LoopThread
+from clerkship.transports.loop_thread import ListenerFailed, LoopThread, PortTaken
 from clerkship.transports.tcp import TcpListener
 
 HOST = "127.0.0.1"
 START_LIMIT = 10.0
 GRACE = 1.0
 """Seconds that requests under way have when the listener closes."""
-
-
-class ListenerFailed(PlatformError):
-    """The HTTP listener could not be opened."""
-
-
-class PortTaken(ListenerFailed):
-    """The port of the HTTP listener is in use."""
 
 
 class HttpListener:

@@ -8,11 +8,20 @@ from contextlib import suppress
 from typing import Any
 
 from clerkship.kit.descriptors import Hush
+from clerkship.model.problem import PlatformError
 
 GRACE = 1.0
 """Seconds that submitted work has to end when the loop stops."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class ListenerFailed(PlatformError):
+    """A listener did not start."""
+
+
+class PortTaken(ListenerFailed):
+    """The port of a listener is in use."""
 
 
 class LoopThread:
