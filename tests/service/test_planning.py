@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.cli.app import app
-from clerkship.cli.fork import fork
-from clerkship.cli.run import run
+from clerkship.cli.run import fork, run
 from clerkship.model.problem import InputError
 from clerkship.pytest_plugin import AttackLimits, Limits
 from clerkship.service.attacking import AttackOptions

@@ -1,7 +1,7 @@
 """Attack a suite: run every strategy over its tasks, and see which task passes one that deserves no pass."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -11,12 +11,11 @@ from clerkship.attacks.reference import Reference
 from clerkship.attacks.registry import STRATEGIES
 from clerkship.engine.catalog import Registered
 from clerkship.engine.models import WITHOUT_JUDGE
-from clerkship.library.foreign import find_domain, read_domain
-from clerkship.model.domain import Domain
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
+from clerkship.service.checking import domain_for
 from clerkship.service.planning.options import Concurrency, DomainPath, Judge, PersonModel, Seed, Selection
 from clerkship.service.planning.plan import RunPlan, new_run, plan_run
 from clerkship.service.planning.request import RunRequest, split_case
@@ -114,7 +113,7 @@ def attack(
 ) -> AttackReport:
     """Run the strategies over the tasks."""
     chosen = choose_strategies(request.only)
-    domain = _domain(request)
+    domain = domain_for(split_case(request.path)[0], request.domain)
     attacks = {kind: spec.attack for kind, spec in catalog.simulators.items()}
     knowledge = Knowledge(attacks, catalog.assertion, domain)
     with _store(request.store, settings) as store:
@@ -149,30 +148,20 @@ class _Campaign:
         """One after the other; the reference solutions first, where a strategy is based on them."""
         plan = self._plan(Attacker(strategies[0], self.knowledge))
         plan.models.close()
-        self.knowledge.people.extend(self._people(plan))
+        for attack in self.knowledge.attacks.values():
+            for dataset in plan.datasets.values():
+                self.knowledge.people.extend(attack.people(dataset))
         if any(strategy.needs_solution for strategy in strategies):
             self._learn()
-        outcomes = []
-        for strategy in strategies:
-            if not self.cancelled:
-                outcomes.append(self._attack(strategy))
-        kinds = {one.kind for snapshot in plan.snapshots for one in snapshot.environment.simulators.values()}
-        untouched = {strategy.name: self._untouched(strategy, kinds) for strategy in strategies}
-        return AttackReport(
-            plan.run.name,
-            tuple(outcomes),
-            tuple(self.unjudged),
-            {name: found for name, found in untouched.items() if found},
-            self.cancelled,
-        )
-
-    def _people(self, plan: RunPlan) -> list[str]:
-        """The patients of the datasets, as the simulators name them."""
-        attacks = self.knowledge.attacks.values()
-        return [one for attack in attacks for dataset in plan.datasets.values() for one in attack.people(dataset)]
-
-    def _untouched(self, strategy: Strategy, kinds: set[str]) -> tuple[str, ...]:
-        return tuple(sorted(kind for kind in kinds if strategy.untouched(self.knowledge.attack(kind))))
+        outcomes = [self._attack(strategy) for strategy in strategies if not self.cancelled]
+        used = {one.kind for snapshot in plan.snapshots for one in snapshot.environment.simulators.values()}
+        attacks = {kind: self.knowledge.attack(kind) for kind in sorted(used)}
+        untouched = {
+            strategy.name: kinds
+            for strategy in strategies
+            if (kinds := tuple(kind for kind, attack in attacks.items() if strategy.untouched(attack)))
+        }
+        return AttackReport(plan.run.name, tuple(outcomes), tuple(self.unjudged), untouched, self.cancelled)
 
     def _learn(self) -> None:
         """Find out which solutions pass: one that does not is no base for an attack."""
@@ -186,14 +175,16 @@ class _Campaign:
         missed = {run.task: why for run in runs if (why := attacker.missed(run.task)) and not _why_broken(run)}
         left = [run for run in runs if run.task not in missed]
         broken = {run.task: why for run in left if (why := _why_broken(run))}
-        by_verdict = {verdict: tuple(run.task for run in left if run.verdict == verdict) for verdict in _VERDICTS}
-        self.unjudged.update(dict.fromkeys(run.task for run in left if _is_unjudged(run)))
+        graded = [run for run in left if run.task not in broken]
+        finished = [run for run in left if run.status == "completed"]
+        skipped = [run.task for run in finished if any(one.status == "skipped" for one in run.criteria)]
+        self.unjudged.update(dict.fromkeys(skipped))
         return AttackOutcome(
             strategy,
             run=runs[0].run if runs else "",
-            passed=by_verdict["pass"],
-            failed=tuple(run.task for run in left if run.task not in broken and run.verdict in ("fail", "partial")),
-            ungraded=by_verdict["ungraded"],
+            passed=_with_verdict(graded, "pass"),
+            failed=_with_verdict(graded, "fail", "partial"),
+            ungraded=_with_verdict(graded, "ungraded"),
             broken=broken,
             not_attacked=unfit | missed,
         )
@@ -232,7 +223,8 @@ class _Campaign:
         return plan
 
 
-_VERDICTS = ("pass", "ungraded")
+def _with_verdict(runs: Iterable[TaskRun], *verdicts: str) -> tuple[str, ...]:
+    return tuple(run.task for run in runs if run.verdict in verdicts)
 
 
 def _again(plan: RunPlan, attacker: Attacker) -> RunPlan:
@@ -256,15 +248,6 @@ def _why_broken(run: TaskRun) -> str:
     if run.verdict == "inconclusive":
         return next((one.detail for one in run.criteria if one.status == "error"), "inconclusive")
     return ""
-
-
-def _is_unjudged(run: TaskRun) -> bool:
-    return run.status == "completed" and any(one.status == "skipped" for one in run.criteria)
-
-
-def _domain(request: AttackRequest) -> Domain | None:
-    path = request.domain or find_domain(split_case(request.path)[0])
-    return read_domain(path) if path is not None else None
 
 
 def _ignore(task_run: TaskRun) -> None:

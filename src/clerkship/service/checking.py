@@ -94,7 +94,7 @@ def load_checked(
     abilities = _tried(problems, lambda: solver.abilities() if isinstance(solver, Described) and not hosted else None)
     names = abilities.domain if abilities is not None else None
     if domain is not None or names is None:
-        names = _tried(problems, lambda: _read(domain or find_domain(path)))
+        names = _tried(problems, lambda: domain_for(path, domain))
     known = (abilities or Abilities(engine="")).model_copy(update={"domain": names})
     try:
         library = load(path, catalog, abilities=known, cache=settings.cache)
@@ -168,5 +168,7 @@ def _tried(problems: list[Problem], work: Callable[[], T | None]) -> T | None:
         return None
 
 
-def _read(path: Path | None) -> Domain | None:
-    return read_domain(path) if path is not None else None
+def domain_for(path: Path, given: Path | None = None) -> Domain | None:
+    """Return the given domain, or that of the project around a path; None if there is none."""
+    file = given or find_domain(path)
+    return read_domain(file) if file is not None else None

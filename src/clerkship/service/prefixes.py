@@ -46,29 +46,17 @@ def read_prefix(store: Store, ran: TaskRun, turn: int, catalog: Registered, *, w
     place, beside = _place(events, which), orjson.loads(store.sidecar(ran))
     handed = beside.get("handed") or handed_at(events, place)
     if not 1 <= turn <= len(handed):
-        raise InputError.of(f"{which} has no turn {turn}; {_has(len(handed))}", hint=_hint(len(handed)))
+        turns = len(handed)
+        hint = f"--at-turn takes 1 to {turns}: the first turn that is answered anew" if turns else ""
+        raise InputError.of(f"{which} has no turn {turn}; it has {turns} turn{'s' * (turns != 1)}", hint=hint)
     end = handed[turn - 1]
     sandboxes = beside.get("handed_from") or [place] * len(handed)
     touches = [(touch["seq"], touch["sandbox"], touch["operation"]) for touch in beside.get("touches", ())]
     before = Before(events[:end], lines[:end], {digest: store.blob(digest) for digest in _digests(lines[:end])})
-    fork = Fork(
-        run=ran.run,
-        task=ran.task,
-        trial=ran.trial,
-        turn=turn,
-        head=chain_head(before.lines),
-        warm_up=warm_up,
-    )
+    head = chain_head(before.lines)
+    fork = Fork(run=ran.run, task=ran.task, trial=ran.trial, turn=turn, head=head, warm_up=warm_up)
     messages = [Handed(events, sandbox) for events, sandbox in zip(handed[:turn], sandboxes, strict=False)]
     return ForkPoint(before, fork, messages, [touch for touch in touches if touch[0] <= end])
-
-
-def _has(turns: int) -> str:
-    return f"it has {turns} turn{'s' * (turns != 1)}"
-
-
-def _hint(turns: int) -> str:
-    return f"--at-turn takes 1 to {turns}: the first turn that is answered anew" if turns else ""
 
 
 def _place(events: Sequence[Event], which: str) -> str:

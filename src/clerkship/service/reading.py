@@ -157,11 +157,9 @@ def played_in(store: Store, run: BenchmarkRun) -> frozenset[str]:
     whom they asked."""
     if run.made_by != "rescore":
         return frozenset()
-    return frozenset(digest for digest in {ran.snapshot for ran in store.each(run.id)} if _needs_person(store, digest))
-
-
-def _needs_person(store: Store, digest: str) -> bool:
-    return any(person.needs_model for person in snapshot_at(store, digest).task.people)
+    snapshots = {digest: snapshot_at(store, digest) for digest in {ran.snapshot for ran in store.each(run.id)}}
+    people = {digest: snapshot.task.people for digest, snapshot in snapshots.items()}
+    return frozenset(digest for digest, each in people.items() if any(person.needs_model for person in each))
 
 
 def show_task(

@@ -20,6 +20,7 @@ MAX_TRIALS_UNTIL_SURE = 50
 """Trials of each task with `until_sure`, where no other number is given."""
 _WHICH, _HOW, _GRADED = "Which tasks", "How they are run", "How they are graded"
 _PEOPLE, _RECORDINGS = "People played by models", "Record and replay"
+_SECONDS: Any = {"min": 0.001, "max": MAX_TIMEOUT}
 _MODELS = "openai:model, anthropic:model, any:model@address, scripted:file"
 
 
@@ -176,14 +177,7 @@ class ExecutionOptions:
     seed: Seed = None
     timeout: Annotated[
         float | None,
-        Option(
-            ("--timeout",),
-            "Wall seconds for tasks that set none. [default: 300]",
-            "SEC",
-            _HOW,
-            min=0.001,
-            max=MAX_TIMEOUT,
-        ),
+        Option(("--timeout",), "Wall seconds for tasks that set none. [default: 300]", "SEC", _HOW, **_SECONDS),
     ] = None
     turn_timeout: Annotated[
         float | None,
@@ -192,8 +186,7 @@ class ExecutionOptions:
             "Wall seconds for each answer in a conversation. [default: 60]",
             "SEC",
             _HOW,
-            min=0.001,
-            max=MAX_TIMEOUT,
+            **_SECONDS,
         ),
     ] = None
     max_turns: Annotated[
