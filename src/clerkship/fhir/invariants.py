@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from clerkship.fhir.definitions import Structure
+from clerkship.fhir.resource import objects_in
 
 _TABLE = Path(__file__).parent / "tables" / "invariants.json"
 Held = Callable[[Mapping[str, Any]], bool]
@@ -90,14 +91,8 @@ def _ratio(value: Mapping[str, Any]) -> bool:
     return both and ("numerator" in value or "extension" in value)
 
 
-def _objects(data: Any, name: str) -> list[dict[str, Any]]:
-    """Return the objects in a list of an object; none where either is something else, which is reported elsewhere."""
-    found = data.get(name) if isinstance(data, Mapping) else None
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-
-
 def _has_code(value: Mapping[str, Any], name: str, codes: tuple[str, ...]) -> bool:
-    return any(coding.get("code") in codes for coding in _objects(value.get(name), "coding"))
+    return any(coding.get("code") in codes for coding in objects_in(value.get(name), "coding"))
 
 
 def _withdrawn(value: Mapping[str, Any]) -> bool:
@@ -132,7 +127,7 @@ def _cancelled(value: Mapping[str, Any]) -> bool:
 
 
 def _codes_of(concept: Any) -> set[tuple[Any, Any]]:
-    pairs = [(coding.get("system"), coding.get("code")) for coding in _objects(concept, "coding")]
+    pairs = [(coding.get("system"), coding.get("code")) for coding in objects_in(concept, "coding")]
     return {pair for pair in pairs if isinstance(pair[0], str) and isinstance(pair[1], str)}
 
 
@@ -140,11 +135,7 @@ def _not_again(value: Mapping[str, Any]) -> bool:
     if "component" not in value or not any(str(name).lstrip("_").startswith("value") for name in value):
         return True
     codes = _codes_of(value.get("code"))
-    return not any(codes & _codes_of(one.get("code")) for one in _objects(value, "component"))
-
-
-def _entries(bundle: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return _objects(bundle, "entry")
+    return not any(codes & _codes_of(one.get("code")) for one in objects_in(value, "component"))
 
 
 def _totalled(bundle: Mapping[str, Any]) -> bool:
@@ -152,12 +143,12 @@ def _totalled(bundle: Mapping[str, Any]) -> bool:
 
 
 def _searched(bundle: Mapping[str, Any]) -> bool:
-    return bundle.get("type") == "searchset" or not any("search" in entry for entry in _entries(bundle))
+    return bundle.get("type") == "searchset" or not any("search" in entry for entry in objects_in(bundle, "entry"))
 
 
 def _only_in(element: str, types: tuple[str, ...], bundle: Mapping[str, Any]) -> bool:
     due = bundle.get("type") in types
-    return all((element in entry) == due for entry in _entries(bundle))
+    return all((element in entry) == due for entry in objects_in(bundle, "entry"))
 
 
 _ASKED = partial(_only_in, "request", ("batch", "transaction", "history"))
@@ -167,7 +158,7 @@ _ANSWERED = partial(_only_in, "response", ("batch-response", "transaction-respon
 def _distinct(bundle: Mapping[str, Any]) -> bool:
     if bundle.get("type") == "history":
         return True
-    urls = [(str(entry["fullUrl"]), _version(entry)) for entry in _entries(bundle) if "fullUrl" in entry]
+    urls = [(str(entry["fullUrl"]), _version(entry)) for entry in objects_in(bundle, "entry") if "fullUrl" in entry]
     return len(set(urls)) == len(urls)
 
 
@@ -190,7 +181,7 @@ def _named_and_dated(bundle: Mapping[str, Any]) -> bool:
 
 def _headed(bundle: Mapping[str, Any]) -> bool:
     due = {"document": "Composition", "message": "MessageHeader"}.get(str(bundle.get("type")))
-    first = (_entries(bundle) or [{}])[0].get("resource")
+    first = (objects_in(bundle, "entry") or [{}])[0].get("resource")
     return due is None or (isinstance(first, dict) and first.get("resourceType") == due)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
-from clerkship.fhir.resource import Resource
+from clerkship.fhir.resource import Resource, objects_in
 
 Sort = Literal["token", "reference", "string", "date", "number", "quantity", "uri", "composite"]
 TABLE = Path(__file__).parent / "tables" / "parameters.json"
@@ -147,9 +147,7 @@ def referred_type(reference: Resource, resource: Resource) -> str | None:
     """The type of what a Reference means: `resolve()` of R4's expressions, decided without looking."""
     text = reference.get("reference")
     if isinstance(text, str) and text.startswith("#"):
-        contained = resource.get("contained")
-        inside = contained if isinstance(contained, list) else []
-        meant = (item for item in inside if isinstance(item, dict) and item.get("id") == text[1:])
+        meant = (item for item in objects_in(resource, "contained") if item.get("id") == text[1:])
         return next((item.get("resourceType") for item in meant), None)
     found = _TYPED.search(text) if isinstance(text, str) else None
     return found[1] if found is not None else reference.get("type")

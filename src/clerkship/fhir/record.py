@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import orjson
 
 from clerkship.fhir import exact
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, key_of, objects_in
 from clerkship.fhir.wording import choice, preferred, title, words
 from clerkship.model.dataset import RecordView
 
@@ -49,17 +49,12 @@ class Charted(RecordView):
 
 def _mrn(resource: Charted) -> str | None:
     """The medical record number: the identifier of type MR, else one whose system says so."""
-    found = [item for item in _maps(resource, "identifier") if isinstance(item.get("value"), str)]
-    by_type = [item for item in found if any(c.get("code") == "MR" for c in _maps(item.get("type"), "coding"))]
+    found = [item for item in objects_in(resource, "identifier") if isinstance(item.get("value"), str)]
+    by_type = [item for item in found if any(c.get("code") == "MR" for c in objects_in(item.get("type"), "coding"))]
     by_system = [item for item in found if "mrn" in str(item.get("system")).lower()]
     usual = [item for item in found if item.get("use") == "usual"]
     best = next(iter([*by_type, *by_system, *usual]), None)
     return best["value"] if best is not None else None
-
-
-def _maps(data: Any, name: str) -> list[dict[str, Any]]:
-    items = data.get(name) if isinstance(data, dict) else None
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _age(resource: Charted) -> int | None:
@@ -73,7 +68,7 @@ def _age(resource: Charted) -> int | None:
 
 def _contact(system: str) -> Callable[[Charted], str | None]:
     def find(resource: Charted) -> str | None:
-        found = [item for item in _maps(resource, "telecom") if item.get("system") == system and item.get("value")]
+        found = [item for item in objects_in(resource, "telecom") if item.get("system") == system and item.get("value")]
         return words(preferred(found, ("home", "mobile", None, "work", "temp", "old"))) if found else None
 
     return find
@@ -81,7 +76,7 @@ def _contact(system: str) -> Callable[[Charted], str | None]:
 
 def _of_name(element: str) -> Callable[[Charted], str | None]:
     def find(resource: Charted) -> str | None:
-        names = _maps(resource, "name")
+        names = objects_in(resource, "name")
         best = preferred(names, ("official", "usual", None)) if names else {}
         return words(best.get(element), "given") or None
 
@@ -89,7 +84,7 @@ def _of_name(element: str) -> Callable[[Charted], str | None]:
 
 
 def _full_name(resource: Charted) -> str | None:
-    return words(resource["name"]) if _maps(resource, "name") else None
+    return words(resource["name"]) if objects_in(resource, "name") else None
 
 
 def _full_address(resource: Charted) -> str | None:

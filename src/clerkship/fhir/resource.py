@@ -1,6 +1,7 @@
 """A resource as plain data, the one form its bytes have, and the key it goes by."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -50,3 +51,9 @@ def stamp(resource: Resource, version: str, updated: str) -> Resource:
 def plain(resource: Resource) -> Any:
     """As events have it: numbers that any reader of JSON knows."""
     return orjson.loads(render(resource))
+
+
+def objects_in(data: Any, name: str) -> list[dict[str, Any]]:
+    """Return the objects in a list of an object; none where either is something else."""
+    found = data.get(name) if isinstance(data, Mapping) else None
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []

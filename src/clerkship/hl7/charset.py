@@ -3,30 +3,14 @@
 import re
 from functools import lru_cache
 
+from clerkship.hl7.tables import code_table
+
 JAPANESE = "iso2022_jp_ext"
 """ISO IR14, IR87 and IR159 are sets that escape sequences change between (ISO 2022): one codec reads all of them."""
-_NAMED = {
-    "ASCII": "us-ascii",
-    "ISO IR6": "us-ascii",
-    "ISO IR13": JAPANESE,
-    "ISO IR14": JAPANESE,
-    "ISO IR87": JAPANESE,
-    "ISO IR159": JAPANESE,
-    "GB 18030-2000": "gb18030",
-    "KS X 1001": "cp949",  # with what Windows has beside it
-    "BIG-5": "cp950",  # the same
-    "UNICODE": "utf-8",  # whoever writes UCS-2 is seen by how its bytes begin
-    "UNICODE UTF-8": "utf-8",
-    "UNICODE UTF-16": "utf-16",
-    "UNICODE UTF-32": "utf-32",
-    "UTF-8": "utf-8",
-    "UTF8": "utf-8",
-    "UTF-16": "utf-16",
-    "WINDOWS-1252": "cp1252",
-    "CP1252": "cp1252",
-}
-"""Those of the table but for 8859 and CNS 11643-1992, which Python has no codec for; the last five are not in it, but
-seen. Where bytes are wide, this is not asked: see `wide`."""
+_NAMED = code_table("0211")
+"""HL7 table 0211 without 8859, and without CNS 11643-1992, which Python has no codec for; UTF-8, UTF8, UTF-16,
+WINDOWS-1252 and CP1252 are not in it, but occur. KS X 1001 and BIG-5 are read with what Windows adds to them. Not used
+where bytes are wide: see `wide`."""
 CALLED = {JAPANESE: "iso-2022-jp", "cp949": "ks_c_5601-1987", "cp950": "big5", "cp1252": "windows-1252"}
 """By what name others know those that have a name of their own in Python."""
 _LATIN = re.compile(r"(?:ISO[ -]?)?8859[/-](1[0-6]|[1-9])")

@@ -2,21 +2,9 @@
 
 from typing import NamedTuple
 
-CONDITIONS = {
-    "0": "Message accepted",
-    "100": "Segment sequence error",
-    "101": "Required field missing",
-    "102": "Data type error",
-    "103": "Table value not found",
-    "200": "Unsupported message type",
-    "201": "Unsupported event code",
-    "202": "Unsupported processing id",
-    "203": "Unsupported version id",
-    "204": "Unknown key identifier",
-    "205": "Duplicate key identifier",
-    "206": "Application record locked",
-    "207": "Application internal error",
-}
+from clerkship.hl7.tables import code_table
+
+CONDITIONS = code_table("0357")
 """HL7 table 0357: what each code is called."""
 
 

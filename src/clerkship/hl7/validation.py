@@ -154,36 +154,7 @@ def _segment_flaws(message: Message, version: str) -> Iterator[Flaw]:
         name = segment.name
         if name[:1] != "Z":
             counts[name] = number = counts.get(name, 0) + 1
-            if not _is_clean(segment, version) or (name == "OBX" and not _fits_stated(segment, version)):
-                yield from _field_flaws(segment, number, version)
-
-
-def _is_clean(segment: Segment, version: str) -> bool:
-    """Whether there is nothing that `_field_flaws` would say."""
-    shape = find_shape(version, segment.name)
-    if shape is None:
-        return True
-    fields, delimiters = segment.fields, segment.delimiters
-    count, mark = len(fields), delimiters.repetition
-    for number in shape.required:
-        if number >= count or not fields[number][:1].isalnum():
-            return False
-    for number, rule in shape.fields:
-        if number >= count:
-            break
-        value = fields[number]
-        if value and ((mark and mark in value) or (rule.kind is not None and not fits(value, rule.kind, delimiters))):
-            return False
-    return True
-
-
-def _fits_stated(segment: Segment, version: str) -> bool:
-    """Whether there is nothing that `_observation_flaws` would say."""
-    value, stated = segment.raw(5), segment.raw(2)
-    if stated not in _VALUE_TYPES:
-        return False
-    kind = find_kind(version, stated)
-    return not value or kind is None or (not _repeats(value, segment) and fits(value, kind, segment.delimiters))
+            yield from _field_flaws(segment, number, version)
 
 
 def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw]:

@@ -4,6 +4,7 @@ import base64
 import binascii
 import html
 import json
+import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -111,10 +112,6 @@ def _unescape(text: str, form: str) -> str | None:
     return html.unescape(text) if form == "html" else unquote(f"'{text}'") if form == "json" else None
 
 
-def _contains(text: str, part: str) -> bool:
-    return part in text
-
-
 def _matches(text: str, wanted: str) -> bool:
     return pattern.found(SINGLE_LINE + wanted, text)
 
@@ -125,7 +122,7 @@ TEXT_FUNCTIONS = {
     "substring": Function(_substring, (1, 2)),
     "startsWith": _on_text(str.startswith, 1),
     "endsWith": _on_text(str.endswith, 1),
-    "contains": _on_text(_contains, 1),
+    "contains": _on_text(operator.contains, 1),
     "upper": _on_text(str.upper),
     "lower": _on_text(str.lower),
     "replace": _on_text(str.replace, 2),

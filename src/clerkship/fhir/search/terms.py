@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeGuard
 
 from clerkship.fhir.parameters import Arm, elements
-from clerkship.fhir.resource import Resource
+from clerkship.fhir.resource import Resource, objects_in
 from clerkship.fhir.search.spans import FOREVER, MOST, Span, date_span
 
 System = str | tuple[str, ...]
@@ -58,7 +58,7 @@ def _deceased(resource: Resource) -> bool:
 
 def _coded(kind: str, value: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if kind == "CodeableConcept":
-        for coding in _dicts(value.get("coding")):
+        for coding in objects_in(value, "coding"):
             yield from _pair(coding, "code")
     elif kind == "ContactPoint":
         if isinstance(value.get("value"), str):
@@ -80,7 +80,7 @@ def labels(arm: Arm, resource: Resource, node: Any) -> Iterator[str]:
             continue
         if arm.kind == "CodeableConcept":
             yield from _strings(value, ("text",))
-            for coding in _dicts(value.get("coding")):
+            for coding in objects_in(value, "coding"):
                 yield from _strings(coding, ("display",))
         elif arm.kind == "Coding":
             yield from _strings(value, ("display",))
@@ -111,12 +111,6 @@ def _strings(value: dict[str, Any], names: Iterable[str]) -> Iterator[str]:
         for item in found if isinstance(found, list) else (found,):
             if isinstance(item, str):
                 yield item
-
-
-def _dicts(value: Any) -> Iterator[dict[str, Any]]:
-    for item in value if isinstance(value, list) else ():
-        if isinstance(item, dict):
-            yield item
 
 
 def dates(arm: Arm, resource: Resource, node: Any, zone: int) -> list[Span]:

@@ -1,5 +1,6 @@
 """What HL7 v2 says of messages, version by version: compiled by `scripts/hl7_tables.py`, read when it is needed."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TypedDict
@@ -28,6 +29,12 @@ class Table(TypedDict):
 def known_version(text: str) -> str | None:
     """The version whose table is used for one that a message states; None where there is none."""
     return _READ_AS.get(text)
+
+
+def code_table(number: str) -> Mapping[str, str]:
+    """Return an HL7 table that is the same in every version, code by code."""
+    table: Mapping[str, str] = orjson.loads((_HERE.parent / "codes.json").read_bytes())[number]
+    return table
 
 
 @cache

@@ -9,17 +9,13 @@ from urllib.parse import quote
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.filing import trimmed
 from clerkship.reactions.hl7_to_fhir.parts import Part, part, text
+from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.simulators.fhir.outcome import refusal
 
 _KINDS = {"AP": "application", "AU": "audio", "IM": "image", "FT": "text", "TX": "text", "TEXT": "text"}
 """HL7 table 0191, where its codes differ from the names of media types."""
-_SUBTYPES = {
-    "PDF": "application/pdf",
-    "JPEG": "image/jpeg",
-    "PNG": "image/png",
-    "TIFF": "image/tiff",
-    "HTML": "text/html",
-}
+_SUBTYPES = code_table("0291")
+"""HL7 table 0291."""
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 _IN_ADDRESSES = ":/?#[]@!$&'()*+,;=%"
 _MEDIA = re.compile(r"[a-z]+/[a-z0-9.+-]+")

@@ -12,16 +12,7 @@ from clerkship.simulators.fhir.outcome import refusal
 TERMINOLOGY = "http://terminology.hl7.org/CodeSystem/"
 UCUM = "http://unitsofmeasure.org"
 SYSTEMS = code_table("0396")
-"""HL7 table 0396, as far as FHIR has a uri for the system. Local systems (`L`, `99ABC`) have none."""
-_ALSO = {
-    "SNOMED": "SCT",
-    "SNOMED-CT": "SCT",
-    "LOINC": "LN",
-    "CPT": "C4",
-    "CPT4": "C4",
-    "I10-CM": "I10C",
-    "ICD10": "I10C",
-}
+"""HL7 table 0396 and other names that occur, where FHIR has a uri. Local systems (`L`, `99ABC`) have none."""
 _TABLE = re.compile(r"HL7(\d{4})")
 
 
@@ -31,7 +22,7 @@ def system_of(name: str) -> str:
     table = _TABLE.fullmatch(known)
     if table is not None:
         return f"{TERMINOLOGY}v2-{table[1]}"
-    found = SYSTEMS.get(_ALSO.get(known, known), "")
+    found = SYSTEMS.get(known, "")
     return found or (name if name.startswith(("http://", "https://", "urn:")) else "")
 
 

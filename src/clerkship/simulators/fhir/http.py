@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 
 from clerkship.fhir import exact
 from clerkship.fhir.issue import Issue, outcome
-from clerkship.fhir.resource import render
+from clerkship.fhir.resource import objects_in, render
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.operation import OperationContext
@@ -305,9 +305,7 @@ def _validation(request: FhirRequest) -> tuple[Any, str, str]:
     body = request.resource() if request.has_body else None
     if not isinstance(body, dict) or body.get("resourceType") != "Parameters" or request.params["type"] == "Parameters":
         return body, query.get("mode", ""), query.get("profile", "")
-    listed = body.get("parameter")
-    parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
-    named = {str(part.get("name")): part for part in parts}
+    named = {str(part.get("name")): part for part in objects_in(body, "parameter")}
     mode = named.get("mode", {}).get("valueCode", query.get("mode", ""))
     values = (value for name, value in named.get("profile", {}).items() if name.startswith("value"))
     profile = next(values, query.get("profile", ""))

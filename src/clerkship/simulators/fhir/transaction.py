@@ -18,7 +18,7 @@ from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.exact import is_exact
 from clerkship.fhir.issue import Issue
 from clerkship.fhir.reference import parse_reference, references
-from clerkship.fhir.resource import Resource, key_of, plain, render, stamp
+from clerkship.fhir.resource import Resource, key_of, objects_in, plain, render, stamp
 from clerkship.kit.memory import uncollected
 from clerkship.sandbox.operation import Operation, OperationContext
 from clerkship.sandbox.state import ActionContext
@@ -284,10 +284,9 @@ def _missing_inside(text: str) -> Issue:
 
 def _local_names(resource: Resource) -> frozenset[str]:
     """Return the references that mean something in the resource: `#` and contained ids, and fullUrls of a Bundle."""
-    contained = [item.get("id") for item in resource.get("contained", ()) if isinstance(item, dict)]
-    listed = resource.get("entry") if resource["resourceType"] == "Bundle" else None
-    entries = listed if isinstance(listed, list) else []
-    urls = [entry.get("fullUrl") for entry in entries if isinstance(entry, dict)]
+    contained = [item.get("id") for item in objects_in(resource, "contained")]
+    entries = objects_in(resource, "entry") if resource["resourceType"] == "Bundle" else []
+    urls = [entry.get("fullUrl") for entry in entries]
     return frozenset(["#", *(f"#{id}" for id in contained), *(url for url in urls if isinstance(url, str))])
 
 

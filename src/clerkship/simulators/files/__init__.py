@@ -7,17 +7,7 @@ from clerkship.simulators.files.assertions.file_was_read import FileWasRead
 from clerkship.simulators.files.attack import FilesAttack
 from clerkship.simulators.files.config import FilesConfig, dated
 from clerkship.simulators.files.datasets import FILES_DATASET
-from clerkship.simulators.files.events import (
-    FileDeleted,
-    FileRead,
-    FileRenamed,
-    FileStamped,
-    FileWritten,
-    FolderListed,
-    FolderMade,
-    FolderRemoved,
-    FolderRenamed,
-)
+from clerkship.simulators.files.events import EVENTS
 from clerkship.simulators.files.exercise import DATASET, EXERCISE
 from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.http import ROUTES
@@ -35,17 +25,7 @@ SPEC = Spec(
     kind="files",
     summary="A file drop: list, read, write, rename and delete files and folders by path.",
     state=FilesState,
-    events=(
-        FolderListed,
-        FileRead,
-        FileWritten,
-        FileRenamed,
-        FileStamped,
-        FileDeleted,
-        FolderMade,
-        FolderRenamed,
-        FolderRemoved,
-    ),
+    events=EVENTS,
     operations=OPERATIONS,
     routes=ROUTES,
     handle=Files,

@@ -80,3 +80,9 @@ class FileDeleted(Payload):
 
     kind: ClassVar[str] = "files.file.deleted"
     path: str
+
+
+EVENTS: tuple[type[Payload], ...] = (
+    *(FolderListed, FileRead, FileWritten, FileRenamed, FileStamped, FileDeleted),
+    *(FolderMade, FolderRenamed, FolderRemoved),
+)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from clerkship.fhir.record import DERIVED, Charted, Derived
+from clerkship.fhir.resource import objects_in
 from clerkship.fhir.wording import preferred
 from clerkship.hl7.message import field, write_segment
 from clerkship.hl7.stamp import stamp
@@ -32,11 +33,6 @@ def pid(resource: Charted) -> str | None:
     return write_segment("PID", {at: value for at, value in values.items() if at <= last}).render()
 
 
-def _maps(resource: Charted, name: str) -> list[dict[str, Any]]:
-    found = resource.get(name)
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-
-
 def _text(data: Mapping[str, Any], name: str) -> str:
     found = data.get(name)
     return found if isinstance(found, str) else ""
@@ -52,7 +48,7 @@ def _number(resource: Charted) -> str:
     value = resource.get("mrn")
     if not isinstance(value, str):
         return field(str(resource.get("id", "")), "", "", "", "PI")
-    held = next(item for item in _maps(resource, "identifier") if item.get("value") == value)
+    held = next(item for item in objects_in(resource, "identifier") if item.get("value") == value)
     # an authority has parts of its own, which `field` would take for text
     return f"{field(value)}^^^{_authority(_text(held, 'system'))}^MR"
 
@@ -67,7 +63,7 @@ def _authority(system: str) -> str:
 
 
 def _name(resource: Charted) -> str:
-    names = _maps(resource, "name")
+    names = objects_in(resource, "name")
     if not names:
         return ""
     name = preferred(names, ("official", "usual", None))
@@ -84,7 +80,7 @@ def _born(resource: Charted) -> str:
 
 
 def _address(resource: Charted) -> str:
-    found = _maps(resource, "address")
+    found = objects_in(resource, "address")
     if not found:
         return ""
     address = preferred(found, ("home", None, "temp"))
