@@ -7,8 +7,7 @@ from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.password import check_login
-from clerkship.sandbox.authentication.refusal import WRONG_LOGIN, refuse_credential, refuse_unknown
-from clerkship.sandbox.authentication.scheme import AuthenticationScheme
+from clerkship.sandbox.authentication.scheme import WRONG_LOGIN, AuthenticationScheme, refuse_credential, refuse_unknown
 from clerkship.sandbox.exchange import Refusal, Reply
 from clerkship.sandbox.operation import Access, OperationContext, ProtocolCall
 from clerkship.sandbox.route import HttpCall

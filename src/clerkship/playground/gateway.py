@@ -11,10 +11,7 @@ from functools import partial
 
 from clerkship.events.sidecar import UnloggedRequests
 from clerkship.kit.secrets import Names
-from clerkship.playground.anonymous import (
-    CLOCK_SCHEMES,
-    allow_origin,
-)
+from clerkship.playground.anonymous import CLOCK_SCHEMES, allow_origin
 from clerkship.playground.failure import MAX_CALLER_DEPTH, SimulatorBroken, call_depth, record_failure
 from clerkship.playground.handlers import (
     CLOCK,
@@ -34,11 +31,9 @@ from clerkship.playground.handlers import (
 )
 from clerkship.playground.pace import shape_of
 from clerkship.playground.playground import Playground
-from clerkship.playground.recording import (
-    describe_unplaced,
-)
+from clerkship.playground.recording import describe_unplaced
 from clerkship.playground.sandbox import Sandbox
-from clerkship.sandbox.authentication.refusal import refuse_expired
+from clerkship.sandbox.authentication.scheme import refuse_expired
 from clerkship.sandbox.authentication.secret import SecretTable
 from clerkship.sandbox.direct_call import CallRecord, recordable
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json

@@ -27,16 +27,9 @@ from clerkship.playground.anonymous import (
 from clerkship.playground.faults import ActiveFault
 from clerkship.playground.pace import Shape
 from clerkship.playground.playground import Playground
-from clerkship.playground.recording import (
-    describe,
-    is_body_held,
-    record_of,
-    title_of,
-    with_body,
-)
+from clerkship.playground.recording import describe, is_body_held, record_of, title_of, with_body
 from clerkship.playground.sandbox import Sandbox
-from clerkship.sandbox.authentication.refusal import refuse_expired
-from clerkship.sandbox.authentication.scheme import AuthenticationScheme
+from clerkship.sandbox.authentication.scheme import AuthenticationScheme, refuse_expired
 from clerkship.sandbox.exchange import Refusal, Reply
 from clerkship.sandbox.operation import OperationContext, ProtocolCall, no_callback
 from clerkship.sandbox.route import TOO_LARGE, HttpCall

@@ -18,6 +18,8 @@ from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.route import Route
 
 H = TypeVar("H", bound="Handle")
+Report = Callable[[Payload], Event]
+"""Logs an event that an agent reports of itself."""
 
 
 class Refused(Exception):
@@ -195,7 +197,7 @@ class Sandboxes(Mapping[str, Handle]):
         self,
         handles: Mapping[str, Handle],
         clock: Waiting,
-        report: "Report",
+        report: Report,
         agent_events: AgentEvents = BUILT_IN_EVENTS,
     ) -> None:
         self._handles = handles
@@ -246,10 +248,3 @@ def wrap_doors(sandboxes: Sandboxes, wrap: Callable[[Door], Door]) -> Sandboxes:
     """The same sandboxes, each through a door around its own."""
     handles = {name: type(handle)(wrap(handle._door)) for name, handle in sandboxes.items()}
     return Sandboxes(handles, sandboxes._clock, sandboxes._report, sandboxes.agent_events)
-
-
-class Report(Protocol):
-    """How an agent's own events reach the log."""
-
-    def __call__(self, payload: Payload) -> Event:
-        """Take it down as the agent's."""

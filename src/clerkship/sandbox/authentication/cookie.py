@@ -64,11 +64,7 @@ class CookieSession(PasswordScheme):
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
         """Return whether the session is open."""
-        session = self.session_of(request)
-        if not session.startswith(SESSION_PREFIX):
-            return False
-        expires = credentials.expiry_of(session)
-        return expires is not None and clock.now < expires
+        return credentials.is_valid(self.session_of(request), SESSION_PREFIX, clock.now)
 
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
         """Return why a session is not valid."""

@@ -40,6 +40,11 @@ class SandboxCredentials:
         """Return when an issued secret expires, or None for one that was not issued or was withdrawn."""
         return None if self._issued is None else self._issued.get(secret)
 
+    def is_valid(self, secret: str, prefix: str, now: datetime) -> bool:
+        """Return whether a secret with this prefix was issued here and has not expired."""
+        expires = self.expiry_of(secret) if secret.startswith(prefix) else None
+        return expires is not None and now < expires
+
     def withdraw(self, secret: str) -> None:
         """Make an issued secret invalid."""
         if self._issued is not None:

@@ -72,11 +72,7 @@ class ClientCredentials(PasswordScheme):
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
         """Return whether the access token was issued here and has not expired."""
-        token = bearer_token(request.headers)
-        if not token.startswith(ACCESS_TOKEN_PREFIX):
-            return False
-        expires = credentials.expiry_of(token)
-        return expires is not None and clock.now < expires
+        return credentials.is_valid(bearer_token(request.headers), ACCESS_TOKEN_PREFIX, clock.now)
 
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
         """Return why a token is not valid."""
