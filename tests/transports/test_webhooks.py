@@ -30,6 +30,7 @@ from clerkship.faults.error import Error
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.task import Task
 from clerkship.playground import clock_hold
+from clerkship.playground.agent_clock import skip, wait
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
@@ -37,7 +38,6 @@ from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Before, Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.playground.waiting import skip, wait
 from clerkship.sandbox.door import Refused
 from clerkship.transports.outbound import http
 from clerkship.transports.outbound.address import OutboundAddress

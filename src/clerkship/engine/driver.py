@@ -21,9 +21,9 @@ from clerkship.engine.watchdog import Watchdog
 from clerkship.events.event import Event, Utterance
 from clerkship.model.run import Ending
 from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT
+from clerkship.playground.agent_clock import skip
 from clerkship.playground.conversation import Participant
 from clerkship.playground.playground import Playground
-from clerkship.playground.waiting import skip
 from clerkship.sandbox.door import Sandboxes
 
 T = TypeVar("T")

@@ -7,7 +7,6 @@ from clerkship.events.lifecycle import ClockAdvanced
 from clerkship.model.duration import parse_duration
 from clerkship.playground.failure import guard
 from clerkship.playground.playground import Playground
-from clerkship.playground.waiting import skip, wait
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply
 
 MAX_AHEAD = timedelta(days=3660)
@@ -82,3 +81,40 @@ def _duration(text: str) -> timedelta:
         return parse_duration(text)
     except ValueError as error:
         raise Refusal(400, "bad_duration", str(error)) from None
+
+
+def wait(playground: Playground, by: timedelta) -> None:
+    """Let simulated time pass; a stepped clock stops at each thing due until calls to the agent have been made."""
+    with playground.lock:
+        _make_calls(playground)
+        end = playground.now + by
+        while (due := playground.clock.next_due()) is not None and due <= end and playground.clock_hold.is_used:
+            _advance_to(playground, due)
+        _advance_to(playground, end)
+
+
+def skip(playground: Playground) -> bool:
+    """Advance to the next thing due; return false if there is none."""
+    with playground.lock:
+        _make_calls(playground)
+        due = playground.clock.next_due()
+        if due is None:
+            return False
+        _advance_to(playground, due)
+        return True
+
+
+def _advance_to(playground: Playground, time: datetime) -> None:
+    playground.clock.advance(max(time - playground.now, timedelta(0)))
+    _make_calls(playground)
+
+
+def _make_calls(playground: Playground) -> None:
+    """Wait until sandboxes have called the agent. Deliveries learn of events by lines of the log: write them."""
+    if not playground.clock_hold.is_used or playground.environment.time != "stepped":
+        return
+    holds = not playground.writer.hold()
+    playground.writer.release()
+    playground.clock_hold.wait()
+    if holds:
+        playground.writer.hold()

@@ -24,9 +24,8 @@ from clerkship.model.run import Ending
 from clerkship.playground.clock_hold import ClockHold
 from clerkship.playground.component import PreparedComponent, RunningComponent
 from clerkship.playground.conversation import People
-from clerkship.playground.domains import with_domains
 from clerkship.playground.faults import FaultInjector
-from clerkship.playground.host import weak_host
+from clerkship.playground.host import Host, weak_host
 from clerkship.playground.reactions import ReactionRunner, bind_reactions
 from clerkship.playground.recording import NO_SECRETS, CredentialRedactor, build_redactor
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
@@ -35,6 +34,36 @@ from clerkship.reactions.registry import BoundReactions
 from clerkship.sandbox.state import ActionContext, State
 
 S = TypeVar("S", bound=State)
+
+
+class DomainCaller:
+    """Records the events of one action, and names the last of them as the cause of what a domain does for it."""
+
+    __slots__ = ("_actor", "_cause", "_domains", "_host", "_last", "_source")
+
+    def __init__(self, host: Host, domains: Mapping[str, State], source: str, actor: str, cause: int | None) -> None:
+        self._host, self._domains = host, domains
+        self._source, self._actor, self._cause, self._last = source, actor, cause, cause
+
+    def record(self, payload: Payload) -> Event:
+        """Emit an event of the action itself."""
+        event = self._host.emit(self._source, payload, self._actor, self._cause)
+        self._last = event.seq
+        return event
+
+    def find_domain(self, kind: type[State], name: str | None) -> tuple[State, ActionContext]:
+        """Find a domain by the type of its state, and build the context in which the same actor changes it."""
+        chosen, state = find_state(self._domains, kind, name)
+        return state, self._host.act(chosen, self._actor, self._last)
+
+
+def with_domains(
+    context: ActionContext, host: Host, domains: Mapping[str, RunningComponent], source: str, cause: int | None
+) -> ActionContext:
+    """Give an action access to the domains of its playground."""
+    states = {name: domain.state for name, domain in domains.items()}
+    caller = DomainCaller(host, states, source, context.actor, cause)
+    return context._replace(emit=caller.record, find_domain=caller.find_domain)
 
 
 @dataclass(frozen=True)
@@ -160,11 +189,9 @@ class Playground:
         """The simulated time."""
         return self.clock.now
 
-    def emit(
-        self, source: str, payload: Payload, actor: str, cause: int | None = None, at: datetime | None = None
-    ) -> Event:
+    def emit(self, source: str, payload: Payload, actor: str, cause: int | None = None) -> Event:
         """Append an event to the log, apply it to its sandbox or domain, run the reactions, and notify people."""
-        event = self.writer.append(source, payload, actor=actor, at=at or self.clock.now, cause=cause)
+        event = self.writer.append(source, payload, actor=actor, at=self.clock.now, cause=cause)
         component = self.components.get(source)
         if component is not None:
             component.state.apply(event)

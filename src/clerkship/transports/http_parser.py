@@ -162,7 +162,8 @@ class HttpParser:
         self._version = self._parser.get_http_version()
         modern = self._version != "1.0"
         if modern and "," in self._headers.get("host", ","):  # missing, or a list
-            self._objection = self._objection or _no_host()
+            no_host = "a request says once for which host it is (RFC 9112 §3.2)"
+            self._objection = self._objection or Refusal(400, "bad_request", no_host)
         if self.stopped or not modern or self._headers.get("expect", "").lower() != "100-continue":
             return
         if self._objection is None and int(self._headers.get("content-length", 0)) <= MAX_BODY:
@@ -198,10 +199,6 @@ class HttpParser:
             headers = {**self._headers, "authorization": f"Bearer {token}"}
             incoming.request = replace(incoming.request, headers=headers)
         self._sink.request_received(incoming, keep_alive=keep_alive, version=self._version, upgrade=upgrade)
-
-
-def _no_host() -> Refusal:
-    return Refusal(400, "bad_request", "a request says once for which host it is (RFC 9112 §3.2)")
 
 
 def _too_large() -> Refusal:

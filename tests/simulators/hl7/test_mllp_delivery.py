@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from clerkship.faults.drop import Drop
 from clerkship.faults.error import Error
 from clerkship.hl7.message import Message, parse
+from clerkship.playground.agent_clock import skip, wait
 from clerkship.playground.pacer import paced
-from clerkship.playground.waiting import skip, wait
 from clerkship.sandbox.door import Refused
 from clerkship.simulators.hl7 import mllp_delivery as module
 from clerkship.simulators.hl7.config import Hl7Config
