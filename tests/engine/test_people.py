@@ -132,6 +132,19 @@ def test_one_whom_the_agent_does_not_answer_leaves_and_the_other_goes_on(bench: 
     assert (task_run.ending, len(said(bench, task_run, "chat"))) == ("agent_silent", 6)
 
 
+def test_the_trial_ends_as_silent_if_one_person_never_gets_a_reply(bench: Workbench) -> None:
+    bench.write("a.yml", desk(payer="lines: [Hello, Is anybody there?, Goodbye]"))  # they go on without a reply
+
+    class ChatsOnly:
+        def on_turn(self, message: Message) -> str | None:
+            return "Noted, the approval is here." if message.sandbox == "chat" else None
+
+    first = bench.run_one(ChatsOnly)
+    assert (first.ending, len(said(bench, first, "phone"))) == ("agent_silent", 3)
+    for turn in (2, 6):
+        assert fork(bench, ChatsOnly, run=first.run, task="Refill", turn=turn).ending == "agent_silent"
+
+
 def test_one_who_waits_to_be_spoken_to_is_served_once_they_answer(bench: Workbench) -> None:
     bench.write("a.yml", desk(payer="script: [{when: Noah, say: Granted.}], end: {when: Thank you}"))
 

@@ -64,8 +64,8 @@ class TurnState:
 
     turns: int = 0
     """How many messages the agent was handed."""
-    silent: int = 0
-    """How many of those it did not reply to."""
+    replied: dict[str, bool] = field(default_factory=dict)
+    """Whether the agent ever replied to a message, by the sandboxes it was handed messages from."""
     read: dict[str, int] = field(default_factory=dict)
     """How many messages of each conversation were looked at, by sandbox."""
     last: str = ""
@@ -103,7 +103,7 @@ class ConversationDriver:
             fork_point.restore(playground, agent, self._built.steps, people, trial)
         read = {sandbox: fork_point.conversation(sandbox).read for sandbox in people}
         last = fork_point.turns[-1].sandbox if fork_point.turns else ""
-        return await self._drive(TurnState(len(fork_point.turns), fork_point.silent, read, last))
+        return await self._drive(TurnState(len(fork_point.turns), fork_point.replied, read, last))
 
     def _starts(self, sandboxes: Iterable[str]) -> Iterable[Start]:
         """Yield what holds from the start of each conversation, as copies that the agent may change."""
@@ -144,7 +144,7 @@ class ConversationDriver:
             self._time.start_turn(self._patience)
             turn = await self._agent.on_turn(handed, self._sandboxes)
             self._time.end_turn()
-            state.silent += not any(isinstance(part, Say) for part in turn)
+            state.replied[sandbox] = state.replied.get(sandbox) or any(isinstance(part, Say) for part in turn)
             if queue[-1].conversation.open and not people.deliver(sandbox, turn, last=state.turns >= max_turns):
                 if sum(each.conversation.open for each in queue) == 1:
                     return "agent_silent"
@@ -167,7 +167,7 @@ def _next_message(queue: deque[Participant], state: TurnState) -> Event | None:
 
 def _ending(state: TurnState, people: Iterable[Participant]) -> Ending:
     """Return how a trial ended in which all people have left: as one who did not just say goodbye, if there is one."""
-    if state.turns and state.silent == state.turns:
-        return "agent_silent"  # they went through all their messages, and never got a reply
+    if not all(state.replied.values()):
+        return "agent_silent"  # one went through all their messages, and never got a reply
     reasons = [each.left for each in people if each.left not in (None, "person_done")]
     return cast(Ending, reasons[0]) if reasons else "person_done"

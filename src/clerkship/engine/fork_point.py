@@ -67,9 +67,12 @@ class ForkPoint:
         return PastConversation(self.before.events, sandbox, self.turns)
 
     @property
-    def silent(self) -> int:
-        """How many of the answered turns the agent said nothing in."""
-        return sum(not self.conversation(turn.sandbox).was_answered(turn) for turn in self.turns)
+    def replied(self) -> dict[str, bool]:
+        """Whether the agent ever replied to a message, by the sandboxes it was handed messages from."""
+        replied: dict[str, bool] = {}
+        for turn in self.turns:
+            replied[turn.sandbox] = replied.get(turn.sandbox) or self.conversation(turn.sandbox).was_answered(turn)
+        return replied
 
     def history(self, sandbox: str, start: Start) -> History:
         """Return a conversation so far as an agent is told of it."""
