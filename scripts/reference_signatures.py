@@ -88,4 +88,6 @@ def _default(value: ast.expr | None) -> str:
 
 
 def _short(value: ast.expr) -> ast.expr:
-    return value if len(ast.unparse(value)) <= MAX_DEFAULT else ast.Constant(...)
+    text = ast.unparse(value)
+    is_private = isinstance(value, ast.Call) and text.startswith("_")
+    return ast.Constant(...) if is_private or len(text) > MAX_DEFAULT else value
