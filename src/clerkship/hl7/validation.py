@@ -164,7 +164,7 @@ def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw
     fields, delimiters = segment.fields, segment.delimiters
     count = len(fields)
     for number in shape.required:
-        if number >= count or not fields[number] or _is_empty(fields[number], delimiters):
+        if number >= count or (not fields[number][:1].isalnum() and _is_empty(fields[number], delimiters)):
             text = f"{segment.name}-{number} is missing: it must be there in version {version}"
             yield Flaw("101", text, segment.name, sequence, number)
     mark = delimiters.repetition
@@ -206,7 +206,8 @@ def _value_flaws(segment: Segment, sequence: int, number: int, rule: FieldRule) 
 
 def _observation_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw]:
     """OBX-5 is of the type that OBX-2 names (§7.4.2.2)."""
-    value, stated = segment.raw(5), segment.text(2)
+    value, stated = segment.raw(5), segment.raw(2)
+    stated = stated if stated in _VALUE_TYPES else segment.text(2)
     if not stated:
         if value and not _is_empty(value, segment.delimiters) and segment.text(11) != "X":
             yield Flaw("101", "OBX-2 is missing: it says what OBX-5 is", "OBX", sequence, 2)
