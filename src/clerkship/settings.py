@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, get_args
 
 from clerkship.model.problem import InputError
 from clerkship.model.run import IsolationMode
@@ -134,28 +134,16 @@ class Settings:
     )
 
 
-def limited(settings: Settings, concurrency: int | None) -> Settings:
-    """With another limit, where one was asked for."""
-    return settings if concurrency is None else replace(settings, concurrency=concurrency)
+def override(settings: Settings, **given: Any) -> Settings:
+    """Return the settings with other values, except those that are None."""
+    return replace(settings, **{name: value for name, value in given.items() if value is not None})
 
 
 def isolating(settings: Settings, mode: str | None) -> Settings:
     """Return the settings with another mode of isolation, where one is given; raise InputError if there is none."""
-    if mode is None:
-        return settings
-    if mode not in get_args(IsolationMode):
+    if mode is not None and mode not in get_args(IsolationMode):
         raise InputError.of(f"unknown --isolate value {mode!r}", hint=f"expected {_ISOLATION.expected}")
-    return replace(settings, isolate=cast(IsolationMode, mode))
-
-
-def with_store(settings: Settings, store: Path | None) -> Settings:
-    """Return the settings with another store, where one is given."""
-    return settings if store is None else replace(settings, store=store)
-
-
-def with_agent_process(settings: Settings) -> Settings:
-    """Return the settings with Python agents in a process of their own."""
-    return replace(settings, agent_process="on")
+    return override(settings, isolate=mode)
 
 
 def program(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> str:

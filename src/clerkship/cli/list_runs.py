@@ -11,8 +11,7 @@ from rich.table import Column
 
 from clerkship.cli.console import err, number_column, out, plain_table, print_changes, print_json, report_damage
 from clerkship.cli.options import Json, StorePath
-from clerkship.cli.verdicts import unfinished
-from clerkship.cli.words import styled
+from clerkship.cli.verdicts import styled, unfinished
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
 from clerkship.report.outcome import GRADED, tally

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from threading import Lock
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -20,7 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from clerkship.cli.words import styled
+from clerkship.cli.verdicts import styled
 from clerkship.model.run import Attempt, TaskRun
 from clerkship.report.outcome import outcome
 
@@ -68,9 +67,7 @@ class Gauge:
         self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave the terminal as it was."""
         self._bar.stop()
 

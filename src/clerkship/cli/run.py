@@ -19,7 +19,7 @@ from clerkship.service.rerun import plan_rerun
 from clerkship.service.resume import plan_resume
 from clerkship.service.resume import resume as resume_run
 from clerkship.service.running import RunResult
-from clerkship.settings import load_settings, with_store
+from clerkship.settings import load_settings, override
 
 OtherAgent = Annotated[str | None, typer.Option("--agent", "-a", metavar="WHO", help="Another agent than the run had.")]
 
@@ -40,7 +40,7 @@ def run(*, request: RunRequest, output: OutputOptions, results: Results = None) 
 
 def run_and_show(request: RunRequest, output: OutputOptions, results: str | None = None) -> tuple[RunResult, RunView]:
     """Plan, execute with progress, keep, show, report."""
-    targets, settings, catalog = output.reports(results), with_store(load_settings(), output.store), registered()
+    targets, settings, catalog = output.reports(results), override(load_settings(), store=output.store), registered()
     plan = plan_run(request, settings, catalog)
     check_results_writable(targets, plan.run.path)
     with open_store(settings, create=True) as store:

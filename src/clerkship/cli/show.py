@@ -24,8 +24,7 @@ from clerkship.cli.event_line import print_event
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, ReportOptions, Results, RunReference, StorePath
 from clerkship.cli.shown import print_missing, say_written
-from clerkship.cli.verdicts import print_criterion, print_indented, print_rated, print_run, unfinished
-from clerkship.cli.words import ending, verdict
+from clerkship.cli.verdicts import ending, print_criterion, print_indented, print_rated, print_run, unfinished, verdict
 from clerkship.events.request_line import unauthenticated_lines
 from clerkship.model.criterion import Criterion
 from clerkship.model.problem import InputError

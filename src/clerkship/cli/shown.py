@@ -26,7 +26,7 @@ from clerkship.service.planning.plan import RunPlan
 from clerkship.service.reading import RunView, open_store, show_run
 from clerkship.service.redacting import redactor_for
 from clerkship.service.running import RunResult, Watch, execute
-from clerkship.settings import Settings, isolating, limited, load_settings, program
+from clerkship.settings import Settings, isolating, load_settings, override, program
 from clerkship.store.contract import Store
 
 MAX_UNPLACED = 5
@@ -164,7 +164,7 @@ def opened_run(
     settings, targets = isolating(load_settings(), resources.isolate), output.reports()
     path = output.store or settings.store
     with open_store(settings, path) as store:
-        limits = limited(settings, resources.concurrency or store.run(reference).concurrency)
+        limits = override(settings, concurrency=resources.concurrency or store.run(reference).concurrency)
         yield RunShown(store, path, targets, registered(), json=output.json), limits
 
 

@@ -10,7 +10,6 @@ from rich.padding import Padding
 from rich.table import Column, Table
 
 from clerkship.cli.console import number_column, plain_table, print_changes, print_more, text_column
-from clerkship.cli.words import ending, styled, verdict
 from clerkship.kit.statistics import Interval, wilson
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
@@ -19,7 +18,7 @@ from clerkship.report.axes import axis_name, shown_axes
 from clerkship.report.costs import render_used
 from clerkship.report.isolation import isolation_of
 from clerkship.report.judged import NOT_IN_VERDICT, Judged, by_model, in_words
-from clerkship.report.outcome import outcome, tally, undecided
+from clerkship.report.outcome import ENDINGS, OUTCOMES, ended, outcome, tally, undecided
 from clerkship.report.percent import percent
 from clerkship.report.plain import blame, comparisons, left_out, on_one_line, some_gate, unmet, wrong
 from clerkship.report.reliance import reliance
@@ -27,6 +26,22 @@ from clerkship.report.repeats import Repeats, TaskRate, beside, curves, rates, r
 from clerkship.service.reading import RunView
 from clerkship.settings import program
 
+MARKS = {
+    "pass": "✓",
+    "partial": "◐",
+    "fail": "✗",
+    "ungraded": "○",
+    "inconclusive": "?",
+    "errored": "!",
+    "invalid_person": "!",
+    "cancelled": "–",
+}
+_BESIDE = {"turn_limit": "turn limit", "agent_silent": "no reply", "agent_failed": "crashed"}
+_CHANGED_BY = {
+    "turn_limit": "`max_turns` in the file, or --max-turns,",
+    "turn_timed_out": "`turn_timeout` in the file, or --turn-timeout,",
+}
+"""Limits that a run may have hit, and what raises them."""
 OTHER_COLUMNS = 80
 """Characters that the other columns take, the task's name among them."""
 LONGEST_NAME = 14
@@ -38,6 +53,28 @@ MAX_VALUE = 250
 MOST_CITES = 5
 _ADVICE = f"\n{MEND}"
 """Said once for all trials that are not recorded, and not of each."""
+
+
+def styled(name: str) -> str:
+    """An outcome with its mark and colour."""
+    return f"[{name}]{MARKS[name]} {OUTCOMES[name][0].lower()}[/]"
+
+
+def verdict(task_run: TaskRun) -> str:
+    """Return a trial's outcome; beside it how it ended, where that is not how it should."""
+    idle = any(criterion.is_implied and not criterion.passed for criterion in task_run.criteria)
+    how = "timed out" if task_run.status == "timed_out" else _BESIDE.get(task_run.ending, "did nothing" if idle else "")
+    return styled(outcome(task_run)) + (f" [quiet]({how})[/]" if how else "")
+
+
+def ending(task_run: TaskRun) -> str:
+    """How it ended, in words."""
+    if task_run.ending == "timed_out" and task_run.timeout is not None:
+        return f"the time limit of {task_run.timeout:g} s passed; `timeout` in the task, or --timeout, changes it"
+    if task_run.ending in _CHANGED_BY:
+        return f"{ENDINGS[task_run.ending].lower()}; {_CHANGED_BY[task_run.ending]} changes it"
+    text = ended(task_run)
+    return text[0].lower() + text[1:]
 
 
 class AxisColumns:

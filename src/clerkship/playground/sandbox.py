@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 
 from clerkship.playground.component import PreparedComponent, RunningComponent
@@ -27,8 +28,6 @@ class Sandbox(RunningComponent):
     prepared: PreparedSimulator
     spec: Spec
     # Class attributes are the initial values: a fork sets none of them.
-    _credentials: SandboxCredentials | None = None
-    _callbacks: dict[str, str] | None = None
     register_callback: Callable[[str, str], None] | None = None
     """Registers where the agent can be reached; set by the gateway."""
     address = ""
@@ -36,24 +35,20 @@ class Sandbox(RunningComponent):
     connection_info: Mapping[str, ConnectionInfo] = MappingProxyType({})
     """Connection details given to the agent, by protocol; all are secrets."""
 
-    @property
+    @cached_property
     def callbacks(self) -> dict[str, str]:
         """Addresses that the agent registered to be called at, by name. Never logged: they differ between machines."""
-        if self._callbacks is None:
-            self._callbacks = {}
-        return self._callbacks
+        return {}
 
     @property
     def opened(self) -> bool:
         """Whether its credentials have been made."""
-        return self._credentials is not None
+        return "credentials" in self.__dict__
 
-    @property
+    @cached_property
     def credentials(self) -> SandboxCredentials:
         """Its credentials, made when they are first needed."""
-        if self._credentials is None:
-            self._credentials = SandboxCredentials(self.name, self.prepared.config)
-        return self._credentials
+        return SandboxCredentials(self.name, self.prepared.config)
 
     @property
     def token(self) -> str:

@@ -21,7 +21,7 @@ from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import BenchmarkRun
 from clerkship.service.isolating import isolate_import, level_of, task_files
 from clerkship.service.planning.options import DomainPath, Option
-from clerkship.settings import Settings, with_agent_process
+from clerkship.settings import Settings, override
 
 T = TypeVar("T")
 AGENT_PROCESS = "--agent-process"
@@ -88,9 +88,7 @@ def load_checked(
     problems: list[Problem] = []
     solver = _tried(problems, lambda: None if agent is None else build_agent(agent, settings, catalog))
     _tried(problems, lambda: solver.preflight() if isinstance(solver, Preflighted) else None)
-    hosted = (
-        solver if isinstance(solver, PythonProcessSolver) else None
-    )  # asked later, when its process can be isolated
+    hosted = solver if isinstance(solver, PythonProcessSolver) else None  # asked later, when it can be isolated
     abilities = _tried(problems, lambda: solver.abilities() if isinstance(solver, Described) and not hosted else None)
     names = abilities.domain if abilities is not None else None
     if domain is not None or names is None:
@@ -122,7 +120,7 @@ def build_agent(agent: str | Solver, settings: Settings, catalog: Registered) ->
 
 def settings_of(run: BenchmarkRun, settings: Settings) -> Settings:
     """Return the settings with which the agent of a run that is kept is started again."""
-    return with_agent_process(settings) if AGENT_PROCESS in run.options else settings
+    return override(settings, agent_process="on") if AGENT_PROCESS in run.options else settings
 
 
 def options_with(solver: Solver, options: tuple[str, ...]) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.service.reading import open_store, show_run, show_task
 from clerkship.service.redacting import redactor_for
 from clerkship.service.running import execute
-from clerkship.settings import load_settings, with_store
+from clerkship.settings import load_settings, override
 from clerkship.store.sqlite import SqliteStore
 
 MOST_FAILURES = 10
@@ -123,7 +123,7 @@ class Practice:
         catalog = Registered()
         self.warnings = catalog.warnings()
         request = RunRequest(path=self._find(Path(path)), agent=as_agent(agent), **options)
-        settings = with_store(load_settings(), self._path)
+        settings = override(load_settings(), store=self._path)
         plan = plan_run(request, settings, catalog)
         self.warnings += map(str, plan.warnings)
         if self._store is None:

@@ -22,15 +22,13 @@ class SandboxCredentials:
     def __init__(self, sandbox: str, config: Frozen) -> None:
         self.sandbox, self.config = sandbox, config
         self.token = new_token("clk_sbx")
-        self._issued: SecretTable[datetime] | None = None
+        self._issued = SecretTable[datetime]()
         self._used: dict[str, datetime] = {}
         self._purge_at = PURGE_FROM
 
     def issue(self, prefix: str, expires: datetime) -> str:
         """Return a new secret that is valid until a simulated time."""
         secret = new_token(prefix)
-        if self._issued is None:
-            self._issued = SecretTable()
         self._issued.add(secret, expires)
         if len(self._issued) > MAX_ISSUED:
             self._issued.drop_oldest()
@@ -38,7 +36,7 @@ class SandboxCredentials:
 
     def expiry_of(self, secret: str) -> datetime | None:
         """Return when an issued secret expires, or None for one that was not issued or was withdrawn."""
-        return None if self._issued is None else self._issued.get(secret)
+        return self._issued.get(secret)
 
     def is_valid(self, secret: str, prefix: str, now: datetime) -> bool:
         """Return whether a secret with this prefix was issued here and has not expired."""
@@ -47,8 +45,7 @@ class SandboxCredentials:
 
     def withdraw(self, secret: str) -> None:
         """Make an issued secret invalid."""
-        if self._issued is not None:
-            self._issued.pop(secret)
+        self._issued.pop(secret)
 
     def use_once(self, signature: str, at: datetime, not_before: datetime) -> bool:
         """Return whether a signature is used for the first time. Those older than `not_before` are forgotten."""

@@ -9,7 +9,7 @@ from clerkship.model.run import IsolationLevel
 from clerkship.service.checking import check_process, load_checked
 from clerkship.service.isolating import level_of
 from clerkship.service.planning.request import RunRequest, split_case
-from clerkship.settings import Settings, isolating, with_agent_process
+from clerkship.settings import Settings, isolating, override
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,4 +43,4 @@ def _settings_for(request: RunRequest, settings: Settings, catalog: Registered) 
     if not request.agent_process:
         return settings
     check_process(request.agent, catalog)
-    return with_agent_process(settings)
+    return override(settings, agent_process="on")
