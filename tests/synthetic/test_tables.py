@@ -15,12 +15,11 @@ from clerkship.synthetic.immunizations import Dose
 from clerkship.synthetic.names import Origin, ShortName
 from clerkship.synthetic.orders import SCREENINGS, Screening
 from clerkship.synthetic.places import House, Place
-from clerkship.synthetic.results import VitalSign
 from clerkship.synthetic.staff import SPECIALISTS, Post
 from clerkship.synthetic.table import FOLDER, SYSTEMS, NamedTerm, read_table
 from clerkship.synthetic.terms import Term
 from clerkship.synthetic.visit_kinds import Kind
-from clerkship.synthetic.vitals import Growth
+from clerkship.synthetic.vitals import Growth, VitalSign
 
 ROWS: dict[str, type] = {
     "allergens": Allergen,

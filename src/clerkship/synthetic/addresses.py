@@ -29,11 +29,12 @@ class Address(NamedTuple):
     town: str
     zip: str
 
-    def rendered(self, use: str = "home", since: str = "") -> dict[str, Any]:
-        """Return it as an Address; mail goes to where people live too."""
+    def rendered(self, since: str = "") -> dict[str, Any]:
+        """As an Address."""
         lines = [self.line, self.unit] if self.unit else [self.line]
-        address = {"use": use, "text": self.text, "line": lines, "city": self.town, "state": STATE}
-        address |= {"postalCode": self.zip, "country": "US"} | ({"type": "both"} if use == "home" else {})
+        text = f"{', '.join(lines)}, {self.town}, {STATE} {self.zip}"
+        address = {"use": "home", "type": "both", "text": text, "line": lines, "city": self.town, "state": STATE}
+        address |= {"postalCode": self.zip, "country": "US"}
         return address | ({"period": {"start": since}} if since else {})
 
     @property

@@ -1,10 +1,15 @@
 """What a laboratory measures: in range, or out of it because of an illness or a drug, and of one piece over time."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from datetime import datetime
+from typing import Any, NamedTuple
 
+from clerkship.fhir.resource import Resource
 from clerkship.synthetic.analytes import ANALYTES, CRITICAL, EFFECTS, FOLLOWS, HEALTHY, PANELS, TARGETS, Analyte
 from clerkship.synthetic.dice import Dice
+from clerkship.synthetic.table import coded
+from clerkship.synthetic.terms import concept, made, number, quantity
+from clerkship.synthetic.times import instant, written
 
 
 class Result(NamedTuple):
@@ -110,6 +115,31 @@ def _judged(analyte: Analyte, value: float, sex: str, causes: set[str]) -> Resul
     elif high is not None and shown > high:
         flag = "HH" if shown >= most else "H"
     return Result(analyte, shown, flag, low, high, bool(aims))
+
+
+def result_resource(result: Result, id: str, drawn: datetime, issued: datetime, common: dict[str, Any]) -> Resource:
+    """One value as an Observation."""
+    analyte = result.analyte
+    bounds: dict[str, Any] = {}
+    if result.low is not None:
+        bounds["low"] = quantity(number(result.low, analyte.digits), analyte.unit, analyte.unit)
+    if result.high is not None:
+        bounds["high"] = quantity(number(result.high, analyte.digits), analyte.unit, analyte.unit)
+    bounds["type"] = coded("lab.therapeutic" if result.aimed else "lab.normal")
+    return made(
+        "Observation",
+        id,
+        instant(issued),
+        status="final",
+        category=[coded("lab.survey" if analyte.key == "phq9" else "lab.laboratory")],
+        code=concept(analyte.term, text=analyte.name[0].upper() + analyte.name[1:]),
+        **common,
+        effectiveDateTime=written(drawn),
+        issued=instant(issued),
+        valueQuantity=quantity(number(result.value, analyte.digits), analyte.unit, analyte.unit),
+        interpretation=[coded(f"flag.{result.flag}")],
+        referenceRange=[bounds],
+    )
 
 
 def told(results: list[Result]) -> Iterator[str]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.addresses import Address
+from clerkship.synthetic.addresses import STATE
 from clerkship.synthetic.table import TERMS, read_table
 from clerkship.synthetic.terms import NPI, Term, concept, made, reference
 from clerkship.synthetic.times import instant
@@ -30,11 +30,6 @@ class House(NamedTuple):
     def key(self) -> str:
         """`Organization/org-clinic`."""
         return f"Organization/{self.id}"
-
-    @property
-    def address(self) -> dict[str, Any]:
-        """Where it is, as an Address."""
-        return Address(self.line, "", self.town, self.zip).rendered("work")
 
     @property
     def ref(self) -> dict[str, str]:
@@ -76,6 +71,19 @@ PLACES = {place.id: place for place in read_table("locations", Place)}
 ROOMS, EMERGENCY, WARD, SPECIALTY, DRAWS = PLACES.values()
 
 
+def _address(house: House) -> dict[str, object]:
+    text = f"{house.line}, {house.town}, {STATE} {house.zip}"
+    return {
+        "use": "work",
+        "text": text,
+        "line": [house.line],
+        "city": house.town,
+        "state": STATE,
+        "postalCode": house.zip,
+        "country": "US",
+    }
+
+
 def place_resources(since: datetime) -> Iterator[Resource]:
     """Every organization and location."""
     updated = instant(since)
@@ -90,7 +98,7 @@ def place_resources(since: datetime) -> Iterator[Resource]:
             type=[concept(house.type)],
             name=house.name,
             telecom=[{"system": "phone", "value": house.phone, "use": "work"}],
-            address=[house.address],
+            address=[_address(house)],
         )
     for place in PLACES.values():
         yield made(
@@ -102,7 +110,7 @@ def place_resources(since: datetime) -> Iterator[Resource]:
             mode="instance",
             type=[concept(place.kind)],
             telecom=[{"system": "phone", "value": place.house.phone, "use": "work"}],
-            address=place.house.address,
+            address=_address(place.house),
             physicalType=concept(place.form),
             managingOrganization=place.house.ref,
         )

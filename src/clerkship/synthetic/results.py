@@ -2,153 +2,84 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.analytes import PANELS
-from clerkship.synthetic.labs import Result, told
+from clerkship.synthetic.labs import Result, result_resource, told
 from clerkship.synthetic.places import LAB
 from clerkship.synthetic.story import Story, Visit, encounter_ref, returned
-from clerkship.synthetic.table import coded, read_table
-from clerkship.synthetic.terms import Term, concept, made, number, quantity, reference
+from clerkship.synthetic.table import coded
+from clerkship.synthetic.terms import concept, made, reference
 from clerkship.synthetic.times import instant, written
-from clerkship.synthetic.vitals import Vitals
+from clerkship.synthetic.vitals import smoking_resource, vital_resources
 
 _MEASURED = timedelta(minutes=8)
 _DRAWN = timedelta(minutes=22)
 
 
-class VitalSign(NamedTuple):
-    """A measurement that is one number."""
-
-    key: str
-    terms: tuple[Term, ...]
-    unit: str
-    """Of UCUM."""
-    digits: int
-
-
-SIGNS = read_table("vital_signs", VitalSign)
-
-
 def result_resources(story: Story) -> Iterator[Resource]:
-    """Yield the results of each visit; the height of somebody who has stopped growing is measured once."""
+    """Visit by visit; how tall somebody is who has stopped growing is measured once."""
     first = next((visit.number for visit in story.visits if visit.vitals is not None), 0)
     for visit in story.visits:
+        common = {"subject": story.subject(), "encounter": encounter_ref(story, visit)}
+        seen = {**common, "performer": [visit.clinician.ref]}
         if visit.vitals is not None:
             whole = visit.number == first or story.person.age(visit.day) < 20
-            yield from _vital_signs(story, visit, visit.vitals, all_signs=whole)
+            moment = visit.start + _MEASURED
+            yield from vital_resources(visit.vitals, story.tag, visit.number, moment, seen, all_signs=whole)
         if visit.number == 1 and story.person.age(visit.day) >= 14:
-            yield _smoking(story, visit)
+            yield smoking_resource(_smoking(story), story.tag, visit.start + _MEASURED, seen)
         for panel, results in visit.panels.items():
-            yield from _reported(story, visit, panel, results)
+            yield from _reported(story, visit, panel, results, common)
         for panel in visit.awaited:
             yield _order(story, visit, panel, "active", visit.end)
 
 
-def _observation(
-    story: Story, visit: Visit, key: str, times: tuple[datetime, datetime], category: str, **fields: Any
-) -> Resource:
-    """Return an Observation; `times` are when it was measured, and when it was issued."""
-    return made(
-        "Observation",
-        f"obs-{story.tag}-{key}-{visit.number}",
-        instant(times[1]),
-        status="final",
-        category=[coded(category)],
-        subject=story.subject(),
-        encounter=encounter_ref(story, visit),
-        effectiveDateTime=written(times[0]),
-        issued=instant(times[1]),
-        **{"performer": [visit.clinician.ref], **fields},
-    )
+def _smoking(story: Story) -> str:
+    ill = {problem.illness.key for problem in story.problems}
+    if "copd" in ill:
+        return story.body.pick(("former", "daily"))
+    if story.person.age(story.last_day) < 18:
+        return "never"
+    return story.body.weighted(("never", "former", "daily"), (6, 3, 1))
 
 
-def _vital_signs(story: Story, visit: Visit, vitals: Vitals, *, all_signs: bool) -> Iterator[Resource]:
-    """Yield a visit's measurements; height is left out where nobody grows, unless all are wanted."""
-    times = (visit.start + _MEASURED, visit.start + _MEASURED)
-    if vitals.systolic is not None and vitals.diastolic is not None:
-        components = [
-            {"code": coded("vital.systolic"), "valueQuantity": quantity(vitals.systolic, "mmHg", "mm[Hg]")},
-            {"code": coded("vital.diastolic"), "valueQuantity": quantity(vitals.diastolic, "mmHg", "mm[Hg]")},
-        ]
-        code = coded("vital.pressure", text="Blood pressure")
-        yield _observation(story, visit, "bp", times, "vital.signs", code=code, component=components)
-    for sign in SIGNS:
-        if sign.key in ("height", "breaths") and not all_signs:
-            continue
-        value = quantity(number(getattr(vitals, sign.key), sign.digits), sign.unit, sign.unit)
-        code = concept(*sign.terms)
-        yield _observation(story, visit, sign.key, times, "vital.signs", code=code, valueQuantity=value)
-
-
-def _smoking(story: Story, visit: Visit) -> Resource:
-    """Return whether they smoke."""
-    if "copd" in {problem.illness.key for problem in story.problems}:
-        status = story.body.pick(("former", "daily"))
-    elif story.person.age(story.last_day) < 18:
-        status = "never"
-    else:
-        status = story.body.weighted(("never", "former", "daily"), (6, 3, 1))
-    times = (visit.start + _MEASURED, visit.start + _MEASURED)
-    code, value = coded("smoking.status"), coded(f"smoking.{status}")
-    return _observation(story, visit, "smoking", times, "vital.social", code=code, valueCodeableConcept=value)
-
-
-def _reported(story: Story, visit: Visit, panel: str, results: list[Result]) -> Iterator[Resource]:
-    """Yield one panel: what was ordered, each value, and the report that has them together."""
+def _reported(
+    story: Story, visit: Visit, panel: str, results: list[Result], common: dict[str, Any]
+) -> Iterator[Resource]:
+    """One panel: what was ordered, each value, and the report that has them together."""
+    tag = story.tag
     drawn = visit.start + _DRAWN
     if panel == "phq9":
-        yield _value(story, visit, results[0], (drawn, visit.end), "lab.survey")
+        asked = {**common, "performer": [visit.clinician.ref]}
+        yield result_resource(results[0], f"obs-{tag}-phq9-{visit.number}", drawn, visit.end, asked)
         return
     issued = returned(visit, panel)
     yield _order(story, visit, panel, "completed", issued)
-    by_lab = {"performer": [LAB.ref], "basedOn": [reference(f"ServiceRequest/{_order_id(story, visit, panel)}")]}
-    values = [_value(story, visit, result, (drawn, issued), "lab.laboratory", **by_lab) for result in results]
-    yield from values
+    order = reference(f"ServiceRequest/{_order_id(story, visit, panel)}")
+    by_lab = {**common, "performer": [LAB.ref], "basedOn": [order]}
+    ids = [f"obs-{tag}-{result.analyte.key}-{visit.number}" for result in results]
+    for id, result in zip(ids, results, strict=True):
+        yield result_resource(result, id, drawn, issued, by_lab)
     if len(results) > 1:
         yield made(
             "DiagnosticReport",
-            f"rep-{story.tag}-{panel}-{visit.number}",
+            f"rep-{tag}-{panel}-{visit.number}",
             instant(issued),
+            basedOn=[order],
             status="final",
             category=[coded("lab.section")],
             code=concept(PANELS[panel].term, text=PANELS[panel].name),
-            subject=story.subject(),
-            encounter=encounter_ref(story, visit),
+            **common,
             effectiveDateTime=written(drawn),
             issued=instant(issued),
+            performer=[LAB.ref],
             result=[
-                reference(f"Observation/{value['id']}", result.analyte.name)
-                for value, result in zip(values, results, strict=True)
+                reference(f"Observation/{id}", result.analyte.name) for id, result in zip(ids, results, strict=True)
             ],
             conclusion="; ".join(told(results)) or "All values within reference ranges.",
-            **by_lab,
         )
-
-
-def _value(
-    story: Story, visit: Visit, result: Result, times: tuple[datetime, datetime], category: str, **fields: Any
-) -> Resource:
-    """Return one value of a laboratory."""
-    analyte = result.analyte
-    value, low, high = (
-        quantity(number(value, analyte.digits), analyte.unit, analyte.unit) if value is not None else None
-        for value in (result.value, result.low, result.high)
-    )
-    bounds = {"low": low, "high": high, "type": coded("lab.therapeutic" if result.aimed else "lab.normal")}
-    return _observation(
-        story,
-        visit,
-        analyte.key,
-        times,
-        category,
-        code=concept(analyte.term, text=analyte.name[0].upper() + analyte.name[1:]),
-        valueQuantity=value,
-        interpretation=[coded(f"flag.{result.flag}")],
-        referenceRange=[{name: bound for name, bound in bounds.items() if bound is not None}],
-        **fields,
-    )
 
 
 def _order_id(story: Story, visit: Visit, panel: str) -> str:

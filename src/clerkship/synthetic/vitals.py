@@ -1,11 +1,16 @@
 """What a nurse measures: growth of children, weight and pressure of adults, fever of the infected."""
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from datetime import datetime
+from typing import Any, NamedTuple
 
+from clerkship.fhir.resource import Resource
 from clerkship.synthetic.dice import Dice
-from clerkship.synthetic.table import read_table
+from clerkship.synthetic.table import coded, read_table
+from clerkship.synthetic.terms import Term, concept, made, number, quantity
+from clerkship.synthetic.times import instant, written
 
 
 class Growth(NamedTuple):
@@ -115,3 +120,45 @@ def measure(dice: Dice, build: Build, sex: str, months: float, illnesses: set[st
 
 def _by_age(rows: tuple[tuple[int, int], ...], months: float) -> int:
     return next(value for below, value in rows if months < below)
+
+
+class VitalSign(NamedTuple):
+    """A measurement that is one number."""
+
+    key: str
+    terms: tuple[Term, ...]
+    unit: str
+    """Of UCUM."""
+    digits: int
+
+
+SIGNS = read_table("vital_signs", VitalSign)
+
+
+def vital_resources(
+    vitals: Vitals, tag: str, visit: int, moment: datetime, common: dict[str, Any], *, all_signs: bool
+) -> Iterator[Resource]:
+    """A visit's measurements; height is left out where nobody grows, unless all are wanted."""
+    told = {"status": "final", "category": [coded("vital.signs")], **common, "effectiveDateTime": written(moment)}
+    told["issued"] = updated = instant(moment)
+    if vitals.systolic is not None and vitals.diastolic is not None:
+        components = [
+            {"code": coded("vital.systolic"), "valueQuantity": quantity(vitals.systolic, "mmHg", "mm[Hg]")},
+            {"code": coded("vital.diastolic"), "valueQuantity": quantity(vitals.diastolic, "mmHg", "mm[Hg]")},
+        ]
+        code = coded("vital.pressure", text="Blood pressure")
+        yield made("Observation", f"obs-{tag}-bp-{visit}", updated, **told, code=code, component=components)
+    for sign in SIGNS:
+        if sign.key in ("height", "breaths") and not all_signs:
+            continue
+        value = quantity(number(getattr(vitals, sign.key), sign.digits), sign.unit, sign.unit)
+        code = concept(*sign.terms)
+        yield made("Observation", f"obs-{tag}-{sign.key}-{visit}", updated, **told, code=code, valueQuantity=value)
+
+
+def smoking_resource(status: str, tag: str, moment: datetime, common: dict[str, Any]) -> Resource:
+    """Whether they smoke."""
+    told = {"status": "final", "category": [coded("vital.social")], "code": coded("smoking.status"), **common}
+    told |= {"effectiveDateTime": written(moment), "issued": instant(moment)}
+    told["valueCodeableConcept"] = coded(f"smoking.{status}")
+    return made("Observation", f"obs-{tag}-smoking-1", instant(moment), **told)
