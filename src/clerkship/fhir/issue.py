@@ -50,9 +50,9 @@ class Invalid(Exception):
         self.issues = issues
 
 
-def invalid(code: Code, text: str, expression: str = "") -> Invalid:
-    """One error."""
-    return Invalid(Issue("error", code, text, expression))
+def invalid(code: Code, text: str) -> Invalid:
+    """Build the exception for one error."""
+    return Invalid(Issue("error", code, text))
 
 
 def outcome(issues: "tuple[Issue, ...] | list[Issue]") -> dict[str, Any]:

@@ -66,9 +66,9 @@ class Quantity:
             return _CALENDAR_MONTHS[word], _MONTHS
         return measure_unit(_UCUM_OF_CALENDAR.get(word, self.unit))
 
-    def compare(self, other: "Quantity", *, definite: bool = False) -> int | None:
+    def compare(self, other: "Quantity") -> int | None:
         """Return -1, 0 or 1; None if the units cannot be compared."""
-        pair = self.in_common(other, definite=definite)
+        pair = self.in_common(other)
         return None if pair is None else (pair[0] > pair[1]) - (pair[0] < pair[1])
 
     def in_common(self, other: "Quantity", *, definite: bool = False) -> tuple[Decimal, Decimal] | None:

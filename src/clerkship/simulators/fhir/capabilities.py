@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.parameters import Parameter, parameters_of
 from clerkship.fhir.resource import render
 from clerkship.sandbox.operation import NoInput
-from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import CapabilitiesRead
 from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
 from clerkship.simulators.fhir.state import instant
@@ -32,24 +31,13 @@ OFFERED = (*TYPE_LEVEL, *SYSTEM_LEVEL, *OPERATIONS)
 WRITES = frozenset({"update", "patch", "delete", "create", "bundle"})
 
 
-class Manner(NamedTuple):
-    """What of a config it depends on."""
-
-    read_only: bool
-    client_ids: bool
-    checks_references: bool
-
-
-def _manner(config: FhirConfig) -> Manner:
-    return Manner(config.read_only, config.client_ids, config.references == "checked")
-
-
 @interaction(access="open", tool=False)
 def capabilities(transaction: Transaction, _: NoInput) -> FhirResponse:
     """Return the CapabilityStatement of this FHIR R4 server."""
     transaction.note(CapabilitiesRead())
+    settings = transaction.settings
     stamped = {
-        **_statement(_manner(transaction.settings)),
+        **_statement(settings.read_only, settings.client_ids, settings.references == "checked"),
         "date": instant(transaction.act.now),
         "implementation": {"description": "a simulated electronic health record", "url": transaction.base},
     }
@@ -57,13 +45,15 @@ def capabilities(transaction: Transaction, _: NoInput) -> FhirResponse:
 
 
 @lru_cache(maxsize=16)
-def _statement(manner: Manner) -> dict[str, Any]:
+def _statement(read_only: bool, client_ids: bool, checks_references: bool) -> dict[str, Any]:
     """Return all but what differs from one request to the next."""
-    offered = [name for name in OFFERED if not (manner.read_only and name in WRITES)]
+    offered = [name for name in OFFERED if not (read_only and name in WRITES)]
     rest = {
         "mode": "server",
         "security": {"cors": True, "description": "a bearer token, as the run gives it to the agent"},
-        "resource": [_resource(type, offered, manner) for type in sorted(RESOURCE_TYPES - NOT_STORED)],
+        "resource": [
+            _resource(type, offered, client_ids, checks_references) for type in sorted(RESOURCE_TYPES - NOT_STORED)
+        ],
         "interaction": [{"code": code} for name in offered for code in SYSTEM_LEVEL.get(name, ())],
         "searchParam": [_parameter(found) for found in parameters_of("Resource").values()],
     }
@@ -79,7 +69,7 @@ def _statement(manner: Manner) -> dict[str, Any]:
     }
 
 
-def _resource(type: str, offered: Sequence[str], manner: Manner) -> dict[str, Any]:
+def _resource(type: str, offered: Sequence[str], client_ids: bool, checks_references: bool) -> dict[str, Any]:
     parameters = parameters_of(type)
     links = sorted(f"{type}:{found.name}" for found in parameters.values() if found.type == "reference")
     said: dict[str, Any] = {
@@ -87,12 +77,12 @@ def _resource(type: str, offered: Sequence[str], manner: Manner) -> dict[str, An
         "interaction": [{"code": TYPE_LEVEL[name]} for name in offered if name in TYPE_LEVEL],
         "versioning": "versioned",
         "readHistory": True,
-        "updateCreate": manner.client_ids,
+        "updateCreate": client_ids,
         "conditionalCreate": "create" in offered,
         "conditionalRead": "full-support",
         "conditionalUpdate": "update" in offered,
         "conditionalDelete": "single" if "delete" in offered else "not-supported",
-        "referencePolicy": ["literal", "local"] + (["enforced"] if manner.checks_references else []),
+        "referencePolicy": ["literal", "local"] + (["enforced"] if checks_references else []),
         "searchParam": [_parameter(parameters[name]) for name in sorted(parameters)],
     }
     if links:

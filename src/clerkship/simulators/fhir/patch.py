@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from clerkship.fhir.issue import Invalid, Issue
+from clerkship.fhir.issue import Invalid, Issue, invalid
 from clerkship.simulators.fhir.body import MAX_RESOURCE_ELEMENTS, count_elements, nesting
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ class Unpatchable(Exception):
 def check(operations: Any) -> None:
     """Check that operations are a patch; raise Invalid with everything that is wrong with them."""
     if not isinstance(operations, list) or not operations:
-        raise Invalid(Issue("error", "structure", "a JSON Patch is an array of operations (RFC 6902 §3)"))
+        raise invalid("structure", "a JSON Patch is an array of operations (RFC 6902 §3)")
     if len(operations) > MAX_OPERATIONS:
-        raise Invalid(Issue("error", "too-costly", f"a patch may have {MAX_OPERATIONS} operations"))
+        raise invalid("too-costly", f"a patch may have {MAX_OPERATIONS} operations")
     issues = [issue for number, operation in enumerate(operations) for issue in _wrong(number, operation)]
     if issues:
         raise Invalid(*issues)
@@ -66,7 +66,7 @@ def apply(document: Any, operations: list[dict[str, Any]], depth: int = MAX_LEVE
         except (Unpatchable, JsonPatchException, JsonPointerException) as error:
             reason = "the value is another" if isinstance(error, JsonPatchTestFailed) else error
             message = f"operation {number} ({operation['op']} {operation['path']}): {reason}"
-            raise Invalid(Issue("error", "processing", message)) from None
+            raise invalid("processing", message) from None
     return document
 
 

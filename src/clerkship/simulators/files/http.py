@@ -85,14 +85,16 @@ def _bad_body(error: ValidationError, example: str) -> Refusal:
 
 def render_files(call: HttpCall, context: Context, page: ops.EntryPage) -> Reply:
     """Write paths and sizes, and what the next page begins behind, if there is one."""
-    listing: dict[str, Any] = {"files": [{"path": path, "size": size} for path, size in page.entries]}
-    return json_reply(200, listing | ({"next": page.next} if page.next else {}))
+    return _page("files", [{"path": path, "size": size} for path, size in page.entries], page.next)
 
 
 def render_entries(call: HttpCall, context: Context, page: ops.EntryPage) -> Reply:
     """Write what is in a folder."""
-    listing: dict[str, Any] = {"entries": [_show(entry, "name") for entry in page.entries]}
-    return json_reply(200, listing | ({"next": page.next} if page.next else {}))
+    return _page("entries", [_show(entry, "name") for entry in page.entries], page.next)
+
+
+def _page(name: str, entries: list[dict[str, Any]], next: str) -> Reply:
+    return json_reply(200, {name: entries, **({"next": next} if next else {})})
 
 
 def render_stat(call: HttpCall, context: Context, entry: Entry | None) -> Reply:

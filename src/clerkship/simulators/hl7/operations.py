@@ -1,17 +1,19 @@
 """The operations of an interface engine."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, NamedTuple
 
 from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import Message
+from clerkship.hl7.message import Message, Segment, write_segment
+from clerkship.hl7.stream import Batch
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
-from clerkship.simulators.hl7.batch import render_answers
+from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.hl7.content import header_of, parse_acknowledgement, parse_content, size_of
 from clerkship.simulators.hl7.mask import Mask
 from clerkship.simulators.hl7.state import Hl7State, Incoming, Outgoing
@@ -93,7 +95,33 @@ def send_message(context: Context, sent: NewMessages) -> Answered:
     answers = [_receive(context, message, batch.flaws, sent.size) for message in messages]
     acks = [ack for ack in answers if ack is not None]
     codes = dict.fromkeys(segment.text(1) for ack in acks if (segment := ack.first("MSA")) is not None)
-    return Answered(mask.show(render_answers(batch, acks, context.act)), ", ".join(codes))
+    return Answered(mask.show(_render_answers(batch, acks, context.act)), ", ".join(codes))
+
+
+def _render_answers(batch: Batch, acks: Sequence[Message], act: ActionContext) -> str:
+    """Return the text of the answer; empty if nothing in it is to be answered.
+
+    A file is answered with a file (FHS), a batch with a batch (BHS), which name what they answer (HL7 v2.5.1 §2.10.3).
+    """
+    written = "".join(ack.render for ack in acks)
+    if not written or not batch.headers:
+        return written
+    for name, trailer in (("BHS", "BTS"), ("FHS", "FTS")):
+        found = [segment for segment in batch.headers if segment.name == name]
+        if found:
+            number = len(acks) if name == "BHS" else 1
+            head = _batch_head(found, act.ids.new("ack"), act.now)
+            end = write_segment(trailer, {1: str(number)}, head.delimiters)
+            written = f"{head.render()}\r{written}{end.render()}\r"
+    return written
+
+
+def _batch_head(found: Sequence[Segment], id: str, at: datetime) -> Segment:
+    """Return the header of the answer to the sender of the first; it names what it answers if that is one alone."""
+    asked = found[0]
+    values = {3: asked.raw(5), 4: asked.raw(6), 5: asked.raw(3), 6: asked.raw(4), 7: at.strftime("%Y%m%d%H%M%S%z")}
+    values |= {11: id} | ({12: asked.raw(11)} if len(found) == 1 and asked.raw(11) else {})
+    return write_segment(asked.name, values, asked.delimiters)
 
 
 def _receive(context: Context, message: Message, around: Sequence[Flaw], stated_size: int) -> Message | None:
