@@ -39,7 +39,7 @@ def _address(example: str) -> SettingKind:
 
 _TEXT, _PATH, _SECRET_TEXT = SettingKind(), SettingKind(Path, "a path"), SettingKind()
 _SECONDS = SettingKind(float, "seconds, more than 0 and at most 86400", lambda seconds: 0 < seconds <= 86_400)
-_COUNT = SettingKind(int, "a whole number, at least 1", lambda number: 0 < number <= 86_400)
+_POSITIVE_INTEGER = SettingKind(int, "a whole number, at least 1", lambda number: 0 < number <= 86_400)
 _SEED = SettingKind(int, "a whole number of 64 bits", lambda number: -(2**63) <= number < 2**63)
 _ISOLATION, _SWITCH = _one_of(*get_args(IsolationMode)), _one_of("on", "off")
 
@@ -62,8 +62,8 @@ class Settings:
     turn_timeout: float = _setting(
         TURN_TIMEOUT, "wall seconds per answer in a conversation that sets no limit", _SECONDS
     )
-    max_turns: int = _setting(MAX_TURNS, "turns of a conversation that sets no limit", _COUNT)
-    concurrency: int = _setting(4, "trials at once", _COUNT)
+    max_turns: int = _setting(MAX_TURNS, "turns of a conversation that sets no limit", _POSITIVE_INTEGER)
+    concurrency: int = _setting(4, "trials at once", _POSITIVE_INTEGER)
     seed: int = _setting(0, "what ids and randomness derive from", _SEED)
     isolate: IsolationMode = _setting(  # noqa: RUF009  (a field)
         "auto",
@@ -118,7 +118,7 @@ class Settings:
     )
     person: str = _setting("", "who plays people that are not scripted: `openai:model` and so on, or `scripted:file`")
     endpoint_calls: int = _setting(
-        0, "questions under way at one model's address; 8, or as many as its models were told, if 0", _COUNT
+        0, "questions under way at one model's address; 8, or as many as its models were told, if 0", _POSITIVE_INTEGER
     )
     prices: str = _setting(
         "", "YAML file of what models take: model, `input` and `output` in dollars per million tokens"
