@@ -6,6 +6,7 @@ from typing import Any
 import asyncssh
 import pytest
 
+from clerkship.events.lifecycle import RequestRefused
 from clerkship.simulators.files.events import FileWritten
 from tests.simulators.files.conftest import Serve
 from tests.simulators.files.packets import Code, Flag, Kind, Raw, connect, open_raw, raw, string, within
@@ -85,6 +86,8 @@ def test_every_request_agrees_that_an_upload_exists(serve: Serve, before: bool) 
     use(drop, work)
     assert drop.state.records["outbound/y"] == b"12345"
     assert list(drop.state.volume.paths()) == ["inbox/a", "outbound/y"]
+    refusals = [event for event in drop.events("sandbox.refused") if isinstance(event, RequestRefused)]
+    assert [refusal.reason for refusal in refusals] == ["outbound/x is being uploaded"] * 9
 
 
 def test_reading_an_upload_is_refused_unless_the_drop_has_an_earlier_version(serve: Serve) -> None:

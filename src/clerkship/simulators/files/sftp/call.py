@@ -4,7 +4,7 @@ from typing import Any, ClassVar, TypeVar
 
 import orjson
 
-from clerkship.sandbox.exchange import Reply
+from clerkship.sandbox.exchange import Refusal, Reply
 from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext
 
 InputT = TypeVar("InputT")
@@ -16,8 +16,18 @@ class SftpCall(OperationCall[InputT, ResultT]):
 
     transport: ClassVar[str] = "sftp"
 
-    def __init__(self, operation: Operation[InputT, ResultT], input: InputT, path: str, body: bytes = b"") -> None:
+    def __init__(
+        self, operation: Operation[InputT, ResultT], input: InputT, path: str, body: bytes = b"", uploading: str = ""
+    ) -> None:
         super().__init__(operation, input, f"/{path}", body)
+        self._uploading = uploading
+        """The file that is being uploaded and must not be moved, removed or replaced; empty if there is none."""
+
+    def parse(self, context: OperationContext[Any]) -> InputT:
+        """Return the input. Refuse it here if an upload is in the way, so that the refusal is logged."""
+        if self._uploading:
+            raise Refusal(409, "being_uploaded", f"{self._uploading} is being uploaded")
+        return super().parse(context)
 
     def render(self, context: OperationContext[Any], result: ResultT) -> Reply:
         """Reply with the result; what is not bytes stands for the packet it will be, for faults that cut it."""

@@ -143,16 +143,18 @@ class Drop:
         body = orjson.dumps({"modified": at.isoformat()})
         await self.call(SftpCall(ops.stamp_file, ops.NewTime(path=path, modified=at), path, body))
 
-    async def rename(self, old: str, new: str, *, replace: bool) -> None:
+    async def rename(self, old: str, new: str, *, replace: bool, uploading: str = "") -> None:
         """Rename a file or folder; one with many entries in a thread, so that other clients are answered meanwhile."""
         body = orjson.dumps({"from": old, "to": new, "replace": replace})
         names = ops.NewName.model_construct(path=old, to=new, replace=replace)
         is_long = await self.look(lambda state: state.volume.has_many(old))
-        await self.call(SftpCall(ops.rename, names, "", body), in_thread=is_long)
+        await self.call(SftpCall(ops.rename, names, "", body, uploading), in_thread=is_long)
 
-    async def result(self, operation: Operation[InputT, ResultT], input: InputT, path: str) -> ResultT:
-        """Call an operation and return its result."""
-        reply = await self.call(SftpCall(operation, input, path))
+    async def result(
+        self, operation: Operation[InputT, ResultT], input: InputT, path: str, uploading: str = ""
+    ) -> ResultT:
+        """Call an operation and return its result; it is refused if an upload is in the way."""
+        reply = await self.call(SftpCall(operation, input, path, uploading=uploading))
         if reply.delivery.promised is not None:
             raise Broken
         result: ResultT = reply.result

@@ -49,7 +49,8 @@ class DropServer(asyncssh.SFTPServer):
         try:
             return await self._drop.read(path)
         except asyncssh.SFTPNoSuchFile:
-            self._refuse_uploading(path)
+            if self._uploading(path):
+                raise asyncssh.SFTPFailure(f"{path} is being uploaded") from None
             raise
 
     async def close(self, file_obj: object) -> None:
@@ -173,20 +174,17 @@ class DropServer(asyncssh.SFTPServer):
     async def remove(self, path: bytes) -> None:
         """Delete a file."""
         place = parse_path(path)
-        self._refuse_uploading(place)
-        await self._drop.result(ops.delete_file, ops.FilePath(path=place), place)
+        await self._drop.result(ops.delete_file, ops.FilePath(path=place), place, self._uploading(place))
 
     async def mkdir(self, path: bytes, attrs: asyncssh.SFTPAttrs) -> None:
         """Create a folder."""
         place = parse_path(path)
-        self._refuse_uploading(place)
-        await self._drop.result(ops.make_folder, ops.FolderPath(path=place), place)
+        await self._drop.result(ops.make_folder, ops.FolderPath(path=place), place, self._uploading(place))
 
     async def rmdir(self, path: bytes) -> None:
         """Remove an empty folder."""
         place = parse_path(path)
-        self._refuse_uploading(place)
-        await self._drop.result(ops.remove_folder, ops.FolderPath(path=place), place)
+        await self._drop.result(ops.remove_folder, ops.FolderPath(path=place), place, self._uploading(place))
 
     def realpath(self, path: bytes) -> bytes:
         """Return the absolute path."""
@@ -195,8 +193,7 @@ class DropServer(asyncssh.SFTPServer):
     async def rename(self, oldpath: bytes, newpath: bytes, *, replace: bool = False) -> None:
         """Rename a file or folder; the new name must be free."""
         old, new = parse_path(oldpath), parse_path(newpath)
-        self._refuse_uploading(old, new)
-        await self._drop.rename(old, new, replace=replace)
+        await self._drop.rename(old, new, replace=replace, uploading=self._uploading(old, new))
 
     async def posix_rename(self, oldpath: bytes, newpath: bytes) -> None:
         """Rename a file or folder; an existing file is replaced."""
@@ -216,12 +213,10 @@ class DropServer(asyncssh.SFTPServer):
     def fsync(self, file_obj: object) -> None:
         """Do nothing: a file is stored when it is closed."""
 
-    def _refuse_uploading(self, *paths: str) -> None:
-        """Refuse to move, remove or replace what is being uploaded, or a folder with an upload in it."""
-        for path in filter(None, paths):
-            upload = self._uploads.find_below(path)
-            if upload is not None:
-                raise asyncssh.SFTPFailure(f"{upload.path} is being uploaded")
+    def _uploading(self, *paths: str) -> str:
+        """Return the path of a file that is being uploaded at one of these paths, or below one; empty if none is."""
+        found = [upload for path in filter(None, paths) if (upload := self._uploads.find_below(path)) is not None]
+        return found[0].path if found else ""
 
 
 def _writable(file_obj: object) -> Upload:
