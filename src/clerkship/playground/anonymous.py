@@ -25,11 +25,6 @@ def answer_preflight(call: ProtocolCall, spec: Spec) -> Reply | None:
     return spec.cors.preflight(call.request, {route.method for route in spec.routes})
 
 
-def allow_origin(call: ProtocolCall, spec: Spec, reply: Reply) -> Reply:
-    """Let the page that sent a request read the reply, where the simulator allows it."""
-    return spec.cors.apply(call.request, reply) if spec.cors is not None and isinstance(call, HttpCall) else reply
-
-
 def access_of(call: ProtocolCall, spec: Spec) -> Access:
     """Return who may call the operation of a request; an unknown operation is not for everybody."""
     try:

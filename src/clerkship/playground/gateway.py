@@ -11,7 +11,7 @@ from functools import partial
 
 from clerkship.events.sidecar import UnloggedRequests
 from clerkship.kit.secrets import Names
-from clerkship.playground.anonymous import CLOCK_SCHEMES, allow_origin
+from clerkship.playground.anonymous import CLOCK_SCHEMES
 from clerkship.playground.failure import MAX_CALLER_DEPTH, SimulatorBroken, call_depth, record_failure
 from clerkship.playground.handlers import (
     CLOCK,
@@ -37,6 +37,7 @@ from clerkship.sandbox.authentication.scheme import refuse_expired
 from clerkship.sandbox.authentication.secret import SecretTable
 from clerkship.sandbox.direct_call import CallRecord, recordable
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
+from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.spec import Spec
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress
@@ -249,7 +250,7 @@ class Gateway:
             return call.refuse(refusal, None)
         with suppress(Refusal):
             call.locate(spec)  # a route may have its own words
-        return allow_origin(call, spec, call.refuse(refusal, spec))
+        return _allow_origin(call, spec, call.refuse(refusal, spec))
 
     def _through(self, exchange: RequestContext) -> Reply:
         for handler in self.handlers:
@@ -265,7 +266,7 @@ class Gateway:
         assert exchange.reply is not None
         if exchange.sandbox is None or exchange.sandbox.spec.cors is None:
             return exchange.reply
-        return allow_origin(exchange.call, exchange.sandbox.spec, exchange.reply)
+        return _allow_origin(exchange.call, exchange.sandbox.spec, exchange.reply)
 
     def identify(self, exchange: RequestContext) -> None:
         """Find the sandbox."""
@@ -291,6 +292,11 @@ def _is_quick(exchange: RequestContext, playground: Playground) -> bool:
         return True
     exchange.shape = shape_of(call)
     return exchange.shape is not None and sandbox.prepared.pace.is_quick(exchange.shape, sandbox.prepared.base)
+
+
+def _allow_origin(call: ProtocolCall, spec: Spec, reply: Reply) -> Reply:
+    """Let the page that sent a request read the reply, where the simulator allows it."""
+    return spec.cors.apply(call.request, reply) if spec.cors is not None and isinstance(call, HttpCall) else reply
 
 
 def _unknown() -> Refusal:
