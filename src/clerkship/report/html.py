@@ -58,7 +58,8 @@ def render_html(
         seals=seals,
         outcomes=outcomes,
         rate=wilson(counts.passed, counts.graded),
-        tally=tally(counts),
+        bar=_bar(counts),
+        bar_width=max(sum(tally(counts).values()), 1),
         tally_as_read=_as_read(tally(counts)),
         curves=curves(repeated) if repeated is not None else (),
         flaky=repeated.flaky if repeated is not None else (),
@@ -79,6 +80,16 @@ def render_html(
 def _as_read(found: dict[str, int]) -> list[tuple[str, int]]:
     """Order a tally as people read it: pass first, outcomes without a verdict last."""
     return [(name, found[name]) for name in (*GRADED, *reversed([name for name in found if name not in GRADED]))]
+
+
+def _bar(counts: Counts) -> list[tuple[str, int, int]]:
+    """Return the outcomes of the bar with their place and width, in trials."""
+    segments, x = [], 0
+    for name, number in reversed(tally(counts).items()):
+        if number:
+            segments.append((name, x, number))
+            x += number
+    return segments
 
 
 def _notes(run: BenchmarkRun, counts: Counts) -> str:
