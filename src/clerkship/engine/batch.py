@@ -4,7 +4,6 @@ import contextlib
 import queue
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -16,9 +15,6 @@ from clerkship.kit.wall import monotonic
 
 WATCH_EVERY = 0.1
 OPEN_AFTER = 0.002
-GATHER_FOR = 0.01
-"""Seconds from the first result until it is saved, while there are trials to run: those that finish meanwhile are saved
-in the same transaction."""
 STOP_WITHIN = 0.7
 CLOSE_WITHIN = 3.0
 """Seconds for agents that have stopped to let go of what they hold: a program of theirs may want to be killed."""
@@ -111,8 +107,6 @@ class Batch:
         self.setting.watchdog.beat()
         try:
             found.append(self._done.get(timeout=wait))
-            if not self._stopping and not self._waiting.empty():
-                time.sleep(GATHER_FOR)
             while len(found) < MAX_WAITING:
                 found.append(self._done.get_nowait())
         except queue.Empty:
