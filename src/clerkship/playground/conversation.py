@@ -14,7 +14,7 @@ from clerkship.kit.stopwatch import Stopwatch
 from clerkship.kit.wall import monotonic
 from clerkship.model.run import Ending
 from clerkship.playground.faults import ON_TURN, FaultInjector
-from clerkship.playground.host import Host
+from clerkship.playground.host import PlaygroundHost
 from clerkship.sandbox.state import Conversation
 
 REPEAT_AFTER = timedelta(minutes=1)
@@ -43,7 +43,7 @@ class Participant:
 class People:
     """The people of a playground, by sandbox."""
 
-    def __init__(self, host: Host, faults: FaultInjector) -> None:
+    def __init__(self, host: PlaygroundHost, faults: FaultInjector) -> None:
         self._host = host
         self._faults = faults
         self.participants: dict[str, Participant] = {}

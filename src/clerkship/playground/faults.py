@@ -8,7 +8,7 @@ from typing import Any
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import FaultInjected
 from clerkship.faults.contract import Fault
-from clerkship.playground.host import Host
+from clerkship.playground.host import PlaygroundHost
 
 ON_TURN = "on_turn"
 """The name of an agent's reply in a conversation, where a request has the name of its operation."""
@@ -38,7 +38,7 @@ class ActiveFault:
 class FaultInjector:
     """The active faults of a playground, in the order in which they were injected."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: PlaygroundHost) -> None:
         self._host = host
         self.active: list[ActiveFault] = []
 

@@ -15,7 +15,7 @@ from clerkship.sandbox.state import ActionContext
 from clerkship.steps.contract import Stage
 
 
-class Host(Stage, Protocol):
+class PlaygroundHost(Stage, Protocol):
     """What the parts of a playground need of it."""
 
     lock: threading.RLock  # type: ignore[valid-type, unused-ignore]
@@ -36,7 +36,7 @@ class Host(Stage, Protocol):
         """Return another playground whose states are what these events make of the datasets."""
 
 
-def weak_host(host: Host) -> Host:
+def weak_host(host: PlaygroundHost) -> PlaygroundHost:
     """Return a weak reference to a playground for the parts that it owns: without a reference cycle, the memory of a
     playground is freed as soon as its run is over."""
-    return cast(Host, proxy(host))
+    return cast(PlaygroundHost, proxy(host))

@@ -25,7 +25,7 @@ from clerkship.playground.clock_hold import ClockHold
 from clerkship.playground.component import PreparedComponent, RunningComponent
 from clerkship.playground.conversation import People
 from clerkship.playground.faults import FaultInjector
-from clerkship.playground.host import Host, weak_host
+from clerkship.playground.host import PlaygroundHost, weak_host
 from clerkship.playground.reactions import ReactionRunner, bind_reactions
 from clerkship.playground.recording import NO_SECRETS, CredentialRedactor, build_redactor
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
@@ -41,7 +41,9 @@ class DomainCaller:
 
     __slots__ = ("_actor", "_cause", "_domains", "_host", "_last", "_source")
 
-    def __init__(self, host: Host, domains: Mapping[str, State], source: str, actor: str, cause: int | None) -> None:
+    def __init__(
+        self, host: PlaygroundHost, domains: Mapping[str, State], source: str, actor: str, cause: int | None
+    ) -> None:
         self._host, self._domains = host, domains
         self._source, self._actor, self._cause, self._last = source, actor, cause, cause
 
@@ -58,7 +60,11 @@ class DomainCaller:
 
 
 def with_domains(
-    context: ActionContext, host: Host, domains: Mapping[str, RunningComponent], source: str, cause: int | None
+    context: ActionContext,
+    host: PlaygroundHost,
+    domains: Mapping[str, RunningComponent],
+    source: str,
+    cause: int | None,
 ) -> ActionContext:
     """Give an action access to the domains of its playground."""
     states = {name: domain.state for name, domain in domains.items()}

@@ -7,7 +7,7 @@ from functools import partial
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import StepFailed, StepRan
 from clerkship.model.problem import InputError
-from clerkship.playground.host import Host
+from clerkship.playground.host import PlaygroundHost
 from clerkship.sandbox.exchange import Refusal
 from clerkship.steps.contract import Step
 
@@ -15,7 +15,7 @@ from clerkship.steps.contract import Step
 class StepRunner:
     """Runs steps at once or at a simulated time, and collects the errors that are the author's."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: PlaygroundHost) -> None:
         self._host = host
         self.errors: list[str] = []
 
