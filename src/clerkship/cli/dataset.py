@@ -180,7 +180,7 @@ def generate(
 
 
 class PatientProgress(Gauge):
-    """Told of each patient; a bar on a terminal, nothing elsewhere."""
+    """Show a progress bar over patients on a terminal, and nothing elsewhere."""
 
     def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
         super().__init__(console, total, quiet=quiet or total < 200)

@@ -110,7 +110,7 @@ def _judgement(one: Judgement) -> dict[str, object]:
 
 
 class LabelProgress(Gauge):
-    """Told of each label as it is judged; a bar on a terminal, nothing elsewhere: one line says it all in the end."""
+    """Show a progress bar over labels on a terminal, and nothing elsewhere."""
 
     def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
         self._found = Agreement()

@@ -73,7 +73,7 @@ class Gauge:
 
 
 class RunProgress(Gauge):
-    """Told of each trial as it begins and as it finishes; shows how far the run is and how it goes."""
+    """Show how many trials are done and how they came out, while a run is under way."""
 
     def __init__(self, console: Console, total: int | None, *, quiet: bool = False) -> None:
         self._seen: Counter[str] = Counter()

@@ -51,7 +51,7 @@ def settled(choice: ModelChoice, settings: Settings) -> ModelChoice:
 
 
 def build_model(choice: ModelChoice, settings: Settings, pool: EndpointPool | None = None) -> Model | None:
-    """Whoever is to be asked, ready to be; None where nobody is. Models of one pool share its lines."""
+    """Build a model that can be asked; None if the choice is to ask none. Models of one pool share its limits."""
     if choice.skips:
         return None
     if is_scripted(choice.who):

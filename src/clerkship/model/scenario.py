@@ -226,7 +226,7 @@ class Person(Frozen):
 
     @property
     def needs_model(self) -> bool:
-        """Whether somebody must make up what they say, all of it or a part; with variants, in some trial."""
+        """Whether a model plays all or part of what they say; with variants, in some trial."""
         if self.by_trial:
             return any(variant.needs_model for variant in self.variants)
         parts: tuple[Line | Rule, ...] = (*self.lines, *self.script)

@@ -66,7 +66,7 @@ class RequestContext:
     cause: int | None = None
     """The fault that sent it once more."""
     objection: Refusal | None = None
-    """What its door found wrong with it, to be said once it is known who asks."""
+    """Why the transport refuses it; the client is told once it is authenticated."""
     counts: bool = True
     """Whether it is recorded in the log: not without a valid credential, nor when the log is full."""
     routed_at: int | None = None

@@ -82,12 +82,12 @@ def _refuse_recorded(solver: Solver) -> None:
 
 
 def _live(run: BenchmarkRun) -> Asking:
-    """As the run asked, but live: what was taken down was taken down of another conversation."""
+    """Return how the run asked its models, without its recording: that is of another conversation."""
     return run.asking.model_copy(update={"tape": None, "tapes_agent": False})
 
 
 def _warm_up(solver: Solver, snapshot: Snapshot, request: ForkRequest) -> list[Problem]:
-    """An agent that cannot be told of the past has to live through it."""
+    """Return a warning if the agent is sent the earlier messages again, on request or for lack of `on_history`."""
     if request.turn < 2 or not (request.warm_up or _forgets(solver, snapshot)):
         return []
     lines = "line 1" if request.turn == 2 else f"lines 1 to {request.turn - 1}"

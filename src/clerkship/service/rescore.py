@@ -50,8 +50,8 @@ class Rejudging:
     settings: Settings = field(default_factory=Settings)
 
     def asked(self, run: BenchmarkRun) -> Asking:
-        """What the run was told of models, with what is otherwise now. What was replayed is graded from cassettes
-        again: nobody is asked unless another judge is named."""
+        """Return how models are asked: as in the run, except for what is given now. A replay is graded from its
+        cassettes again, unless another judge is named."""
         before = run.asking
         votes = before.votes if self.votes is None else check_votes(self.votes)
         again: Tape | None = "replay" if run.replayed and self.judge in (None, NOBODY) else None

@@ -174,7 +174,7 @@ def returned(visit: Visit, panel: str) -> datetime:
 
 
 def condition_id(story: Story, problem: Problem) -> str:
-    """`cond-0001-hypertension`; of the second cold of somebody who had two, `cond-0001-cold-2`."""
+    """Return an id such as `cond-0001-hypertension`, or `cond-0001-cold-2` for the second cold of a patient."""
     same = sorted(other.onset for other in story.problems if other.illness.key == problem.illness.key)
     place = same.index(problem.onset) + 1
     return f"cond-{story.tag}-{problem.illness.key}" + (f"-{place}" if place > 1 else "")
