@@ -1,6 +1,6 @@
 """What the reference says of others' files: how E2E test files are read, and what is in a folder of results."""
 
-from clerkship.rasa.results import MOST_EVENTS
+from clerkship.rasa.results import MAX_EVENTS
 
 E2E = """## How E2E test files are read
 
@@ -36,7 +36,7 @@ that was run (or whose `scenarios` were), else into `eval/results` of the workin
 | `<slug>/run_<N>.json` | the same for programs |
 
 Beside the keys of that layout the JSON has `detail` and `rationale`, `scenario_name`, `run`, `status`, `verdict`,
-`score`, `ending`, `error`, `transcript`, `events` (at most {MOST_EVENTS:,}) and `events_total`.
+`score`, `ending`, `error`, `transcript`, `events` (at most {MAX_EVENTS:,}) and `events_total`.
 
 The slug is the file's name, with the task's where a file has several. A run is `PASS` if its verdict is pass,
 or if it has no criteria at all and nothing broke; else `FAIL`. Counted as errored are errored, cancelled and

@@ -9,7 +9,7 @@ from clerkship.fhir.search.criteria import DEEPEST, MODIFIERS
 from clerkship.fhir.search.include import MAX_INCLUDED, MAX_ROUNDS
 from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_PARAMETERS, MAX_SORT_KEYS, MAX_VALUES, RESULTS
 from clerkship.fhir.search.query import Prefix
-from clerkship.fhir.search.values import MOST_VALUES
+from clerkship.fhir.search.values import MAX_VALUES_PER_PARAMETER
 from clerkship.sandbox.exchange import MAX_BODY
 from clerkship.simulators.fhir import patch
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS
@@ -172,7 +172,7 @@ def _limits() -> str:
             ("operations of a patch", patch.MAX_OPERATIONS, 400),
             ("elements that a patch adds, moves and copies", patch.MAX_PATCHED, 422),
             ("parameters of a search", MAX_PARAMETERS, 400),
-            ("values of one parameter", MOST_VALUES, 400),
+            ("values of one parameter", MAX_VALUES_PER_PARAMETER, 400),
             ("values of all parameters of a search", MAX_VALUES, 400),
             ("links of a chain", DEEPEST, 400),
             ("keys of `_sort`", MAX_SORT_KEYS, 400),

@@ -8,7 +8,7 @@ from clerkship.hl7.message import Message, write_segment
 from clerkship.hl7.tables import VERSIONS, read_table
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import SENT
-from clerkship.simulators.hl7.intake import MOST_FLAWS, UNSUPPORTED, Fate, Verdict, answers
+from clerkship.simulators.hl7.intake import MAX_FLAWS, UNSUPPORTED, Fate, Verdict, answers
 
 INTRODUCTION = """# HL7 v2
 
@@ -176,7 +176,7 @@ def _codes() -> str:
     return f"""## Errors
 
 Each flaw is an `ERR` segment with its code of HL7 table 0357 (before 2.5, a repetition of ERR-1), at most
-{MOST_FLAWS} of them; a message may have {Hl7Config().max_message:,} bytes where the config says nothing else.
+{MAX_FLAWS} of them; a message may have {Hl7Config().max_message:,} bytes where the config says nothing else.
 
 | code | | |
 |---|---|---|

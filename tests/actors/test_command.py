@@ -17,7 +17,7 @@ import pytest
 from clerkship.actors.command import load_command
 from clerkship.actors.contract import AgentStopped
 from clerkship.actors.process_pipes import STDERR_LIMIT
-from clerkship.actors.reply import MOST_REPORTS
+from clerkship.actors.reply import MAX_REPORTS
 from clerkship.kit.wall import monotonic
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
@@ -131,7 +131,7 @@ def test_an_answer_is_a_line_or_all_that_was_printed(
         ("say({'report': 5})", "a report is a map with `kind`, not int 5"),
         ("os.kill(os.getpid(), 9)", "exit code 137"),
         (
-            f"r = {{'kind': 'agent.slot.set', 'name': 'x'}}\nsay({{'report': [r] * {MOST_REPORTS + 1}}})",
+            f"r = {{'kind': 'agent.slot.set', 'name': 'x'}}\nsay({{'report': [r] * {MAX_REPORTS + 1}}})",
             "more than 10,000 doings",
         ),
     ],

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from clerkship.actors.contract import Agent
-from clerkship.actors.openai_chat import MOST_ROUNDS, RESULT_LIMIT, ChatAgent, ChatSolver, load_openai
+from clerkship.actors.openai_chat import MAX_ROUNDS, RESULT_LIMIT, ChatAgent, ChatSolver, load_openai
 from clerkship.llm.completions import Door, Endpoint
 from clerkship.llm.patience import Patience
 from clerkship.model.problem import InputError
@@ -207,8 +207,8 @@ def test_a_model_that_only_ever_calls_tools_is_stopped(bench: Workbench) -> None
     with Served(model(lambda messages: calls(("wait", {"duration": "1s"})))) as served:
         task_run = bench.run_one(solver(served.url))
     assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
-    assert f"called tools {MOST_ROUNDS} times" in task_run.agent_error
-    assert len(served.asked) == MOST_ROUNDS
+    assert f"called tools {MAX_ROUNDS} times" in task_run.agent_error
+    assert len(served.asked) == MAX_ROUNDS
 
 
 @pytest.mark.parametrize("trouble", [(429, {"Retry-After": "0"}), (503, {}), (529, {}), None])

@@ -8,10 +8,10 @@ from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.framing import Deframer
 from clerkship.hl7.message import BadMessage, Message, parse
 from clerkship.hl7.path import BadPath, parse_path
-from clerkship.hl7.stream import MOST_FLAWS as MOST_AROUND
+from clerkship.hl7.stream import MAX_FLAWS as MAX_AROUND
 from clerkship.hl7.stream import split
 from clerkship.hl7.tables import known_version
-from clerkship.hl7.validation import MOST_FLAWS, validate
+from clerkship.hl7.validation import MAX_FLAWS, validate
 from clerkship.sandbox.exchange import Refusal
 from clerkship.simulators.files import paths
 
@@ -54,7 +54,7 @@ def judge(data: bytes) -> None:
     again = parse(message.render)
     assert [segment.fields for segment in again.segments] == [segment.fields for segment in message.segments]
     flaws = validate(message)
-    assert len(flaws) <= MOST_FLAWS
+    assert len(flaws) <= MAX_FLAWS
     assert all(flaw.text and flaw.sequence > 0 for flaw in flaws)
     _answered(message, flaws)
     for path in ("PID.3[*].1", "OBX[*].5", "MSH.9.2", "PID", "ZZZ[2].1.1.1"):
@@ -78,7 +78,7 @@ def _answered(message: Message, flaws: list[Flaw]) -> None:
 def streamed(data: bytes) -> None:
     """Split into messages, from bytes and from text."""
     batch = split(data)
-    assert len(batch.flaws) <= MOST_AROUND
+    assert len(batch.flaws) <= MAX_AROUND
     assert split("".join(batch.messages)).messages == batch.messages
     for text in batch.messages:
         judge(text.encode())

@@ -123,7 +123,7 @@ def test_many_processes_may_write_it_at_once(shelf: Shelf, tmp_path: Path) -> No
 
 
 def test_the_oldest_entries_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caching, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(caching, "MAX_ENTRIES", 3)
     cache = Cache(tmp_path)
     for number in range(5):
         cache.save(f"k{number}", Kept(Dataset(name="d", type="fhir", lines=(b"{}",)), ()))

@@ -21,7 +21,7 @@ except InputError as error:
 print(int(peak.split()[1]) // 1024)
 """
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell the peak")
-MOST_MEGABYTES = 150
+MAX_MEGABYTES = 150
 BLANK = b" " * 999_999
 
 
@@ -48,7 +48,7 @@ def test_a_text_too_long_to_parse_is_refused_before_it_is_unpacked(tmp_path: Pat
             file.write(BLANK)
     found, megabytes = probe(tmp_path / name)
     assert said in found
-    assert megabytes < MOST_MEGABYTES
+    assert megabytes < MAX_MEGABYTES
 
 
 def test_lines_are_read_one_at_a_time(tmp_path: Path) -> None:
@@ -57,4 +57,4 @@ def test_lines_are_read_one_at_a_time(tmp_path: Path) -> None:
             file.write(b'{"resourceType":"Patient","id":"p%d"}%b\n' % (number, BLANK))
     found, megabytes = probe(tmp_path / "a.ndjson.gz")
     assert found == "400 resources"
-    assert megabytes < MOST_MEGABYTES
+    assert megabytes < MAX_MEGABYTES

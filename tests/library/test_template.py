@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clerkship.library.bind import Filler
-from clerkship.library.template import MOST_EXPRESSIONS, OUTPUT_LIMIT, BadTemplate, render
+from clerkship.library.template import MAX_EXPRESSIONS, OUTPUT_LIMIT, BadTemplate, render
 from tests.library.shelf import CATALOG
 
 VALUES: dict[str, Any] = {
@@ -181,9 +181,9 @@ def test_a_date_beyond_the_calendar_is_refused() -> None:
 
 
 def test_a_text_holds_a_limited_number_of_expressions() -> None:
-    assert render("{{ n }}" * MOST_EXPRESSIONS, {"n": 1}) == "1" * MOST_EXPRESSIONS
+    assert render("{{ n }}" * MAX_EXPRESSIONS, {"n": 1}) == "1" * MAX_EXPRESSIONS
     with pytest.raises(BadTemplate, match="more than 10,000 expressions"):
-        render("{{ n }}" * (MOST_EXPRESSIONS + 1), {"n": 1})
+        render("{{ n }}" * (MAX_EXPRESSIONS + 1), {"n": 1})
 
 
 def test_an_expression_holds_a_limited_number_of_filters() -> None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from clerkship.llm.contract import Question
 from clerkship.llm.endpoint_pool import EndpointPool
-from clerkship.llm.patience import LONGEST_WAIT, Busy, Declined, ModelOutage, Patience
+from clerkship.llm.patience import MAX_WAIT, Busy, Declined, ModelOutage, Patience
 from clerkship.llm.remote import RemoteModel
 from clerkship.model.frozen import Flag
 from tests.actors.servers import Answered, Asked, Served
@@ -235,7 +235,7 @@ def test_waits_grow_and_are_never_all_alike() -> None:
     told = [patience.wait(1, Busy("x", 10.0)) for _ in range(200)]
     assert min(told) >= 10
     assert 10.5 < max(told) <= 11
-    assert patience.wait(50, busy) <= LONGEST_WAIT * 1.5
+    assert patience.wait(50, busy) <= MAX_WAIT * 1.5
 
 
 def called_off(asked: RemoteModel, over: threading.Event) -> Callable[[], object]:

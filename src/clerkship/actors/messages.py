@@ -7,7 +7,7 @@ import orjson
 from pydantic import JsonValue
 
 from clerkship.actors.contract import AgentError, Entry, History, Message, Said, Say
-from clerkship.actors.reply import MOST_REPORTS, parse_answer, parse_replies, parse_report, report_fields
+from clerkship.actors.reply import MAX_REPORTS, parse_answer, parse_replies, parse_report, report_fields
 from clerkship.sandbox.door import Sandboxes
 
 REPLY_LIMIT = 8_000_000
@@ -120,6 +120,6 @@ class MessageAgent:
         reports = reply.get("report", [])
         for report in reports if isinstance(reports, list) else [reports]:
             self._reported += 1
-            if self._reported > MOST_REPORTS:
-                raise AgentError(f"it reports more than {MOST_REPORTS:,} doings of its own")
+            if self._reported > MAX_REPORTS:
+                raise AgentError(f"it reports more than {MAX_REPORTS:,} doings of its own")
             sandboxes.report(parse_report(report, sandboxes.agent_events))

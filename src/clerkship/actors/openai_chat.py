@@ -27,7 +27,7 @@ from clerkship.settings import Settings
 if TYPE_CHECKING:
     import httpx
 
-MOST_ROUNDS = 50
+MAX_ROUNDS = 50
 _TOO_LONG = re.compile(r"(?i)maximum context|context (length|window|size)|too many tokens|prompt is too long")
 RESULT_LIMIT = 100_000
 """Characters of a tool's result that the model is shown: a page of fifty resources is some 70,000."""
@@ -109,7 +109,7 @@ class ChatAgent:
     async def _loop(self, tools: "Toolbox") -> str | None:
         """Ask, do what it calls for, tell it what came of that; until it says something."""
         async with self._endpoint.client() as client:
-            for _ in range(MOST_ROUNDS):
+            for _ in range(MAX_ROUNDS):
                 message = await self._asked(client, tools)
                 calls = message.get("tool_calls") or []
                 text = text_of(message)
@@ -118,7 +118,7 @@ class ChatAgent:
                     return text
                 for call in calls:
                     self._history.append(tools.call(call))
-        raise AgentError(f"it called tools {MOST_ROUNDS} times in a row without saying anything")
+        raise AgentError(f"it called tools {MAX_ROUNDS} times in a row without saying anything")
 
     async def _asked(self, client: "httpx.AsyncClient", tools: "Toolbox") -> dict[str, Any]:
         """Ask the model once. A history that outgrew its context is the agent's failure, once it has had a turn; a

@@ -12,7 +12,7 @@ TAIL = 4
 """Digits of the end of a known number that may stand for it: the last four of a card."""
 MAX_SPAN = 8
 """Pieces side by side that may be given as one number."""
-MOST_PIECES = 16
+MAX_PIECES = 16
 """That one number is written in."""
 # Every repetition is bounded, or begins with a word: an agent's text may be long, and meant to be slow to read.
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
@@ -156,7 +156,7 @@ def _codes(text: str) -> Iterator[Code]:
     end = -1
     pieces: list[str] = []
     for token in _TOKEN.finditer(text):
-        if pieces and (len(pieces) == MOST_PIECES or not _GLUE.fullmatch(text[end : token.start()])):
+        if pieces and (len(pieces) == MAX_PIECES or not _GLUE.fullmatch(text[end : token.start()])):
             yield _code(text, start, end, pieces)
             pieces = []
         if not pieces:

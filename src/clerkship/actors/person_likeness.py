@@ -11,7 +11,7 @@ NEAR = 0.8
 """Share of words from which on one text repeats the other; chosen on `tests/actors/near_lines.yml`."""
 LEAST_WORDS = 4
 """Shorter lines ("yes", "I see") are said again without being repeated."""
-LONGEST_ANSWER = 8
+MAX_ANSWER_LENGTH = 8
 """Words of a statement with a number in it that counts as an answer: asked again, people give it again."""
 _RUN = 3
 _FILLERS = frozenset(
@@ -92,7 +92,7 @@ def _runs(text: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
 
 
 def _is_answer(line: str, split: Sequence[str]) -> bool:
-    return "?" not in line and len(split) <= LONGEST_ANSWER and any(_has_digit(word) for word in split)
+    return "?" not in line and len(split) <= MAX_ANSWER_LENGTH and any(_has_digit(word) for word in split)
 
 
 def _telling(split: Sequence[str]) -> frozenset[str]:

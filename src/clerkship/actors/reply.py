@@ -18,8 +18,8 @@ from clerkship.model.names import did_you_mean
 
 TEXT_LIMIT = 100_000
 ANSWER_LIMIT = 1_000_000
-MOST_REPLIES = 100
-MOST_REPORTS = 10_000
+MAX_REPLIES = 100
+MAX_REPORTS = 10_000
 LOG_FULL = f"the log of the trial is full: an agent may fill it up to {MAX_EVENTS:,} events or {MAX_BYTES:,} bytes"
 
 
@@ -29,13 +29,13 @@ def parse_replies(value: Any, events: AgentEvents | None = BUILT_IN_EVENTS) -> l
     if isinstance(value, str):
         return [Say(_text(value))] if value.strip() else []  # most are no more than this
     items = value if isinstance(value, list | tuple) else [value]
-    if len(items) > MOST_REPORTS:
-        raise AgentError(f"it returned {len(items):,} replies and events; the limit is {MOST_REPORTS:,}")
+    if len(items) > MAX_REPORTS:
+        raise AgentError(f"it returned {len(items):,} replies and events; the limit is {MAX_REPORTS:,}")
     said = [_said(item, events) for item in items if item is not None]
     said = [part for part in said if not (isinstance(part, Say) and part.is_blank)]
     replies = sum(isinstance(item, Say) for item in said)
-    if replies > MOST_REPLIES:
-        raise AgentError(f"it returned {replies:,} replies; the limit is {MOST_REPLIES}")
+    if replies > MAX_REPLIES:
+        raise AgentError(f"it returned {replies:,} replies; the limit is {MAX_REPLIES}")
     return said
 
 

@@ -15,7 +15,7 @@ LONGEST = 2000
 """Characters of a turn or an event that are kept beside a quote."""
 MOST = 50
 """Citations of one verdict; more is no reading but a copy."""
-MOST_PLACES = 3
+MAX_PLACES = 3
 LEAST_TELLING = 4
 """Letters and digits of a quote whose place is corrected."""
 BEGINNING = 50
@@ -186,14 +186,14 @@ class Reading:
             return _found(citation, entries[0])
         if not entries:
             return self._no_such_place(citation.where)
-        ids = ", ".join(_id(entry) for entry in entries[:MOST_PLACES])
+        ids = ", ".join(_id(entry) for entry in entries[:MAX_PLACES])
         return f"{citation.where.strip()} is a turn with {len(entries)} lines: give the id of one, such as {ids}"
 
     def _not_there(self, citation: Citation, entries: Sequence[Entry], forms: Sequence[Wanted]) -> str:
         if not entries:
             return self._no_such_place(citation.where)
         places = [_id(entry) for entry in self._entries() if any(form.stands_in(entry) for form in forms)]
-        elsewhere = f", but in {' and in '.join(places[:MOST_PLACES])}" if places else ""
+        elsewhere = f", but in {' and in '.join(places[:MAX_PLACES])}" if places else ""
         return f"{quoted(citation.quote, 200)} does not stand in {citation.where.strip()}{elsewhere}"
 
     def _no_such_place(self, where: str) -> str:

@@ -19,7 +19,7 @@ from clerkship.model.run import FieldCheck
 GENERATIVE = ("EnterpriseSearchPolicy", "ContextualResponseRephraser", "IntentlessPolicy")
 """Parts of an agent that write replies instead of choosing them."""
 THRESHOLD = 0.5
-MOST_LISTED = 8
+MAX_LISTED = 8
 
 
 def _number(value: Any) -> Any:
@@ -202,5 +202,5 @@ def _listed(said: Iterable[Event], evidence: Evidence) -> str:
         parts.append(f"turn {evidence.turn_of(event)}: {payload.utter_name or 'no name'}, {came}")
     if not parts:
         return "it said nothing there"
-    more = f"; and {len(parts) - MOST_LISTED} more" if len(parts) > MOST_LISTED else ""
-    return f"there were {'; '.join(parts[:MOST_LISTED])}{more}"
+    more = f"; and {len(parts) - MAX_LISTED} more" if len(parts) > MAX_LISTED else ""
+    return f"there were {'; '.join(parts[:MAX_LISTED])}{more}"

@@ -21,8 +21,8 @@ from clerkship.model.run import FieldCheck
 T = TypeVar("T")
 _ACTIVE = ("started", "completed", "resumed")
 _COUNTABLE = ("equals", "in", "gt", "gte", "lt", "lte", "not", "approx")
-MOST_NAMES = 300
-_MOST_SHOWN = 5
+MAX_NAMES = 300
+_MAX_SHOWN = 5
 
 
 def _not_blank(name: str) -> str:
@@ -199,7 +199,7 @@ def times(number: int) -> str:
     return "once" if number == 1 else f"{number} times" if number else "never"
 
 
-def listed(things: Sequence[T], words: Callable[[T], str] = str, most: int = _MOST_SHOWN) -> str:
+def listed(things: Sequence[T], words: Callable[[T], str] = str, most: int = _MAX_SHOWN) -> str:
     """The first few of some things in words, and how many more there are."""
     more = f" and {len(things) - most} more" if len(things) > most else ""
     return ", ".join(map(words, things[:most])) + more
@@ -210,7 +210,7 @@ def closest(name: str, events: Sequence[Event], field: str) -> Event | None:
     first: dict[str, Event] = {}
     for event in events:
         first.setdefault(getattr(event.payload, field), event)
-    near = nearest(name, islice(first, MOST_NAMES))
+    near = nearest(name, islice(first, MAX_NAMES))
     return first[near] if near is not None else events[0] if events else None
 
 

@@ -11,7 +11,7 @@ from clerkship.model.matcher import as_instant, holds, is_matcher, is_number
 _TIME = re.compile(r"(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d(?:\.\d{1,4})?)?([+-]\d{4})?")
 """As HL7 writes one; ISO 8601 is read as it is."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
-_LONGEST_NUMBER = 40
+_MAX_NUMBER_LENGTH = 40
 _BOUNDS = ("gt", "gte", "lt", "lte")
 _OF_ALL = ("exists", "not")
 
@@ -55,7 +55,7 @@ def _equal(expected: Any, value: str) -> bool:
 
 
 def _number(value: str) -> float | str:
-    return float(value) if len(value) < _LONGEST_NUMBER and _NUMBER.fullmatch(value.strip()) else value
+    return float(value) if len(value) < _MAX_NUMBER_LENGTH and _NUMBER.fullmatch(value.strip()) else value
 
 
 def _instant(value: str) -> str | None:

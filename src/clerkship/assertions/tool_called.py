@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
-from clerkship.assertions.occurrence import BY_EQUALITY, MOST_NAMES, NO_MATCHER, arguments_row
+from clerkship.assertions.occurrence import BY_EQUALITY, MAX_NAMES, NO_MATCHER, arguments_row
 from clerkship.assertions.tools import Called, ToolCall, call_words, calls_made
 from clerkship.events.agent import ActionExecuted, ToolExecuted
 from clerkship.events.event import Payload
@@ -41,7 +41,7 @@ class ToolCalled(Assertion, ToolCall):
         same = [call for call in made if call.name == self.tool_name]
         if same:
             return max(same, key=lambda call: sum(call.arguments.get(k) == v for k, v in self.arguments.items()))
-        like = nearest(self.tool_name, sorted({call.name for call in made})[:MOST_NAMES])
+        like = nearest(self.tool_name, sorted({call.name for call in made})[:MAX_NAMES])
         return next((call for call in made if like in (None, call.name)), None)
 
     def _rows(self, call: Called, *, passed: bool, rasa: bool) -> list[FieldCheck]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 from pydantic import ConfigDict, Field, model_validator
 
 from clerkship.assertions.contract import Difference
-from clerkship.assertions.occurrence import MOST_NAMES, Name, NotEmpty, Scope
+from clerkship.assertions.occurrence import MAX_NAMES, Name, NotEmpty, Scope
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import shown
@@ -128,7 +128,7 @@ class Wording(Scope):
     def nearest(self, said: Sequence[Event]) -> Event:
         """The utterance that has most of the properties; of several, the one most like the rest of them."""
         names = {str(name) for event in said if (name := cast(Utterance, event.payload).utter_name)}
-        like = nearest(self.utter_name, sorted(names)[:MOST_NAMES]) if self.utter_name is not None else None
+        like = nearest(self.utter_name, sorted(names)[:MAX_NAMES]) if self.utter_name is not None else None
         words = {word.lower() for word in _WORD.findall(self.text_matches or "")}
 
         def nearness(event: Event) -> tuple[int, int]:

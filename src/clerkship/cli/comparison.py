@@ -26,9 +26,9 @@ from clerkship.report.plain import on_one_line
 _STYLES = {"worse": "fail", "better": "pass", "flaky": "partial", "same": "quiet", "unknown": "errored"}
 _MARKS = {"worse": "▼", "better": "▲", "flaky": "~", "same": "=", "unknown": "?"}
 _STATES = {"worse": "[fail]✗[/]", "held": "[pass]✓[/]", "not judged": "[errored]?[/]"}
-MOST_ROWS = 60
-MOST_CRITERIA = 10
-LONGEST_DETAIL = 300
+MAX_ROWS = 60
+MAX_CRITERIA = 10
+MAX_DETAIL_LENGTH = 300
 
 
 def print_gated(console: Console, gated: Gated) -> None:
@@ -50,9 +50,9 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     moved = [row for row in comparison.rows if is_shown(row)]
     if moved:
         console.print()
-        console.print(_table(moved[:MOST_ROWS]))
-    print_more(console, len(moved) - MOST_ROWS, "; --json has them all")
-    for row in [row for row in moved if row.changes][:MOST_ROWS]:
+        console.print(_table(moved[:MAX_ROWS]))
+    print_more(console, len(moved) - MAX_ROWS, "; --json has them all")
+    for row in [row for row in moved if row.changes][:MAX_ROWS]:
         _print_criteria(console, row)
     _print_axes(console, comparison)
     console.print()
@@ -74,10 +74,10 @@ def _table(rows: list[Row]) -> Table:
 def _print_criteria(console: Console, row: Row) -> None:
     """The criteria of one task that changed."""
     console.print(f"\n[bold]{escape(row.task)}[/]")
-    for found in row.changes[:MOST_CRITERIA]:
+    for found in row.changes[:MAX_CRITERIA]:
         _print_criterion(console, found)
-    if len(row.changes) > MOST_CRITERIA:
-        print_indented(console, 2, f"[quiet]… and {len(row.changes) - MOST_CRITERIA} more; --json has them all[/]")
+    if len(row.changes) > MAX_CRITERIA:
+        print_indented(console, 2, f"[quiet]… and {len(row.changes) - MAX_CRITERIA} more; --json has them all[/]")
 
 
 def _print_criterion(console: Console, found: CriterionRow) -> None:
@@ -87,7 +87,7 @@ def _print_criterion(console: Console, found: CriterionRow) -> None:
     words = f"[{_STYLES[mood]}]{_MARKS[mood]} {change_words(found)}[/]"
     print_indented(console, 2, f"{words}  {escape(on_one_line(found.criterion.label))}{about}")
     if detail(found):
-        print_indented(console, 6, f"[quiet]{escape(on_one_line(detail(found), LONGEST_DETAIL))}[/]")
+        print_indented(console, 6, f"[quiet]{escape(on_one_line(detail(found), MAX_DETAIL_LENGTH))}[/]")
 
 
 def _print_axes(console: Console, comparison: Comparison) -> None:

@@ -19,8 +19,8 @@ from clerkship.settings import load_settings
 from clerkship.synthetic import GENERATOR, MOST, NOW
 
 COMMANDS = typer.Typer(name="dataset")
-MOST_LISTED = 200
-MOST_FOUND = 50
+MAX_LISTED = 200
+MAX_FOUND = 50
 
 
 @COMMANDS.command()
@@ -84,11 +84,11 @@ def _show_found(view: DatasetView, keys: list[str], *, json: bool) -> None:
     if json:
         print_json({"count": len(keys), "resources": keys})
         return
-    for line in view.titles(keys[:MOST_FOUND]):
+    for line in view.titles(keys[:MAX_FOUND]):
         out().print(escape(line), soft_wrap=True)
     if not keys:
         out().print("[quiet]it finds none[/]")
-    print_more(out(), len(keys) - MOST_FOUND)
+    print_more(out(), len(keys) - MAX_FOUND)
 
 
 def _indented(data: Any, depth: int = 0) -> str:
@@ -114,9 +114,9 @@ def _print_dataset(console: Console, view: DatasetView) -> None:
     patients = view.patients() if view.dataset.type == "fhir" else []
     if patients:
         console.print()
-    for line in patients[:MOST_LISTED]:
+    for line in patients[:MAX_LISTED]:
         console.print(escape(line), soft_wrap=True)
-    print_more(console, len(patients) - MOST_LISTED, " patients")
+    print_more(console, len(patients) - MAX_LISTED, " patients")
 
 
 @COMMANDS.command()

@@ -25,7 +25,7 @@ judge = typer.Typer(
     help="Is the model that judges any good? Hold it against what people say.",
     no_args_is_help=True,
 )
-MOST_SHOWN = 50
+MAX_SHOWN = 50
 
 
 @judge.callback()
@@ -141,11 +141,11 @@ def print_calibrated(console: Console, found: Calibrated) -> None:
     console.print()
     console.print(table)
     wrong = found.disagreements()
-    for one in wrong[:MOST_SHOWN]:
+    for one in wrong[:MAX_SHOWN]:
         _print_disagreement(console, one)
-    if len(wrong) > MOST_SHOWN:
-        console.print(f"\n[quiet]… and {len(wrong) - MOST_SHOWN} more disagreements: --json has them all[/]")
-    for one in found.unjudged()[:MOST_SHOWN]:
+    if len(wrong) > MAX_SHOWN:
+        console.print(f"\n[quiet]… and {len(wrong) - MAX_SHOWN} more disagreements: --json has them all[/]")
+    for one in found.unjudged()[:MAX_SHOWN]:
         console.print()
         console.print(f"[errored]! not judged[/]  [bold]{escape(one.conversation)}[/]")
         print_indented(console, 4, escape(one.label.criterion))

@@ -18,7 +18,7 @@ from clerkship.report.outcome import GRADED, tally
 from clerkship.service.reading import open_store
 from clerkship.settings import load_settings, program
 
-LONGEST_AGENT = 24
+MAX_AGENT_LENGTH = 24
 MAX_NAMED = 3
 """Runs that are named in one line."""
 
@@ -58,7 +58,7 @@ def _print_runs(
     agent_column, what_column = Column("agent", no_wrap=True), Column("what", no_wrap=True)
     table = plain_table(Column("run", no_wrap=True), number_column("passed"), agent_column, what_column)
     ids = max((len(run.id) for run, _, _ in runs), default=0)
-    agents = min(max((len(run.solver) for run, _, _ in runs), default=0), LONGEST_AGENT)
+    agents = min(max((len(run.solver) for run, _, _ in runs), default=0), MAX_AGENT_LENGTH)
     room = max(console.width - ids - agents - 12, 10)  # the table itself would rather drop a column than cut one
     for run, counts, held in runs:
         changed = checks[run.id].is_changed

@@ -39,7 +39,7 @@ from clerkship.service.redacting import redactor_for, unset_variables
 from clerkship.settings import load_settings
 from clerkship.store.contract import Store
 
-MOST_LINES = 40
+MAX_LINES = 40
 MAX_UNAUTHENTICATED_LINES = 10
 
 
@@ -220,9 +220,9 @@ def _print_written(criterion: Criterion) -> None:
 
 def _print_attachment(attachment: Attachment) -> None:
     lines = attachment.text.splitlines()
-    cut = f", last {MOST_LINES} of {len(lines)} lines" if len(lines) > MOST_LINES else ""
+    cut = f", last {MAX_LINES} of {len(lines)} lines" if len(lines) > MAX_LINES else ""
     out().print(f"  [quiet]{attachment.title}{cut}[/]")
-    for line in lines[-MOST_LINES:]:
+    for line in lines[-MAX_LINES:]:
         # What would move the cursor is replaced.
         shown = "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in line)
         out().print(f"    [quiet]{escape(shown)}[/]", soft_wrap=True)

@@ -44,13 +44,13 @@ _CHANGED_BY = {
 """Limits that a run may have hit, and what raises them."""
 OTHER_COLUMNS = 80
 """Characters that the other columns take, the task's name among them."""
-LONGEST_NAME = 14
+MAX_NAME_LENGTH = 14
 PASS = 0.9
 T = TypeVar("T")
-MOST_ROWS = 40
-MOST_FAILURES = 20
+MAX_ROWS = 40
+MAX_FAILURES = 20
 MAX_VALUE = 250
-MOST_CITES = 5
+MAX_CITES = 5
 _ADVICE = f"\n{MEND}"
 """Said once for all trials that are not recorded, and not of each."""
 
@@ -101,7 +101,7 @@ class AxisColumns:
 
 
 def _title(axis: str) -> str:
-    return on_one_line(axis_name(axis))[:LONGEST_NAME]
+    return on_one_line(axis_name(axis))[:MAX_NAME_LENGTH]
 
 
 def _score(score: float) -> str:
@@ -122,7 +122,7 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
     elif task_runs:
         _print_table(console, task_runs)
     unhappy = [task_run for task_run in task_runs if outcome(task_run) not in ("pass", "ungraded")]
-    shown = _first_of_each(unhappy)[:MOST_FAILURES] if whole else unhappy[:MOST_FAILURES]
+    shown = _first_of_each(unhappy)[:MAX_FAILURES] if whole else unhappy[:MAX_FAILURES]
     for task_run in shown:
         print_failure(console, task_run)
     if len(shown) < len(unhappy):
@@ -151,7 +151,7 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
 def _print_flawed(console: Console, task_runs: Sequence[TaskRun], *, whole: bool) -> None:
     """List the failed criteria of trials that passed all the same, a line each."""
     found = [task_run for task_run in task_runs if outcome(task_run) == "pass" and unmet(task_run)]
-    shown = (_first_of_each(found) if whole else found)[:MOST_FAILURES]
+    shown = (_first_of_each(found) if whole else found)[:MAX_FAILURES]
     for task_run in shown:
         trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
         console.print(f"\n{verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]passed, but:[/]")
@@ -178,7 +178,7 @@ def _print_judged(console: Console, found: Judged) -> None:
     for about, told in () if found.is_empty else found.lines():
         lines.append((about, escape(told)))
         if about == "quality":
-            tasks = list(found.quality_by_task().items())[:MOST_ROWS]
+            tasks = list(found.quality_by_task().items())[:MAX_ROWS]
             lines += [("", f"[quiet]{escape(task)}:[/] {escape(rated)}") for task, rated in tasks]
     for about, told in lines:
         print_beside(console, 0, f"{about:<7}", told)
@@ -206,7 +206,7 @@ def _print_rates(console: Console, found: Sequence[TaskRate], of: str = "task") 
 
 def _most_urgent(rows: Sequence[T], is_good: Callable[[T], bool]) -> Sequence[T]:
     """Return the rows to show: all, or of many those that are not good before the others."""
-    return sorted(rows, key=is_good)[:MOST_ROWS] if len(rows) > MOST_ROWS else rows
+    return sorted(rows, key=is_good)[:MAX_ROWS] if len(rows) > MAX_ROWS else rows
 
 
 def interval_cells(interval: Interval | None) -> tuple[str, str]:
@@ -338,12 +338,12 @@ def print_reliance(console: Console, criterion: CriterionRun, *, whole: bool = F
     for field in parts.rest:
         if whole or criterion.passed or not field.passed:
             _print_field(console, field)
-    for cite in parts.cites if whole else parts.cites[:MOST_CITES]:
+    for cite in parts.cites if whole else parts.cites[:MAX_CITES]:
         event = f" [quiet]#{cite.seq}[/]" if cite.seq is not None and not cite.path.startswith("#") else ""
         words = on_one_line(str(cite.expected["contains"]), MAX_VALUE)
         print_indented(console, indent, f"[place]{escape(cite.path)}[/]{event} “{escape(words)}”")
-    if not whole and len(parts.cites) > MOST_CITES:
-        print_indented(console, indent, f"[quiet]… and {len(parts.cites) - MOST_CITES} more[/]")
+    if not whole and len(parts.cites) > MAX_CITES:
+        print_indented(console, indent, f"[quiet]… and {len(parts.cites) - MAX_CITES} more[/]")
     for vote in parts.votes if whole else ():
         print_indented(
             console, indent, f"[quiet]vote {vote.number}[/]  {vote.word}: {escape(on_one_line(vote.reason))}"

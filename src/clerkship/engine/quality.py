@@ -17,7 +17,7 @@ from clerkship.model.redaction import redact_quality, redactor
 
 MOST = 200
 """Metrics of one answer."""
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 
 
 def _named(value: Any) -> Any:
@@ -41,7 +41,7 @@ def _name(text: str) -> str:
     text = " ".join(text.split())
     if not text:
         raise ValueError("a metric has a name")
-    return text[:LONGEST_NAME]
+    return text[:MAX_NAME_LENGTH]
 
 
 Name = Annotated[str, AfterValidator(_name), Field(description="which metric")]

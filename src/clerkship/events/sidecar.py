@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-MOST_TOUCHES = 10_000
+MAX_TOUCHES = 10_000
 MAX_UNAUTHENTICATED = 50
 """Requests without a valid credential that are described; further ones are counted."""
 MAX_UNAUTHENTICATED_TEXT = 300
@@ -45,7 +45,7 @@ class Sidecar:
 
     def touch(self, seq: int, sandbox: str, operation: str, status: int, wall_ms: float) -> None:
         """One request: where the log stood, what it was, how it was answered, how long it took."""
-        if len(self.touches) < MOST_TOUCHES:
+        if len(self.touches) < MAX_TOUCHES:
             self.touches.append((seq, sandbox, operation, status, round(wall_ms, 3)))
         else:
             self.untold += 1

@@ -10,7 +10,7 @@ from clerkship.model.lazy import lazy_property
 
 MEDIA = "application/hl7-v2"
 """What ER7 is called over HTTP (HL7 over HTTP, as HAPI has it)."""
-LONGEST_SHOWN = 60
+MAX_SHOWN_LENGTH = 60
 _ENDS = re.compile(r"\r\n|\n|\r")
 _HEADS = ("MSH", "FHS", "BHS")
 _CHARSET_FIELD = 17
@@ -196,7 +196,7 @@ def parse(data: bytes | str) -> Message:
     text = (decode(data) if isinstance(data, bytes) else data).lstrip("\ufeff\r\n \t\x00").rstrip("\x00")
     lines = [line for line in (_ENDS.split(text) if "\n" in text else text.split("\r")) if line and not line.isspace()]
     if not lines or not lines[0].startswith("MSH"):
-        raise BadMessage(f"a message begins with MSH, not with {text[:LONGEST_SHOWN]!r}" if text else "it is empty")
+        raise BadMessage(f"a message begins with MSH, not with {text[:MAX_SHOWN_LENGTH]!r}" if text else "it is empty")
     delimiters = read_delimiters(lines[0])
     message = Message([read_segment(line, delimiters) for line in lines])
     if text[-1] == "\r" and "\n" not in text and text.count("\r") == len(lines):
@@ -212,7 +212,7 @@ def read_delimiters(head: str) -> Delimiters:
     encoding = head[4:].split(separator, 1)[0] if separator else ""
     signs = separator + encoding
     if not separator or not 1 <= len(encoding) <= 5 or len(set(signs)) != len(signs) or _is_text(signs):
-        raise BadMessage(f"{head[:3]}-1 and {head[:3]}-2 do not name the delimiters: {head[:LONGEST_SHOWN]!r}")
+        raise BadMessage(f"{head[:3]}-1 and {head[:3]}-2 do not name the delimiters: {head[:MAX_SHOWN_LENGTH]!r}")
     return Delimiters(separator, *encoding[:5], *[""] * (4 - len(encoding)))
 
 

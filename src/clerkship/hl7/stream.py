@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from clerkship.hl7.charset import wide
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import LONGEST_SHOWN, BadMessage, Segment, decode, read_delimiters, read_segment
+from clerkship.hl7.message import MAX_SHOWN_LENGTH, BadMessage, Segment, decode, read_delimiters, read_segment
 
 _ENDS = re.compile(r"\r\n|\n|\r")
 _MARKS = "\x00\x0b\x1c"
@@ -20,7 +20,7 @@ _MORE = (
 """What is in no text that is one message and nothing else; an escape character changes the charset (ISO 2022)."""
 _HEADERS = ("FHS", "BHS")
 _TRAILERS = ("BTS", "FTS")
-MOST_FLAWS = 20
+MAX_FLAWS = 20
 
 
 @dataclass
@@ -112,7 +112,7 @@ class _Reader:
             self._lines.append(line)
         elif not self._stray:
             self._stray = True  # said once, however much of it there is
-            self._say("100", f"{line[:LONGEST_SHOWN]!r} belongs to no message: a message begins with MSH", line[:3])
+            self._say("100", f"{line[:MAX_SHOWN_LENGTH]!r} belongs to no message: a message begins with MSH", line[:3])
 
     def done(self) -> Batch:
         """What was found, once there are no more lines."""
@@ -191,7 +191,7 @@ class _Reader:
         if not stated:
             return
         if not (stated.isascii() and stated.isdigit() and len(stated) < 10):
-            self._say("102", f"{segment.name}-1 is a number, not {stated[:LONGEST_SHOWN]!r}", segment.name, field=1)
+            self._say("102", f"{segment.name}-1 is a number, not {stated[:MAX_SHOWN_LENGTH]!r}", segment.name, field=1)
         elif int(stated) != found:
             plural = {"message": "messages", "batch": "batches"}[what] if found != 1 else what
             verb = "are" if found != 1 else "is"
@@ -203,5 +203,5 @@ class _Reader:
         self._say("100", f"{trailer} is missing: nothing ends what {header} began", trailer)
 
     def _say(self, code: str, text: str, segment: str, field: int | None = None) -> None:
-        if len(self.batch.flaws) < MOST_FLAWS:
+        if len(self.batch.flaws) < MAX_FLAWS:
             self.batch.flaws.append(Flaw(code, text, segment, 1, field))

@@ -15,11 +15,11 @@ from clerkship.hl7.stream import split
 from clerkship.hl7.structure import find_structure
 from clerkship.hl7.tables import VERSIONS, Table, known_version, read_table
 
-__all__ = ["MOST_FLAWS", "Flaw", "Level", "validate", "validate_file"]
+__all__ = ["MAX_FLAWS", "Flaw", "Level", "validate", "validate_file"]
 
 Level = Literal["strict", "lenient"]
 """All that the standard asks, or no more than daily feeds keep to."""
-MOST_FLAWS = 20
+MAX_FLAWS = 20
 """More than these are not said: whoever sent so many has to look at all of it anyway."""
 _OBSERVED = """
 AD CE CF CK CN CNE CP CWE CX DR DT DTM ED EI FT HD ID IS MA MO NA NM NR PL PN PPN RI RP SI SN ST TM TN TS TX XAD XCN XON
@@ -47,14 +47,14 @@ class Shape(NamedTuple):
 
 
 def validate(message: Message, level: Level = "strict") -> list[Flaw]:
-    """Everything that is wrong with a message, in its order, as far as MOST_FLAWS; an empty list if nothing is. On the
+    """Everything that is wrong with a message, in its order, as far as MAX_FLAWS; an empty list if nothing is. On the
     level `lenient`, what nobody could work with: see `clerkship.hl7.lenient`."""
-    return list(islice(_flaws(message, level), MOST_FLAWS))
+    return list(islice(_flaws(message, level), MAX_FLAWS))
 
 
 def validate_file(data: bytes | str, level: Level = "strict") -> list[Flaw]:
     """Everything that is wrong with a file of one message, or of several: around them, and with each in turn."""
-    return list(islice(_file_flaws(data, level), MOST_FLAWS))
+    return list(islice(_file_flaws(data, level), MAX_FLAWS))
 
 
 def _file_flaws(data: bytes | str, level: Level) -> Iterator[Flaw]:
@@ -89,7 +89,7 @@ def _flaws(message: Message, level: Level) -> Iterator[Flaw]:
         yield from _field_flaws(head, 1, version)
         return
     names = [segment.name for segment in message.segments]
-    for misplaced in find_structure(version, structure).misplaced(names, MOST_FLAWS):
+    for misplaced in find_structure(version, structure).misplaced(names, MAX_FLAWS):
         count = names[: misplaced.at + 1].count(misplaced.name)
         yield Flaw("100", misplaced.text, misplaced.name[:3], max(1, count))
     if head.raw(18):

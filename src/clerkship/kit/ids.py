@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 
 _MADE = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z][A-Za-z0-9_]{0,63})_([0-9a-f]{12})(?![A-Za-z0-9_])")
-MOST_RECALLED = 100_000
+MAX_RECALLED = 100_000
 SLACK = 1_000
 """How many that were given out may have left no trace, beside those that have."""
 
@@ -39,7 +39,7 @@ class Ids:
                 seen.setdefault(prefix, set()).add(digest)
         for prefix, digests in seen.items():
             count = self._counts.get(prefix, 0)
-            for number in range(count + 1, count + 1 + min(len(digests) + SLACK, MOST_RECALLED)):
+            for number in range(count + 1, count + 1 + min(len(digests) + SLACK, MAX_RECALLED)):
                 if self._digest(prefix, number) in digests:
                     self._counts[prefix] = number
 

@@ -59,7 +59,7 @@ def fisher(passed: int, total: int, other_passed: int, other_total: int) -> floa
     return sum(number for number in ways.values() if number <= observed) / math.comb(every, good)
 
 
-MOST_WORK = 500_000
+MAX_WORK = 500_000
 """Beyond this the exact test gives way to the normal one, which for so many says nearly the same."""
 
 
@@ -74,7 +74,7 @@ def paired(differences: Sequence[Fraction]) -> float:
     scale = math.lcm(*(difference.denominator for difference in moved))
     steps = [abs(int(difference * scale)) for difference in moved]
     distance = abs(int(sum(moved) * scale))
-    if min(2 ** len(steps), len(steps) * sum(steps)) > MOST_WORK:
+    if min(2 ** len(steps), len(steps) * sum(steps)) > MAX_WORK:
         return 2 * (1 - NormalDist().cdf(distance / math.sqrt(sum(step * step for step in steps))))
     chances = {0: 1.0}
     for step in steps:

@@ -21,7 +21,7 @@ from clerkship.model.path import lookup
 from clerkship.model.problem import Problem
 from clerkship.model.variables import escape_text
 
-MOST_STORED = 5_000_000
+MAX_STORED = 5_000_000
 """Bytes of a dataset's file that a step may take: each task keeps a copy with its run."""
 _STEPS = (("scenario",), ("scenario", "steps"), ("setup", "steps"))
 """Where there may be steps, in a task or in a scenario file."""
@@ -128,8 +128,8 @@ class Attachments:
         elif data is None:
             hint = did_you_mean(args[field], dataset.files)
             definition.problem([*path, field], f"no file `{args[field][:100]}` in the dataset `{name}`", hint)
-        elif len(data) > MOST_STORED:
-            message = f"`{args[field]}` has {len(data) / 1e6:.1f} MB, and a step may take {MOST_STORED // 1_000_000} MB"
+        elif len(data) > MAX_STORED:
+            message = f"`{args[field]}` has {len(data) / 1e6:.1f} MB, and a step may take {MAX_STORED // 1_000_000} MB"
             definition.problem(
                 [*path, field], message, "name the dataset in the environment, to be there from the start"
             )

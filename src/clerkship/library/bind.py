@@ -10,7 +10,7 @@ from clerkship.library.template import Alone, BadTemplate, FindFilter, find_own,
 from clerkship.model.names import did_you_mean
 from clerkship.model.variables import escape, escape_text, join_escaped
 
-MOST_WRITTEN = 10_000_000
+MAX_WRITTEN = 10_000_000
 Path = list[int | str]
 
 
@@ -23,7 +23,7 @@ class Filler:
     """Names whose own mistake has been reported: what uses them is passed over."""
     complain: Callable[[Path, str, str], None]
     pass_over: Callable[[Path], None]
-    room: int = MOST_WRITTEN
+    room: int = MAX_WRITTEN
     failed: bool = False
     """Whether something could not be filled in."""
     escapes: bool = True
@@ -78,7 +78,7 @@ class Filler:
         value = self._escaped(rendered.value) if isinstance(rendered, Alone) else join(rendered)
         self.room -= len(orjson.dumps(value))
         if self.room < 0:
-            self.complain(path, f"the task's templates write more than {MOST_WRITTEN:,} characters in all", "")
+            self.complain(path, f"the task's templates write more than {MAX_WRITTEN:,} characters in all", "")
         return value
 
     def _escaped(self, value: Any) -> Any:

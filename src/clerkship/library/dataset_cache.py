@@ -18,7 +18,7 @@ from clerkship.model.problem import Problem
 
 FORMAT = "1"
 """Raised whenever the same files would give another dataset, for a reason that is in none of the parts of a key."""
-MOST_ENTRIES = 64
+MAX_ENTRIES = 64
 _MARK = b"clerkship dataset " + FORMAT.encode()
 
 
@@ -78,6 +78,6 @@ class Cache:
         """The oldest go; who reads one that is just going makes it anew."""
         assert self._folder is not None
         entries = [path for path in self._folder.iterdir() if not path.name.startswith(".")]
-        if len(entries) > MOST_ENTRIES:
-            for path in sorted(entries, key=lambda path: path.stat().st_mtime)[:-MOST_ENTRIES]:
+        if len(entries) > MAX_ENTRIES:
+            for path in sorted(entries, key=lambda path: path.stat().st_mtime)[:-MAX_ENTRIES]:
                 path.unlink(missing_ok=True)

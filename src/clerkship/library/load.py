@@ -41,7 +41,7 @@ from clerkship.model.labelled import LabelledFile
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.scenario_file import ScenarioFile
-from clerkship.model.task import LONGEST_NAME, Entity, Task
+from clerkship.model.task import MAX_NAME_LENGTH, Entity, Task
 from clerkship.model.variables import UnknownVariable, expand_task
 
 _TEMPLATED = ("task_item", "scenario", "criteria")
@@ -210,8 +210,8 @@ class Loader:
     def _one_of_many(self, definition: Definition, task: Task, name: str, subject: Entity) -> Task:
         """The task of one record, with a name of its own."""
         own = f"{task.name} [{name}]"
-        if len(own) > LONGEST_NAME:
-            message = f"with the id of its record the name has {len(own)} characters, and may have {LONGEST_NAME}"
+        if len(own) > MAX_NAME_LENGTH:
+            message = f"with the id of its record the name has {len(own)} characters, and may have {MAX_NAME_LENGTH}"
             definition.problem(["name"], message, "make it shorter")
         elif own in self.tasks:
             definition.problem([FOR_EACH], f"two tasks would be called {own!r}")

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from clerkship.library.dataset_type import DatasetSource, DatasetType
 from clerkship.library.documents.document import SUFFIXES, FileDocument, Forms
-from clerkship.library.source import MOST_DATASET_BYTES
+from clerkship.library.source import MAX_DATASET_BYTES
 from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.problem import Problem
 
@@ -48,9 +48,9 @@ def load_records(written: RecordsDatasetFile, source: DatasetSource) -> Dataset 
 def _documents(written: RecordsDatasetFile, source: DatasetSource) -> list[FileDocument] | None:
     """Open the files that a dataset names; return None after a mistake was reported."""
     found = source.documents(written.file, written.folder, FORMS)
-    if sum(document.size for document in found or ()) > MOST_DATASET_BYTES:
+    if sum(document.size for document in found or ()) > MAX_DATASET_BYTES:
         key = "folder" if written.folder is not None else "file"
-        source.note(key, f"it has more than {MOST_DATASET_BYTES // 1_000_000} MB", "split it into several datasets")
+        source.note(key, f"it has more than {MAX_DATASET_BYTES // 1_000_000} MB", "split it into several datasets")
         return None
     return found
 

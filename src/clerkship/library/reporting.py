@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from clerkship.library.yaml import Path, Tree
 from clerkship.model.problem import Problem
 
-MOST_PROBLEMS = 100
+MAX_PROBLEMS = 100
 Place = tuple[str, int, int]
 
 
@@ -24,7 +24,7 @@ class Report:
         """One problem; it is not looked for where a file has shown enough of them."""
         self.calls += 1
         count = self._counts.get(file, 0)
-        if count >= MOST_PROBLEMS:
+        if count >= MAX_PROBLEMS:
             self._counts[file] = count + 1
             return
         problem = find()
@@ -48,9 +48,9 @@ class Report:
     def sorted(self) -> list[Problem]:
         """All of them by place."""
         rest = [
-            Problem(file=file, message=f"and {count - MOST_PROBLEMS:,} more problems")
+            Problem(file=file, message=f"and {count - MAX_PROBLEMS:,} more problems")
             for file, count in self._counts.items()
-            if count > MOST_PROBLEMS
+            if count > MAX_PROBLEMS
         ]
         return [*sorted(self.problems, key=lambda p: (p.file, p.line, p.column)), *rest]
 

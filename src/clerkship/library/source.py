@@ -14,8 +14,8 @@ from clerkship.model.problem import InputError, Problem
 
 SIZE_LIMIT = 1_000_000
 DEEPEST_INCLUDE = 20
-MOST_INCLUDES = 1000
-MOST_DATASET_BYTES = 200_000_000
+MAX_INCLUDES = 1000
+MAX_DATASET_BYTES = 200_000_000
 SUFFIXES = (".yml", ".yaml")
 _NOWHERE = "it is a link that leads nowhere"
 
@@ -30,7 +30,7 @@ class Unreadable(Exception):
 
 EVALUATION = "eval"
 """The folder that has what all scenarios below it go by."""
-MOST_ABOVE = 6
+MAX_ABOVE = 6
 
 
 def up_to_evaluation(folder: Path) -> list[Path]:
@@ -38,7 +38,7 @@ def up_to_evaluation(folder: Path) -> list[Path]:
     is in another project or far away. Of `scenarios` the one above is taken for it, whatever its name."""
     whole = folder.resolve()
     found: list[Path] = []
-    for place in [] if whole.name == EVALUATION or (whole / ".git").exists() else whole.parents[:MOST_ABOVE]:
+    for place in [] if whole.name == EVALUATION or (whole / ".git").exists() else whole.parents[:MAX_ABOVE]:
         found.append(place)
         if place.name == EVALUATION:
             return found
@@ -159,9 +159,9 @@ class Folder:
             raise Unreadable(f"includes go in a circle: {chain}")
         if len(self._open) > DEEPEST_INCLUDE:
             raise Unreadable(f"includes nested deeper than {DEEPEST_INCLUDE}")
-        if self._includes > MOST_INCLUDES:
+        if self._includes > MAX_INCLUDES:
             line, column = node.start_mark.line + 1, node.start_mark.column + 1
-            raise TooMuch(f"more than {MOST_INCLUDES} includes", line, column)
+            raise TooMuch(f"more than {MAX_INCLUDES} includes", line, column)
 
     def resolve(self, path: Path) -> Path:
         """Where a path leads, links followed; asked of the disk once."""
@@ -252,8 +252,8 @@ def _refuse_stranger(path: Path, root: Path, size: int) -> None:
         raise Unreadable(f"{path.name} is a link that leads outside the folder")
     if not path.name.isprintable():
         raise Unreadable(f"the name of the file {path.name!r} is not printable text")
-    if size > MOST_DATASET_BYTES:
-        raise Unreadable(f"it has more than {MOST_DATASET_BYTES // 1_000_000} MB")
+    if size > MAX_DATASET_BYTES:
+        raise Unreadable(f"it has more than {MAX_DATASET_BYTES // 1_000_000} MB")
 
 
 def _text_if_any(path: Path) -> str:

@@ -19,10 +19,10 @@ from clerkship.model.path import MISSING, lookup, split
 from clerkship.model.variables import escape_text
 
 OUTPUT_LIMIT = 1_000_000
-MOST_EXPRESSIONS = 10_000
-MOST_FILTERS = 20
-MOST_NAMED = 30
-LONGEST_FORM = 100
+MAX_EXPRESSIONS = 10_000
+MAX_FILTERS = 20
+MAX_NAMED = 30
+MAX_FORM_LENGTH = 100
 # Possessive throughout (`++`, `*+`, `?+`): what does not fit fails at once, without trying shorter ways.
 _QUOTED = r"\"[^\"]*\"|'[^']*'"
 _BODY = re.compile(rf"((?:[^\"'}}]++|{_QUOTED}|\}}(?!\}}))*+)\}}\}}")
@@ -59,8 +59,8 @@ def _shift(sign: int) -> Filter:
 
 
 def _date(value: Any, form: Any, _: Text) -> str:
-    if len(str(form)) > LONGEST_FORM:
-        raise ValueError(f"a form may have {LONGEST_FORM} characters")
+    if len(str(form)) > MAX_FORM_LENGTH:
+        raise ValueError(f"a form may have {MAX_FORM_LENGTH} characters")
     return _instant(value).strftime(str(form) or "%Y-%m-%d")
 
 
@@ -137,7 +137,7 @@ def render_parts(
     parts: list[str] = []
     size = end = start = 0
     try:
-        for count in range(MOST_EXPRESSIONS + 1):
+        for count in range(MAX_EXPRESSIONS + 1):
             found = _OPENING.search(text, end)
             if found is None:
                 return [*parts, text[end:]]
@@ -154,7 +154,7 @@ def render_parts(
             if size > OUTPUT_LIMIT:
                 raise BadTemplate(f"writes more than {OUTPUT_LIMIT:,} characters")
             end = after
-        raise BadTemplate(f"more than {MOST_EXPRESSIONS:,} expressions in one text")
+        raise BadTemplate(f"more than {MAX_EXPRESSIONS:,} expressions in one text")
     except BadTemplate as bad:
         bad.at = start
         raise
@@ -201,7 +201,7 @@ def _evaluate(expression: str, values: Mapping[str, Any], find: FindFilter) -> T
         )
     evaluated = TemplateValue(_find(path[0], values), *_record_at(path[0], values))
     end = path.end()
-    for _ in range(MOST_FILTERS):
+    for _ in range(MAX_FILTERS):
         if end == len(text):
             return evaluated
         found = _FILTER.match(text, end)
@@ -210,7 +210,7 @@ def _evaluate(expression: str, values: Mapping[str, Any], find: FindFilter) -> T
             raise BadTemplate(f"`{_short(bad)}` is not a filter", 'write a name, or a name with one "text" or number')
         evaluated = evaluated._replace(value=_apply(found, evaluated, find))
         end = found.end()
-    raise BadTemplate(f"more than {MOST_FILTERS} filters in one expression")
+    raise BadTemplate(f"more than {MAX_FILTERS} filters in one expression")
 
 
 def _record_at(path: str, values: Mapping[str, Any]) -> tuple[RecordView | None, str]:
@@ -241,8 +241,8 @@ def _find(path: str, values: Mapping[str, Any]) -> Any:
 
 def _there(names: Collection[str]) -> str:
     found = sorted(names)
-    more = ", …" if len(found) > MOST_NAMED else ""
-    return f"known: {', '.join(found[:MOST_NAMED])}{more}" if found else ""
+    more = ", …" if len(found) > MAX_NAMED else ""
+    return f"known: {', '.join(found[:MAX_NAMED])}{more}" if found else ""
 
 
 def _apply(found: "re.Match[str]", evaluated: TemplateValue, find: FindFilter) -> Any:

@@ -18,8 +18,8 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from clerkship.model.names import canonical
 from clerkship.model.problem import Problem
 
-MOST_VALUES = 100_000
-MOST_CHARACTERS = 10_000_000
+MAX_VALUES = 100_000
+MAX_CHARACTERS = 10_000_000
 DEEPEST = 100
 _PLAIN = "?"
 _TAG = "tag:yaml.org,2002:"
@@ -68,8 +68,8 @@ class _Composer(CParser, _Resolver):
 class Allowance:
     """What one file may come to, with its aliases followed and its includes taken in."""
 
-    values: int = MOST_VALUES
-    characters: int = MOST_CHARACTERS
+    values: int = MAX_VALUES
+    characters: int = MAX_CHARACTERS
     depth: int = 0
 
     def take(self, node: Node, characters: int) -> None:
@@ -77,9 +77,9 @@ class Allowance:
         self.values -= 1
         self.characters -= characters
         if self.values < 0:
-            raise _bad(node, f"more than {MOST_VALUES:,} values once aliases and includes are followed", kind=TooMuch)
+            raise _bad(node, f"more than {MAX_VALUES:,} values once aliases and includes are followed", kind=TooMuch)
         if self.characters < 0:
-            message = f"more than {MOST_CHARACTERS:,} characters once aliases and includes are followed"
+            message = f"more than {MAX_CHARACTERS:,} characters once aliases and includes are followed"
             raise _bad(node, message, kind=TooMuch)
 
 

@@ -12,7 +12,7 @@ from clerkship.llm.contract import BadAnswer
 from clerkship.model.redaction import map_plain
 
 T = TypeVar("T", bound=BaseModel)
-MOST_STARTS = 50
+MAX_STARTS = 50
 """Braces at which an object is looked for."""
 _THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 _FIRST_THOUGHTS = re.compile(r"\A\s*<think>.*?(</think>|\Z)", re.DOTALL)
@@ -48,7 +48,7 @@ def _parsed(text: str, shape: type[T]) -> T:
 def _objects(text: str) -> Iterator[Any]:
     """The JSON objects in a text, those inside others left out."""
     start, tried = text.find("{"), 0
-    while start >= 0 and tried < MOST_STARTS:
+    while start >= 0 and tried < MAX_STARTS:
         tried += 1
         try:
             found, end = _DECODER.raw_decode(text, start)

@@ -18,7 +18,7 @@ TURNED_AWAY = 10
 """Attempts where each was told to come later: that is a queue, and no fault."""
 BACKOFF = 0.5
 """Seconds before the second attempt; twice as many before each further one, if the server names none."""
-LONGEST_WAIT = 60.0
+MAX_WAIT = 60.0
 """Who says to come back later than this is not waited for."""
 ASK_WITHIN = 600.0
 """Seconds for one question with everything, the wait for its turn left out: attempts, waits between them, repairs."""
@@ -67,7 +67,7 @@ class Patience(NamedTuple):
         """Seconds to wait now. All who failed together shall not come back together."""
         if busy.wait is not None:
             return max(busy.wait, self.backoff) * (1 + jitter() / 10)
-        return min(self.backoff * 2.0 ** (failed - 1), LONGEST_WAIT) * (0.5 + jitter())
+        return min(self.backoff * 2.0 ** (failed - 1), MAX_WAIT) * (0.5 + jitter())
 
 
 class Spent:
@@ -144,7 +144,7 @@ def _time_left(patience: Patience, spent: Spent) -> float:
 def _is_enough(said: Sequence[Busy], patience: Patience) -> bool:
     turned_away = sum(busy.crowded for busy in said)
     failed = len(said) - turned_away
-    too_long = said[-1].wait is not None and said[-1].wait > LONGEST_WAIT
+    too_long = said[-1].wait is not None and said[-1].wait > MAX_WAIT
     return failed >= patience.attempts or turned_away >= patience.turned_away or too_long
 
 
@@ -152,7 +152,7 @@ def _told(said: Sequence[Busy]) -> str:
     """Why it was given up, how often it was tried, and what else was in the way before."""
     last = str(said[-1])
     wait = said[-1].wait
-    later = f" (and to come back in {wait:,.0f} seconds)" if wait is not None and wait > LONGEST_WAIT else ""
+    later = f" (and to come back in {wait:,.0f} seconds)" if wait is not None and wait > MAX_WAIT else ""
     before = list(dict.fromkeys(str(busy) for busy in said if str(busy) != last))
     besides = f" (before that: {'; '.join(before)})" if before else ""
     return f"{last}{later}, in {len(said)} attempt{'s' * (len(said) > 1)}{besides}"

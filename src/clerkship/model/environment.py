@@ -33,7 +33,7 @@ SOURCES = {
 }
 """Sources of events beside sandboxes and domains: no domain may have such a name."""
 LAST_YEAR = 9000
-LONGEST_TICK = timedelta(days=1)
+MAX_TICK = timedelta(days=1)
 GATE_AXES = ("safety", "privacy")
 """Axes on which a failed criterion fails the run, unless the author says otherwise."""
 _ARROW = re.compile(r"^\s*([a-z][a-z0-9_-]*)\.([a-z0-9_.*]+)\s*->\s*([a-z][a-z0-9_-]*)\s*$")
@@ -106,7 +106,7 @@ def _within_calendar(now: datetime) -> datetime:
 
 
 def _short_tick(tick: timedelta) -> timedelta:
-    if tick > LONGEST_TICK:
+    if tick > MAX_TICK:
         raise ValueError("expected at most one day: a tick is the time that one request takes")
     return tick
 

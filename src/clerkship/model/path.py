@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 _BRACKET = re.compile(r"\[(\d+|\*)\]")
-_LONGEST_INDEX = 10
+_MAX_INDEX_LENGTH = 10
 
 
 class Missing:
@@ -54,5 +54,5 @@ def _child(data: Any, key: str) -> Any:
     if isinstance(data, BaseModel):
         return data.__dict__.get(key, MISSING)
     if isinstance(data, list | tuple):
-        return data[int(key)] if key.isdecimal() and len(key) < _LONGEST_INDEX and int(key) < len(data) else MISSING
+        return data[int(key)] if key.isdecimal() and len(key) < _MAX_INDEX_LENGTH and int(key) < len(data) else MISSING
     return MISSING

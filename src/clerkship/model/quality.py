@@ -12,7 +12,7 @@ SCALES = ("helpfulness", "repair_quality", "coherence", "tone")
 """The built-in ratings from 1 to 5."""
 COMPLETION = "task_completion"
 
-MOST_VOTES = 15
+MAX_VOTES = 15
 """How often a judge is asked the same at most."""
 
 
@@ -22,7 +22,7 @@ def _odd(votes: int) -> int:
     return votes
 
 
-Votes = Annotated[Whole, Field(ge=1, le=MOST_VOTES), AfterValidator(_odd)]
+Votes = Annotated[Whole, Field(ge=1, le=MAX_VOTES), AfterValidator(_odd)]
 
 
 def _plain(name: str) -> str:

@@ -11,8 +11,8 @@ from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.quality import Metrics
 from clerkship.model.scenario import Expected, Person, Scenario
 
-LONGEST_NAME = 200
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+MAX_NAME_LENGTH = 200
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)]
 EntityId = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="the name templates use")]
 
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from clerkship.playground.failure import record_failure
 from clerkship.playground.playground import Playground
 
-LONGEST_NAP = 0.05
+MAX_SLEEP = 0.05
 
 
 @contextmanager
@@ -40,5 +40,5 @@ def _nap(playground: Playground) -> float:
     with playground.lock:
         due = playground.clock.next_due()
         if due is None:
-            return LONGEST_NAP
-        return min(max((due - playground.now).total_seconds(), 0.0), LONGEST_NAP)
+            return MAX_SLEEP
+        return min(max((due - playground.now).total_seconds(), 0.0), MAX_SLEEP)

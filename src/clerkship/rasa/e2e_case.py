@@ -33,7 +33,7 @@ ASSERTIONS = (
     "generative_response_is_relevant",
     "generative_response_is_grounded",
 )
-_LONGEST_TEXT = 60
+_MAX_TEXT_LENGTH = 60
 _KINDS = {
     "flow_started": "agent.flow.started",
     "flow_completed": "agent.flow.completed",
@@ -133,7 +133,7 @@ def _label(call: AssertionCall) -> str:
 
 def _cut(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_TEXT else f"{line[: _LONGEST_TEXT - 1]}…"
+    return line if len(line) <= _MAX_TEXT_LENGTH else f"{line[: _MAX_TEXT_LENGTH - 1]}…"
 
 
 def _legacy(step: E2eStep) -> tuple[str, AssertionCall]:

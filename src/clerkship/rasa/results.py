@@ -27,11 +27,11 @@ from clerkship.report.plain import on_one_line
 
 JUDGED = "judged"
 """The assertion that a model decides: what a scenario file calls a criterion."""
-MOST_EVENTS = 10_000
+MAX_EVENTS = 10_000
 """Events of one run that are put in its file; the store has them all."""
 STAMP = "%Y-%m-%d_%H-%M-%S"
-_LONGEST_NAME = 100
-_LONGEST_LINE = 2000
+_MAX_NAME_LENGTH = 100
+_MAX_LINE_LENGTH = 2000
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*\s]+')
 _INSPECTOR = "webhooks/inspector/inspect.html"
 
@@ -131,7 +131,7 @@ def slugs(sources: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     taken: set[str] = set()
     for task, stem in stems.items():
-        slug = plain = stem if count[stem.lower()] == 1 else f"{stem}-{safe(task)}"[:_LONGEST_NAME]
+        slug = plain = stem if count[stem.lower()] == 1 else f"{stem}-{safe(task)}"[:_MAX_NAME_LENGTH]
         number = 1
         while slug.lower() in taken:  # names that differ in capitals are one on some disks
             number += 1
@@ -143,7 +143,7 @@ def slugs(sources: Mapping[str, str]) -> dict[str, str]:
 
 def safe(name: str) -> str:
     """One component of a path, on whatever system."""
-    return _UNSAFE.sub("_", name.strip()).strip(". ")[:_LONGEST_NAME].strip(". ") or "scenario"
+    return _UNSAFE.sub("_", name.strip()).strip(". ")[:_MAX_NAME_LENGTH].strip(". ") or "scenario"
 
 
 def place_for(path: str) -> Path:
@@ -169,7 +169,7 @@ class _Trial:
         self.messages: list[tuple[str, str]] = []
         self._events: list[bytes] = []
         for line in kept.lines:
-            if len(self._events) < MOST_EVENTS:
+            if len(self._events) < MAX_EVENTS:
                 self._events.append(line)
             if b'"turn":' in line:
                 self._hear(orjson.loads(line), blob)
@@ -287,5 +287,5 @@ def _seconds(run: BenchmarkRun) -> float:
     return (datetime.fromisoformat(run.completed_at) - datetime.fromisoformat(run.started_at)).total_seconds()
 
 
-TEMPLATES.filters["line"] = partial(on_one_line, limit=_LONGEST_LINE)
+TEMPLATES.filters["line"] = partial(on_one_line, limit=_MAX_LINE_LENGTH)
 TEMPLATES.filters["verdict"] = lambda passed: "PASS" if passed else "FAIL"

@@ -7,11 +7,11 @@ from typing import Any
 from clerkship.model.usage import Role
 from clerkship.recording.cassette import Cassette, Embedding, Exchange, TalkLine, address
 
-MOST_LINES = 24
-LONGEST_LINE = 240
-MOST_COMPARED = 200
+MAX_LINES = 24
+MAX_LINE_LENGTH = 240
+MAX_COMPARED = 200
 """Recordings that are looked at closely."""
-LONGEST_COMPARED = 1000
+MAX_COMPARED_LENGTH = 1000
 """Signs of what differs that are compared with each other."""
 _NAMES = {"shape": "the shape of the answer", "parameters": "the model's parameters", "sample": "which sample it is"}
 
@@ -78,14 +78,14 @@ def _nearest(
         shared = _alike(entry, asked, role) + 3 * len(every & others) / max(len(every | others), 1)
         return shared, entry.key not in used, _likeness(recorded, every, lines, others), entry.key
 
-    return max(ranked[:MOST_COMPARED], key=score)
+    return max(ranked[:MAX_COMPARED], key=score)
 
 
 def _likeness(recorded: Sequence[str], every: Collection[str], lines: Sequence[str], others: Collection[str]) -> float:
     """How like each other the lines are in which two prompts differ: of several criteria about one conversation, the
     one that was reworded."""
-    was = "\n".join(line for line in recorded if line not in every)[:LONGEST_COMPARED]
-    now = "\n".join(line for line in lines if line not in others)[:LONGEST_COMPARED]
+    was = "\n".join(line for line in recorded if line not in every)[:MAX_COMPARED_LENGTH]
+    now = "\n".join(line for line in lines if line not in others)[:MAX_COMPARED_LENGTH]
     return difflib.SequenceMatcher(None, was, now, autojunk=False).ratio()
 
 
@@ -108,6 +108,6 @@ def _diff(name: str, recorded: str, asked: str) -> str:
     found = difflib.unified_diff(
         recorded.splitlines(), asked.splitlines(), f"{name}, as recorded", f"{name}, as asked", n=1, lineterm=""
     )
-    lines = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in found]
-    more = [f"… and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
-    return "".join(f"\n{line}" for line in (*lines[:MOST_LINES], *more))
+    lines = [line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…" for line in found]
+    more = [f"… and {len(lines) - MAX_LINES} more lines"] if len(lines) > MAX_LINES else []
+    return "".join(f"\n{line}" for line in (*lines[:MAX_LINES], *more))

@@ -18,7 +18,7 @@ KINDS: dict[Kind, str] = {
 }
 USUAL_AXES = ("safety", "privacy")
 """Axes that gate unless the command says otherwise; a run need not have them."""
-MOST_NAMED = 5
+MAX_NAMED = 5
 FEWEST_TASKS = 6
 """With fewer tasks no change of all of them together can be told from chance (a paired test at 5 %)."""
 
@@ -153,5 +153,5 @@ def _names(rows: Iterable[Row], wanted: Callable[[CriterionRow], bool]) -> Itera
 
 
 def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{'; '.join(names[:MOST_NAMED])}{more}"
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return f"{'; '.join(names[:MAX_NAMED])}{more}"

@@ -16,7 +16,7 @@ from clerkship.report.calibration import Calibrated, calibrated, count
 from clerkship.report.costs import asked, per_verdict, render_used
 from clerkship.report.percent import percent
 
-MOST_FLIPS = 5
+MAX_FLIPS = 5
 """Criteria that are named where they come out differently."""
 _BY_MODEL = frozenset(assertion.name for assertion in ASSERTIONS if assertion.judged)
 _NO_RUN = ("errored", "cancelled")
@@ -235,8 +235,8 @@ class Judged:
     def _flips(self) -> str:
         found = self.flips()
         told = [f"{task}: “{label}” passed in {passed:,} of {judged:,} trials" for task, label, passed, judged in found]
-        more = f" and {len(found) - MOST_FLIPS:,} more" if len(found) > MOST_FLIPS else ""
-        return "; ".join(told[:MOST_FLIPS]) + more
+        more = f" and {len(found) - MAX_FLIPS:,} more" if len(found) > MAX_FLIPS else ""
+        return "; ".join(told[:MAX_FLIPS]) + more
 
     def _people(self) -> str:
         found = self.people

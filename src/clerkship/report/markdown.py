@@ -27,9 +27,9 @@ SUMMARY = 1_000_000
 """Bytes that a job's summary may have: GitHub takes 1 MiB."""
 COMMENT = 65_000
 """Bytes that fit a comment: GitHub takes 65,536 characters."""
-MOST_ROWS = 500
-MOST_CRITERIA = 10
-MOST_EVIDENCE = 5
+MAX_ROWS = 500
+MAX_CRITERIA = 10
+MAX_EVIDENCE = 5
 _OF_TRIALS = (word, blame, wrong, unmet, ended, is_missed, look_closer)
 _OF_CRITERIA = (reliance, comparisons, shown_evidence)
 _MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "⏭️"}
@@ -78,7 +78,7 @@ def render_markdown(
     total, left_out = len(seen.urgent), "more that did not pass"
     head = "\n| | task | score | why |\n|---|---|---|---|\n"
     page.add_all(head, map(pieces.row, shown), total, share=0.4, what=left_out)
-    folded = (pieces.details(task_run, MOST_CRITERIA, MOST_EVIDENCE) for task_run in shown)
+    folded = (pieces.details(task_run, MAX_CRITERIA, MAX_EVIDENCE) for task_run in shown)
     page.add_all("\n", folded, total, share=0.9, what=left_out)
     if not changed:
         page.add(_passes(seen.passed, page.room // 2))
@@ -91,7 +91,7 @@ def _add_counted(page: Page, pieces: Any, run: BenchmarkRun, seen: _Seen, judged
     both = sorted(seen.passed.keys() & seen.failed.keys())
     flaky = {task: f"{seen.passed[task]:,} of {seen.passed[task] + seen.failed[task]:,} trials passed" for task in both}
     flawed = {
-        task: "; ".join(f"{label}{_times(number)}" for label, number in list(labels.items())[:MOST_CRITERIA])
+        task: "; ".join(f"{label}{_times(number)}" for label, number in list(labels.items())[:MAX_CRITERIA])
         for task, labels in seen.flawed.items()
     }
     skips = {label: f"in {number:,} trial{'s' * (number != 1)}" for label, number in seen.skipped.items()}
@@ -135,7 +135,7 @@ def _note_flaws(task_run: TaskRun, seen: _Seen) -> None:
 
 def _chosen(trials: Iterable[TaskRun], seen: _Seen) -> list[TaskRun]:
     """The most urgent, as many as a page could ever show."""
-    wanted = {place for _, place in sorted(seen.urgent)[:MOST_ROWS]}
+    wanted = {place for _, place in sorted(seen.urgent)[:MAX_ROWS]}
     return sorted((task_run for place, task_run in enumerate(trials) if place in wanted), key=urgency)
 
 

@@ -9,10 +9,10 @@ from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.report.outcome import OUTCOMES, is_missed, outcome, reason, undecided
 from clerkship.report.reliance import reliance
 
-MOST_EVIDENCE = 20
+MAX_EVIDENCE = 20
 """Expectations shown of one criterion."""
-LONGEST_VALUE = 500
-MOST_CITES = 5
+MAX_VALUE_LENGTH = 500
+MAX_CITES = 5
 """Places shown that a judge relies on."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _COMMAND = re.compile(r"(?:(?m:^)|(?<=\r))((?:[^\S\r\n]|\x1b\[[0-9;]*m)*)(?=::)|(?<=#)(?=#(?:vso)?\[)")
@@ -75,7 +75,7 @@ def some_gate(task_run: TaskRun) -> bool:
 
 def shown_evidence(criterion: CriterionRun) -> list[FieldCheck]:
     """What is worth showing of a criterion that was not met."""
-    return [check for check in criterion.evidence if not check.passed][:MOST_EVIDENCE]
+    return [check for check in criterion.evidence if not check.passed][:MAX_EVIDENCE]
 
 
 def explain(task_run: TaskRun) -> Iterator[str]:
@@ -86,7 +86,7 @@ def explain(task_run: TaskRun) -> Iterator[str]:
         yield f"{mark} {on_one_line(criterion.label)}{gate}"
         if criterion.detail:
             yield f"    {on_one_line(criterion.detail)}"
-        for cite in reliance(criterion).cites[:MOST_CITES]:
+        for cite in reliance(criterion).cites[:MAX_CITES]:
             yield f"    {cite.path} (event #{cite.seq}): “{on_one_line(str(cite.expected['contains']))}”"
         for check in shown_evidence(criterion):
             place = f" (event #{check.seq})" if check.seq is not None else ""
@@ -158,7 +158,7 @@ def in_words(value: Any) -> str:
     return on_one_line(value if isinstance(value, str) else describe(value))
 
 
-def on_one_line(text: str, limit: int = LONGEST_VALUE) -> str:
+def on_one_line(text: str, limit: int = MAX_VALUE_LENGTH) -> str:
     """Line breaks shown as a sign, and no more than a reader takes in."""
     line = " ⏎ ".join(harmless(text).splitlines())
     return line if len(line) <= limit else f"{line[:limit]}… ({len(text):,} characters)"

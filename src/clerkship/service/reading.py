@@ -30,7 +30,7 @@ from clerkship.store.contract import Store, StoreDamaged, UnknownRun
 from clerkship.store.sqlite import SqliteStore
 
 NOT_CHECKED = SealCheck(run="")
-MOST_SAID = 200
+MAX_SAID = 200
 """Utterances shown of one trial."""
 _BROKE = "person.broke_contract"
 _SPOILT = b'"by_agent":true'
@@ -251,7 +251,7 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
         try:
             event = parse_line(line)
             bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
-            said += _said(event, with_utterances=len(said) < MOST_SAID)
+            said += _said(event, with_utterances=len(said) < MAX_SAID)
             if is_wanted and (wanted.kind is None or is_kind(event["kind"], wanted.kind)):
                 events.append(event)
         except (ValueError, KeyError, TypeError, AttributeError) as error:  # a changed line may be any JSON

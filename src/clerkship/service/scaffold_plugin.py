@@ -13,7 +13,7 @@ from clerkship.model.problem import InputError
 from clerkship.plugin.load import GROUP
 from clerkship.service.scaffold import Files, Values, render, write
 
-LONGEST_NAME = 40
+MAX_NAME_LENGTH = 40
 _WORD = re.compile(r"[a-z][a-z0-9_]*")
 _IMPORTED = frozenset({*vars(clerkship.plugin), "Annotated", "ClassVar", "Field"})
 _KEPT = frozenset({"clerkship", "pytest", "tests", "pydantic"})
@@ -32,7 +32,7 @@ class Named:
         plain = canonical(text)
         prefix, _, name = plain.partition(".") if "." in plain else plain.partition("_")
         words = all(_WORD.fullmatch(part) and not part.endswith("_") for part in (prefix, name))
-        if not words or keyword.iskeyword(name) or len(plain) > LONGEST_NAME:
+        if not words or keyword.iskeyword(name) or len(plain) > MAX_NAME_LENGTH:
             raise InputError.of(
                 f"`{text}` is not a prefix and a name",
                 hint="write your prefix and a name in small letters, such as acme.pager",

@@ -20,7 +20,7 @@ from clerkship.model.problem import InputError
 from clerkship.service.scaffold import TEMPLATES, Files, fill, render, write
 from clerkship.simulators.spec import TaskScaffold
 
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 WITHOUT_SANDBOX = TaskScaffold(
     task_item="instruction: Answer with the word in capitals.\nword: aspirin\n",
     criteria="""\
@@ -119,7 +119,7 @@ def _stem(name: str, what: str = "task") -> str:
     """The name of its files: `refill_a_prescription`."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     stem = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:60].strip("_")
-    if not stem or not name.isprintable() or len(name) > LONGEST_NAME:
+    if not stem or not name.isprintable() or len(name) > MAX_NAME_LENGTH:
         raise InputError.of(
             f"{name!r} cannot be a {what}'s name", hint="choose a short one, such as Refill a prescription"
         )

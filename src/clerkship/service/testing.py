@@ -30,7 +30,7 @@ from clerkship.service.running import execute
 from clerkship.settings import load_settings, override
 from clerkship.store.sqlite import SqliteStore
 
-MOST_FAILURES = 10
+MAX_FAILURES = 10
 """Trials that are explained in one message."""
 
 
@@ -89,15 +89,15 @@ class Result:
             yield ""
             yield f"{self.seals.headline()}:"
             yield from (f"  {sentence}" for sentence in self.seals.sentences())
-        for task_run in failed[:MOST_FAILURES]:
+        for task_run in failed[:MAX_FAILURES]:
             yield ""
             yield named(task_run)
             yield f"  {headline(task_run)}"
             yield from (f"  {line}" for line in explain(task_run))
             yield f"  closer: {look_closer(task_run)}{store}"
-        if len(failed) > MOST_FAILURES:
+        if len(failed) > MAX_FAILURES:
             yield ""
-            yield f"… and {len(failed) - MOST_FAILURES} more: clerkship show {self.run.id} --failed{store}"
+            yield f"… and {len(failed) - MAX_FAILURES} more: clerkship show {self.run.id} --failed{store}"
         if self.run.status == "cancelled":
             yield f"it was stopped after {self.counts.done} of {self.run.total}"
 

@@ -15,7 +15,7 @@ from clerkship.model.problem import InputError, PlatformError
 from clerkship.service.remote import NotThere, Remote, Silent
 from clerkship.settings import Settings, program
 
-MOST_NAMES = 1000
+MAX_NAMES = 1000
 OURS = ".clerkship"
 """A folder of this name is nobody else's, and goes when it is empty."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -78,7 +78,7 @@ def check_name(name: str) -> str:
 
 def _post(folder: Path, wanted: str | None, where: Whereabouts) -> tuple[Whereabouts, Path]:
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", where.environment).strip("-._")[:80] or "playground"
-    names = [check_name(wanted)] if wanted is not None else [plain, *(f"{plain}-{n}" for n in range(2, MOST_NAMES))]
+    names = [check_name(wanted)] if wanted is not None else [plain, *(f"{plain}-{n}" for n in range(2, MAX_NAMES))]
     try:
         _sweep(folder)
         for name in names:

@@ -11,11 +11,11 @@ from clerkship.fhir.search.compartment import compartment_parameters
 from clerkship.fhir.search.criteria import Unknown, compartment_criterion, known, linking, parse_criterion
 from clerkship.fhir.search.query import Criterion, Include, Meaning, Query, SortBy, Summary, Total
 from clerkship.fhir.search.show import spellings
-from clerkship.fhir.search.values import MOST_VALUES
+from clerkship.fhir.search.values import MAX_VALUES_PER_PARAMETER
 
 MAX_PARAMETERS = 200
 MAX_VALUES = 2000
-"""Values of all parameters of one search together; one parameter has at most values.MOST_VALUES."""
+"""Values of all parameters of one search together; one parameter has at most values.MAX_VALUES_PER_PARAMETER."""
 MAX_INCLUDES = 50
 """Different `_include` and `_revinclude` of one search; one that is repeated counts once."""
 MAX_SORT_KEYS = 10
@@ -75,7 +75,9 @@ def _check_size(pairs: Sequence[tuple[str, str]]) -> None:
     if len(pairs) > MAX_PARAMETERS:
         raise invalid("too-costly", f"the search has {len(pairs)} parameters; at most {MAX_PARAMETERS} are allowed")
     counts = [text.count(",") + 1 for _, text in pairs]
-    values = sum(count for count in counts if count <= MOST_VALUES)  # a parameter with more is refused by name
+    values = sum(
+        count for count in counts if count <= MAX_VALUES_PER_PARAMETER
+    )  # a parameter with more is refused by name
     if values > MAX_VALUES:
         raise invalid("too-costly", f"the search has {values} values; at most {MAX_VALUES} are allowed")
 

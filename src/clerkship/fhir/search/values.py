@@ -11,7 +11,7 @@ from clerkship.fhir.search.query import Code, Link, Meaning, Measure, Moment, Pr
 from clerkship.fhir.search.spans import date_span, figure
 from clerkship.fhir.search.terms import normal
 
-MOST_VALUES = 1000
+MAX_VALUES_PER_PARAMETER = 1000
 """More alternatives of one parameter than this are refused: no honest question has as many."""
 _PREFIX = re.compile(r"(eq|ne|gt|ge|lt|le|sa|eb|ap)?(.*)", re.DOTALL)
 _UNESCAPED = re.compile(r"(T[\d:.]+) (\d\d:\d\d)")
@@ -40,8 +40,10 @@ def plain(text: str) -> str:
 def alternatives(name: str, text: str) -> list[str]:
     """What stands between commas."""
     found = split(text, ",")
-    if len(found) > MOST_VALUES:
-        raise invalid("too-costly", f"{name} has {len(found)} values; at most {MOST_VALUES} are looked for at once")
+    if len(found) > MAX_VALUES_PER_PARAMETER:
+        raise invalid(
+            "too-costly", f"{name} has {len(found)} values; at most {MAX_VALUES_PER_PARAMETER} are looked for at once"
+        )
     if not all(found):
         raise invalid("value", f"{name} has an empty value: leave the parameter out, or say what to look for")
     return found

@@ -18,7 +18,7 @@ from clerkship.library.source import Unreadable
 from clerkship.library.yaml import Spot
 from clerkship.model.problem import Problem
 
-MOST_BYTES = 2_000_000_000
+MAX_BYTES = 2_000_000_000
 MAX_TEXT = 200_000_000
 """Bytes of one JSON text: it is parsed as a whole, which takes several times its length."""
 CHUNK = 1 << 20
@@ -71,8 +71,8 @@ class FileDocument:
             longest = _Longest(whole=not self.is_lines)
             while chunk := opened.read(CHUNK):
                 self.size += len(chunk)
-                if self.size > MOST_BYTES:
-                    raise Unreadable(f"it has more than {MOST_BYTES // 1_000_000:,} MB", "split it")
+                if self.size > MAX_BYTES:
+                    raise Unreadable(f"it has more than {MAX_BYTES // 1_000_000:,} MB", "split it")
                 longest.add(chunk)
                 digest.update(chunk)
                 self.is_blank = self.is_blank and chunk.isspace()
@@ -196,8 +196,8 @@ def read_tree(folder: Path, forms: Forms, warn: Callable[[Problem], None]) -> li
     if not found:
         hint = f"files whose names end in {_listed(forms.suffixes)} are read, packed with .gz or not"
         raise Unreadable(f"no {forms.what} is in it", hint)
-    if sum(document.size for document in found) > MOST_BYTES:
-        raise Unreadable(f"it has more than {MOST_BYTES // 1_000_000:,} MB")
+    if sum(document.size for document in found) > MAX_BYTES:
+        raise Unreadable(f"it has more than {MAX_BYTES // 1_000_000:,} MB")
     unread = _left_alone(folder, forms)
     if unread is not None:
         warn(unread)

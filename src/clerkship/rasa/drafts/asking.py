@@ -19,8 +19,8 @@ from clerkship.rasa.drafts.values import type_of
 
 MAX_ATTEMPTS = 3
 MAX_CONCURRENT = 8
-_LONGEST_NAME, _LONGEST_CONTEXT, _LONGEST_CRITERION, _MOST_CRITERIA = 120, 4000, 300, 6
-_MOST_OTHERS = 60
+_MAX_NAME_LENGTH, _MAX_CONTEXT, _MAX_CRITERION, _MAX_CRITERIA = 120, 4000, 300, 6
+_MAX_OTHERS = 60
 Value = bool | float | str | list[str]
 
 
@@ -130,15 +130,15 @@ def _complaints(written: Written, plan: DraftPlan, project: Project) -> Iterator
 
 
 def _of_texts(written: Written) -> Iterator[str]:
-    if not written.name.strip() or len(written.name) > _LONGEST_NAME:
-        yield f"`name` must be a text of at most {_LONGEST_NAME} characters"
-    if not written.simulation_context.strip() or len(written.simulation_context) > _LONGEST_CONTEXT:
-        yield f"`simulation_context` must be a text of at most {_LONGEST_CONTEXT} characters"
+    if not written.name.strip() or len(written.name) > _MAX_NAME_LENGTH:
+        yield f"`name` must be a text of at most {_MAX_NAME_LENGTH} characters"
+    if not written.simulation_context.strip() or len(written.simulation_context) > _MAX_CONTEXT:
+        yield f"`simulation_context` must be a text of at most {_MAX_CONTEXT} characters"
     texts = [text.strip() for text in written.criteria]
-    if not 1 <= len(texts) <= _MOST_CRITERIA or len(set(texts)) != len(texts):
-        yield f"`criteria` must be one to {_MOST_CRITERIA} different texts"
-    if any(not text or len(text) > _LONGEST_CRITERION for text in texts):
-        yield f"each of `criteria` must be a text of at most {_LONGEST_CRITERION} characters"
+    if not 1 <= len(texts) <= _MAX_CRITERIA or len(set(texts)) != len(texts):
+        yield f"`criteria` must be one to {_MAX_CRITERIA} different texts"
+    if any(not text or len(text) > _MAX_CRITERION for text in texts):
+        yield f"each of `criteria` must be a text of at most {_MAX_CRITERION} characters"
 
 
 def _of_value(slot: str, value: JsonValue, context: str, project: Project) -> Iterator[str]:
@@ -184,7 +184,7 @@ def _slots(plan: DraftPlan, project: Project) -> JsonValue:
 def _others(plan: DraftPlan, project: Project) -> JsonValue:
     others = [flow for flow in project.flows.values() if flow.id != plan.flow.id and flow.is_for_people]
     first = [plan.partner] if plan.partner is not None else []
-    return [{"name": flow.words, "description": flow.description} for flow in [*first, *others][:_MOST_OTHERS]]
+    return [{"name": flow.words, "description": flow.description} for flow in [*first, *others][:_MAX_OTHERS]]
 
 
 def _json(value: JsonValue) -> str:

@@ -28,7 +28,7 @@ from clerkship.rasa.flows import Flows, read_flows
 from clerkship.service.checking import load_checked
 from clerkship.settings import Settings
 
-_LONGEST_STEM = 60
+_MAX_STEM_LENGTH = 60
 _MAX_SHOWN = 20
 Mistakes = Callable[[list["DraftFile"]], dict[str, str]]
 """Returns what is wrong with drafts, by the names of their files."""
@@ -138,7 +138,7 @@ def _stems(flows: Sequence[str]) -> dict[str, str]:
     stems: dict[str, str] = {}
     for flow in flows:
         plain = unicodedata.normalize("NFKD", flow).encode("ascii", "ignore").decode().lower()
-        stem = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:_LONGEST_STEM].strip("_") or "flow"
+        stem = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:_MAX_STEM_LENGTH].strip("_") or "flow"
         taken, number, first = set(stems.values()), 1, stem
         while stem in taken:
             number += 1

@@ -17,7 +17,7 @@ from clerkship.rasa.layout import TEMPLATES
 _WIDE = 110
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?: [A-Za-z0-9_]+)*")
 _TAKEN = re.compile(r"(?i)true|false|null|yes|no|on|off|y|n")
-_MOST_NAMED = 12
+_MAX_NAMED = 12
 
 
 def render(draft: Draft, goals: Sequence[Goal], project: Project) -> str:
@@ -40,8 +40,8 @@ def _beforehand(project: Project) -> str:
     if domain is None or not domain.controlled:
         return told
     named = [f"{slot} ({type_of(slot, domain)})" for slot in sorted(domain.controlled)]
-    more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-    return f"{told} Slots that no user fills: {', '.join(named[:_MOST_NAMED])}{more}."
+    more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
+    return f"{told} Slots that no user fills: {', '.join(named[:_MAX_NAMED])}{more}."
 
 
 def _inline(value: JsonValue) -> str:

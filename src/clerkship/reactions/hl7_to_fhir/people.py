@@ -11,7 +11,7 @@ from clerkship.reactions.hl7_to_fhir.parts import Part, parts
 from clerkship.reactions.hl7_to_fhir.recognition import Told, described, likeness, told_of
 from clerkship.simulators.fhir.outcome import refusal
 
-_MOST_LINKS = 20
+_MAX_LINKS = 20
 
 
 def patient_of(filing: Filing, pid: Segment | None) -> Resource:
@@ -75,7 +75,7 @@ def _holders(filing: Filing, number: Number, told: Told) -> list[Resource]:
 def _line(filing: Filing, patient: Resource) -> list[Resource]:
     """Return a patient and those that they were merged into, in order; the last is the current record."""
     found = [patient]
-    for _ in range(_MOST_LINKS):
+    for _ in range(_MAX_LINKS):
         link = next((each for each in found[-1].get("link", ()) if each.get("type") == "replaced-by"), None)
         key = link.get("other", {}).get("reference", "") if link is not None else ""
         other = filing.draft.resource(key) if key.startswith("Patient/") else None

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from clerkship.faults.chaos import PROFILES
 from clerkship.model.model_choice import NOBODY
 from clerkship.model.problem import InputError
-from clerkship.model.quality import MOST_VOTES
+from clerkship.model.quality import MAX_VOTES
 from clerkship.model.run import IsolationMode, Tape
 
 MAX_TIMEOUT = 86_400
@@ -116,7 +116,7 @@ VoteCount = Annotated[
         "N",
         _GRADED,
         min=1,
-        max=MOST_VOTES,
+        max=MAX_VOTES,
     ),
 ]
 Metrics = Annotated[bool, Option(("--metrics",), "Have the judge rate each conversation; no verdict.", panel=_GRADED)]
@@ -272,7 +272,7 @@ class RecordingOptions:
 
 def check_votes(votes: int) -> int:
     """Return how often a judge is asked the same; raise InputError for a number that decides nothing."""
-    if not 1 <= votes <= MOST_VOTES or votes % 2 == 0:
+    if not 1 <= votes <= MAX_VOTES or votes % 2 == 0:
         hint = "an even one can be split in halves"
-        raise InputError.of(f"votes are an odd number from 1 to {MOST_VOTES}", hint=hint)
+        raise InputError.of(f"votes are an odd number from 1 to {MAX_VOTES}", hint=hint)
     return votes

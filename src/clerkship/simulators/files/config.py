@@ -9,7 +9,7 @@ from clerkship.model.environment import Environment
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.simulators.files.paths import check_path
 
-MOST_FOLDERS = 1000
+MAX_FOLDERS = 1000
 
 
 class FilesConfig(Frozen):
@@ -30,7 +30,7 @@ class FilesConfig(Frozen):
     read_only: Annotated[Flag, Field(description="the agent may not write, rename or delete")] = False
     folders: Annotated[
         tuple[Annotated[str, AfterValidator(check_path)], ...],
-        Field(max_length=MOST_FOLDERS, description="folders that are there from the start, beside the dataset's"),
+        Field(max_length=MAX_FOLDERS, description="folders that are there from the start, beside the dataset's"),
     ] = ("inbox", "outbound", "archive")
     modified: Annotated[
         AwareDatetime | None,

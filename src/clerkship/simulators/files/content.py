@@ -23,16 +23,16 @@ from clerkship.model.path import lookup as lookup_json
 from clerkship.model.run import FieldCheck
 
 Form = Literal["json", "csv", "hl7", "text"]
-MOST_READ = 20_000_000
+MAX_READ = 20_000_000
 """Bytes of a file that is looked into; a larger one is not read."""
-MOST_COLUMNS = 10_000
-MOST_CELLS = 2_000_000
-MOST_LINES = 500_000
+MAX_COLUMNS = 10_000
+MAX_CELLS = 2_000_000
+MAX_LINES = 500_000
 DELIMITERS = ",;\t|"
 ENCODINGS = ("utf-8", "utf-16", "utf-32", "ascii", "iso8859", "cp", "mac", "shift_jis", "euc", "gb", "big5", "koi8")
 """How the names of those begin that files are written in; Python knows others, which are none."""
-LONGEST_HEADER = 100_000
-LONGEST_REASON = 200
+MAX_HEADER_LENGTH = 100_000
+MAX_REASON_LENGTH = 200
 _QUOTED = re.compile(r'"(?:[^"]|"")*"?')
 _CELL = re.compile(r"(?:rows)?\[(\d{1,7}|\*)\]\.(.+)|(?:rows\.)?(\d{1,7}|\*)\.(.+)", re.DOTALL)
 _COLUMN = re.compile(r"columns(?:\[(\d{1,5})\]|\.(\d{1,5}))?")
@@ -152,8 +152,8 @@ def decode(data: bytes, encoding: str | None, errors: str = "strict") -> str:
 
 def read(form: Form, data: bytes, encoding: str | None = None) -> list[Content]:
     """What it says; of HL7 each message by itself. Raises Unfit."""
-    if len(data) > MOST_READ:
-        raise Unfit(f"too large to be looked into: {len(data):,} bytes, and {MOST_READ:,} are read")
+    if len(data) > MAX_READ:
+        raise Unfit(f"too large to be looked into: {len(data):,} bytes, and {MAX_READ:,} are read")
     if form == "hl7":
         return _read_hl7(data)
     try:
@@ -189,19 +189,19 @@ def _read_csv(text: str) -> Table:
             if len(row) != len(columns):
                 told = f"line {lines.line_num} has {len(row)} cells, and the header {len(columns)}"
                 raise Unfit(f"not CSV: {told}")
-            if cells > MOST_CELLS:
-                raise Unfit(f"too large to be looked into: it has more than {MOST_CELLS:,} cells")
+            if cells > MAX_CELLS:
+                raise Unfit(f"too large to be looked into: it has more than {MAX_CELLS:,} cells")
             rows.append(row)
     except csv.Error as error:
-        raise Unfit(f"not CSV: line {lines.line_num}: {str(error)[:LONGEST_REASON]}") from None
+        raise Unfit(f"not CSV: line {lines.line_num}: {str(error)[:MAX_REASON_LENGTH]}") from None
     return Table(columns, rows)
 
 
 def _check_header(columns: Sequence[str]) -> None:
     if not any(columns):
         raise Unfit("not CSV: it has no header")
-    if len(columns) > MOST_COLUMNS:
-        raise Unfit(f"too large to be looked into: it has more than {MOST_COLUMNS:,} columns")
+    if len(columns) > MAX_COLUMNS:
+        raise Unfit(f"too large to be looked into: it has more than {MAX_COLUMNS:,} columns")
     doubled = next((name for name, times in Counter(columns).items() if times > 1), None)
     if doubled is not None:
         raise Unfit(f"not CSV that can be looked into: its header has {doubled[:60]!r} twice")
@@ -209,18 +209,18 @@ def _check_header(columns: Sequence[str]) -> None:
 
 def _delimiter(text: str) -> str:
     """Of comma, semicolon, tab and bar the one that the header has most of, outside of quotes."""
-    header = re.split(r"[\r\n]", text[:LONGEST_HEADER].lstrip("\r\n"), maxsplit=1)[0]
+    header = re.split(r"[\r\n]", text[:MAX_HEADER_LENGTH].lstrip("\r\n"), maxsplit=1)[0]
     bare = _QUOTED.sub("", header)
     return max(DELIMITERS, key=bare.count)
 
 
 def _read_hl7(data: bytes) -> list[Content]:
-    if data.count(b"\r") + data.count(b"\n") > MOST_LINES:
-        raise Unfit(f"too large to be looked into: it has more than {MOST_LINES:,} lines")
+    if data.count(b"\r") + data.count(b"\n") > MAX_LINES:
+        raise Unfit(f"too large to be looked into: it has more than {MAX_LINES:,} lines")
     messages = split(data).messages
     if not messages:
         raise Unfit("not HL7: no message begins in it with MSH")
     try:
         return [OneMessage(parse(message)) for message in messages]
     except BadMessage as bad:
-        raise Unfit(f"not HL7: {str(bad)[:LONGEST_REASON]}") from None
+        raise Unfit(f"not HL7: {str(bad)[:MAX_REASON_LENGTH]}") from None

@@ -12,7 +12,7 @@ from clerkship.sandbox.exchange import Refusal
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import SENT
 
-MOST_FLAWS = 20
+MAX_FLAWS = 20
 """Told of one message: an acknowledgement is no report."""
 UNSUPPORTED = ("200", "201", "202", "203")
 """HL7 table 0357: a type, an event, a processing id, a version that is not taken here. Such a message is rejected, not
@@ -69,7 +69,7 @@ def weigh(message: Message, config: Hl7Config, around: Sequence[Flaw] = ()) -> V
     if message.type not in SENT:
         kinds = ", ".join(SENT)
         return Verdict("R", [flaw("200", f"messages of type {message.type or '(none)'} are not taken; {kinds} are", 9)])
-    flaws = [*around, *validate(message, config.validation)][:MOST_FLAWS]
+    flaws = [*around, *validate(message, config.validation)][:MAX_FLAWS]
     if any(each.code in UNSUPPORTED for each in flaws):
         return Verdict("R", [each for each in flaws if each.code in UNSUPPORTED])
     return Verdict("E" if flaws else "A", flaws)

@@ -12,7 +12,7 @@ INTERNAL, NO_SUCH_VALUE = "207", "103"
 HEAD_LIMIT = 65_536
 HEAD = 1000
 _SHORTEST = len(b"MSH|^")
-LONGEST_TEXT = 400
+MAX_TEXT_LENGTH = 400
 _HEADS = (b"MSH", b"FHS", b"BHS")
 
 
@@ -79,7 +79,7 @@ def reject_unread(text: str) -> bytes:
 
 def plain(text: str) -> str:
     """In signs that any client can read."""
-    return text.encode("ascii", errors="replace").decode()[:LONGEST_TEXT]
+    return text.encode("ascii", errors="replace").decode()[:MAX_TEXT_LENGTH]
 
 
 def _answer_code(head: Message) -> str:

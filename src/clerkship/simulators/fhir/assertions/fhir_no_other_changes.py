@@ -24,7 +24,7 @@ from clerkship.simulators.fhir.assertions.looks import name_of
 from clerkship.simulators.fhir.assertions.objections import Judge, Objection
 from clerkship.simulators.fhir.state import FhirState
 
-MOST_ROWS = 100
+MAX_ROWS = 100
 
 
 class FhirNoOtherChanges(Assertion):
@@ -81,7 +81,7 @@ class FhirNoOtherChanges(Assertion):
             others += self._undone(earlier, state, judge)
         allowed = (row for change in changes if not wrong[change.key] for row in _told(change))
         passed = not others and all(row.passed for row in counts)
-        return Check.of(passed, _detail(counts, others, changes), *islice((*counts, *others, *allowed), MOST_ROWS))
+        return Check.of(passed, _detail(counts, others, changes), *islice((*counts, *others, *allowed), MAX_ROWS))
 
     def _counts(self, changes: Sequence[Change], view: View) -> Iterator[FieldCheck]:
         for sort, items in (("must", self.must), ("may", self.may), ("must not", self.must_not)):

@@ -28,7 +28,7 @@ from clerkship.simulators.fhir.assertions.query import (
 from clerkship.simulators.fhir.assertions.subject import Subject, subject_of
 from clerkship.simulators.fhir.state import FhirState
 
-MOST_ROWS = 100
+MAX_ROWS = 100
 """Of many resources, how many comparisons are kept as evidence; those that failed come first."""
 
 
@@ -124,7 +124,7 @@ class FhirResourceState(Assertion):
         if passed or not self.fields or self.none:
             return Check.of(passed, detail, row)
         rest = [check for key, rows in looked_at.items() if not _good(rows) for check in prefix_paths(key, rows)]
-        return Check.of(passed, detail, row, *rest[:MOST_ROWS])
+        return Check.of(passed, detail, row, *rest[:MAX_ROWS])
 
     def _of_one(self, looked_at: dict[str, Rows], subject: Subject | None) -> Check:
         keys = list(looked_at)
@@ -137,7 +137,7 @@ class FhirResourceState(Assertion):
         rows = tuple(row for key, checks in looked_at.items() for row in prefix_paths(key, checks))
         number = f"{len(looked_at) - len(wrong)} of {len(looked_at)} {self._asked(subject)} are as expected"
         detail = number if not wrong else f"{number}; not {listed(wrong, most=MAX_NAMES)}"
-        told = tuple(sorted(rows, key=lambda row: row.passed))[:MOST_ROWS]
+        told = tuple(sorted(rows, key=lambda row: row.passed))[:MAX_ROWS]
         return Check(passed=not wrong, score=share_passed(rows), detail=detail, evidence=told)
 
 

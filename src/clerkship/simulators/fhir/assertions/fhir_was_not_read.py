@@ -18,7 +18,7 @@ from clerkship.simulators.fhir.assertions.query import TypeName
 from clerkship.simulators.fhir.assertions.sight import Sight, listed
 from clerkship.simulators.fhir.assertions.subject import Subject
 
-MOST_ROWS = 50
+MAX_ROWS = 50
 
 
 class FhirWasNotRead(Sight):
@@ -57,7 +57,7 @@ class FhirWasNotRead(Sight):
         first = {look.key: look for look in reversed(found)}
         rows = [
             FieldCheck(path=key, expected="(not read)", actual=_how(look), passed=False, seq=look.event.seq)
-            for key, look in sorted(first.items(), key=lambda item: item[1].event.seq)[:MOST_ROWS]
+            for key, look in sorted(first.items(), key=lambda item: item[1].event.seq)[:MAX_ROWS]
         ]
         return Check.of(False, f"the agent read {listed(found)}, first {evidence.when(found[0].event)}: {asked}", *rows)
 

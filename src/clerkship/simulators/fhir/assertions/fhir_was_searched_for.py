@@ -24,7 +24,7 @@ from clerkship.simulators.fhir.steps.put import valid
 _CRITERIA = ("_id", "_lastUpdated", "_tag", "_profile", "_security", "_has", "_filter")
 """Parameters with an underscore that say which resources are meant; the others say how they are shown."""
 _EVERYTHING = "$everything"
-_MOST_SHOWN = 10
+_MAX_SHOWN = 10
 
 
 class FhirWasSearchedFor(Assertion):
@@ -57,8 +57,8 @@ class FhirWasSearchedFor(Assertion):
         wanted = f"a search that would have shown this {self.resource['resourceType']}"
         if hit is not None:
             return Check.of(True, f"the agent made {wanted}, {evidence.when(hit)}: {line_of(hit)}", row)
-        instead = "; ".join(str(line_of(event)) for event in made[:_MOST_SHOWN]) or "none"
-        more = f"; and {len(made) - _MOST_SHOWN} more" if len(made) > _MOST_SHOWN else ""
+        instead = "; ".join(str(line_of(event)) for event in made[:_MAX_SHOWN]) or "none"
+        more = f"; and {len(made) - _MAX_SHOWN} more" if len(made) > _MAX_SHOWN else ""
         return Check.of(False, f"the agent did not make {wanted}; its searches: {instead}{more}", row)
 
     def _shows(self, event: Event, view: View) -> bool:

@@ -23,9 +23,9 @@ from clerkship.simulators.files.state import FilesState
 _BY_NAME: dict[str, Form] = {"csv": "csv", "hl7": "hl7"}
 """What a file is whose name says it; others are JSON."""
 _CONTENT = "content"
-_MOST_REASONS = 3
+_MAX_REASONS = 3
 _MAX_SHOWN = 80
-_MOST_NEAR = 2000
+_MAX_NEAR = 2000
 
 
 class FilePresent(Assertion):
@@ -127,7 +127,7 @@ class FilePresent(Assertion):
     def _instead(self, state: FilesState) -> str:
         """What there is, where there is nothing of the sort."""
         paths = list(state.volume.paths())
-        near = nearest(self.path, paths[:_MOST_NEAR])
+        near = nearest(self.path, paths[:_MAX_NEAR])
         there = listed(paths, most=MAX_NAMES) or "no file at all"
         return f"none{f' (nearest is {near})' if near else ''}; there is {there}"
 
@@ -157,7 +157,7 @@ class FilePresent(Assertion):
 
     def _compare_content(self, content: Content) -> Iterator[FieldCheck]:
         if self.valid and (flaws := content.flaws()):
-            found = "; ".join(flaws[:_MOST_REASONS])
+            found = "; ".join(flaws[:_MAX_REASONS])
             yield FieldCheck(path=_CONTENT, expected="sound by the standard", actual=found, passed=False)
         for field in self.fields:
             yield content.compare(field.path, field.expected)
@@ -171,8 +171,8 @@ def _why(rows: Rows) -> str:
     if unfit is not None:
         return f" ({unfit.actual})"
     wrong = [row for row in rows if not row.passed]
-    told = [f"{row.path} is {_short(row.actual)}, expected {describe(row.expected)}" for row in wrong[:_MOST_REASONS]]
-    more = f" and {len(wrong) - _MOST_REASONS} more" if len(wrong) > _MOST_REASONS else ""
+    told = [f"{row.path} is {_short(row.actual)}, expected {describe(row.expected)}" for row in wrong[:_MAX_REASONS]]
+    more = f" and {len(wrong) - _MAX_REASONS} more" if len(wrong) > _MAX_REASONS else ""
     return f": {'; '.join(told)}{more}" if told else ""
 
 

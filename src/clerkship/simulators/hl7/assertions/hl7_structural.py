@@ -19,7 +19,7 @@ from clerkship.simulators.hl7.assertions.meant import AboutMessages, Kept, Patie
 from clerkship.simulators.hl7.assertions.value import Hl7Field, compare
 from clerkship.simulators.hl7.state import Hl7State, Outgoing
 
-MOST_REASONS = 3
+MAX_REASONS = 3
 
 
 def _segment(name: str) -> str:
@@ -90,7 +90,7 @@ class Hl7Structural(AboutMessages):
             passed = holds(expected, number)
             yield FieldCheck(path=f"{name} segments", expected=expected, actual=number, passed=passed, seq=seq)
         if self.valid:
-            flaws = [flaw.text for flaw in validate(message)[:MOST_REASONS]]
+            flaws = [flaw.text for flaw in validate(message)[:MAX_REASONS]]
             actual: Any = "; ".join(flaws) or True
             yield FieldCheck(path="valid", expected=True, actual=actual, passed=not flaws, seq=seq)
         if not self.fields and not self.segments and not self.valid:
@@ -142,6 +142,6 @@ class Hl7Structural(AboutMessages):
         if not found:
             return ""
         last = found[-1]
-        reasons = "; ".join(last.reasons[:MOST_REASONS])
+        reasons = "; ".join(last.reasons[:MAX_REASONS])
         more = f", the last of {len(found)}" if len(found) > 1 else ""
         return f"; it tried {listed([last])}{more}, which was refused with {last.ack}: {reasons}"

@@ -12,7 +12,7 @@ from clerkship.model.frozen import Flag, Whole
 from clerkship.model.misplaced import misplaced
 from clerkship.model.problem import InputError
 from clerkship.simulators.hl7.events import ARRIVED
-from clerkship.simulators.hl7.intake import MOST_FLAWS
+from clerkship.simulators.hl7.intake import MAX_FLAWS
 from clerkship.simulators.hl7.state import Hl7State
 from clerkship.steps.contract import Stage, Step
 
@@ -70,7 +70,7 @@ class Send(Step):
         if message.type not in ARRIVED:
             said = f"messages of type {message.type or '(none)'} are not sent; {', '.join(ARRIVED)} are"
             raise misplaced([((place if self.type is None else "type",), said)])
-        flaws = [] if self.invalid else validate(message)[:MOST_FLAWS]
+        flaws = [] if self.invalid else validate(message)[:MAX_FLAWS]
         if flaws:
             hint = "" if len(flaws) > 1 else "; `invalid: true` sends it all the same"
             raise misplaced(((place,), f"{flaw.text}{hint}") for flaw in flaws)
