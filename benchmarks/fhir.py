@@ -40,7 +40,7 @@ from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Handle
-from clerkship.sandbox.exchange import Query, Request
+from clerkship.sandbox.exchange import QueryParams, Request
 from clerkship.simulators import fhir
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,7 +87,7 @@ def request_of(work: Work) -> Request:
     pairs = tuple((name, value.replace("%7C", "|")) for name, _, value in (p.partition("=") for p in query.split("&")))
     headers = {"accept": "application/fhir+json"}
     headers |= {"content-type": "application/fhir+json"} if work.body else {}
-    return Request(work.method, path, Query(pairs if query else ()), headers, work.body)
+    return Request(work.method, path, QueryParams(pairs if query else ()), headers, work.body)
 
 
 def in_process(size: int, seconds: float) -> dict[str, Rate]:

@@ -24,7 +24,7 @@ from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Handle
-from clerkship.sandbox.exchange import Query, Refusal, Reply, Request
+from clerkship.sandbox.exchange import QueryParams, Refusal, Reply, Request
 from clerkship.simulators import files
 from clerkship.transports import http_parser as door
 from clerkship.transports.http_parser import MAX_URL
@@ -269,7 +269,7 @@ def test_letters_arrive_as_they_were_written_encoded_or_not() -> None:
         exchange = parse_request("GET", url.encode(), {}, b"")
         assert (exchange.playground_id, exchange.sandbox_name) == ("pg", "box")
         assert exchange.request.path == "/für"
-        assert exchange.request.query == Query((("name", "Müller"), ("b", "1")))
+        assert exchange.request.query == QueryParams((("name", "Müller"), ("b", "1")))
 
 
 def test_a_header_said_twice_is_one_list(hall: Hall) -> None:
@@ -291,9 +291,9 @@ def test_no_header_of_an_agent_has_a_private_meaning(hall: Hall) -> None:
 
 
 def test_queries_are_the_same_if_all_of_them_is() -> None:
-    one, other = Query((("a", "1"), ("a", "2"))), Query((("a", "0"), ("a", "2")))
+    one, other = QueryParams((("a", "1"), ("a", "2"))), QueryParams((("a", "0"), ("a", "2")))
     assert one != other
-    assert one == Query((("a", "1"), ("a", "2"))) == {"a": "2"}
+    assert one == QueryParams((("a", "1"), ("a", "2"))) == {"a": "2"}
     assert Request("GET", "/", one) != Request("GET", "/", other)
     assert "('a', '1')" in repr(one)
 

@@ -25,7 +25,7 @@ from clerkship.playground.playground import Before, Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import Refusal, Reply, json_reply, refuse_as_json
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
-from clerkship.sandbox.operation import Interface, OperationCall, OperationContext, operation
+from clerkship.sandbox.operation import OperationCall, OperationContext, SimulatorInterface, operation
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.sandbox.state import State
 from clerkship.simulators import files
@@ -73,7 +73,7 @@ class PlainCall(OperationCall[Place, dict[str, str]]):
         """Write the result."""
         return json_reply(200, result)
 
-    def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
+    def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
         """Write a refusal."""
         return refuse_as_json(refusal)
 

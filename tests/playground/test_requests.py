@@ -19,7 +19,7 @@ from clerkship.faults.duplicate import Duplicate
 from clerkship.faults.error import Error
 from clerkship.faults.latency import Latency
 from clerkship.playground.handlers import RequestContext
-from clerkship.sandbox.exchange import Query, Request
+from clerkship.sandbox.exchange import QueryParams, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.fhir import SPEC as FHIR
 from clerkship.simulators.files import SPEC as FILES
@@ -51,7 +51,7 @@ def lines(rig: Rig) -> list[str | None]:
 
 
 def test_a_successful_request_is_part_of_the_simulators_own_event(chart: Rig) -> None:
-    chart.send(Request("GET", "/Patient", Query((("name", "meier"), ("_count", "5")))))
+    chart.send(Request("GET", "/Patient", QueryParams((("name", "meier"), ("_count", "5")))))
     assert last(chart).kind == "fhir.resources.searched"
     assert last(chart).request == AgentRequest("GET", "/Patient", "name=meier&_count=5", 200)
     assert len(chart.playground.log.events) == 2
@@ -60,7 +60,7 @@ def test_a_successful_request_is_part_of_the_simulators_own_event(chart: Rig) ->
 def test_requests_are_rendered_with_what_came_of_them(chart: Rig) -> None:
     observation = {"resourceType": "Observation", "status": "final", "code": {"text": "x"}}
     chart.send(Request("GET", "/Patient", {"name": "meier"}))
-    chart.send(Request("GET", "/Condition", Query((("patient", "p1"), ("code", "a|b c")))))
+    chart.send(Request("GET", "/Condition", QueryParams((("patient", "p1"), ("code", "a|b c")))))
     created = chart.send(Request("POST", "/Observation", headers=JSON, body=orjson.dumps(observation)))
     chart.send(Request("GET", "/Patient/p9"))
     chart.send(Request("GET", "/Patient/p1"))
@@ -160,7 +160,7 @@ def test_a_request_that_arrives_twice_is_recorded_twice(drop: Rig) -> None:
 
 def test_credentials_do_not_get_into_the_log(drop: Rig) -> None:
     token = drop.token
-    drop.send(Request("GET", f"/files/{token}", Query((("access_token", "of somebody"), ("x", token.upper())))))
+    drop.send(Request("GET", f"/files/{token}", QueryParams((("access_token", "of somebody"), ("x", token.upper())))))
     drop.send(Request("POST", "/rename", body=f'{{"from": "{token}"}}'.encode()))
     kept = drop.playground.log.data() + b"".join(drop.playground.log.blobs.values())
     assert token.encode() not in kept

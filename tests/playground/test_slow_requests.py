@@ -18,7 +18,7 @@ from clerkship.playground.pace import MAX_QUICK_SECONDS, MAX_SMALL, Pace, shape_
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Handle
-from clerkship.sandbox.exchange import Query, Reply, Request
+from clerkship.sandbox.exchange import QueryParams, Reply, Request
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators import files
 from clerkship.transports.http_wire import MAX_PARAMETERS
@@ -162,7 +162,7 @@ def located(route: Route, request: Request) -> HttpCall:
 
 def test_a_shape_of_request_is_quick_or_not_by_what_the_last_one_took() -> None:
     route = raw_route("GET", "/{type}", "search", lambda call: Reply(200))
-    asked, other = (Request("GET", "/Patient", Query(((name, "x"),))) for name in ("name", "family"))
+    asked, other = (Request("GET", "/Patient", QueryParams(((name, "x"),))) for name in ("name", "family"))
     shape, unseen = shape_of(located(route, asked)), shape_of(located(route, other))
     assert shape is not None
     assert unseen is not None
@@ -178,7 +178,7 @@ def test_a_shape_of_request_is_quick_or_not_by_what_the_last_one_took() -> None:
 
 @pytest.mark.parametrize(
     "request_",
-    [Request("POST", "/x", body=b"y" * 40_000), Request("POST", "/x", Query((("a", "b"),) * 21))],
+    [Request("POST", "/x", body=b"y" * 40_000), Request("POST", "/x", QueryParams((("a", "b"),) * 21))],
     ids=["large body", "many parameters"],
 )
 def test_a_large_request_is_never_answered_on_the_event_loop(request_: Request) -> None:

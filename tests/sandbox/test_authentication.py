@@ -22,10 +22,10 @@ from clerkship.playground.listeners import ListenerPool
 from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.credentials import MAX_ISSUED, PURGE_FROM, SandboxCredentials
 from clerkship.sandbox.authentication.password import encode_basic
-from clerkship.sandbox.authentication.secret import SecretTable, matches
+from clerkship.sandbox.authentication.secret import SecretTable, secrets_match
 from clerkship.sandbox.authentication.signed import canonical_string
 from clerkship.sandbox.door import Sandboxes
-from clerkship.sandbox.exchange import Query, Request
+from clerkship.sandbox.exchange import QueryParams, Request
 from clerkship.service.up import _ways
 from clerkship.simulators.spec import Spec
 from tests.sandbox.locked import (
@@ -268,7 +268,7 @@ class SignatureAuth(httpx.Auth):
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         info, timestamp = told(self._rig, "signature"), f"{self._rig.playground.now.timestamp():.0f}"
-        query = Query(tuple(request.url.params.multi_items()))
+        query = QueryParams(tuple(request.url.params.multi_items()))
         signed = Request(request.method, self._path, query, {}, request.content)
         request.headers[info["timestamp_header"]] = timestamp
         request.headers[info["signature_header"]] = SIGNED.sign(signed, timestamp, info["key"])
@@ -319,7 +319,7 @@ def test_a_timestamp_that_is_no_time_is_refused(timestamp: str) -> None:
 
 
 def test_the_canonical_string_is_as_documented() -> None:
-    request = Request("get", "/a b/ü", Query((("z", "1"), ("a", "x/y"), ("a", "b c"))), {}, b"hello")
+    request = Request("get", "/a b/ü", QueryParams((("z", "1"), ("a", "x/y"), ("a", "b c"))), {}, b"hello")
     assert canonical_string(request, "1767225600.5").split("\n") == [
         "GET",
         "/a%20b/%C3%BC",
@@ -381,9 +381,9 @@ def test_a_client_without_a_credential_uses_up_no_fault() -> None:
 
 
 def test_a_secret_that_is_not_there_matches_nothing() -> None:
-    assert matches("a", "a")
-    assert not matches("a", "b")
-    assert not matches(None, "")
+    assert secrets_match("a", "a")
+    assert not secrets_match("a", "b")
+    assert not secrets_match(None, "")
 
 
 def test_a_table_of_secrets_finds_only_the_whole_secret() -> None:

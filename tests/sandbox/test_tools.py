@@ -11,7 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import NoInput, Operation, OperationContext, operation
 from clerkship.sandbox.route import Route
-from clerkship.sandbox.tools import BadArguments, Tool, table, tool_name, tools_of
+from clerkship.sandbox.tools import BadArguments, Tool, build_tool_name, build_tools, index_by_name
 from clerkship.sandbox.websocket import WebSocketHandler
 from clerkship.simulators.registry import KINDS
 from clerkship.simulators.spec import Spec
@@ -83,12 +83,12 @@ ROUTES = (
     Route("PUT", "/notes/{name*}", declare("write_note", Note), body="text"),
     Route("PUT", "/scans/{name}", declare("write_scan", Scan), body="data"),
 )
-TOOLS = {tool.operation.name: tool for tool in tools_of("shop", ROUTES)}
+TOOLS = {tool.operation.name: tool for tool in build_tools("shop", ROUTES)}
 
 
 @pytest.mark.parametrize("spec", [kind.spec for kind in KINDS], ids=lambda spec: spec.kind)
 def test_every_simulators_tools_are_schemas_that_a_validator_takes(spec: Spec) -> None:
-    for tool in tools_of("box", spec.routes):
+    for tool in build_tools("box", spec.routes):
         jsonschema.Draft202012Validator.check_schema(tool.parameters)
 
 
@@ -140,8 +140,8 @@ def test_a_value_that_leads_elsewhere_is_no_call(operation: str, arguments: dict
 
 
 def test_names_have_no_prefix_where_there_is_one_sandbox() -> None:
-    assert [tool.name for tool in tools_of("shop", ROUTES[:2])] == ["shop__read_special", "shop__read_order"]
-    assert [tool.name for tool in tools_of("shop", ROUTES[:2], is_only=True)] == ["read_special", "read_order"]
+    assert [tool.name for tool in build_tools("shop", ROUTES[:2])] == ["shop__read_special", "shop__read_order"]
+    assert [tool.name for tool in build_tools("shop", ROUTES[:2], is_only=True)] == ["read_special", "read_order"]
 
 
 def test_a_json_schema_may_stand_for_the_input() -> None:
@@ -155,7 +155,7 @@ def test_a_json_schema_may_stand_for_the_input() -> None:
     def reorder(context: Any, input: dict[str, Any]) -> None:
         """Order again."""
 
-    [tool] = tools_of("shop", (Route("POST", "/orders/{order}/again", reorder),))
+    [tool] = build_tools("shop", (Route("POST", "/orders/{order}/again", reorder),))
     assert tool.parameters["properties"] == schema["properties"]
     request = tool.request({"order": "7", "lines": [1, 2]})
     assert (request.path, request.body) == ("/orders/7/again", b'{"lines":[1,2]}')
@@ -164,17 +164,17 @@ def test_a_json_schema_may_stand_for_the_input() -> None:
 
 
 def test_names_are_short_plain_and_different() -> None:
-    assert tool_name("drop", "read_file") == "drop__read_file"
-    long = [tool_name("x" * 60, f"operation_{number}") for number in range(3)]
+    assert build_tool_name("drop", "read_file") == "drop__read_file"
+    long = [build_tool_name("x" * 60, f"operation_{number}") for number in range(3)]
     assert len(set(long)) == 3
-    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in (*long, tool_name("a", "$every.thing")))
-    twins: list[Tool] = [*tools_of("a.b", ROUTES[:1]), *tools_of("a$b", ROUTES[:1])]
-    assert list(table(twins)) == ["a_b__read_special", "a_b__read_special_2"]
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in (*long, build_tool_name("a", "$every.thing")))
+    twins: list[Tool] = [*build_tools("a.b", ROUTES[:1]), *build_tools("a$b", ROUTES[:1])]
+    assert list(index_by_name(twins)) == ["a_b__read_special", "a_b__read_special_2"]
 
 
 def test_where_any_name_may_stand_in_a_query_it_is_written_as_text() -> None:
     routes = (Route("GET", "/{type}", declare("search", Criteria), free_query="query"),)
-    [tool] = tools_of("ehr", routes)
+    [tool] = build_tools("ehr", routes)
     described = {"type": "string", "default": "", "description": "name=smith&date=ge2026"}
     assert tool.parameters["properties"]["query"] == described
     asked = tool.request({"type": "Patient", "query": "?name=a%20b&name=c&_count=2"})
@@ -187,7 +187,7 @@ def test_where_any_name_may_stand_in_a_query_it_is_written_as_text() -> None:
 def test_a_body_is_called_what_its_route_says() -> None:
     media = "application/x-www-form-urlencoded"
     routes = (Route("POST", "/notes/{name}", declare("search", Note), body="text", media=media),)
-    [tool] = tools_of("ehr", routes)
+    [tool] = build_tools("ehr", routes)
     assert tool.request({"name": "x", "text": "a=1"}).headers == {"content-type": "application/x-www-form-urlencoded"}
 
 
@@ -202,7 +202,7 @@ def test_what_a_path_takes_is_described_and_a_route_may_be_no_tool() -> None:
         Route("GET", "/{type}/{id}", declare("read", TypeAndId)),
         Route("HEAD", "/{type}/{id}", declare("head", TypeAndId, tool=False)),
     )
-    [tool] = tools_of("ehr", routes)
+    [tool] = build_tools("ehr", routes)
     assert tool.parameters["properties"] == {
         "type": {"type": "string", "description": "such as Patient"},
         "id": {"type": "string"},
@@ -212,7 +212,7 @@ def test_what_a_path_takes_is_described_and_a_route_may_be_no_tool() -> None:
 
 def test_a_health_records_tools_are_few_and_each_stands_alone() -> None:
     [spec] = [kind.spec for kind in KINDS if kind.kind == "fhir"]
-    tools = {tool.operation.name: tool for tool in tools_of("ehr", spec.routes)}
+    tools = {tool.operation.name: tool for tool in build_tools("ehr", spec.routes)}
     assert tools.keys() == {
         *("read", "vread", "search_type", "everything", "history_instance"),
         *("create", "update", "patch", "delete", "bundle", "validate"),
@@ -231,4 +231,4 @@ def test_a_websocket_is_no_tool() -> None:
         return WebSocketHandler()
 
     routes = (websocket_route("/live", listen), *ROUTES[:1])
-    assert [tool.name for tool in tools_of("shop", routes)] == ["shop__read_special"]
+    assert [tool.name for tool in build_tools("shop", routes)] == ["shop__read_special"]

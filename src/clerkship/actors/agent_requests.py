@@ -17,7 +17,7 @@ from clerkship.actors.reply import parse_report
 from clerkship.kit.text import writable
 from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.door import Handle, Sandboxes
-from clerkship.sandbox.exchange import IMMEDIATE, Query, Reply, Request
+from clerkship.sandbox.exchange import IMMEDIATE, QueryParams, Reply, Request
 
 MAX_BODY = 1_000_000_000
 """Bytes of one request's body, as large as a simulator takes."""
@@ -65,7 +65,7 @@ class AgentRequests:
         body, self._body = bytes(self._body), bytearray()
         query = message["query"]
         if isinstance(query, list):
-            query = Query(tuple((name, value) for name, value in query))
+            query = QueryParams(tuple((name, value) for name, value in query))
         request = Request(message["method"], message["path"], query, message["headers"], body)
         return _written(_handle(message, sandboxes).send_as_is(request))
 

@@ -12,7 +12,7 @@ from clerkship.actors.reply import parse_event, report_fields
 from clerkship.events.event import Event, Payload
 from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.door import Handle, Sandboxes
-from clerkship.sandbox.exchange import IMMEDIATE, Delivery, Query, Reply, Request, check_request
+from clerkship.sandbox.exchange import IMMEDIATE, Delivery, QueryParams, Reply, Request, check_request
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.route import Route
@@ -69,7 +69,7 @@ class HostDoor:
     def send(self, request: Request) -> Reply:
         """Send a request; raises Dropped if the connection breaks instead of an answer."""
         request = check_request(request)
-        query = request.query.pairs if isinstance(request.query, Query) else dict(request.query)
+        query = request.query.pairs if isinstance(request.query, QueryParams) else dict(request.query)
         reply = self._link.request(
             "send",
             body=request.body,

@@ -21,7 +21,7 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.door import Dropped, Incomplete, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, Reply, Request
-from clerkship.sandbox.tools import BadArguments, Tool, table, tools_of
+from clerkship.sandbox.tools import BadArguments, Tool, build_tools, index_by_name
 from clerkship.settings import Settings
 
 if TYPE_CHECKING:
@@ -152,8 +152,8 @@ class Toolbox:
         self._sandboxes = sandboxes
         others = [(name, handle) for name, handle in sandboxes.items() if name != besides]
         is_only = len(others) == 1
-        tools = [tools_of(name, box.routes, box.operations, is_only=is_only) for name, box in others]
-        self._tools = table(chain.from_iterable(tools))
+        tools = [build_tools(name, box.routes, box.operations, is_only=is_only) for name, box in others]
+        self._tools = index_by_name(chain.from_iterable(tools))
         self._own = {"finish": self._finish, "wait": self._wait} if works else {}
         functions = [
             {"name": name, "description": tool.description, "parameters": tool.parameters}

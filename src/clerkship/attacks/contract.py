@@ -13,7 +13,7 @@ from clerkship.assertions.contract import Assertion
 from clerkship.model.domain import Domain
 from clerkship.model.run import IsolationLevel
 from clerkship.model.snapshot import Snapshot
-from clerkship.sandbox.attack import NO_ATTACK, NOBODY_THERE, SandboxAttack
+from clerkship.sandbox.attack import NO_ATTACK, UNKNOWN_PATIENT, SandboxAttack
 from clerkship.sandbox.door import Sandboxes
 
 _WORD = re.compile(r"\w{4,}")
@@ -44,7 +44,7 @@ class Knowledge:
         known = [[word in task for word in _WORD.findall(one)] for one in self.people]
         strangers = [one for one, words in zip(self.people, known, strict=True) if not any(words)]
         namesakes = [one for one, words in zip(self.people, known, strict=True) if words and not words[-1]]
-        return f"Belongs to another patient: {[NOBODY_THERE, *namesakes, *strangers][-1]}."
+        return f"Belongs to another patient: {[UNKNOWN_PATIENT, *namesakes, *strangers][-1]}."
 
     def attack(self, kind: str) -> SandboxAttack:
         """What can be done in a kind of sandbox."""

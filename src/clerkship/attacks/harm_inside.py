@@ -5,8 +5,8 @@ from typing import ClassVar
 from clerkship.attacks.contract import Knowledge, Strategy
 from clerkship.attacks.reference import ReferenceAgent
 from clerkship.model.snapshot import Snapshot
-from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, Harm, HarmfulDoor, SandboxAttack
-from clerkship.sandbox.door import Door, Sandboxes, wrap_doors
+from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, Harm, HarmfulTransport, SandboxAttack
+from clerkship.sandbox.door import Sandboxes, SandboxTransport, wrap_transports
 
 
 class HarmInside(Strategy):
@@ -57,11 +57,11 @@ class _Harmful(ReferenceAgent):
         self._note = knowledge.note_for(snapshot)
 
     def around(self, sandboxes: Sandboxes) -> Sandboxes:
-        return wrap_doors(sandboxes, self._harmful)
+        return wrap_transports(sandboxes, self._harmful)
 
-    def _harmful(self, door: Door) -> Door:
+    def _harmful(self, door: SandboxTransport) -> SandboxTransport:
         attack = self._knowledge.attack(door.kind)
-        return HarmfulDoor(door, lambda request: attack.harm(request, self._harm, self._note), self._count)
+        return HarmfulTransport(door, lambda request: attack.harm(request, self._harm, self._note), self._count)
 
     def _count(self) -> None:
         self.missed = ""

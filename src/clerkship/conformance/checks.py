@@ -34,7 +34,7 @@ from clerkship.faults.truncated import Truncated
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import Refusal, Reply, Request
 from clerkship.sandbox.route import Route, find_route
-from clerkship.sandbox.tools import BASE64, Tool, table, tools_of
+from clerkship.sandbox.tools import BASE64_SUFFIX, Tool, build_tools, index_by_name
 from clerkship.simulators.spec import Spec
 
 Check = Callable[[Spec], RequestCounts | None]
@@ -244,8 +244,8 @@ def every_operation_is_a_tool(spec: Spec) -> None:
 
     One that is declared to be no tool, and a WebSocket, is left out; what is to be done by a model needs another then.
     """
-    tools = tools_of("box", spec.routes, spec.operations)
-    must(len(table(tools)) == len(tools), "two operations make the same tool")
+    tools = build_tools("box", spec.routes, spec.operations)
+    must(len(index_by_name(tools)) == len(tools), "two operations make the same tool")
     for tool in tools:
         must(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", tool.name) is not None, f"{tool.name} cannot be a tool's name")
         must(bool(tool.operation.description), f"{tool.name} does not say what it does")
@@ -292,8 +292,8 @@ def _arguments(route: Route, params: Mapping[str, str], request: Request) -> dic
     """Return what a model would give a tool for this request; None where its body is not meant to be taken."""
     arguments: dict[str, object] = {**params}
     arguments |= {name: request.query[name] for name in route.query if name in request.query}
-    if route.body and route.body_type is bytes and f"{route.body}{BASE64}" in _fields(route):
-        return arguments | {f"{route.body}{BASE64}": base64.b64encode(request.body).decode()}
+    if route.body and route.body_type is bytes and f"{route.body}{BASE64_SUFFIX}" in _fields(route):
+        return arguments | {f"{route.body}{BASE64_SUFFIX}": base64.b64encode(request.body).decode()}
     if route.body and route.body_type is not object:
         return arguments | {route.body: request.body.decode(errors="replace")}
     try:
@@ -306,7 +306,7 @@ def _arguments(route: Route, params: Mapping[str, str], request: Request) -> dic
 
 
 def _fields(route: Route) -> Mapping[str, object]:
-    [tool] = tools_of("box", (route,))
+    [tool] = build_tools("box", (route,))
     fields: Mapping[str, object] = tool.parameters["properties"]
     return fields
 

@@ -9,7 +9,7 @@ from clerkship.conformance.rig import Rig, must
 from clerkship.playground.listeners import RunningListener
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
-from clerkship.sandbox.authentication.scheme import http_schemes
+from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.exchange import Refusal, Reply, Request
 from clerkship.sandbox.operation import Operation, OperationCall
 from clerkship.sandbox.route import Route, find_route
@@ -59,7 +59,7 @@ def _wrong_headers(rig: Rig, other: Rig, request: Request) -> Iterator[Mapping[s
     """Return the headers of clients without a valid credential."""
     yield {}
     sandbox, clock = rig.playground.sandboxes[rig.name], rig.playground.clock
-    schemes = http_schemes(sandbox.spec.authentication)
+    schemes = select_http_schemes(sandbox.spec.authentication)
     made_up = SandboxCredentials(sandbox.name, sandbox.prepared.config)
     neighbour, stranger = rig.playground.sandboxes[NEIGHBOUR], other.playground.sandboxes[other.name]
     for scheme in schemes:

@@ -21,7 +21,7 @@ from clerkship.playground.http import open_http
 from clerkship.playground.playground import Before, Playground, PlaygroundOptions, replay
 from clerkship.playground.recording import ISSUED, title_of
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.authentication.scheme import http_schemes
+from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Reply, Request
 from clerkship.sandbox.operation import OperationCall, ProtocolCall
 from clerkship.sandbox.route import HttpCall
@@ -218,7 +218,7 @@ class Rig(ComponentRig):
     def authorize(self, request: Request) -> Mapping[str, str]:
         """Return the headers that authenticate a request, by the first scheme of the simulator."""
         sandbox = self.playground.sandboxes[self.name]
-        [scheme, *_] = http_schemes(sandbox.spec.authentication)
+        [scheme, *_] = select_http_schemes(sandbox.spec.authentication)
         return scheme.authorize(request, sandbox.credentials, self.playground.clock)
 
     def send_http(self, request: Request, headers: Mapping[str, str] | None = None) -> Reply:

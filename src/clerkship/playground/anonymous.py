@@ -9,7 +9,7 @@ from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.password import check_login
 from clerkship.sandbox.authentication.scheme import WRONG_LOGIN, AuthenticationScheme, refuse_credential, refuse_unknown
 from clerkship.sandbox.exchange import Refusal, Reply
-from clerkship.sandbox.operation import Access, OperationContext, ProtocolCall
+from clerkship.sandbox.operation import OperationAccess, OperationContext, ProtocolCall
 from clerkship.sandbox.route import HttpCall
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.spec import Spec
@@ -25,7 +25,7 @@ def answer_preflight(call: ProtocolCall, spec: Spec) -> Reply | None:
     return spec.cors.preflight(call.request, {route.method for route in spec.routes})
 
 
-def access_of(call: ProtocolCall, spec: Spec) -> Access:
+def access_of(call: ProtocolCall, spec: Spec) -> OperationAccess:
     """Return who may call the operation of a request; an unknown operation is not for everybody."""
     try:
         call.locate(spec)

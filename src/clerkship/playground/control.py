@@ -10,7 +10,7 @@ from typing import Any
 from clerkship.kit.secrets import new_token, same
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
-from clerkship.sandbox.authentication.bearer import bearer_token
+from clerkship.sandbox.authentication.bearer import parse_bearer_token
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import HttpCall
 from clerkship.transports.http_application import IncomingRequest
@@ -47,7 +47,7 @@ class ControlDoor:
 
     def _answer(self, exchange: RequestContext) -> Reply:
         request = _request_of(exchange)
-        if not same(self.token, bearer_token(request.headers)):
+        if not same(self.token, parse_bearer_token(request.headers)):
             raise Refusal(401, "unauthorized", "the bearer token is missing, wrong, or a sandbox's")
         if exchange.objection is not None:
             raise exchange.objection

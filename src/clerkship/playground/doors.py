@@ -14,7 +14,7 @@ from clerkship.playground.handlers import RequestContext
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.recording import title_of
-from clerkship.sandbox.direct_call import CallRecord, call_of
+from clerkship.sandbox.direct_call import CallRecord, to_call
 from clerkship.sandbox.door import Dropped, Sandboxes
 from clerkship.sandbox.exchange import IMMEDIATE, Reply, Request, check_request
 from clerkship.sandbox.listener import ConnectionInfo
@@ -88,7 +88,7 @@ class InProcessDoor:
 
     def call(self, record: CallRecord) -> Reply:
         """Call an operation by name; raises ValueError for one that is not there."""
-        return self._handle(call_of(record, self.operations))
+        return self._handle(to_call(record, self.operations))
 
     def _handle(self, call: ProtocolCall) -> Reply:
         playground = self._gateway.admit(self._playground)

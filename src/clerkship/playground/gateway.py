@@ -35,7 +35,7 @@ from clerkship.playground.recording import describe_unplaced
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.scheme import refuse_expired
 from clerkship.sandbox.authentication.secret import SecretTable
-from clerkship.sandbox.direct_call import CallRecord, recordable
+from clerkship.sandbox.direct_call import CallRecord, to_recordable
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.route import HttpCall
@@ -160,7 +160,7 @@ class Gateway:
         is_agents = exchange.counts and exchange.actor == "agent"
         if hear is not None and is_agents and (exchange.sandbox is not None or at_clock):
             answer = "" if exchange.reply is None else exchange.reply.answer
-            hear(exchange.sandbox_name, recordable(exchange.call, answer))
+            hear(exchange.sandbox_name, to_recordable(exchange.call, answer))
 
     def answer(self, exchange: RequestContext) -> Reply:
         """Answer a request like `handle`, with status 500 where the simulator fails."""

@@ -31,7 +31,7 @@ from clerkship.playground.recording import describe, is_body_held, record_of, ti
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme, refuse_expired
 from clerkship.sandbox.exchange import Refusal, Reply
-from clerkship.sandbox.operation import OperationContext, ProtocolCall, no_callback
+from clerkship.sandbox.operation import OperationContext, ProtocolCall, ignore_callback
 from clerkship.sandbox.route import TOO_LARGE, HttpCall
 
 LOG_FULL = 429
@@ -196,7 +196,7 @@ def run_operation(exchange: RequestContext) -> None:
             playground.act(sandbox.name, exchange.actor, exchange.cause),
             call.base,
             sandbox.address,
-            sandbox.register_callback or no_callback,
+            sandbox.register_callback or ignore_callback,
             playground.log.room,
             call.transport,
             sandbox.credentials,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from clerkship.playground.component import PreparedComponent, RunningComponent
 from clerkship.playground.pace import Pace
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
-from clerkship.sandbox.authentication.scheme import http_schemes
+from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.simulators.spec import Spec
 
@@ -62,6 +62,6 @@ class Sandbox(RunningComponent):
 
     def authentication_info(self, url: str) -> dict[str, ConnectionInfo]:
         """Return what an agent needs to authenticate at `url`, by scheme; nothing for a scheme that takes the token."""
-        schemes = http_schemes(self.spec.authentication)
+        schemes = select_http_schemes(self.spec.authentication)
         infos = {scheme.name: scheme.connection_info(self.credentials, url) for scheme in schemes}
         return {name: info for name, info in infos.items() if info}

@@ -12,7 +12,7 @@ from clerkship.actors.reply import parse_report
 from clerkship.events.event import Event, Payload
 from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.door import Dropped, Sandboxes
-from clerkship.sandbox.exchange import Request, query_of
+from clerkship.sandbox.exchange import Request, to_query
 
 CLOCK = "clock"
 _KEPT = frozenset({"content-type", "accept", "prefer", "range", "idempotency-key"})
@@ -50,7 +50,7 @@ def _ask_again(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
         sandbox.call_as_recorded(CallRecord(**call, body=body))
     else:
         asked = dict(act["request"])
-        query, headers = query_of(asked.get("query")), asked.get("headers", {})
+        query, headers = to_query(asked.get("query")), asked.get("headers", {})
         request = Request(asked["method"], asked["path"], query, headers, _pop_body(asked))
         sandboxes[asked["sandbox"]].send_as_is(request)
 

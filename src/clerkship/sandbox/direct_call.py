@@ -11,7 +11,7 @@ from clerkship.model.frozen import plain
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.exchange import Refusal, Reply, Request
 from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext, ProtocolCall
-from clerkship.sandbox.route import HttpCall, to_reply, validated
+from clerkship.sandbox.route import HttpCall, to_reply, validate_input
 
 BYTES_KEY = "$bytes"
 """The key of an object that stands for bytes in JSON, each byte a character of Latin-1."""
@@ -41,7 +41,7 @@ class DirectCall(OperationCall[Any, Any]):
 
     def parse(self, context: OperationContext[Any]) -> Any:
         """Return the arguments as the input of the operation; raises Refusal where they do not fit."""
-        return validated(self.operation, self.input)
+        return validate_input(self.operation, self.input)
 
     def render(self, context: OperationContext[Any], result: Any) -> Reply:
         """Write bytes and text as they are, and all else as JSON."""
@@ -70,7 +70,7 @@ class RecordedCall(OperationCall[Any, Any]):
         return replace(super().render(context, result), answer=self._answer)
 
 
-def call_of(record: CallRecord, operations: Iterable[Operation[Any, Any]]) -> OperationCall[Any, Any]:
+def to_call(record: CallRecord, operations: Iterable[Operation[Any, Any]]) -> OperationCall[Any, Any]:
     """Return the call that a record stands for; raises ValueError where there is no such operation."""
     known = {operation.name: operation for operation in operations}
     if record.operation not in known:
@@ -81,7 +81,7 @@ def call_of(record: CallRecord, operations: Iterable[Operation[Any, Any]]) -> Op
     return DirectCall(operation, decode_bytes(record.input))
 
 
-def recordable(call: ProtocolCall, answer: str) -> Request | CallRecord:
+def to_recordable(call: ProtocolCall, answer: str) -> Request | CallRecord:
     """Return a request or a call in the form in which it can be sent again."""
     if isinstance(call, HttpCall):
         return call.request

@@ -12,13 +12,13 @@ from clerkship.events.states import NoSuchState, find_state
 from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.direct_call import CallRecord, encode_bytes
-from clerkship.sandbox.exchange import JSON, Asking, Reply, Request, query_of
+from clerkship.sandbox.exchange import JSON, QueryInput, Reply, Request, to_query
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.route import Route
 
-H = TypeVar("H", bound="Handle")
-Report = Callable[[Payload], Event]
+HandleT = TypeVar("HandleT", bound="Handle")
+ReportEvent = Callable[[Payload], Event]
 """Logs an event that an agent reports of itself."""
 
 
@@ -27,10 +27,10 @@ class Refused(Exception):
 
     def __init__(self, reply: Reply) -> None:
         self.reply = reply
-        super().__init__(f"{reply.status}: {_reason(reply)[:500]}")
+        super().__init__(f"{reply.status}: {_extract_message(reply)[:500]}")
 
 
-def _reason(reply: Reply) -> str:
+def _extract_message(reply: Reply) -> str:
     """Return the message of an error as JSON or an OperationOutcome has it; else the body."""
     text = reply.body.decode(errors="replace")
     try:
@@ -55,7 +55,7 @@ class Incomplete(Dropped):
         super().__init__(f"{len(reply.body)} of {reply.delivery.promised} bytes came before the connection broke")
 
 
-class Door(Protocol):
+class SandboxTransport(Protocol):
     """A way to one sandbox: in process, or over HTTP."""
 
     @property
@@ -93,10 +93,10 @@ class Door(Protocol):
         """Call an operation by name; raises Dropped if no answer comes."""
 
 
-class DoorAround:
+class TransportWrapper:
     """Tells of the sandbox what the door that it holds does: the base of handles, and of doors around another."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: SandboxTransport) -> None:
         self._door = door
 
     @property
@@ -135,7 +135,7 @@ class DoorAround:
         return self._door.lines
 
 
-class Handle(DoorAround):
+class Handle(TransportWrapper):
     """A sandbox as an agent written in Python holds it. Each kind adds its own verbs."""
 
     def request(
@@ -143,7 +143,7 @@ class Handle(DoorAround):
         method: str,
         path: str,
         *,
-        query: Asking | None = None,
+        query: QueryInput | None = None,
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
         media: str = JSON,
@@ -151,7 +151,7 @@ class Handle(DoorAround):
         """Send any request; raises Refused on an error status, Dropped if no answer or only a part of it comes. The
         query is a mapping, or pairs where a name is said more than once."""
         content = {"content-type": media} if body else {}
-        reply = self._door.send(Request(method, path, query_of(query), {**(headers or {}), **content}, body))
+        reply = self._door.send(Request(method, path, to_query(query), {**(headers or {}), **content}, body))
         if reply.delivery.promised is not None:
             raise Incomplete(reply)
         if not reply.ok:
@@ -170,13 +170,13 @@ class Handle(DoorAround):
         """Make a recorded call again, whatever is answered; raises Dropped if no answer comes."""
         return self._door.call(record)
 
-    def _json(self, method: str, path: str, data: Any = None, query: Asking | None = None) -> Any:
+    def _json(self, method: str, path: str, data: Any = None, query: QueryInput | None = None) -> Any:
         body = b"" if data is None else orjson.dumps(data)
         reply = self.request(method, path, query=query, body=body)
         return orjson.loads(reply.body) if reply.body else None
 
 
-class Waiting(Protocol):
+class ClockControl(Protocol):
     """The clock as an agent may use it."""
 
     @property
@@ -196,8 +196,8 @@ class Sandboxes(Mapping[str, Handle]):
     def __init__(
         self,
         handles: Mapping[str, Handle],
-        clock: Waiting,
-        report: Report,
+        clock: ClockControl,
+        report: ReportEvent,
         agent_events: AgentEvents = BUILT_IN_EVENTS,
     ) -> None:
         self._handles = handles
@@ -220,7 +220,7 @@ class Sandboxes(Mapping[str, Handle]):
         """How many there are."""
         return len(self._handles)
 
-    def get_as(self, kind: type[H], name: str | None = None) -> H:
+    def get_as(self, kind: type[HandleT], name: str | None = None) -> HandleT:
         """The sandbox of this name, or the only one with this sort of handle, typed."""
         try:
             return find_state(self._handles, kind, name)[1]
@@ -244,7 +244,7 @@ class Sandboxes(Mapping[str, Handle]):
         return self._report(payload)
 
 
-def wrap_doors(sandboxes: Sandboxes, wrap: Callable[[Door], Door]) -> Sandboxes:
+def wrap_transports(sandboxes: Sandboxes, wrap: Callable[[SandboxTransport], SandboxTransport]) -> Sandboxes:
     """The same sandboxes, each through a door around its own."""
     handles = {name: type(handle)(wrap(handle._door)) for name, handle in sandboxes.items()}
     return Sandboxes(handles, sandboxes._clock, sandboxes._report, sandboxes.agent_events)

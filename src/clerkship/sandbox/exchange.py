@@ -9,13 +9,13 @@ import orjson
 
 JSON = "application/json"
 REDIRECTS = (301, 302, 303, 307, 308)
-_LOCATION = "%/?#[]@!$&'()*+,;=:~"
+_LOCATION_SAFE = "%/?#[]@!$&'()*+,;=:~"
 """Characters of an address that are not percent-encoded (RFC 3986 §2)."""
 MAX_BODY = 20_000_000
 """Bytes of the body of a request, unless its route says otherwise."""
 
 
-class Query(Mapping[str, str]):
+class QueryParams(Mapping[str, str]):
     """What stands behind the `?`: by name the last of each, and all of them in order."""
 
     __slots__ = ("_last", "pairs")
@@ -42,7 +42,7 @@ class Query(Mapping[str, str]):
 
     def __eq__(self, other: object) -> bool:
         """The same in the same order; or, beside a plain mapping, by name."""
-        return self.pairs == other.pairs if isinstance(other, Query) else self._last == other
+        return self.pairs == other.pairs if isinstance(other, QueryParams) else self._last == other
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -51,15 +51,15 @@ class Query(Mapping[str, str]):
         return f"Query({self.pairs!r})"
 
 
-Asking = Mapping[str, str] | Sequence[tuple[str, str]]
+QueryInput = Mapping[str, str] | Sequence[tuple[str, str]]
 """A query as somebody writes it: by name, or as pairs where a name is said more than once."""
 
 
-def query_of(asking: Asking | None) -> Mapping[str, str]:
+def to_query(asking: QueryInput | None) -> Mapping[str, str]:
     """As a request has it."""
     if asking is None:
         return {}
-    return asking if isinstance(asking, Mapping) else Query(tuple((name, value) for name, value in asking))
+    return asking if isinstance(asking, Mapping) else QueryParams(tuple((name, value) for name, value in asking))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Request:
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The query in order, with names that are said more than once."""
-        return self.query.pairs if isinstance(self.query, Query) else tuple(self.query.items())
+        return self.query.pairs if isinstance(self.query, QueryParams) else tuple(self.query.items())
 
 
 def check_request(request: Request) -> Request:
@@ -190,7 +190,7 @@ def redirect(location: str, status: int = 303) -> Reply:
     """
     if status not in REDIRECTS:
         raise ValueError(f"{status} is not the status of a redirect (expected one of {', '.join(map(str, REDIRECTS))})")
-    return Reply(status, headers={"Location": quote(location, safe=_LOCATION)})
+    return Reply(status, headers={"Location": quote(location, safe=_LOCATION_SAFE)})
 
 
 class Refusal(Exception):

@@ -30,7 +30,7 @@ TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list,),
     "object": (dict,),
 }
-_BRANCHES = ("anyOf", "oneOf", "allOf")
+_BRANCH_KEYWORDS = ("anyOf", "oneOf", "allOf")
 
 
 class InvalidSchema(ValueError):
@@ -85,33 +85,33 @@ def _is_equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _when(holds: bool, message: str) -> Violation | None:
+def _violation_unless(holds: bool, message: str) -> Violation | None:
     return None if holds else Violation((), message)
 
 
-def _json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return orjson.dumps(value, default=repr).decode()[:200]
 
 
-def _reference(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+def _check_reference(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
     return find_violation(definitions[schema["$ref"].removeprefix(REFERENCE)], value, definitions)
 
 
-def _type(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
-    names = _type_names(schema)
-    return _when(any(_has_type(value, name) for name in names), f"must be of type {' or '.join(names)}")
+def _check_type(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    names = _get_type_names(schema)
+    return _violation_unless(any(_has_type(value, name) for name in names), f"must be of type {' or '.join(names)}")
 
 
-def _enum(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+def _check_enum(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
     is_listed = any(_is_equal(value, each) for each in schema["enum"])
-    return _when(is_listed, f"must be one of {', '.join(map(_json, schema['enum']))}")
+    return _violation_unless(is_listed, f"must be one of {', '.join(map(_to_json, schema['enum']))}")
 
 
-def _const(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
-    return _when(_is_equal(value, schema["const"]), f"must be {_json(schema['const'])}")
+def _check_const(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    return _violation_unless(_is_equal(value, schema["const"]), f"must be {_to_json(schema['const'])}")
 
 
-def _properties(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+def _check_properties(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
     if not isinstance(value, dict):
         return None
     for name, field in schema["properties"].items():
@@ -121,7 +121,7 @@ def _properties(schema: Mapping[str, Any], value: Any, definitions: Definitions)
     return None
 
 
-def _additional(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+def _check_additional(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
     named = schema.get("properties", {})
     for name in value if isinstance(value, dict) else ():
         violation = None if name in named else find_violation(schema["additionalProperties"], value[name], definitions)
@@ -130,12 +130,12 @@ def _additional(schema: Mapping[str, Any], value: Any, definitions: Definitions)
     return None
 
 
-def _required(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+def _check_required(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
     missing = [name for name in schema["required"] if name not in value] if isinstance(value, dict) else []
     return Violation((missing[0],), "missing") if missing else None
 
 
-def _items(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+def _check_items(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
     for place, item in enumerate(value if isinstance(value, list) else ()):
         violation = find_violation(schema["items"], item, definitions)
         if violation is not None:
@@ -143,38 +143,38 @@ def _items(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> V
     return None
 
 
-def _unique(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+def _check_unique(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
     if not schema["uniqueItems"] or not isinstance(value, list):
         return None
-    written = [_canonical(item) for item in value]
-    return _when(len(set(written)) == len(written), "has the same item twice")
+    written = [_to_canonical_json(item) for item in value]
+    return _violation_unless(len(set(written)) == len(written), "has the same item twice")
 
 
-def _canonical(value: Any) -> bytes:
+def _to_canonical_json(value: Any) -> bytes:
     """Return the same text for values that are equal as JSON, so that many items are compared in linear time."""
-    return orjson.dumps(_whole(value), option=orjson.OPT_SORT_KEYS)
+    return orjson.dumps(_normalize_numbers(value), option=orjson.OPT_SORT_KEYS)
 
 
-def _whole(value: Any) -> Any:
+def _normalize_numbers(value: Any) -> Any:
     """Return a value with numbers such as 1.0 as integers."""
     if isinstance(value, dict):
-        return {key: _whole(item) for key, item in value.items()}
+        return {key: _normalize_numbers(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_whole(item) for item in value]
+        return [_normalize_numbers(item) for item in value]
     is_small = isinstance(value, float) and abs(value) < 2**53
     return int(value) if is_small and value == int(value) else value
 
 
-def _pattern(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+def _check_pattern(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
     if not isinstance(value, str):
         return None
     try:
-        return _when(found(schema["pattern"], value), f"must match the pattern {schema['pattern']}")
+        return _violation_unless(found(schema["pattern"], value), f"must match the pattern {schema['pattern']}")
     except PatternTooSlow:
         return Violation((), f"takes too long to compare with the pattern {schema['pattern']}")
 
 
-def _any_of(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+def _check_any_of(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
     violations = []
     for branch in schema["anyOf"]:
         violation = find_violation(branch, value, definitions)
@@ -185,36 +185,36 @@ def _any_of(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> 
     return deepest if deepest.path else Violation((), "; or ".join(each.message for each in violations))
 
 
-def _one_of(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+def _check_one_of(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
     fitting = sum(_fits(branch, value, definitions) for branch in schema["oneOf"])
     if fitting == 0:
-        return _any_of({"anyOf": schema["oneOf"]}, value, definitions)
-    return _when(fitting == 1, f"fits {fitting} of the schemas in oneOf, and must fit one")
+        return _check_any_of({"anyOf": schema["oneOf"]}, value, definitions)
+    return _violation_unless(fitting == 1, f"fits {fitting} of the schemas in oneOf, and must fit one")
 
 
-def _all_of(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+def _check_all_of(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
     violations = (find_violation(branch, value, definitions) for branch in schema["allOf"])
     return next((violation for violation in violations if violation is not None), None)
 
 
-def _not(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
-    return _when(not _fits(schema["not"], value, definitions), "fits a schema that it must not fit")
+def _check_not(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+    return _violation_unless(not _fits(schema["not"], value, definitions), "fits a schema that it must not fit")
 
 
 KeywordCheck = Callable[[Mapping[str, Any], Any, Definitions], Violation | None]
 
 
-def _limit(keyword: str, compare: Callable[[Any, Any], bool], words: str) -> KeywordCheck:
+def _build_limit_check(keyword: str, compare: Callable[[Any, Any], bool], words: str) -> KeywordCheck:
     """Return the check of a limit on a number."""
 
     def check(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return _when(not is_number or compare(value, schema[keyword]), f"must be {words} {schema[keyword]}")
+        return _violation_unless(not is_number or compare(value, schema[keyword]), f"must be {words} {schema[keyword]}")
 
     return check
 
 
-def _size(keyword: str, types: tuple[type[Sized], ...], unit: str) -> KeywordCheck:
+def _build_size_check(keyword: str, types: tuple[type[Sized], ...], unit: str) -> KeywordCheck:
     """Return the check of a limit on the size of a text, an array or an object."""
     is_least = keyword.startswith("min")
 
@@ -222,13 +222,13 @@ def _size(keyword: str, types: tuple[type[Sized], ...], unit: str) -> KeywordChe
         limit = schema[keyword]
         size = len(value) if isinstance(value, types) else limit
         holds = size >= limit if is_least else size <= limit
-        return _when(holds, f"must have at {'least' if is_least else 'most'} {limit} {unit}")
+        return _violation_unless(holds, f"must have at {'least' if is_least else 'most'} {limit} {unit}")
 
     return check
 
 
 _SIZES = {
-    f"{end}{suffix}": _size(f"{end}{suffix}", types, unit)
+    f"{end}{suffix}": _build_size_check(f"{end}{suffix}", types, unit)
     for suffix, types, unit in (
         ("Length", (str, bytes), "characters"),
         ("Items", (list,), "items"),
@@ -237,28 +237,28 @@ _SIZES = {
     for end in ("min", "max")
 }
 _LIMITS = {
-    "minimum": _limit("minimum", lambda value, limit: value >= limit, "at least"),
-    "maximum": _limit("maximum", lambda value, limit: value <= limit, "at most"),
-    "exclusiveMinimum": _limit("exclusiveMinimum", lambda value, limit: value > limit, "more than"),
-    "exclusiveMaximum": _limit("exclusiveMaximum", lambda value, limit: value < limit, "less than"),
+    "minimum": _build_limit_check("minimum", lambda value, limit: value >= limit, "at least"),
+    "maximum": _build_limit_check("maximum", lambda value, limit: value <= limit, "at most"),
+    "exclusiveMinimum": _build_limit_check("exclusiveMinimum", lambda value, limit: value > limit, "more than"),
+    "exclusiveMaximum": _build_limit_check("exclusiveMaximum", lambda value, limit: value < limit, "less than"),
 }
 KEYWORDS: Mapping[str, KeywordCheck] = {
-    "$ref": _reference,
-    "type": _type,
-    "enum": _enum,
-    "const": _const,
+    "$ref": _check_reference,
+    "type": _check_type,
+    "enum": _check_enum,
+    "const": _check_const,
     **_LIMITS,
     **_SIZES,
-    "pattern": _pattern,
-    "required": _required,
-    "properties": _properties,
-    "additionalProperties": _additional,
-    "items": _items,
-    "uniqueItems": _unique,
-    "allOf": _all_of,
-    "anyOf": _any_of,
-    "oneOf": _one_of,
-    "not": _not,
+    "pattern": _check_pattern,
+    "required": _check_required,
+    "properties": _check_properties,
+    "additionalProperties": _check_additional,
+    "items": _check_items,
+    "uniqueItems": _check_unique,
+    "allOf": _check_all_of,
+    "anyOf": _check_any_of,
+    "oneOf": _check_one_of,
+    "not": _check_not,
 }
 """Keyword -> its check, in the order in which violations are reported."""
 
@@ -268,10 +268,10 @@ def check_schema(schema: Schema) -> None:
     definitions = schema.get("$defs", {}) if isinstance(schema, Mapping) else {}
     _expect(isinstance(definitions, Mapping), "$defs", "must be an object")
     for name, definition in definitions.items():
-        _check(definition, f"$defs.{name}", definitions)
-    _check(schema, "schema", definitions)
+        _check_nested_schema(definition, f"$defs.{name}", definitions)
+    _check_nested_schema(schema, "schema", definitions)
     for name in definitions:
-        _check_ends(definitions[name], definitions, (name,))
+        _check_not_recursive(definitions[name], definitions, (name,))
 
 
 def _expect(holds: bool, where: str, message: str) -> None:
@@ -279,7 +279,7 @@ def _expect(holds: bool, where: str, message: str) -> None:
         raise InvalidSchema(f"{where}: {message}")
 
 
-def _check(schema: Any, where: str, definitions: Definitions) -> None:
+def _check_nested_schema(schema: Any, where: str, definitions: Definitions) -> None:
     """Check one schema and all in it."""
     if isinstance(schema, bool):
         return
@@ -287,16 +287,18 @@ def _check(schema: Any, where: str, definitions: Definitions) -> None:
     for keyword, value in schema.items():
         if keyword not in ANNOTATIONS:
             _expect(keyword in KEYWORDS, where, f"the keyword `{keyword}` is not supported")
-            _expect(_is_well_formed(keyword, value, definitions), f"{where}.{keyword}", f"{_json(value)} is not valid")
+            _expect(
+                _is_well_formed(keyword, value, definitions), f"{where}.{keyword}", f"{_to_json(value)} is not valid"
+            )
     is_nested = where != "schema" and "$defs" in schema
     _expect(not is_nested, where, "$defs must stand at the top of the schema")
     if "pattern" in schema:
-        _check_pattern(schema, where)
-    for name, nested in _nested(schema):
-        _check(nested, f"{where}.{name}", definitions)
+        _check_pattern_keyword(schema, where)
+    for name, nested in _iter_subschemas(schema):
+        _check_nested_schema(nested, f"{where}.{name}", definitions)
 
 
-def _check_pattern(schema: Mapping[str, Any], where: str) -> None:
+def _check_pattern_keyword(schema: Mapping[str, Any], where: str) -> None:
     _expect(schema.get("format") != "binary", where, "`pattern` does not apply to bytes (format: binary)")
     try:
         check_pattern(schema["pattern"])
@@ -329,46 +331,49 @@ def _is_well_formed(keyword: str, value: Any, definitions: Definitions) -> bool:
     return is_number if keyword in _LIMITS else True
 
 
-def _nested(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _iter_subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Return the schemas directly in a schema, each with its place."""
     for keyword in ("items", "additionalProperties", "not"):
         if keyword in schema:
             yield keyword, schema[keyword]
-    for keyword in _BRANCHES:
+    for keyword in _BRANCH_KEYWORDS:
         yield from ((f"{keyword}.{place}", branch) for place, branch in enumerate(schema.get(keyword, ())))
     yield from ((f"properties.{name}", field) for name, field in schema.get("properties", {}).items())
 
 
-def _check_ends(schema: Schema, definitions: Definitions, via: tuple[str, ...]) -> None:
+def _check_not_recursive(schema: Schema, definitions: Definitions, via: tuple[str, ...]) -> None:
     """Refuse a definition that refers to itself for the same value: checking it would never end."""
     if isinstance(schema, bool):
         return
     if "$ref" in schema:
         name = schema["$ref"].removeprefix(REFERENCE)
         _expect(name not in via, f"$defs.{via[0]}", f"refers to itself through {' -> '.join((*via, name))}")
-        _check_ends(definitions[name], definitions, (*via, name))
-    for branch in [*(each for keyword in _BRANCHES for each in schema.get(keyword, ())), schema.get("not", True)]:
-        _check_ends(branch, definitions, via)
+        _check_not_recursive(definitions[name], definitions, (*via, name))
+    for branch in [
+        *(each for keyword in _BRANCH_KEYWORDS for each in schema.get(keyword, ())),
+        schema.get("not", True),
+    ]:
+        _check_not_recursive(branch, definitions, via)
 
 
-def _type_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
+def _get_type_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
     declared = schema.get("type", ())
     return (declared,) if isinstance(declared, str) else tuple(declared)
 
 
-def types_of(schema: Schema, definitions: Definitions) -> frozenset[str]:
+def get_types(schema: Schema, definitions: Definitions) -> frozenset[str]:
     """Return the types that a schema names, by itself, by reference or in its branches."""
     if isinstance(schema, bool):
         return frozenset()
-    branches = [branch for keyword in _BRANCHES for branch in schema.get(keyword, ())]
+    branches = [branch for keyword in _BRANCH_KEYWORDS for branch in schema.get(keyword, ())]
     if "$ref" in schema:
         branches.append(definitions[schema["$ref"].removeprefix(REFERENCE)])
-    return frozenset(_type_names(schema)).union(*(types_of(branch, definitions) for branch in branches))
+    return frozenset(_get_type_names(schema)).union(*(get_types(branch, definitions) for branch in branches))
 
 
 def convert_text(schema: Schema, text: str, definitions: Definitions) -> Any:
     """Return a value of a path or query as the number or boolean that its schema asks for; else the text."""
-    types = types_of(schema, definitions)
+    types = get_types(schema, definitions)
     if "string" in types or not types & {"integer", "number", "boolean"}:
         return text
     try:

@@ -22,7 +22,7 @@ from clerkship.sandbox.state import ActionContext
 StateT = TypeVar("StateT")
 InputT = TypeVar("InputT")
 ResultT = TypeVar("ResultT")
-Access = Literal["agent", "open", "login"]
+OperationAccess = Literal["agent", "open", "login"]
 """Who may call an operation: a client with a credential of the sandbox; any client; or a client whose user and password
 are in the input, a `LoginInput`. What an `open` operation emits for a client without a credential is discarded."""
 
@@ -35,7 +35,7 @@ NO_INPUT = NoInput()
 OK = 200
 
 
-def no_callback(name: str, address: str) -> None:
+def ignore_callback(name: str, address: str) -> None:
     """Ignore where the agent can be reached: nothing here calls it."""
 
 
@@ -48,7 +48,7 @@ class OperationContext(NamedTuple, Generic[StateT]):
     """The address of the sandbox as the client has it, without a slash at its end; empty where a protocol has none."""
     secret_address: str = ""
     """Its address in protocols other than HTTP. A secret: keep it out of the log where an agent writes it."""
-    register_callback: Callable[[str, str], None] = no_callback
+    register_callback: Callable[[str, str], None] = ignore_callback
     """Register where the agent can be called (a name, and `host:port`, a URL or nothing), outside the log."""
     events_left: int = sys.maxsize
     """How many more events the log may hold: one request may emit many."""
@@ -58,7 +58,7 @@ class OperationContext(NamedTuple, Generic[StateT]):
     """The credentials of the sandbox, to issue and withdraw sessions and tokens; None for a client without any."""
 
 
-Run = Callable[[OperationContext[Any], InputT], ResultT]
+OperationFunction = Callable[[OperationContext[Any], InputT], ResultT]
 
 
 class Operation(Generic[InputT, ResultT]):
@@ -66,10 +66,10 @@ class Operation(Generic[InputT, ResultT]):
 
     def __init__(  # noqa: PLR0913  (all but the function are named options)
         self,
-        run: Run[InputT, ResultT],
+        run: OperationFunction[InputT, ResultT],
         *,
         name: str = "",
-        access: Access = "agent",
+        access: OperationAccess = "agent",
         tool: bool = True,
         logs_body: bool = True,
         shorter_hint: str = "",
@@ -77,8 +77,8 @@ class Operation(Generic[InputT, ResultT]):
     ) -> None:
         self.run = run
         self.name: str = name or run.__name__
-        self.input: type[Any] = input_of(run)
-        self.access: Access = access
+        self.input: type[Any] = get_input_type(run)
+        self.access: OperationAccess = access
         self.tool = tool
         """Whether models get it as a tool; set False where another operation does the same."""
         self.logs_body = logs_body
@@ -87,7 +87,7 @@ class Operation(Generic[InputT, ResultT]):
         """How to get a shorter result, for a model whose tool result was cut."""
         self._schema = schema
         if self.input is dict:
-            _check_declared(self.name, schema)
+            _check_declared_schema(self.name, schema)
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
@@ -111,7 +111,7 @@ class Operation(Generic[InputT, ResultT]):
         return f"Operation({self.name!r}, input={self.input.__name__})"
 
 
-def input_of(run: Run[Any, Any]) -> type[Any]:
+def get_input_type(run: OperationFunction[Any, Any]) -> type[Any]:
     """Return the type of an operation's second parameter: a model, or `dict` where it has a JSON Schema."""
     annotations = [parameter.annotation for parameter in inspect.signature(run).parameters.values()]
     found = get_origin(annotations[-1]) or annotations[-1]
@@ -120,7 +120,7 @@ def input_of(run: Run[Any, Any]) -> type[Any]:
     return found
 
 
-def _check_declared(name: str, schema: Mapping[str, Any] | None) -> None:
+def _check_declared_schema(name: str, schema: Mapping[str, Any] | None) -> None:
     """Check the schema of an operation whose input is a dict; raises TypeError or InvalidSchema."""
     if schema is None:
         raise TypeError(f"{name}: an operation whose input is a dict needs a `schema`")
@@ -133,12 +133,12 @@ def _check_declared(name: str, schema: Mapping[str, Any] | None) -> None:
         raise InvalidSchema(f"operation `{name}`: `{unknown[0]}` is required, and not in its properties")
 
 
-def operation(**options: Any) -> Callable[[Run[InputT, ResultT]], Operation[InputT, ResultT]]:
+def operation(**options: Any) -> Callable[[OperationFunction[InputT, ResultT]], Operation[InputT, ResultT]]:
     """Declare a function `(context, input) -> result` as an operation; the options are those of `Operation`."""
     return partial(Operation, **options)
 
 
-class Interface(Protocol):
+class SimulatorInterface(Protocol):
     """What a call needs to know about its simulator."""
 
     @property
@@ -169,7 +169,7 @@ class ProtocolCall(ABC):
     def title(self) -> tuple[str, str]:
         """What the log says that the request is: a method and a path, or an operation and what it is about."""
 
-    def locate(self, interface: Interface) -> None:  # noqa: B027  (most protocols know the operation)
+    def locate(self, interface: SimulatorInterface) -> None:  # noqa: B027  (most protocols know the operation)
         """Find the operation; raises Refusal."""
 
     def check_size(self) -> None:  # noqa: B027  (most listeners limit what they read)
@@ -184,7 +184,7 @@ class ProtocolCall(ABC):
         """Write a result."""
 
     @abstractmethod
-    def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
+    def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
         """Write a refusal in the words of the protocol, and of the simulator if it is known."""
 
     def shape(self) -> tuple[str, ...] | None:
@@ -226,6 +226,6 @@ class OperationCall(ProtocolCall, Generic[InputT, ResultT]):
         """Answer with the result; bytes are what is sent."""
         return Reply(OK, result if isinstance(result, bytes) else b"", result=result)
 
-    def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
+    def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
         """Answer with the refusal."""
         return Reply(refusal.status, refusal.reason.encode(), refusal=refusal)

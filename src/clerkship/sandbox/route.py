@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.model.frozen import plain
 from clerkship.sandbox.exchange import MAX_BODY, ByteStream, Refusal, Reply, Request, refuse_as_json
-from clerkship.sandbox.json_schema import convert_text, find_violation, types_of
-from clerkship.sandbox.operation import Interface, Operation, OperationContext, ProtocolCall
+from clerkship.sandbox.json_schema import convert_text, find_violation, get_types
+from clerkship.sandbox.operation import Operation, OperationContext, ProtocolCall, SimulatorInterface
 
 MAX_LISTED_ROUTES = 12
 """Routes named in the refusal of an unknown path."""
@@ -45,8 +45,8 @@ class Route:
         free_query: str = "",
         media: str = "",
         status: int = 200,
-        parse: "Parse | None" = None,
-        render: "Render | None" = None,
+        parse: "ParseRequest | None" = None,
+        render: "RenderResult | None" = None,
         refuse: Callable[[Refusal], Reply] | None = None,
         is_heavy: Callable[[Request], bool] | None = None,
         max_body: int = MAX_BODY,
@@ -60,7 +60,7 @@ class Route:
         self.media = media
         """The media type of the body, where the type of its field does not say it."""
         self.status = status
-        self.parse = parse or bind
+        self.parse = parse or bind_input
         self.render = render or render_result
         self.refuse = refuse
         """How refusals are written, where they are not in the words of the simulator: OAuth has its own."""
@@ -73,7 +73,7 @@ class Route:
         tool."""
         self.params = tuple(name for name, _ in _PARAMETER.findall(path))
         self._query = query
-        self.pattern = _compile(path)
+        self.pattern = _compile_path(path)
 
     @property
     def is_tool(self) -> bool:
@@ -115,7 +115,7 @@ class Route:
     def _schema_body_type(self) -> type[Any]:
         schema = self.operation.schema
         field = schema["properties"][self.body]
-        if types_of(field, schema.get("$defs", {})) != {"string"}:
+        if get_types(field, schema.get("$defs", {})) != {"string"}:
             return object
         return bytes if field.get("format") == "binary" else str
 
@@ -125,9 +125,9 @@ class Route:
         return [name for name in dict.fromkeys(named) if name not in self.operation.fields]
 
 
-Parse = Callable[["HttpCall", OperationContext[Any]], Any]
+ParseRequest = Callable[["HttpCall", OperationContext[Any]], Any]
 """Reads the input of an operation from a request; raises Refusal."""
-Render = Callable[["HttpCall", OperationContext[Any], Any], Reply]
+RenderResult = Callable[["HttpCall", OperationContext[Any], Any], Reply]
 """Writes the result of an operation as a reply."""
 
 
@@ -146,7 +146,7 @@ class HttpCall(ProtocolCall):
         """The method and the path."""
         return self.request.method, self.request.path
 
-    def locate(self, interface: Interface) -> None:
+    def locate(self, interface: SimulatorInterface) -> None:
         """Find the route; raises the refusal that HTTP has for an unknown one. A second call does nothing."""
         if self.route is None:
             self.route, self.params = find_route(interface.routes, self.request)
@@ -168,7 +168,7 @@ class HttpCall(ProtocolCall):
         assert self.route is not None
         return self.route.render(self, context, result)
 
-    def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
+    def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
         """Write a refusal in the words of the route, or of the simulator."""
         refuse = refuse_as_json if interface is None else interface.refuse
         if self.route is not None and self.route.refuse is not None:
@@ -184,12 +184,12 @@ class HttpCall(ProtocolCall):
         return tuple([name for name, _ in pairs]) if pairs else ()
 
 
-def bind(call: HttpCall, context: OperationContext[Any]) -> Any:
+def bind_input(call: HttpCall, context: OperationContext[Any]) -> Any:
     """Read the input of an operation from the path, query and body of the request."""
     route, request = call.route, call.request
     assert route is not None
     if route.is_path_only:
-        return validated(route.operation, call.params)
+        return validate_input(route.operation, call.params)
     query = request.query
     values: dict[str, Any] = {name: query[name] for name in route.query if name in query} if query else {}
     if route.body:
@@ -200,11 +200,11 @@ def bind(call: HttpCall, context: OperationContext[Any]) -> Any:
         values[route.free_query] = urlencode(request.pairs)
     values |= call.params
     if route.operation.input is dict:
-        values |= _convert(route, values)
-    return validated(route.operation, values)
+        values |= _convert_texts(route, values)
+    return validate_input(route.operation, values)
 
 
-def _convert(route: Route, values: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_texts(route: Route, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the path and query as the schema of a dict has them: integers, numbers and booleans."""
     schema = route.operation.schema
     fields, definitions = schema.get("properties", {}), schema.get("$defs", {})
@@ -212,7 +212,7 @@ def _convert(route: Route, values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: convert_text(fields[name], values[name], definitions) for name in places}
 
 
-def validated(operation: Operation[Any, Any], values: Mapping[str, Any]) -> Any:
+def validate_input(operation: Operation[Any, Any], values: Mapping[str, Any]) -> Any:
     """Return the input that these values are; raises Refusal where they do not fit."""
     if not values.keys() <= operation.fields:
         unknown = sorted(map(str, values.keys() - operation.fields))
@@ -225,10 +225,10 @@ def validated(operation: Operation[Any, Any], values: Mapping[str, Any]) -> Any:
     try:
         return operation.input.__pydantic_validator__.validate_python(values)  # `model_validate`, with one call less
     except ValidationError as error:
-        raise Refusal(422, "invalid_input", first_error(error)) from None
+        raise Refusal(422, "invalid_input", describe_first_error(error)) from None
 
 
-def first_error(error: ValidationError) -> str:
+def describe_first_error(error: ValidationError) -> str:
     """Return the first error of a validation in one line, with its place."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'input'}: {first['msg']}"
@@ -286,7 +286,7 @@ def to_reply(status: int, result: Any) -> Reply:
     return Reply(status, orjson.dumps(result, default=plain))
 
 
-def _compile(path: str) -> re.Pattern[str]:
+def _compile_path(path: str) -> re.Pattern[str]:
     literal, *rest = _PARAMETER.split(path)  # then name, star and literal, again and again
     parts = [
         f"(?P<{name}>{'.+' if star else '[^/]+'}){re.escape(text)}"
@@ -295,12 +295,12 @@ def _compile(path: str) -> re.Pattern[str]:
     return re.compile(re.escape(literal) + "".join(parts))
 
 
-def path_of(route: Route, params: Mapping[str, str]) -> str:
+def build_path(route: Route, params: Mapping[str, str]) -> str:
     """Return the path of a route with these parameters, decoded as a Request has it."""
     return _PARAMETER.sub(lambda found: params[found[1]], route.path)
 
 
-def _find_instead(
+def _find_head_or_refuse(
     routes: Sequence[Route], request: Request, path: str, allowed: list[str]
 ) -> tuple[Route, Mapping[str, str]]:
     """Answer HEAD by the route of GET (RFC 9110 §9.3.2); refuse all other methods."""
@@ -326,7 +326,7 @@ def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mappin
                 return route, match.groupdict()
             allowed[route.method] = None
         if allowed:
-            return _find_instead(routes, request, path, list(allowed))
+            return _find_head_or_refuse(routes, request, path, list(allowed))
     there = ", ".join(f"{route.method} {route.path}" for route in routes[:MAX_LISTED_ROUTES]) or "no HTTP route"
     more = f" and {len(routes) - MAX_LISTED_ROUTES} more" if len(routes) > MAX_LISTED_ROUTES else ""
     raise Refusal(404, "no_such_route", f"no route for {request.path[:200]}; routes: {there}{more}")

@@ -13,13 +13,13 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from clerkship.sandbox.exchange import JSON, Query, Refusal, Request
+from clerkship.sandbox.exchange import JSON, QueryParams, Refusal, Request
 from clerkship.sandbox.operation import Operation
-from clerkship.sandbox.route import BYTES, TEXT, Route, find_route, path_of
+from clerkship.sandbox.route import BYTES, TEXT, Route, build_path, find_route
 
-MAX_NAME = 64
-MAX_DESCRIPTION = 1000
-BASE64 = "_base64"
+MAX_NAME_LENGTH = 64
+MAX_DESCRIPTION_LENGTH = 1000
+BASE64_SUFFIX = "_base64"
 """Added to the name of a field of bytes, for content that is not text."""
 
 
@@ -42,7 +42,7 @@ class Tool:
     @property
     def description(self) -> str:
         """What it does."""
-        return (self.operation.description or self.operation.name)[:MAX_DESCRIPTION]
+        return (self.operation.description or self.operation.name)[:MAX_DESCRIPTION_LENGTH]
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -50,10 +50,10 @@ class Tool:
         schema = dict(self.operation.schema)
         schema.pop("title", None)
         schema.pop("description", None)
-        properties = {name: _described(field) for name, field in schema.get("properties", {}).items()}
+        properties = {name: _without_title(field) for name, field in schema.get("properties", {}).items()}
         for name in [name for name, field in properties.items() if field.pop("format", "") == "binary"]:
             about = f"`{name}` in base64, where it is not text"
-            properties[f"{name}{BASE64}"] = {"type": "string", "description": about}
+            properties[f"{name}{BASE64_SUFFIX}"] = {"type": "string", "description": about}
         params = () if self.route is None else self.route.params
         required = [*dict.fromkeys([*params, *schema.get("required", ())])]
         return schema | {
@@ -68,18 +68,18 @@ class Tool:
         route = self.route
         assert route is not None
         given = self._given(arguments)
-        params = {name: _text(name, given[name]) for name in route.params}
-        body, media = _body(route, given)
+        params = {name: _to_text(name, given[name]) for name in route.params}
+        body, media = _encode_body(route, given)
         headers = {"content-type": route.media or media} if body else {}
-        request = Request(route.method, path_of(route, params), _query(route, given), headers, body)
+        request = Request(route.method, build_path(route, params), _build_query(route, given), headers, body)
         _check_reaches(route, self.routes, request, params)
         return request
 
     def input(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call by name; bytes may be given in base64."""
         given = self._given(arguments)
-        for name in [name for name in given if name.endswith(BASE64) and name not in self.operation.fields]:
-            given[name.removesuffix(BASE64)] = _decode(name, given.pop(name))
+        for name in [name for name in given if name.endswith(BASE64_SUFFIX) and name not in self.operation.fields]:
+            given[name.removesuffix(BASE64_SUFFIX)] = _decode_base64(name, given.pop(name))
         return given
 
     def _given(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class Tool:
     def _check_names(self, arguments: Mapping[str, Any]) -> None:
         known, required = self.parameters["properties"], self.parameters["required"]
         unknown = sorted(arguments.keys() - known.keys())
-        missing = [name for name in required if name not in arguments and f"{name}{BASE64}" not in arguments]
+        missing = [name for name in required if name not in arguments and f"{name}{BASE64_SUFFIX}" not in arguments]
         if unknown:
             raise BadArguments(f"unknown argument `{unknown[0]}`; known: {', '.join(known) or 'none'}")
         if missing:
@@ -107,12 +107,12 @@ def _check_reaches(route: Route, routes: Sequence[Route], request: Request, para
         raise BadArguments(f"{', '.join(route.params)}: not a value that fits {route.path}")
 
 
-def _described(field: Mapping[str, Any]) -> dict[str, Any]:
+def _without_title(field: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of a field without what says nothing to a model."""
     return {name: value for name, value in field.items() if name != "title"}
 
 
-def tools_of(
+def build_tools(
     sandbox: str, routes: Sequence[Route], operations: Iterable[Operation[Any, Any]] = (), *, is_only: bool = False
 ) -> list[Tool]:
     """Return the operations of a sandbox that are tools: those with a route first, then those without. Their names
@@ -122,39 +122,39 @@ def tools_of(
     pairs += [(operation, None) for operation in operations if operation.name not in routed]
     prefix = "" if is_only else sandbox
     return [
-        Tool(tool_name(prefix, operation.name), sandbox, operation, route, routes)
+        Tool(build_tool_name(prefix, operation.name), sandbox, operation, route, routes)
         for operation, route in pairs
         if (operation.tool if route is None else route.is_tool)
     ]
 
 
-def table(tools: Iterable[Tool]) -> dict[str, Tool]:
+def index_by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
     """Return tools by name. Of two that differ only in signs that a tool's name cannot have, one gets a number."""
     found: dict[str, Tool] = {}
     for tool in tools:
         name, count = tool.name, 1
         while name in found:
             count += 1
-            name = f"{tool.name[: MAX_NAME - 4]}_{count}"
+            name = f"{tool.name[: MAX_NAME_LENGTH - 4]}_{count}"
         found[name] = tool
     return found
 
 
-def tool_name(sandbox: str, operation: str) -> str:
+def build_tool_name(sandbox: str, operation: str) -> str:
     """Return `drop__read_file`, or `read_file` without a sandbox: letters, digits, `_` and `-`, at most 64 of them."""
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", f"{sandbox}__{operation}" if sandbox else operation)
-    if len(name) <= MAX_NAME:
+    if len(name) <= MAX_NAME_LENGTH:
         return name
-    return f"{name[: MAX_NAME - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{name[: MAX_NAME_LENGTH - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _query(route: Route, arguments: Mapping[str, Any]) -> Query:
-    named = {name: _text(name, arguments[name], flags=True) for name in route.query if name in arguments}
-    written = _text(route.free_query, arguments.get(route.free_query, "")) if route.free_query else ""
-    return Query((*named.items(), *parse_qsl(written.removeprefix("?"), keep_blank_values=True)))
+def _build_query(route: Route, arguments: Mapping[str, Any]) -> QueryParams:
+    named = {name: _to_text(name, arguments[name], flags=True) for name in route.query if name in arguments}
+    written = _to_text(route.free_query, arguments.get(route.free_query, "")) if route.free_query else ""
+    return QueryParams((*named.items(), *parse_qsl(written.removeprefix("?"), keep_blank_values=True)))
 
 
-def _text(name: str, value: Any, *, flags: bool = False) -> str:
+def _to_text(name: str, value: Any, *, flags: bool = False) -> str:
     if flags and isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -167,27 +167,27 @@ def _text(name: str, value: Any, *, flags: bool = False) -> str:
     return text
 
 
-def _body(route: Route, arguments: Mapping[str, Any]) -> tuple[bytes, str]:
+def _encode_body(route: Route, arguments: Mapping[str, Any]) -> tuple[bytes, str]:
     name = route.body
     if not name:
         content = {field: arguments[field] for field in route.json_fields if field in arguments}
-        return (_json("the arguments", content), JSON) if route.json_fields else (b"", JSON)
+        return (_encode_json("the arguments", content), JSON) if route.json_fields else (b"", JSON)
     if route.body_type is object:
-        return _json(f"`{name}`", arguments[name]) if name in arguments else b"", JSON
-    encoded, media = arguments.get(f"{name}{BASE64}"), BYTES if route.body_type is bytes else TEXT
+        return _encode_json(f"`{name}`", arguments[name]) if name in arguments else b"", JSON
+    encoded, media = arguments.get(f"{name}{BASE64_SUFFIX}"), BYTES if route.body_type is bytes else TEXT
     if encoded is None:
-        return _text(name, arguments.get(name, "")).encode(), media
-    return _decode(f"{name}{BASE64}", encoded), media
+        return _to_text(name, arguments.get(name, "")).encode(), media
+    return _decode_base64(f"{name}{BASE64_SUFFIX}", encoded), media
 
 
-def _decode(name: str, encoded: Any) -> bytes:
+def _decode_base64(name: str, encoded: Any) -> bytes:
     try:
-        return base64.b64decode(_text(name, encoded), validate=True)
+        return base64.b64decode(_to_text(name, encoded), validate=True)
     except (binascii.Error, ValueError):
         raise BadArguments(f"`{name}` is not base64") from None
 
 
-def _json(what: str, value: Any) -> bytes:
+def _encode_json(what: str, value: Any) -> bytes:
     try:
         return orjson.dumps(value)
     except TypeError as error:

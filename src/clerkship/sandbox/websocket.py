@@ -14,16 +14,16 @@ from clerkship.sandbox.operation import (
     NO_INPUT,
     OK,
     InputT,
-    Interface,
     NoInput,
     Operation,
     OperationCall,
     OperationContext,
     ProtocolCall,
     ResultT,
+    SimulatorInterface,
     operation,
 )
-from clerkship.sandbox.route import first_error, to_reply, validated
+from clerkship.sandbox.route import describe_first_error, to_reply, validate_input
 
 WebSocketMessage = str | bytes
 PARSE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -58,13 +58,13 @@ class WebSocketCall(OperationCall[InputT, ResultT]):
             raise Refusal(422, "invalid_input", "the message must be an object")
         if is_deeper_than(values):
             raise Refusal(422, "invalid_input", f"the message is nested more than {MAX_DEPTH} levels deep")
-        return cast(InputT, validated(self.operation, values))
+        return cast(InputT, validate_input(self.operation, values))
 
     def render(self, context: OperationContext[Any], result: ResultT) -> Reply:
         """Write a result."""
         return replace(to_reply(OK, result), result=result)
 
-    def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
+    def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
         """Write a refusal."""
         return Reply(refusal.status, refuse_as_json(refusal).body, refusal=refusal)
 
@@ -82,7 +82,7 @@ class RefusedMessage(WebSocketCall[NoInput, None]):
         super().__init__(no_operation, NO_INPUT, body=body)
         self._refusal = refusal
 
-    def locate(self, interface: Interface) -> None:
+    def locate(self, interface: SimulatorInterface) -> None:
         """Raise the refusal."""
         raise self._refusal
 
@@ -139,5 +139,5 @@ def parse_message(handler: WebSocketHandler, message: WebSocketMessage) -> Proto
     except Refusal as refusal:
         return RefusedMessage(refusal, message)
     except PARSE_ERRORS as error:
-        reason = first_error(error) if isinstance(error, ValidationError) else describe(error)
+        reason = describe_first_error(error) if isinstance(error, ValidationError) else describe(error)
         return RefusedMessage(Refusal(400, "bad_message", f"the message is not valid: {reason}"), message)

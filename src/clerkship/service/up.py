@@ -42,7 +42,7 @@ from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground, PlaygroundOptions
 from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
-from clerkship.sandbox.authentication.scheme import http_schemes
+from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener
 from clerkship.service.planning.options import Option
 from clerkship.service.unoffered import unoffered
@@ -342,6 +342,6 @@ def _way(sandbox: Sandbox, url: str, lines: Mapping[str, tuple[ProtocolListener,
 
 def _try_out(sandbox: Sandbox, url: str) -> str:
     """Return a command that sends a request; empty where curl has no options for any of the schemes."""
-    schemes = http_schemes(sandbox.spec.authentication)
+    schemes = select_http_schemes(sandbox.spec.authentication)
     options = [found for scheme in schemes if (found := scheme.curl(sandbox.credentials)) is not None]
     return shlex.join(["curl", "-sS", *options[0], url]) if options else ""

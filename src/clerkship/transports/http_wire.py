@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from urllib.parse import parse_qsl, unquote
 
-from clerkship.sandbox.exchange import Query, Refusal, Reply, Request
+from clerkship.sandbox.exchange import QueryParams, Refusal, Reply, Request
 from clerkship.transports.http_application import IncomingRequest
 
 CHALLENGE = 'Bearer realm="clerkship"'
 MAX_PARAMETERS = 2000
-_NO_QUERY = Query()
+_NO_QUERY = QueryParams()
 _NO_BODY = (101, 204, 304)
 """Answers that have none (RFC 9110 §15.3.5, §15.4.5)."""
 _HOST = re.compile(r"[A-Za-z0-9.\-]{1,253}(?::\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?")
@@ -40,10 +40,10 @@ def parse_request(method: str, url: bytes, headers: Mapping[str, str], body: byt
     return IncomingRequest(playground, sandbox, request, base, objection)
 
 
-def _parse_query(text: str) -> Query:
+def _parse_query(text: str) -> QueryParams:
     """Parse what stands behind the `?`; raise ValueError where it has too many parameters."""
     pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS)
-    return Query(tuple(pairs))
+    return QueryParams(tuple(pairs))
 
 
 def _host(headers: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from clerkship.sandbox.exchange import Refusal, Reply, Request
 from clerkship.sandbox.operation import Operation, OperationContext
-from clerkship.sandbox.route import HttpCall, Route, bind
+from clerkship.sandbox.route import HttpCall, Route, bind_input
 from clerkship.sandbox.websocket import WebSocketHandler
 
 VERSION = "13"
@@ -42,7 +42,7 @@ def websocket_route(path: str, operation: Operation[Any, WebSocketHandler]) -> R
 
 def _parse(call: HttpCall, context: OperationContext[Any]) -> Any:
     check_handshake(call.request)
-    return bind(call, context)
+    return bind_input(call, context)
 
 
 def _accept(call: HttpCall, context: OperationContext[Any], handler: WebSocketHandler) -> Reply:

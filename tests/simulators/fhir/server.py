@@ -12,7 +12,7 @@ from clerkship.fhir.chart import Chart
 from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import Resource, parse, render
 from clerkship.playground.playground import replay
-from clerkship.sandbox.exchange import Query, Reply, Request
+from clerkship.sandbox.exchange import QueryParams, Reply, Request
 from clerkship.simulators.fhir import SPEC
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.outcome import FHIR_JSON
@@ -103,7 +103,7 @@ class Server:
         data = body if isinstance(body, bytes) else b"" if body is None else dumps(body)
         if data:
             told.setdefault("content-type", FHIR_JSON if method != "PATCH" else "application/json-patch+json")
-        pairs = Query(tuple(parse_qsl(query, keep_blank_values=True)))
+        pairs = QueryParams(tuple(parse_qsl(query, keep_blank_values=True)))
         return _answer(self.rig.send(Request(method, f"/{path}", pairs, told, data)))
 
     def get(self, target: str, **headers: str) -> Answer:

@@ -7,7 +7,7 @@ import pytest
 
 from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import Resource, parse
-from clerkship.sandbox.exchange import Query, Reply, Request
+from clerkship.sandbox.exchange import QueryParams, Reply, Request
 from clerkship.simulators.fhir.outcome import FHIR_JSON
 from tests.simulators.fhir.server import Server, bundle, entry
 from tests.simulators.fhir.test_bundle import observed
@@ -20,7 +20,7 @@ def ask(server: Server, base: str, method: str, path: str, body: Any = None, **q
     """As somebody does who finds the server there."""
     data = body if isinstance(body, bytes) else b"" if body is None else dumps(body)
     return server.rig.send(
-        Request(method, path, Query(tuple(query.items())), {"content-type": FHIR_JSON}, data), base=base
+        Request(method, path, QueryParams(tuple(query.items())), {"content-type": FHIR_JSON}, data), base=base
     )
 
 

@@ -8,7 +8,7 @@ from clerkship.fhir import exact
 from clerkship.fhir.parameters import searchable_types
 from clerkship.fhir.search import include
 from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_SORT_KEYS, MAX_VALUES
-from clerkship.sandbox.exchange import Query, Request
+from clerkship.sandbox.exchange import QueryParams, Request
 from clerkship.sandbox.route import find_route
 from clerkship.simulators.fhir import body as bodies
 from clerkship.simulators.fhir.body import MAX_RESOURCE_ELEMENTS, check_elements, count_elements
@@ -149,10 +149,10 @@ def test_what_comes_along_with_a_search_has_a_limit(
     ("request_", "heavy"),
     [
         (Request("GET", "/Patient/ada"), False),
-        (Request("GET", "/Patient", Query((("name", "ada"), ("_count", "50")))), False),
-        (Request("GET", "/Patient", Query((("_count", "500"),))), True),
-        (Request("GET", "/Patient", Query((("_revinclude:iterate", "Observation:subject"),))), True),
-        (Request("GET", "/Patient", Query((("_has:Observation:patient:code", "x"),))), True),
+        (Request("GET", "/Patient", QueryParams((("name", "ada"), ("_count", "50")))), False),
+        (Request("GET", "/Patient", QueryParams((("_count", "500"),))), True),
+        (Request("GET", "/Patient", QueryParams((("_revinclude:iterate", "Observation:subject"),))), True),
+        (Request("GET", "/Patient", QueryParams((("_has:Observation:patient:code", "x"),))), True),
         (Request("POST", "/Patient/_search"), True),
         (Request("GET", "/Patient/ada/$everything"), True),
         (Request("POST", "/"), True),

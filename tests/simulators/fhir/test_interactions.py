@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from clerkship.sandbox.operation import Operation, OperationContext
-from clerkship.sandbox.tools import tools_of
+from clerkship.sandbox.tools import build_tools
 from clerkship.simulators.fhir import SPEC
 from clerkship.simulators.fhir.searching import TypeSearch, search_type
 from clerkship.simulators.fhir.transaction import FhirResponse
 from clerkship.simulators.fhir.writing import NewResource, ResourceDeletion, create, delete
 from tests.simulators.fhir.server import ADA, BEN, POTASSIUM, Server, bundle, entry, without
 
-TOOLS = {tool.name: tool for tool in tools_of("box", SPEC.routes, is_only=True)}
+TOOLS = {tool.name: tool for tool in build_tools("box", SPEC.routes, is_only=True)}
 NEW = without(BEN, "id", "meta")
 
 

@@ -16,7 +16,7 @@ from clerkship.sandbox.listener import ConnectionInfo
 BASIC_CHALLENGE = f'Basic {REALM}, charset="UTF-8"'
 
 
-def basic_credentials(headers: Mapping[str, str]) -> tuple[str, str] | None:
+def parse_basic_header(headers: Mapping[str, str]) -> tuple[str, str] | None:
     """Return user and password of a request, or None where it has none, or none that can be read."""
     scheme, _, encoded = headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
@@ -37,7 +37,7 @@ class BasicPassword(PasswordScheme):
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
         """Return whether user and password are those of the sandbox."""
-        given = basic_credentials(request.headers)
+        given = parse_basic_header(request.headers)
         return given is not None and self.has_password(credentials, *given)
 
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:

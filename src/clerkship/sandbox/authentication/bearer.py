@@ -10,13 +10,13 @@ from clerkship.sandbox.authentication.scheme import REALM, HttpScheme
 from clerkship.sandbox.exchange import Request
 
 
-def bearer_token(headers: Mapping[str, str]) -> str:
+def parse_bearer_token(headers: Mapping[str, str]) -> str:
     """Return the bearer token of a request, or nothing."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def bearer_challenge(problem: str = "") -> str:
+def build_bearer_challenge(problem: str = "") -> str:
     """Return the challenge, with why a token was not valid (RFC 6750 §3.1)."""
     error = f', error="invalid_token", error_description="{problem}"' if problem else ""
     return f"Bearer {REALM}{error}"
@@ -30,15 +30,15 @@ class BearerToken(HttpScheme):
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
         """Return whether the token is that of the sandbox."""
-        return same(credentials.token, bearer_token(request.headers))
+        return same(credentials.token, parse_bearer_token(request.headers))
 
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
         """Return why a token is not valid."""
-        return "it is not the token of this sandbox" if bearer_token(request.headers) else ""
+        return "it is not the token of this sandbox" if parse_bearer_token(request.headers) else ""
 
     def challenge(self, problem: str = "") -> str:
         """Return the challenge of RFC 6750."""
-        return bearer_challenge(problem)
+        return build_bearer_challenge(problem)
 
     def authorize(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> Mapping[str, str]:
         """Return the header with the token."""

@@ -42,13 +42,13 @@ class CookieSession(PasswordScheme):
         """Open a session; return the value of `Set-Cookie`. For operations with `access="login"`."""
         assert context.credentials is not None
         session = context.credentials.issue(SESSION_PREFIX, context.act.now + self.lifetime)
-        return f"{self.cookie}={session}; Path={_path(context)}; HttpOnly; SameSite=Lax"
+        return f"{self.cookie}={session}; Path={_get_cookie_path(context)}; HttpOnly; SameSite=Lax"
 
     def end(self, context: OperationContext[Any], session: str) -> str:
         """End a session; return the value of `Set-Cookie` that removes the cookie."""
         if context.credentials is not None:
             context.credentials.withdraw(session)
-        return f"{self.cookie}=; Path={_path(context)}; HttpOnly; SameSite=Lax; Max-Age=0"
+        return f"{self.cookie}=; Path={_get_cookie_path(context)}; HttpOnly; SameSite=Lax; Max-Age=0"
 
     def parse_logout(self, call: HttpCall, context: OperationContext[Any]) -> LogoutInput:
         """Read which session to end: the `parse` of a route."""
@@ -87,6 +87,6 @@ class CookieSession(PasswordScheme):
         }
 
 
-def _path(context: OperationContext[Any]) -> str:
+def _get_cookie_path(context: OperationContext[Any]) -> str:
     """Return the path of the sandbox: its cookies are sent to no other one."""
     return urlsplit(context.base_url).path or "/"

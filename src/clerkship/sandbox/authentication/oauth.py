@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, unquote_plus
 
 from clerkship.kit.clock import Clock
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.authentication.basic import BASIC_CHALLENGE, basic_credentials
-from clerkship.sandbox.authentication.bearer import bearer_challenge, bearer_token
+from clerkship.sandbox.authentication.basic import BASIC_CHALLENGE, parse_basic_header
+from clerkship.sandbox.authentication.bearer import build_bearer_challenge, parse_bearer_token
 from clerkship.sandbox.authentication.credentials import ACCESS_TOKEN_PREFIX, SandboxCredentials
 from clerkship.sandbox.authentication.password import LoginInput, PasswordScheme
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply
@@ -72,11 +72,11 @@ class ClientCredentials(PasswordScheme):
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
         """Return whether the access token was issued here and has not expired."""
-        return credentials.is_valid(bearer_token(request.headers), ACCESS_TOKEN_PREFIX, clock.now)
+        return credentials.is_valid(parse_bearer_token(request.headers), ACCESS_TOKEN_PREFIX, clock.now)
 
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
         """Return why a token is not valid."""
-        token = bearer_token(request.headers)
+        token = parse_bearer_token(request.headers)
         if not token:
             return ""
         is_known = credentials.expiry_of(token) is not None
@@ -84,7 +84,7 @@ class ClientCredentials(PasswordScheme):
 
     def challenge(self, problem: str = "") -> str:
         """Return the challenge of RFC 6750."""
-        return bearer_challenge(problem)
+        return build_bearer_challenge(problem)
 
     def authorize(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> Mapping[str, str]:
         """Issue a token, and return the header with it."""
@@ -108,7 +108,7 @@ def parse_token_request(call: HttpCall, context: OperationContext[Any]) -> Token
         pairs = parse_qsl(request.body.decode(), keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS)
     except ValueError:
         raise Refusal(400, "invalid_request", "the form cannot be read") from None
-    form, basic = dict(pairs), basic_credentials(request.headers)
+    form, basic = dict(pairs), parse_basic_header(request.headers)
     if len(form) < len(pairs):
         raise Refusal(400, "invalid_request", "a parameter is given more than once")
     if basic is not None and "client_secret" in form:

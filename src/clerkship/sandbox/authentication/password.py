@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme, HttpScheme
-from clerkship.sandbox.authentication.secret import matches
+from clerkship.sandbox.authentication.secret import secrets_match
 
 
 class LoginInput(Frozen):
@@ -39,8 +39,8 @@ class PasswordScheme(HttpScheme):
 
     def has_password(self, credentials: SandboxCredentials, user: str, password: str) -> bool:
         """Return whether user and password are those of a sandbox."""
-        is_user = matches(self.user_of(credentials), user)
-        return matches(credentials.token, password) and is_user
+        is_user = secrets_match(self.user_of(credentials), user)
+        return secrets_match(credentials.token, password) and is_user
 
 
 def check_login(schemes: Sequence[AuthenticationScheme], credentials: SandboxCredentials, given: LoginInput) -> bool:

@@ -60,7 +60,7 @@ class HttpScheme(AuthenticationScheme):
         return None
 
 
-def http_schemes(schemes: Sequence[AuthenticationScheme]) -> list[HttpScheme]:
+def select_http_schemes(schemes: Sequence[AuthenticationScheme]) -> list[HttpScheme]:
     """Return the schemes that apply to HTTP."""
     return [scheme for scheme in schemes if isinstance(scheme, HttpScheme)]
 
@@ -69,23 +69,23 @@ def refuse_credential(
     schemes: Sequence[AuthenticationScheme], request: Request, credentials: SandboxCredentials, clock: Clock
 ) -> Refusal:
     """Return the refusal of a request, with a challenge of each scheme that says why its credential is not valid."""
-    return _unauthorized("unauthorized", schemes, lambda scheme: scheme.explain(request, credentials, clock))
+    return _build_unauthorized("unauthorized", schemes, lambda scheme: scheme.explain(request, credentials, clock))
 
 
 def refuse_expired(schemes: Sequence[AuthenticationScheme], reason: str) -> Refusal:
     """Return the refusal of any request, whatever its credential."""
-    return _unauthorized("expired", schemes, lambda scheme: reason, reason)
+    return _build_unauthorized("expired", schemes, lambda scheme: reason, reason)
 
 
 def refuse_unknown(schemes: Sequence[AuthenticationScheme]) -> Refusal:
     """Return the refusal of a request, with a challenge of each scheme."""
-    return _unauthorized("unauthorized", schemes, lambda scheme: "")
+    return _build_unauthorized("unauthorized", schemes, lambda scheme: "")
 
 
-def _unauthorized(
+def _build_unauthorized(
     code: str, schemes: Sequence[AuthenticationScheme], explain: Callable[[HttpScheme], str], reason: str = ""
 ) -> Refusal:
-    asked = http_schemes(schemes)
+    asked = select_http_schemes(schemes)
     credential = " or the ".join(scheme.credential for scheme in asked)
     challenge = ", ".join(dict.fromkeys(scheme.challenge(explain(scheme)) for scheme in asked))
     reason = reason or f"the {credential} is missing, wrong, or another sandbox's"

@@ -7,12 +7,12 @@ from typing import Generic, TypeVar
 from clerkship.kit.secrets import new_token, same
 
 T = TypeVar("T")
-_NO_SECRET = new_token("clk_none")
+_PLACEHOLDER_SECRET = new_token("clk_none")
 
 
-def matches(expected: str | None, given: str) -> bool:
+def secrets_match(expected: str | None, given: str) -> bool:
     """Return whether a given secret is the expected one; None, where nothing is expected, takes as long to refuse."""
-    is_same = same(_NO_SECRET if expected is None else expected, given)
+    is_same = same(_PLACEHOLDER_SECRET if expected is None else expected, given)
     return is_same and expected is not None
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from clerkship.kit.clock import Clock
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import REALM, HttpScheme
-from clerkship.sandbox.authentication.secret import matches
+from clerkship.sandbox.authentication.secret import secrets_match
 from clerkship.sandbox.exchange import Request
 from clerkship.sandbox.listener import ConnectionInfo
 
@@ -66,7 +66,7 @@ class SignedRequest(HttpScheme):
         at, timestamp = self._time_of(request), request.headers.get(self.timestamp_header.lower(), "")
         if at is None:
             return f"{self.timestamp_header} must be the simulated time in Unix seconds"
-        if not matches(self.sign(request, timestamp, credentials.token), self._signature_of(request)):
+        if not secrets_match(self.sign(request, timestamp, credentials.token), self._signature_of(request)):
             return "the signature does not match the request"
         if abs(now - at) > self.max_skew:
             seconds = int(self.max_skew.total_seconds())

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme
-from clerkship.sandbox.authentication.secret import matches
+from clerkship.sandbox.authentication.secret import secrets_match
 from clerkship.sandbox.listener import SandboxClient
 
 
@@ -17,11 +17,11 @@ class SshUser(AuthenticationScheme):
     @staticmethod
     def has_password(client: SandboxClient | None, password: str) -> bool:
         """Return whether a password is that of the sandbox that the user is; None for an unknown user."""
-        is_right = matches(None if client is None else client.token, password)
+        is_right = secrets_match(None if client is None else client.token, password)
         return is_right and client is not None and client.open
 
     @staticmethod
     def has_key(client: SandboxClient | None, expected: str, key: str) -> bool:
         """Return whether a public key is the expected one; `client` is None for an unknown user."""
-        is_right = matches(None if client is None else expected, key)
+        is_right = secrets_match(None if client is None else expected, key)
         return is_right and client is not None and client.open

@@ -7,13 +7,13 @@ import orjson
 
 from clerkship.fhir.resource import render
 from clerkship.model.dataset import Dataset
-from clerkship.sandbox.exchange import Query, Request
+from clerkship.sandbox.exchange import QueryParams, Request
 
 
 def _request(row: dict[str, Any]) -> Request:
     headers = {"content-type": row["media"]} if "media" in row else {}
     body = orjson.dumps(row["body"]) if "body" in row else row.get("form", "").encode()
-    return Request(row["method"], row["path"], Query(tuple(row.get("query", {}).items())), headers, body)
+    return Request(row["method"], row["path"], QueryParams(tuple(row.get("query", {}).items())), headers, body)
 
 
 _TABLE = orjson.loads(Path(__file__).with_suffix(".json").read_bytes())

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import Resource, parse
 from clerkship.sandbox.door import Handle
-from clerkship.sandbox.exchange import Query, Reply
+from clerkship.sandbox.exchange import QueryParams, Reply
 from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
 
 Parameters = Mapping[str, Any] | Sequence[tuple[str, Any]]
@@ -32,7 +32,7 @@ class Fhir(Handle):
 
     def bundle(self, type: str, params: Parameters | None = None, **more: Any) -> Resource:
         """The first page of a search as it comes: a Bundle with matches, what was included, and links."""
-        query = Query(tuple(_pairs(params, more)))
+        query = QueryParams(tuple(_pairs(params, more)))
         return parse(self.request("GET", f"/{type}" if type else "/", query=query).body)
 
     def next_page(self, bundle: Resource) -> Resource | None:
@@ -97,7 +97,7 @@ class Fhir(Handle):
     def _follow(self, url: str) -> Reply:
         """A link of the server's own."""
         parts = urlsplit(url)
-        query = Query(tuple(parse_qsl(parts.query, keep_blank_values=True)))
+        query = QueryParams(tuple(parse_qsl(parts.query, keep_blank_values=True)))
         return self.request("GET", unquote(parts.path) or "/", query=query)
 
 

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, TypeVar
 
 from clerkship.hl7.message import encode
 from clerkship.sandbox.exchange import Refusal, Reply
-from clerkship.sandbox.operation import OK, Interface, OperationCall, OperationContext
+from clerkship.sandbox.operation import OK, OperationCall, OperationContext, SimulatorInterface
 from clerkship.simulators.hl7 import operations as ops
 from clerkship.simulators.hl7.nak import read_head, reject, reject_unread
 
@@ -22,7 +22,7 @@ class MllpCall(OperationCall[InputT, ResultT]):
         text, codes = result if isinstance(result, ops.Answered) else (result or "", "")
         return Reply(OK, encode(text)[0] if text else b"", answer=codes, result=result)
 
-    def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
+    def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
         """Write a reject, from the sender's own MSH if it can be read."""
         head, reason = read_head(self.body), f"{refusal.reason} ({refusal.status})"
         body = reject(head, reason) if head is not None else reject_unread(reason)
