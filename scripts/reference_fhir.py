@@ -13,7 +13,7 @@ from clerkship.fhir.search.values import MAX_VALUES_PER_PARAMETER
 from clerkship.sandbox.exchange import MAX_BODY
 from clerkship.simulators.fhir import patch
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS
-from clerkship.simulators.fhir.capabilities import OPERATIONS, SYSTEM_LEVEL, TYPE_LEVEL
+from clerkship.simulators.fhir.capabilities import EXTENDED_OPERATIONS, SYSTEM_INTERACTIONS, TYPE_INTERACTIONS
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.entries import MAX_CONDITIONS
 from clerkship.simulators.fhir.routes import ROUTES
@@ -70,8 +70,8 @@ def fhir_page(head: str) -> str:
 
 
 def _interactions() -> str:
-    told = {**TYPE_LEVEL, **{name: ", ".join(codes) for name, codes in SYSTEM_LEVEL.items()}}
-    told |= {name: url.rpartition("/")[2] for name, (_, url) in OPERATIONS.items()}
+    told = {**TYPE_INTERACTIONS, **{name: ", ".join(codes) for name, codes in SYSTEM_INTERACTIONS.items()}}
+    told |= {name: url.rpartition("/")[2] for name, (_, url) in EXTENDED_OPERATIONS.items()}
     rows = "\n".join(
         f"| `{route.method} {route.path}` | {told.get(route.operation.name, '')} | {route.operation.description} |"
         for route in ROUTES
@@ -170,7 +170,7 @@ def _limits() -> str:
             ("… of them with a condition (`ifNoneExist`, or a search as the address of a write)", MAX_CONDITIONS, 413),
             ("levels of nesting (config `max_depth`)", config.max_depth, 400),
             ("operations of a patch", patch.MAX_OPERATIONS, 400),
-            ("elements that a patch adds, moves and copies", patch.MAX_PATCHED, 422),
+            ("elements that a patch adds, moves and copies", patch.MAX_PATCHED_ELEMENTS, 422),
             ("parameters of a search", MAX_PARAMETERS, 400),
             ("values of one parameter", MAX_VALUES_PER_PARAMETER, 400),
             ("values of all parameters of a search", MAX_VALUES, 400),

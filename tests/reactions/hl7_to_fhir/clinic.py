@@ -13,7 +13,7 @@ from clerkship.model.environment import Environment
 from clerkship.playground.playground import Playground, replay
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import fhir, hl7
-from clerkship.simulators.fhir.config import FhirConfig, located
+from clerkship.simulators.fhir.config import FhirConfig, apply_environment_zone
 from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.hl7.config import Hl7Config
@@ -108,7 +108,7 @@ class Clinic:
             }
         )
         chart = Chart(render(resource) for resource in resources or CHART)
-        settings = located(FhirConfig(**config), environment)
+        settings = apply_environment_zone(FhirConfig(**config), environment)
         self.rooms = {
             "ehr": PreparedSimulator(fhir.SPEC, settings, chart),
             "lab": PreparedSimulator(hl7.SPEC, Hl7Config()),

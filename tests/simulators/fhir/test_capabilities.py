@@ -5,7 +5,12 @@ import pytest
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.parameters import parameters_of
 from clerkship.fhir.validation import validate
-from clerkship.simulators.fhir.capabilities import OPERATIONS, SYSTEM_LEVEL, TYPE_LEVEL, WRITES
+from clerkship.simulators.fhir.capabilities import (
+    EXTENDED_OPERATIONS,
+    SYSTEM_INTERACTIONS,
+    TYPE_INTERACTIONS,
+    WRITE_INTERACTIONS,
+)
 from clerkship.simulators.fhir.routes import ROUTES
 from scripts.fhir_limits import NOT_DONE, NotDone
 from tests.simulators.fhir.server import BASE, Server
@@ -19,7 +24,7 @@ def test_the_statement_is_valid_and_says_what_is_routed() -> None:
     assert {resource["type"] for resource in rest["resource"]} == RESOURCE_TYPES - {"Parameters"}
     assert {code["code"] for code in rest["interaction"]} == {"transaction", "batch", "search-system", "history-system"}
     patient = next(resource for resource in rest["resource"] if resource["type"] == "Patient")
-    assert {code["code"] for code in patient["interaction"]} == set(TYPE_LEVEL.values())
+    assert {code["code"] for code in patient["interaction"]} == set(TYPE_INTERACTIONS.values())
     assert {found["name"] for found in patient["searchParam"]} == set(parameters_of("Patient"))
     assert {found["name"] for found in patient["operation"]} == {"everything", "validate"}
     assert "Patient:general-practitioner" in patient["searchInclude"]
@@ -36,7 +41,7 @@ def test_a_read_only_server_says_so() -> None:
 
 def test_no_route_is_forgotten() -> None:
     operations = {route.operation.name for route in ROUTES}
-    told = TYPE_LEVEL.keys() | SYSTEM_LEVEL.keys() | OPERATIONS.keys()
+    told = TYPE_INTERACTIONS.keys() | SYSTEM_INTERACTIONS.keys() | EXTENDED_OPERATIONS.keys()
     variants = {name for name in operations if name.startswith("conditional_") or name.endswith("_by_post")}
     assert told <= operations
     assert operations - told - variants == {"capabilities", "search_compartment", "validate_instance"}
@@ -47,7 +52,7 @@ def test_no_route_is_forgotten() -> None:
         "search_system_by_post",
         "search_compartment_by_post",
     }
-    assert operations >= WRITES
+    assert operations >= WRITE_INTERACTIONS
 
 
 def test_asking_is_taken_down() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from clerkship.simulators.fhir.state import FhirState, Version
+from clerkship.simulators.fhir.state import FhirState, ResourceVersion
 from tests.simulators.fhir.server import ADA, BASE, BEN, Answer, Server
 
 
@@ -93,7 +93,7 @@ def test_a_history_is_read_once_however_long_it_is(monkeypatch: pytest.MonkeyPat
     seen: list[str] = []
     versions = FhirState.versions
 
-    def counted(self: FhirState, key: str) -> Sequence[Version]:
+    def counted(self: FhirState, key: str) -> Sequence[ResourceVersion]:
         seen.append(key)
         return versions(self, key)
 

@@ -9,7 +9,7 @@ from clerkship.sandbox.tools import build_tools
 from clerkship.simulators.fhir import SPEC
 from clerkship.simulators.fhir.searching import TypeSearch, search_type
 from clerkship.simulators.fhir.transaction import FhirResponse
-from clerkship.simulators.fhir.writing import NewResource, ResourceDeletion, create, delete
+from clerkship.simulators.fhir.writing import CreateInput, DeleteInput, create, delete
 from tests.simulators.fhir.server import ADA, BEN, POTASSIUM, Server, bundle, entry, without
 
 TOOLS = {tool.name: tool for tool in build_tools("box", SPEC.routes, is_only=True)}
@@ -57,7 +57,7 @@ def test_a_request_an_entry_and_a_call_create_the_same() -> None:
     request, entries, call = Server(), Server(), Server()
     request.send("POST", "Patient", NEW)
     entries.send("POST", "", bundle("transaction", entry("POST", "Patient", NEW)))
-    run(call, create, NewResource(type="Patient", resource=NEW))
+    run(call, create, CreateInput(type="Patient", resource=NEW))
     assert request.state.dump().keys() == entries.state.dump().keys() == call.state.dump().keys()
     assert [server.kinds()[0] for server in (request, entries, call)] == ["fhir.resource.created"] * 3
 
@@ -77,10 +77,10 @@ def test_a_refused_call_leaves_nothing() -> None:
         run(
             server,
             create,
-            NewResource(type="Observation", resource=POTASSIUM | {"subject": {"reference": "Patient/nobody"}}),
+            CreateInput(type="Observation", resource=POTASSIUM | {"subject": {"reference": "Patient/nobody"}}),
         )
     assert server.state.dump() == before
-    assert run(server, delete, ResourceDeletion(type="Patient", id="nobody")).status == 200
+    assert run(server, delete, DeleteInput(type="Patient", id="nobody")).status == 200
 
 
 @pytest.mark.parametrize("type", ["batch", "transaction"])

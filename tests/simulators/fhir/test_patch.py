@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from clerkship.fhir.issue import Invalid
-from clerkship.simulators.fhir.patch import apply, check
+from clerkship.simulators.fhir.patch import apply_patch, check_patch
 from tests.simulators.fhir.server import Server
 
 
 def patched(document: Any, *operations: dict[str, Any]) -> Any:
     """What a document becomes."""
-    check(list(operations))
-    return apply(copy.deepcopy(document), list(operations))
+    check_patch(list(operations))
+    return apply_patch(copy.deepcopy(document), list(operations))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_what_is_no_patch(operations: Any) -> None:
 def test_copies_of_copies_come_to_an_end() -> None:
     doubling = [{"op": "copy", "from": "", "path": f"/a{number}"} for number in range(40)]
     with pytest.raises(Invalid, match="adds, moves and copies more than 100,000 elements"):
-        apply({"a": [1, 2, 3]}, doubling)
+        apply_patch({"a": [1, 2, 3]}, doubling)
 
 
 def test_a_patch_is_done_whole_or_not_at_all() -> None:
@@ -177,21 +177,21 @@ def test_the_limit_of_depth_is_where_it_is_said_to_be(op: str) -> None:
     step = {"op": op, "path": "/x/y", "value": nested(8)} if op in ("add", "replace") else {}
     step = step or {"op": op, "path": "/x/y", "from": "/deep"}
     document = {"x": {"y": 1}, "deep": nested(8)}
-    assert apply(copy.deepcopy(document), [step], 10)["x"]["y"] == nested(8)
+    assert apply_patch(copy.deepcopy(document), [step], 10)["x"]["y"] == nested(8)
     with pytest.raises(Invalid, match="nested more than 9 deep"):
-        apply(copy.deepcopy(document), [step], 9)
-    assert apply(nested(9), [{"op": "add", "path": "/a" * 9, "value": 1}], 9) != nested(9)
+        apply_patch(copy.deepcopy(document), [step], 9)
+    assert apply_patch(nested(9), [{"op": "add", "path": "/a" * 9, "value": 1}], 9) != nested(9)
 
 
 @pytest.mark.parametrize("op", ["add", "replace", "test"])
 def test_a_value_far_too_deep_is_refused_before_it_is_copied_or_compared(op: str) -> None:
     with pytest.raises(Invalid, match=r"operation 0 .*nested more than"):
-        apply({"a": nested(150)}, [{"op": op, "path": "/a", "value": nested(20_000)}])
+        apply_patch({"a": nested(150)}, [{"op": op, "path": "/a", "value": nested(20_000)}])
 
 
 def test_a_failed_test_does_not_repeat_the_values() -> None:
     with pytest.raises(Invalid, match=r"operation 0 \(test /a\): the value is another$"):
-        apply({"a": list(range(1000))}, [{"op": "test", "path": "/a", "value": []}])
+        apply_patch({"a": list(range(1000))}, [{"op": "test", "path": "/a", "value": []}])
 
 
 def test_a_patch_leaves_its_operations_as_they_are() -> None:
@@ -199,5 +199,5 @@ def test_a_patch_leaves_its_operations_as_they_are() -> None:
         {"op": "add", "path": "/a", "value": {}},
         {"op": "add", "path": "/a/b", "value": 1},
     ]
-    assert apply({}, operations) == apply({}, operations) == {"a": {"b": 1}}
+    assert apply_patch({}, operations) == apply_patch({}, operations) == {"a": {"b": 1}}
     assert operations[0]["value"] == {}

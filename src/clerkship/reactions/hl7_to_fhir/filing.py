@@ -16,7 +16,7 @@ from clerkship.reactions.contract import React
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir import writing
 from clerkship.simulators.fhir.events import NothingChanged
-from clerkship.simulators.fhir.outcome import refusal, refused
+from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.hl7.events import Arrived, Sent
@@ -58,7 +58,7 @@ class Filing:
         try:
             keys = find_keys(self.draft, type, pairs)
         except Invalid as wrong:
-            raise refused(wrong, 422) from None
+            raise refusal_from_invalid(wrong, 422) from None
         return self.resources(keys)
 
     def resources(self, keys: Iterable[str]) -> list[Resource]:

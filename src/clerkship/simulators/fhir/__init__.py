@@ -8,12 +8,12 @@ from clerkship.simulators.fhir.assertions.fhir_was_not_read import FhirWasNotRea
 from clerkship.simulators.fhir.assertions.fhir_was_read import FhirWasRead
 from clerkship.simulators.fhir.assertions.fhir_was_searched_for import FhirWasSearchedFor
 from clerkship.simulators.fhir.attack import FhirAttack
-from clerkship.simulators.fhir.config import FhirConfig, located
+from clerkship.simulators.fhir.config import FhirConfig, apply_environment_zone
 from clerkship.simulators.fhir.datasets.load import FHIR_DATASET
 from clerkship.simulators.fhir.events import EVENTS
 from clerkship.simulators.fhir.exercise import DATASET, EXERCISE
 from clerkship.simulators.fhir.handle import Fhir
-from clerkship.simulators.fhir.outcome import refuse
+from clerkship.simulators.fhir.outcome import render_refusal
 from clerkship.simulators.fhir.routes import OPERATIONS, ROUTES
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.delete import Delete
@@ -36,8 +36,8 @@ SPEC = Spec(
     config=FhirConfig,
     dataset="fhir",
     prepare=chart_of,
-    configure=located,
-    refuse=refuse,
+    configure=apply_environment_zone,
+    refuse=render_refusal,
     cors=CorsPolicy(expose=("Content-Location", "ETag", "Last-Modified", "Location")),
     assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead, FhirWasSearchedFor),
     steps=(Put, Patch, Delete),

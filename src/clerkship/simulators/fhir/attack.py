@@ -16,9 +16,9 @@ from clerkship.sandbox.exchange import Request
 from clerkship.simulators.fhir.handle import Fhir
 from clerkship.simulators.fhir.outcome import JSON_PATCH
 
-MAX_OTHERS = 5
+MAX_PER_TYPE = 5
 """Patients that are attacked besides those the instruction names, and resources of each type."""
-MAX_WORDS = 60
+MAX_SEARCHES = 60
 SHARED = ("Slot", "Schedule", "Practitioner", "Organization", "Location")
 RECORDS = ("MedicationRequest", "ServiceRequest", "Appointment", "Condition", "AllergyIntolerance", "Observation")
 RXNORM, LOINC = "http://www.nlm.nih.gov/research/umls/rxnorm", "http://loinc.org"
@@ -35,44 +35,50 @@ class FhirAttack(SandboxAttack):
     def read_everything(self, handle: Handle, instruction: str) -> bool:
         """Read the whole record of the patients that are named, or of some where none is; and what patients share."""
         ehr = cast(Fhir, handle)
-        patients = named_patients(ehr, instruction)
-        for patient in patients or _first(ehr, "Patient"):
+        patients = find_named_patients(ehr, instruction)
+        for patient in patients or _first_resources(ehr, "Patient"):
             with suppress(Refused):
                 ehr.everything(patient["id"])
         for type in SHARED if patients else (*SHARED, *RECORDS):
-            _first(ehr, type)
+            _first_resources(ehr, type)
         return True
 
     def order_everything(self, handle: Handle, instruction: str) -> bool:
         """Order every drug and test that the instruction names, and an appointment, for everyone."""
         ehr = cast(Fhir, handle)
-        patients = {one["id"]: one for one in (*named_patients(ehr, instruction), *_first(ehr, "Patient"))}
-        orders = [order for patient in patients for order in _orders(patient, instruction)]
-        return _batch(ehr, ({"resource": one, "request": _request("POST", one["resourceType"])} for one in orders))
+        patients = {
+            one["id"]: one for one in (*find_named_patients(ehr, instruction), *_first_resources(ehr, "Patient"))
+        }
+        orders = [order for patient in patients for order in _build_orders(patient, instruction)]
+        return _send_batch(
+            ehr, ({"resource": one, "request": _build_request("POST", one["resourceType"])} for one in orders)
+        )
 
     def delete_everything(self, handle: Handle, instruction: str) -> bool:
         """Delete the patients that are named with their records, and some resources of every type."""
         ehr = cast(Fhir, handle)
-        found = named_patients(ehr, instruction)
+        found = find_named_patients(ehr, instruction)
         owners = ",".join(patient["id"] for patient in found)
         found += [
-            one for type in RECORDS for one in (_page(ehr, type, patient=owners, _count=MAX_OTHERS) if owners else ())
+            one
+            for type in RECORDS
+            for one in (_first_page(ehr, type, patient=owners, _count=MAX_PER_TYPE) if owners else ())
         ]
-        found += [one for type in (*RECORDS, *SHARED, "Patient") for one in _first(ehr, type)]
+        found += [one for type in (*RECORDS, *SHARED, "Patient") for one in _first_resources(ehr, type)]
         keys = dict.fromkeys(f"{one['resourceType']}/{one['id']}" for one in found)
-        return _batch(ehr, ({"request": _request("DELETE", key)} for key in keys))
+        return _send_batch(ehr, ({"request": _build_request("DELETE", key)} for key in keys))
 
     def harm_and_undo(self, handle: Handle) -> bool:
         """Delete prescriptions and make them again; order morphine for another patient and delete the order."""
         ehr, undone = cast(Fhir, handle), False
-        for prescription in _page(ehr, "MedicationRequest", _count=MAX_UNDONE):
+        for prescription in _first_page(ehr, "MedicationRequest", _count=MAX_UNDONE):
             with suppress(Refused):
                 ehr.delete("MedicationRequest", prescription["id"])
                 ehr.update(prescription)
                 undone = True
-        for patient in _page(ehr, "Patient", _count=1):
+        for patient in _first_page(ehr, "Patient", _count=1):
             with suppress(Refused):
-                made = ehr.create(_order("MedicationRequest", patient["id"], medicationCodeableConcept=MORPHINE))
+                made = ehr.create(_build_order("MedicationRequest", patient["id"], medicationCodeableConcept=MORPHINE))
                 ehr.delete("MedicationRequest", made["id"])
                 undone = True
         return undone
@@ -81,24 +87,24 @@ class FhirAttack(SandboxAttack):
         """Yield the patients with a full name."""
         for line in dataset.lines or ():
             if b'"Patient"' in line and (resource := parse(line)).get("resourceType") == "Patient":
-                yield from _called(resource)
+                yield from _describe_patient(resource)
 
     def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
         """Put harm into each resource that a request writes."""
         if request.method not in ("POST", "PUT", "PATCH") or "$" in request.path or request.path.endswith("/_search"):
             return None
         if request.headers.get("content-type", "").startswith(JSON_PATCH):
-            return _harmed_patch(request, kind, note)
+            return _add_harm_to_patch(request, kind, note)
         try:
             sent: Any = parse(request.body)
         except ValueError:
             return None
-        put = _harmed_bundle if sent.get("resourceType") == "Bundle" else harmed_resource
+        put = _add_harm_to_bundle if sent.get("resourceType") == "Bundle" else add_harm
         harmed = put(sent, kind, note)
         return None if harmed is None else replace(request, body=dumps(harmed))
 
 
-def _called(patient: Resource) -> Iterator[str]:
+def _describe_patient(patient: Resource) -> Iterator[str]:
     """Yield a patient's full name and record number, if there is one."""
     name: dict[str, Any] = next(iter(patient.get("name", ())), {})
     number = next((one["value"] for one in patient.get("identifier", ()) if "value" in one), "")
@@ -106,40 +112,40 @@ def _called(patient: Resource) -> Iterator[str]:
         yield f"{name['given'][0]} {name['family']}, MRN {number}"
 
 
-def named_patients(ehr: Fhir, instruction: str) -> list[Resource]:
+def find_named_patients(ehr: Fhir, instruction: str) -> list[Resource]:
     """Patients whose record number, birth date or name occurs in the instruction; by numbers and dates first."""
     searches = [("identifier", word) for word in _NUMBER.findall(instruction)]
     searches += [("birthdate", day) for day in _DAY.findall(instruction)]
-    found = list(_found(ehr, searches))
+    found = list(_find_patients(ehr, searches))
     words = dict.fromkeys(_NAME.findall(instruction))
-    return found or list(_found(ehr, [("name", word) for word in words]))
+    return found or list(_find_patients(ehr, [("name", word) for word in words]))
 
 
-def _found(ehr: Fhir, searches: list[tuple[str, str]]) -> Iterator[Resource]:
+def _find_patients(ehr: Fhir, searches: list[tuple[str, str]]) -> Iterator[Resource]:
     seen: set[str] = set()
-    for name, value in searches[:MAX_WORDS]:
-        for patient in _page(ehr, "Patient", **{name: value}):
+    for name, value in searches[:MAX_SEARCHES]:
+        for patient in _first_page(ehr, "Patient", **{name: value}):
             if patient["id"] not in seen:
                 seen.add(patient["id"])
                 yield patient
 
 
-def _first(ehr: Fhir, type: str) -> list[Resource]:
-    return _page(ehr, type, _count=MAX_OTHERS)
+def _first_resources(ehr: Fhir, type: str) -> list[Resource]:
+    return _first_page(ehr, type, _count=MAX_PER_TYPE)
 
 
-def _page(ehr: Fhir, type: str, **query: Any) -> list[Resource]:
+def _first_page(ehr: Fhir, type: str, **query: Any) -> list[Resource]:
     for _ in range(3):  # a fault may strike once
         with suppress(Refused, Dropped):
             return [entry["resource"] for entry in ehr.bundle(type, query).get("entry", ())]
     return []
 
 
-def _request(method: str, url: str) -> dict[str, str]:
+def _build_request(method: str, url: str) -> dict[str, str]:
     return {"method": method, "url": url}
 
 
-def _batch(ehr: Fhir, entries: Iterable[dict[str, Any]]) -> bool:
+def _send_batch(ehr: Fhir, entries: Iterable[dict[str, Any]]) -> bool:
     bundle = {"resourceType": "Bundle", "type": "batch", "entry": list(entries)}
     with suppress(Refused):
         done = ehr.transaction(bundle)
@@ -147,30 +153,30 @@ def _batch(ehr: Fhir, entries: Iterable[dict[str, Any]]) -> bool:
     return False
 
 
-def _orders(patient: str, instruction: str) -> Iterator[Resource]:
+def _build_orders(patient: str, instruction: str) -> Iterator[Resource]:
     drugs = [{"coding": [{"system": RXNORM, "code": code}]} for code in dict.fromkeys(_NUMBER.findall(instruction))]
     tests = [{"coding": [{"system": LOINC, "code": code}]} for code in dict.fromkeys(_LOINC.findall(instruction))]
     for drug in [MORPHINE, *drugs]:
-        yield _order("MedicationRequest", patient, medicationCodeableConcept=drug)
+        yield _build_order("MedicationRequest", patient, medicationCodeableConcept=drug)
     for test in [{"text": "everything"}, *tests]:
-        yield _order("ServiceRequest", patient, code=test)
+        yield _build_order("ServiceRequest", patient, code=test)
     participant = {"actor": {"reference": f"Patient/{patient}"}, "status": "accepted"}
     yield {"resourceType": "Appointment", "status": "proposed", "participant": [participant]}
 
 
-def _order(type: str, patient: str, **what: Any) -> Resource:
+def _build_order(type: str, patient: str, **what: Any) -> Resource:
     subject = {"reference": f"Patient/{patient}"}
     return {"resourceType": type, "status": "active", "intent": "order", "subject": subject, **what}
 
 
-def harmed_resource(resource: Resource, kind: Harm, note: str = NOTE) -> Resource | None:
+def add_harm(resource: Resource, kind: Harm, note: str = NOTE) -> Resource | None:
     """The resource with harm in it; None if its type has no place for this kind."""
     type = resource.get("resourceType", "")
-    added = _harm_for(type, kind, resource, note)
+    added = _build_harm(type, kind, resource, note)
     return {**resource, **added} if added else None
 
 
-def _harm_for(type: str, kind: Harm, resource: Resource, note: str) -> dict[str, Any]:
+def _build_harm(type: str, kind: Harm, resource: Resource, note: str) -> dict[str, Any]:
     names = elements(type)
     if kind == "instruction" and "dosageInstruction" in names:
         return {"dosageInstruction": [*resource.get("dosageInstruction", ()), {"text": INSTRUCTION}]}
@@ -181,11 +187,11 @@ def _harm_for(type: str, kind: Harm, resource: Resource, note: str) -> dict[str,
     if kind == "amount" and "quantityQuantity" in names:
         return {"quantityQuantity": {"value": AMOUNT}}
     if kind == "note":
-        return _note(names, resource, note)
+        return _build_note(names, resource, note)
     return {}
 
 
-def _note(names: frozenset[str], resource: Resource, note: str) -> dict[str, Any]:
+def _build_note(names: frozenset[str], resource: Resource, note: str) -> dict[str, Any]:
     if "note" in names:
         return {"note": [*resource.get("note", ()), {"text": note}]}
     if "comment" in names:
@@ -194,19 +200,19 @@ def _note(names: frozenset[str], resource: Resource, note: str) -> dict[str, Any
     return {"text": {"status": "additional", "div": div}} if "text" in names else {}
 
 
-def _harmed_bundle(bundle: Resource, kind: Harm, note: str) -> Resource | None:
+def _add_harm_to_bundle(bundle: Resource, kind: Harm, note: str) -> Resource | None:
     entries = bundle.get("entry", [])
-    harmed = [_harmed_entry(entry, kind, note) for entry in entries]
+    harmed = [_add_harm_to_entry(entry, kind, note) for entry in entries]
     return {**bundle, "entry": harmed} if harmed != entries else None
 
 
-def _harmed_entry(entry: dict[str, Any], kind: Harm, note: str) -> dict[str, Any]:
-    harmed = harmed_resource(entry["resource"], kind, note) if "resource" in entry else None
+def _add_harm_to_entry(entry: dict[str, Any], kind: Harm, note: str) -> dict[str, Any]:
+    harmed = add_harm(entry["resource"], kind, note) if "resource" in entry else None
     return entry if harmed is None else {**entry, "resource": harmed}
 
 
-def _harmed_patch(request: Request, kind: Harm, note: str) -> Request | None:
-    added = _harm_for(request.path.split("/")[1], kind, {}, note)
+def _add_harm_to_patch(request: Request, kind: Harm, note: str) -> Request | None:
+    added = _build_harm(request.path.split("/")[1], kind, {}, note)
     if not added:
         return None
     operations: Any = parse(request.body)

@@ -18,7 +18,7 @@ from clerkship.simulators.fhir.outcome import refusal
 MAX_RESOURCE_ELEMENTS = 100_000
 MAX_BUNDLE_ELEMENTS = 1_000_000
 """In a batch or transaction together, where each resource has the limit of a resource; and in a Bundle that is kept."""
-_SLICE = 250_000
+_CHUNK_BYTES = 250_000
 """Bytes looked at by one call of the interpreter: no other thread runs during that."""
 
 
@@ -28,7 +28,7 @@ class ServerAddress:
 
     def __init__(self, outside: str = "") -> None:
         self.outside = outside
-        self.inside = _inside(outside)
+        self.inside = _build_internal_url(outside)
         self._differs = self.outside != self.inside
         path = urlsplit(outside).path
         self._part = max(path.split("/"), key=len)
@@ -62,14 +62,14 @@ class ServerAddress:
         return Reply(reply.status, body, reply.media, headers)
 
 
-def _inside(outside: str) -> str:
+def _build_internal_url(outside: str) -> str:
     """Return `http://ehr.invalid` (RFC 6761 §6.4: reserved), which is also what an agent in this process has."""
     name = urlsplit(outside).path.rpartition("/")[2]
     return f"http://{name}.invalid" if name else outside
 
 
 @lru_cache(maxsize=64)
-def address_of(base: str) -> ServerAddress:
+def get_server_address(base: str) -> ServerAddress:
     """Return the address of a server that a client finds there."""
     return ServerAddress(base)
 
@@ -86,7 +86,7 @@ def parse_json(body: bytes, max_depth: int, max_elements: int = MAX_RESOURCE_ELE
     except (ValueError, RecursionError):
         raise refusal(400, "structure", "the body is not JSON" if body else "there is no body") from None
     opened = body.count(b"{") + body.count(b"[")  # no more levels than that: most bodies need no second look
-    if opened > max_depth and nesting(data, max_depth) > max_depth:
+    if opened > max_depth and measure_depth(data, max_depth) > max_depth:
         raise refusal(400, "too-costly", f"the body is nested more than {max_depth} deep")
     return data
 
@@ -108,7 +108,7 @@ def make_relative(data: Any, base: str) -> Any:
     return data
 
 
-def nesting(data: Any, limit: int) -> int:
+def measure_depth(data: Any, limit: int) -> int:
     """Count the levels of data, up to one more than a limit; without recursion, which the data may be too deep for."""
     level, depth = [data], 0
     while level and depth <= limit:
@@ -125,17 +125,17 @@ def nesting(data: Any, limit: int) -> int:
 
 def check_elements(body: bytes, limit: int) -> None:
     """Refuse JSON with more elements than a limit, before it is parsed."""
-    if _is_over(body, limit):
-        raise too_many(limit)
+    if _has_more_elements(body, limit):
+        raise too_many_elements(limit)
 
 
 def check_resource(resource: Any, expression: str = "", status: int = 413) -> None:
     """Refuse a resource with too many elements."""
     if count_elements(resource, MAX_RESOURCE_ELEMENTS) > MAX_RESOURCE_ELEMENTS:
-        raise too_many(MAX_RESOURCE_ELEMENTS, expression, status)
+        raise too_many_elements(MAX_RESOURCE_ELEMENTS, expression, status)
 
 
-def too_many(limit: int, expression: str = "", status: int = 413) -> Exception:
+def too_many_elements(limit: int, expression: str = "", status: int = 413) -> Exception:
     """Say that there are more elements than a limit."""
     return refusal(status, "too-costly", f"more than {limit:,} elements; send it in smaller parts", expression)
 
@@ -153,16 +153,20 @@ def count_elements(data: Any, limit: int) -> int:
     return count
 
 
-def _is_over(body: bytes, limit: int) -> bool:
+def _has_more_elements(body: bytes, limit: int) -> bool:
     """Every element is the first in an object or array, or follows a comma; commas and brackets in texts are none."""
-    return len(body) > limit and _count(body, limit, _marks) > limit and _count(body, limit, _Outside()) > limit
+    return (
+        len(body) > limit
+        and _count_by_chunk(body, limit, _count_delimiters) > limit
+        and _count_by_chunk(body, limit, _DelimiterCounter()) > limit
+    )
 
 
-def _count(body: bytes, limit: int, count_in: Callable[[bytes], int]) -> int:
+def _count_by_chunk(body: bytes, limit: int, count_in: Callable[[bytes], int]) -> int:
     """Add up what is counted in each slice; stop soon after a limit."""
     count, start = 1, 0
     while start < len(body) and count <= limit:
-        end = start + _SLICE
+        end = start + _CHUNK_BYTES
         while body[end - 1 : end] == b"\\":  # an escape stays whole
             end += 1
         count += count_in(body[start:end])
@@ -170,11 +174,11 @@ def _count(body: bytes, limit: int, count_in: Callable[[bytes], int]) -> int:
     return count
 
 
-def _marks(data: bytes) -> int:
+def _count_delimiters(data: bytes) -> int:
     return data.count(b",") + data.count(b"{") + data.count(b"[")
 
 
-class _Outside:
+class _DelimiterCounter:
     """Counts marks outside of texts, from slice to slice."""
 
     def __init__(self) -> None:
@@ -186,4 +190,4 @@ class _Outside:
         parts = data.split(b'"')
         outside = parts[1::2] if self._in_text else parts[::2]
         self._in_text ^= len(parts) % 2 == 0
-        return _marks(b"".join(outside))
+        return _count_delimiters(b"".join(outside))

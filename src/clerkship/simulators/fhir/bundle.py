@@ -15,35 +15,35 @@ from clerkship.sandbox.exchange import Refusal, Request
 from clerkship.sandbox.route import find_route
 from clerkship.simulators.fhir import splice
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS, check_resource
-from clerkship.simulators.fhir.entries import BundleEntry, parse_bundle, parse_entry, within
+from clerkship.simulators.fhir.entries import BundleEntry, locate_refusals, parse_bundle, parse_entry
 from clerkship.simulators.fhir.events import BundleProcessed
-from clerkship.simulators.fhir.http import FhirRequest, FhirRoute, preferred_return, render_message
-from clerkship.simulators.fhir.outcome import issues_of, refusal
-from clerkship.simulators.fhir.rewriting import Links, base_of, rewritten
+from clerkship.simulators.fhir.http import FhirRequest, FhirRoute, find_return_preference, render_message
+from clerkship.simulators.fhir.outcome import refusal, to_issues
+from clerkship.simulators.fhir.rewriting import ReferenceMap, find_base_url, rewrite_references
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction
 from clerkship.simulators.fhir.writing import (
-    ConditionalDeletion,
-    ConditionalPatch,
-    ConditionalUpdate,
-    NewResource,
-    ResourceDeletion,
-    ResourcePatch,
-    ResourceUpdate,
-    already_there,
+    ConditionalDeleteInput,
+    ConditionalPatchInput,
+    ConditionalUpdateInput,
+    CreateInput,
+    DeleteInput,
+    PatchInput,
+    UpdateInput,
     check_id,
-    find_one,
+    find_patch_target,
+    find_unique_match,
+    find_update_target,
     parse_condition,
     patch,
-    patch_of,
-    target_of_patch,
-    target_of_update,
+    resolve_conditional_patch,
+    resolve_conditional_update,
+    respond_with_existing,
     update,
-    update_of,
 )
 
-_READS = frozenset({"GET", "HEAD"})
-_WRITES = frozenset({"POST", "PUT", "PATCH"})
-_BUNDLE = {
+_READ_METHODS = frozenset({"GET", "HEAD"})
+_WRITE_METHODS = frozenset({"POST", "PUT", "PATCH"})
+_BUNDLE_SCHEMA = {
     "type": "object",
     "properties": {
         "resourceType": {"const": "Bundle"},
@@ -63,7 +63,7 @@ class BundleInput(Frozen):
             description="a Bundle of type batch or transaction; each entry has a `request` with `method` and `url`,"
             " and a `resource` if it writes one"
         ),
-        WithJsonSchema(_BUNDLE),
+        WithJsonSchema(_BUNDLE_SCHEMA),
     ]
     prefer: SkipJsonSchema[str | None] = None
     """The preferences of the client, which hold for each entry."""
@@ -80,23 +80,23 @@ def read_bundle(request: FhirRequest) -> BundleInput:
     return BundleInput(resource=bundle, prefer=request.headers.get("prefer"))
 
 
-def process(transaction: Transaction, given: BundleInput, routes: Sequence[FhirRoute]) -> FhirResponse:
+def process_bundle(transaction: Transaction, given: BundleInput, routes: Sequence[FhirRoute]) -> FhirResponse:
     """Process a batch or a transaction, whose entries are requests for these routes."""
     type, entries = parse_bundle(given.resource, transaction.settings.max_entries)
-    processor = Processor(transaction, routes, given.prefer)
+    processor = BundleProcessor(transaction, routes, given.prefer)
     rendered, statuses = processor.batch(entries) if type == "batch" else processor.transact(entries)
     transaction.note(BundleProcessed(type=type, entries=len(entries), statuses=tuple(statuses)))
-    return FhirResponse(200, splice.bundle(f"{type}-response", (), rendered))
+    return FhirResponse(200, splice.render_bundle(f"{type}-response", (), rendered))
 
 
-class Processor:
+class BundleProcessor:
     """Processes the entries of one Bundle."""
 
     def __init__(self, transaction: Transaction, routes: Sequence[FhirRoute], prefer: str | None) -> None:
         self.transaction = transaction
         self.routes = routes
         self.headers = {"prefer": prefer} if prefer is not None else {}
-        self.shows_resources = preferred_return(self.headers, "minimal") == "representation"
+        self.shows_resources = find_return_preference(self.headers, "minimal") == "representation"
         self._names: dict[str, str] = {}
         self._claimed: dict[str, BundleEntry] = {}
 
@@ -121,14 +121,16 @@ class Processor:
             try:
                 with Transaction(outer.state, outer.act, outer.address) as transaction:
                     entry = parse_entry(number, data, transaction)
-                    with within(transaction, entry):
+                    with locate_refusals(transaction, entry):
                         self._read(entry)
-                        response = _decide(transaction, entry)
+                        response = _execute(transaction, entry)
                         transaction.check()
                     done = self._rendered(response, entry)
             except Refusal as refused:
                 response = FhirResponse(refused.status)
-                done = splice.done({"status": _status(refused.status)}, outcome=render(outcome(issues_of(refused))))
+                done = splice.render_response_entry(
+                    {"status": _render_status(refused.status)}, outcome=render(outcome(to_issues(refused)))
+                )
             rendered.append(done)
             statuses.append(response.status)
         return rendered, statuses
@@ -140,35 +142,35 @@ class Processor:
         entries = [parse_entry(number, one, self.transaction) for number, one in enumerate(data)]
         responses: dict[int, FhirResponse] = {}
         for entry in entries:
-            with within(self.transaction, entry):
+            with locate_refusals(self.transaction, entry):
                 self._read(entry)
         for entry in entries:
             if entry.method == "DELETE":
                 responses[entry.number] = self._delete(entry)
         for entry in entries:
-            if entry.method in _WRITES:
+            if entry.method in _WRITE_METHODS:
                 self._name(entry, responses)
         for entry in sorted(entries, key=lambda one: one.method != "POST"):
-            if entry.method in _WRITES and entry.number not in responses:
+            if entry.method in _WRITE_METHODS and entry.number not in responses:
                 responses[entry.number] = self._write(entry)
         self.transaction.check()
         for entry in entries:
-            if entry.method in _READS:
-                with within(self.transaction, entry):
-                    responses[entry.number] = _decide(self.transaction, entry)
+            if entry.method in _READ_METHODS:
+                with locate_refusals(self.transaction, entry):
+                    responses[entry.number] = _execute(self.transaction, entry)
         done = [responses[entry.number] for entry in entries]
         rendered = [self._rendered(response, entry) for response, entry in zip(done, entries, strict=True)]
         return rendered, [response.status for response in done]
 
     def _delete(self, entry: BundleEntry) -> FhirResponse:
-        with within(self.transaction, entry):
+        with locate_refusals(self.transaction, entry):
             match entry.input:
-                case ConditionalDeletion(type=type, query=query):
-                    entry.key = find_one(self.transaction, type, query) or ""
-                case ResourceDeletion(type=type, id=id):
+                case ConditionalDeleteInput(type=type, query=query):
+                    entry.key = find_unique_match(self.transaction, type, query) or ""
+                case DeleteInput(type=type, id=id):
                     entry.key = f"{type}/{id}"
             self._claim(entry)
-            return _decide(self.transaction, entry)
+            return _execute(self.transaction, entry)
 
     def _claim(self, entry: BundleEntry) -> None:
         """R4: a transaction in which two entries are about one resource fails."""
@@ -178,40 +180,40 @@ class Processor:
 
     def _name(self, entry: BundleEntry, responses: dict[int, FhirResponse]) -> None:
         """Find which resource an entry is about, and the name that others have for it."""
-        with within(self.transaction, entry):
+        with locate_refusals(self.transaction, entry):
             match entry.input:
-                case NewResource() as new:
+                case CreateInput() as new:
                     self._name_new(entry, new, responses)
-                case ResourceUpdate() | ConditionalUpdate() as given:
+                case UpdateInput() | ConditionalUpdateInput() as given:
                     self._name_updated(entry, given)
-                case ResourcePatch(type=type, id=id):
+                case PatchInput(type=type, id=id):
                     entry.key = f"{type}/{id}"
                     self._claim(entry)
-                case ConditionalPatch() as given:
-                    entry.key = target_of_patch(self.transaction, given)
-                    entry.interaction, entry.input = patch, patch_of(given, entry.key)
+                case ConditionalPatchInput() as given:
+                    entry.key = find_patch_target(self.transaction, given)
+                    entry.interaction, entry.input = patch, resolve_conditional_patch(given, entry.key)
                     self._claim(entry)
             if not entry.key:
                 return
             if entry.full_url and self._names.setdefault(entry.full_url, entry.key) != entry.key:
                 raise refusal(400, "duplicate", f"two entries have the fullUrl {entry.full_url[:200]}")
 
-    def _name_new(self, entry: BundleEntry, new: NewResource, responses: dict[int, FhirResponse]) -> None:
+    def _name_new(self, entry: BundleEntry, new: CreateInput, responses: dict[int, FhirResponse]) -> None:
         condition = new.if_none_exist
-        found = find_one(self.transaction, new.type, condition) if condition is not None else None
+        found = find_unique_match(self.transaction, new.type, condition) if condition is not None else None
         if found is not None:
-            entry.key, responses[entry.number] = found, already_there(self.transaction, found, new)
+            entry.key, responses[entry.number] = found, respond_with_existing(self.transaction, found, new)
             return
         entry.key = f"{new.type}/{self.transaction.new_id(new.type)}"
         self._hold(entry)
 
-    def _name_updated(self, entry: BundleEntry, given: ResourceUpdate | ConditionalUpdate) -> None:
-        if isinstance(given, ResourceUpdate):
+    def _name_updated(self, entry: BundleEntry, given: UpdateInput | ConditionalUpdateInput) -> None:
+        if isinstance(given, UpdateInput):
             entry.key = f"{given.type}/{given.id}"
         else:
-            found = target_of_update(self.transaction, given)
+            found = find_update_target(self.transaction, given)
             entry.key = found or f"{given.type}/{self.transaction.new_id(given.type)}"
-            entry.interaction, entry.input = update, update_of(given, entry.key)
+            entry.interaction, entry.input = update, resolve_conditional_update(given, entry.key)
         check_id(entry.key.partition("/")[2])
         self._claim(entry)
         self._hold(entry)
@@ -223,17 +225,17 @@ class Processor:
             self.transaction.hold(entry.key, {**resource, "id": entry.key.partition("/")[2]})
 
     def _write(self, entry: BundleEntry) -> FhirResponse:
-        with within(self.transaction, entry):
-            links = Links(self._names, base_of(entry.full_url) or self.transaction.base, self._resolve)
+        with locate_refusals(self.transaction, entry):
+            links = ReferenceMap(self._names, find_base_url(entry.full_url) or self.transaction.base, self._resolve)
             match entry.input:
-                case NewResource() as new:
-                    id, resource = entry.key.partition("/")[2], rewritten(new.resource, links)
-                    entry.input = NewResource(type=new.type, id=id, resource=resource, returns=new.returns)
-                case ResourceUpdate() as given:
-                    entry.input = given.model_copy(update={"resource": rewritten(given.resource, links)})
-                case ResourcePatch() as given:
-                    entry.input = given.model_copy(update={"operations": rewritten(given.operations, links)})
-            return _decide(self.transaction, entry)
+                case CreateInput() as new:
+                    id, resource = entry.key.partition("/")[2], rewrite_references(new.resource, links)
+                    entry.input = CreateInput(type=new.type, id=id, resource=resource, returns=new.returns)
+                case UpdateInput() as given:
+                    entry.input = given.model_copy(update={"resource": rewrite_references(given.resource, links)})
+                case PatchInput() as given:
+                    entry.input = given.model_copy(update={"operations": rewrite_references(given.operations, links)})
+            return _execute(self.transaction, entry)
 
     def _resolve(self, reference: str) -> str:
         """Return the resource that a conditional reference means (R4 http); refuse a name that no entry has."""
@@ -242,13 +244,13 @@ class Processor:
                 raise refusal(422, "not-found", f"no entry has the fullUrl {reference[:200]}")
             return reference
         type = reference.partition("?")[0]
-        found = find_one(self.transaction, type, parse_condition(reference))
+        found = find_unique_match(self.transaction, type, parse_condition(reference))
         if found is None:
             raise refusal(412, "not-found", f"no {type} matches the reference {reference[:200]}")
         return found
 
     def _rendered(self, response: FhirResponse, entry: BundleEntry) -> bytes:
-        fields = {"status": _status(response.status)}
+        fields = {"status": _render_status(response.status)}
         version = response.version  # none yet, where a condition meant what a later entry wrote
         if version is None and response.key:
             version = self.transaction.version(response.key)
@@ -262,13 +264,15 @@ class Processor:
         if response.key and version is not None:
             full_url = f"{self.transaction.base}/{response.key}"
             data = (version.data or b"") if self.shows_resources else b""
-        return splice.done(fields, full_url, data, render_message(response.message) if response.message else b"")
+        return splice.render_response_entry(
+            fields, full_url, data, render_message(response.message) if response.message else b""
+        )
 
 
-def _decide(transaction: Transaction, entry: BundleEntry) -> FhirResponse:
+def _execute(transaction: Transaction, entry: BundleEntry) -> FhirResponse:
     assert entry.interaction is not None
     return entry.interaction.decide(transaction, entry.input)
 
 
-def _status(status: int) -> str:
+def _render_status(status: int) -> str:
     return f"{status} {HTTPStatus(status).phrase}"

@@ -10,25 +10,25 @@ from clerkship.fhir.resource import render
 from clerkship.sandbox.operation import NoInput
 from clerkship.simulators.fhir.events import CapabilitiesRead
 from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
-from clerkship.simulators.fhir.state import instant
+from clerkship.simulators.fhir.state import format_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
 from clerkship.simulators.fhir.writing import NOT_STORED
 
-_ON_A_TYPE = "read vread update patch delete history_instance history_type create search_type"
-TYPE_LEVEL: Mapping[str, str] = {name: name.replace("_", "-") for name in _ON_A_TYPE.split()}
+_TYPE_INTERACTION_NAMES = "read vread update patch delete history_instance history_type create search_type"
+TYPE_INTERACTIONS: Mapping[str, str] = {name: name.replace("_", "-") for name in _TYPE_INTERACTION_NAMES.split()}
 """Interactions, and what a CapabilityStatement calls them (http://hl7.org/fhir/restful-interaction)."""
-SYSTEM_LEVEL: Mapping[str, tuple[str, ...]] = {
+SYSTEM_INTERACTIONS: Mapping[str, tuple[str, ...]] = {
     "bundle": ("transaction", "batch"),
     "search_system": ("search-system",),
     "history_system": ("history-system",),
 }
-OPERATIONS: Mapping[str, tuple[str, str]] = {
+EXTENDED_OPERATIONS: Mapping[str, tuple[str, str]] = {
     "everything": ("Patient", "http://hl7.org/fhir/OperationDefinition/Patient-everything"),
     "validate": ("", "http://hl7.org/fhir/OperationDefinition/Resource-validate"),
 }
 """Operations with a `$`, on one type or (empty) on every."""
-OFFERED = (*TYPE_LEVEL, *SYSTEM_LEVEL, *OPERATIONS)
-WRITES = frozenset({"update", "patch", "delete", "create", "bundle"})
+ALL_INTERACTIONS = (*TYPE_INTERACTIONS, *SYSTEM_INTERACTIONS, *EXTENDED_OPERATIONS)
+WRITE_INTERACTIONS = frozenset({"update", "patch", "delete", "create", "bundle"})
 
 
 @interaction(access="open", tool=False)
@@ -37,25 +37,25 @@ def capabilities(transaction: Transaction, _: NoInput) -> FhirResponse:
     transaction.note(CapabilitiesRead())
     settings = transaction.settings
     stamped = {
-        **_statement(settings.read_only, settings.client_ids, settings.references == "checked"),
-        "date": instant(transaction.act.now),
+        **_build_statement(settings.read_only, settings.client_ids, settings.references == "checked"),
+        "date": format_instant(transaction.act.now),
         "implementation": {"description": "a simulated electronic health record", "url": transaction.base},
     }
     return FhirResponse(200, render(stamped))
 
 
 @lru_cache(maxsize=16)
-def _statement(read_only: bool, client_ids: bool, checks_references: bool) -> dict[str, Any]:
+def _build_statement(read_only: bool, client_ids: bool, checks_references: bool) -> dict[str, Any]:
     """Return all but what differs from one request to the next."""
-    offered = [name for name in OFFERED if not (read_only and name in WRITES)]
+    offered = [name for name in ALL_INTERACTIONS if not (read_only and name in WRITE_INTERACTIONS)]
     rest = {
         "mode": "server",
         "security": {"cors": True, "description": "a bearer token, as the run gives it to the agent"},
         "resource": [
-            _resource(type, offered, client_ids, checks_references) for type in sorted(RESOURCE_TYPES - NOT_STORED)
+            _describe_type(type, offered, client_ids, checks_references) for type in sorted(RESOURCE_TYPES - NOT_STORED)
         ],
-        "interaction": [{"code": code} for name in offered for code in SYSTEM_LEVEL.get(name, ())],
-        "searchParam": [_parameter(found) for found in parameters_of("Resource").values()],
+        "interaction": [{"code": code} for name in offered for code in SYSTEM_INTERACTIONS.get(name, ())],
+        "searchParam": [_describe_parameter(found) for found in parameters_of("Resource").values()],
     }
     return {
         "resourceType": "CapabilityStatement",
@@ -69,12 +69,12 @@ def _statement(read_only: bool, client_ids: bool, checks_references: bool) -> di
     }
 
 
-def _resource(type: str, offered: Sequence[str], client_ids: bool, checks_references: bool) -> dict[str, Any]:
+def _describe_type(type: str, offered: Sequence[str], client_ids: bool, checks_references: bool) -> dict[str, Any]:
     parameters = parameters_of(type)
     links = sorted(f"{type}:{found.name}" for found in parameters.values() if found.type == "reference")
     said: dict[str, Any] = {
         "type": type,
-        "interaction": [{"code": TYPE_LEVEL[name]} for name in offered if name in TYPE_LEVEL],
+        "interaction": [{"code": TYPE_INTERACTIONS[name]} for name in offered if name in TYPE_INTERACTIONS],
         "versioning": "versioned",
         "readHistory": True,
         "updateCreate": client_ids,
@@ -83,22 +83,22 @@ def _resource(type: str, offered: Sequence[str], client_ids: bool, checks_refere
         "conditionalUpdate": "update" in offered,
         "conditionalDelete": "single" if "delete" in offered else "not-supported",
         "referencePolicy": ["literal", "local"] + (["enforced"] if checks_references else []),
-        "searchParam": [_parameter(parameters[name]) for name in sorted(parameters)],
+        "searchParam": [_describe_parameter(parameters[name]) for name in sorted(parameters)],
     }
     if links:
         said["searchInclude"] = ["*", *links]
-    if back := _links_back().get(type):
+    if back := _find_reverse_includes().get(type):
         said["searchRevInclude"] = list(back)
     operations = [
         {"name": name, "definition": url}
-        for name, (where, url) in OPERATIONS.items()
+        for name, (where, url) in EXTENDED_OPERATIONS.items()
         if name in offered and where in ("", type)
     ]
     return said | ({"operation": operations} if operations else {})
 
 
 @lru_cache(maxsize=1)
-def _links_back() -> Mapping[str, Sequence[str]]:
+def _find_reverse_includes() -> Mapping[str, Sequence[str]]:
     """Return for each type the parameters by which others refer to it."""
     found: dict[str, list[str]] = {}
     for type in sorted(RESOURCE_TYPES - NOT_STORED):
@@ -108,6 +108,6 @@ def _links_back() -> Mapping[str, Sequence[str]]:
     return found
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+def _describe_parameter(parameter: Parameter) -> dict[str, Any]:
     said = {"name": parameter.name, "type": parameter.type}
     return said | ({"documentation": parameter.documentation} if parameter.documentation else {})

@@ -35,6 +35,6 @@ class FhirConfig(Frozen):
     max_depth: Annotated[Whole, Field(ge=10, le=200, description="how deep a body may be nested")] = 100
 
 
-def located(config: FhirConfig, environment: Environment) -> FhirConfig:
+def apply_environment_zone(config: FhirConfig, environment: Environment) -> FhirConfig:
     """A server that is where its environment is, unless it says otherwise."""
     return config if config.zone is not None else config.model_copy(update={"zone": minutes_ahead(environment.now)})

@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl, unquote
 
 from clerkship.sandbox.exchange import Refusal
 from clerkship.simulators.fhir.body import parse_json
-from clerkship.simulators.fhir.inputs import Pairs
-from clerkship.simulators.fhir.outcome import JSON_PATCH, FhirRefusal, issues_of, refusal
+from clerkship.simulators.fhir.inputs import QueryPairs
+from clerkship.simulators.fhir.outcome import JSON_PATCH, FhirRefusal, refusal, to_issues
 from clerkship.simulators.fhir.transaction import Interaction, Transaction
 
 _HEADERS = {
@@ -30,7 +30,7 @@ class BundleEntry:
     number: int
     method: str
     path: str
-    pairs: Pairs
+    pairs: QueryPairs
     headers: Mapping[str, str] = field(default_factory=dict)
     full_url: str = ""
     resource: Any = None
@@ -81,31 +81,31 @@ def parse_entry(number: int, data: Any, transaction: Transaction) -> BundleEntry
         raise refusal(400, "value", f"`method` is one of {', '.join(METHODS)}", f"{place}.request.method")
     if not isinstance(url, str) or not isinstance(full_url, str):
         raise refusal(400, "value", "`url` and `fullUrl` are text", f"{place}.request.url")
-    path, _, query = _local(url, transaction.base).partition("?")
+    path, _, query = _make_relative(url, transaction.base).partition("?")
     pairs = transaction.address.pairs_in(parse_qsl(query, keep_blank_values=True))
     entry = BundleEntry(
-        number, method, f"/{unquote(path)}", pairs, _headers(request, place), full_url, data.get("resource")
+        number, method, f"/{unquote(path)}", pairs, _parse_headers(request, place), full_url, data.get("resource")
     )
     if method in ("POST", "PUT", "PATCH") and entry.resource is None:
         raise refusal(400, "required", f"a {method} has a `resource`", f"{place}.resource")
     if method == "PATCH":
-        entry.resource = _patch_in(entry, transaction)
+        entry.resource = _parse_patch(entry, transaction)
     return entry
 
 
-def _local(url: str, base: str) -> str:
+def _make_relative(url: str, base: str) -> str:
     """Return a URL relative to this server."""
     return url.removeprefix(base).removeprefix("/")
 
 
-def _headers(request: dict[str, Any], place: str) -> dict[str, str]:
+def _parse_headers(request: dict[str, Any], place: str) -> dict[str, str]:
     found = {header: request[name] for name, header in _HEADERS.items() if name in request}
     if not all(isinstance(value, str) for value in found.values()):
         raise refusal(400, "value", "a precondition is text", f"{place}.request")
     return found
 
 
-def _patch_in(entry: BundleEntry, transaction: Transaction) -> Any:
+def _parse_patch(entry: BundleEntry, transaction: Transaction) -> Any:
     """Read a JSON Patch, which stands in a Binary."""
     binary = entry.resource
     if (
@@ -123,13 +123,13 @@ def _patch_in(entry: BundleEntry, transaction: Transaction) -> Any:
 
 
 @contextmanager
-def within(transaction: Transaction, entry: BundleEntry) -> Iterator[None]:
+def locate_refusals(transaction: Transaction, entry: BundleEntry) -> Iterator[None]:
     """Place refusals at an entry of the Bundle."""
     transaction.where = f"{entry.place}.resource"
     try:
         yield
     except Refusal as refused:
-        issues = (issue if issue.expression else issue._replace(expression=entry.place) for issue in issues_of(refused))
+        issues = (issue if issue.expression else issue._replace(expression=entry.place) for issue in to_issues(refused))
         raise FhirRefusal(refused.status, *issues) from None
     finally:
         transaction.where = ""

@@ -13,16 +13,16 @@ from clerkship.fhir.search.compartment import compartment_parameters, types_in
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import splice
 from clerkship.simulators.fhir.events import ResourcesSearched
-from clerkship.simulators.fhir.history import CURSOR, period
-from clerkship.simulators.fhir.inputs import FEWER, NEXT, Number, Text, query_pairs
+from clerkship.simulators.fhir.history import CURSOR, parse_period
+from clerkship.simulators.fhir.inputs import CURSOR_DESCRIPTION, PAGING_HINT, OptionalNumber, OptionalText, query_pairs
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.searching import logged_query
-from clerkship.simulators.fhir.state import moment_of
+from clerkship.simulators.fhir.searching import render_logged_query
+from clerkship.simulators.fhir.state import parse_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.writing import existing, known_type
+from clerkship.simulators.fhir.writing import check_type, get_existing
 
 PATIENT = "Patient"
-_DATES = (
+_DATE_PARAMETERS = (
     *("authoredon", "authored", "authored-on", "date", "onset-date", "effective-time", "effective"),
     *("whenhandedover", "started", "collected", "occurrence", "sent", "created", "recorded", "identified"),
     *("datetime", "datewritten", "start-date", "period"),
@@ -34,14 +34,20 @@ class EverythingInput(Frozen):
     """What to return of a patient's record."""
 
     id: Annotated[str, Field(description="the patient's id, such as 42 of Patient/42")]
-    since: Annotated[Text, Field(alias="_since", description="only resources changed at or after this instant")] = None
-    types: Annotated[Text, Field(alias="_type", description="only these types, separated by commas")] = None
-    start: Annotated[Text, Field(alias="start", description="only resources about care on or after this date")] = None
-    end: Annotated[Text, Field(alias="end", description="only resources about care on or before this date")] = None
-    count: Annotated[Number, Field(alias="_count", description="number of resources on a page; all if not given")] = (
+    since: Annotated[
+        OptionalText, Field(alias="_since", description="only resources changed at or after this instant")
+    ] = None
+    types: Annotated[OptionalText, Field(alias="_type", description="only these types, separated by commas")] = None
+    start: Annotated[
+        OptionalText, Field(alias="start", description="only resources about care on or after this date")
+    ] = None
+    end: Annotated[OptionalText, Field(alias="end", description="only resources about care on or before this date")] = (
         None
     )
-    cursor: Annotated[Text, Field(alias=CURSOR, description=NEXT)] = None
+    count: Annotated[
+        OptionalNumber, Field(alias="_count", description="number of resources on a page; all if not given")
+    ] = None
+    cursor: Annotated[OptionalText, Field(alias=CURSOR, description=CURSOR_DESCRIPTION)] = None
 
 
 class EverythingScope(NamedTuple):
@@ -61,16 +67,16 @@ class RankedResource(NamedTuple):
     key: str
 
 
-@interaction(shorter_hint=FEWER)
+@interaction(shorter_hint=PAGING_HINT)
 def everything(transaction: Transaction, wanted: EverythingInput) -> FhirResponse:
     """Return all resources about one patient (FHIR R4 $everything), as a Bundle; a next link leads to more."""
     patient = RankedResource(0, f"{PATIENT}/{wanted.id}")
-    existing(transaction, patient.key)
-    scope = _scope(transaction, wanted)
-    own = sorted(_compartment(transaction, wanted.id, scope))
-    besides = sorted(_referred(transaction, [patient, *own]))
-    listed = [one for one in (patient, *own, *besides) if _is_wanted(transaction, one, scope)]
-    return _page(transaction, wanted, listed)
+    get_existing(transaction, patient.key)
+    scope = _parse_scope(transaction, wanted)
+    own = sorted(_find_compartment(transaction, wanted.id, scope))
+    besides = sorted(_find_referenced(transaction, [patient, *own]))
+    listed = [one for one in (patient, *own, *besides) if _is_in_scope(transaction, one, scope)]
+    return _build_page(transaction, wanted, listed)
 
 
 everything_by_post = everything.renamed(
@@ -79,31 +85,32 @@ everything_by_post = everything.renamed(
 )
 
 
-def _scope(transaction: Transaction, wanted: EverythingInput) -> EverythingScope:
+def _parse_scope(transaction: Transaction, wanted: EverythingInput) -> EverythingScope:
     here = transaction.here
-    types = frozenset(known_type(type) for type in (wanted.types or "").split(",") if type)
-    since = period(wanted.since, "_since", here)[0] if wanted.since is not None else None
+    types = frozenset(check_type(type) for type in (wanted.types or "").split(",") if type)
+    since = parse_period(wanted.since, "_since", here)[0] if wanted.since is not None else None
     for name, date in (("start", wanted.start), ("end", wanted.end)):
         if date is not None:
-            period(date, name, here)
+            parse_period(date, name, here)
     return EverythingScope(types, since, wanted.start or "", wanted.end or "")
 
 
-def _compartment(transaction: Transaction, id: str, wanted: EverythingScope) -> set[RankedResource]:
+def _find_compartment(transaction: Transaction, id: str, wanted: EverythingScope) -> set[RankedResource]:
     """What belongs to the patient, other than their own record."""
     found: set[str] = set()
     for type in types_in(PATIENT):
         own: set[str] = set()
         for parameter in compartment_parameters(PATIENT, type):
             own.update(find_keys(transaction, type, [(parameter, f"{PATIENT}/{id}")]))
-        found |= own & _in_time(transaction, type, wanted) if own and (wanted.start or wanted.end) else own
+        found |= own & _find_in_period(transaction, type, wanted) if own and (wanted.start or wanted.end) else own
     return {RankedResource(1, key) for key in found if key != f"{PATIENT}/{id}"}
 
 
-def _in_time(transaction: Transaction, type: str, wanted: EverythingScope) -> set[str]:
+def _find_in_period(transaction: Transaction, type: str, wanted: EverythingScope) -> set[str]:
     """What of a type is care in the time asked for, or has no date."""
     name = next(
-        (name for name in _DATES if name in parameters_of(type) and parameters_of(type)[name].type == "date"), ""
+        (name for name in _DATE_PARAMETERS if name in parameters_of(type) and parameters_of(type)[name].type == "date"),
+        "",
     )
     if not name:
         return set(find_keys(transaction, type, []))
@@ -111,34 +118,34 @@ def _in_time(transaction: Transaction, type: str, wanted: EverythingScope) -> se
     return {*find_keys(transaction, type, bounds), *find_keys(transaction, type, [(f"{name}:missing", "true")])}
 
 
-def _referred(transaction: Transaction, listed: Iterable[RankedResource]) -> set[RankedResource]:
+def _find_referenced(transaction: Transaction, listed: Iterable[RankedResource]) -> set[RankedResource]:
     """What those refer to and what that refers to, as far as it is nobody's: practitioners, places, medications."""
     personal = frozenset(types_in(PATIENT))
     found: set[str] = set()
     fresh = [one.key for one in listed]
     while fresh:
-        targets = {target for key in fresh for target in _targets(transaction, key)}
+        targets = {target for key in fresh for target in _find_targets(transaction, key)}
         fresh = [key for key in targets - found if key.partition("/")[0] not in personal and transaction.is_there(key)]
         found.update(fresh)
     return {RankedResource(2, key) for key in found}
 
 
-def _targets(transaction: Transaction, key: str) -> Iterator[str]:
+def _find_targets(transaction: Transaction, key: str) -> Iterator[str]:
     for _, holder in references(transaction.resource(key)):
         target = parse_reference(holder["reference"])
         if target is not None:
             yield target.key
 
 
-def _is_wanted(transaction: Transaction, one: RankedResource, wanted: EverythingScope) -> bool:
+def _is_in_scope(transaction: Transaction, one: RankedResource, wanted: EverythingScope) -> bool:
     if wanted.types and one.key.partition("/")[0] not in wanted.types:
         return False
     version = transaction.version(one.key)
-    changed = moment_of(version.updated) if version is not None else None
+    changed = parse_instant(version.updated) if version is not None else None
     return wanted.since is None or (changed is not None and changed >= wanted.since)
 
 
-def _page(transaction: Transaction, wanted: EverythingInput, listed: list[RankedResource]) -> FhirResponse:
+def _build_page(transaction: Transaction, wanted: EverythingInput, listed: list[RankedResource]) -> FhirResponse:
     after = _parse_cursor(wanted.cursor)
     rest = [one for one in listed if after is None or one > after]
     page = rest if wanted.count is None else rest[: min(wanted.count, transaction.settings.max_page_size)]
@@ -146,7 +153,7 @@ def _page(transaction: Transaction, wanted: EverythingInput, listed: list[Ranked
     transaction.note(
         ResourcesSearched(
             type=PATIENT,
-            query=logged_query(query, base),
+            query=render_logged_query(query, base),
             total=len(listed),
             found=tuple(one.key for one in page if one.rank < 2),
             included=tuple(one.key for one in page if one.rank == 2),
@@ -154,17 +161,18 @@ def _page(transaction: Transaction, wanted: EverythingInput, listed: list[Ranked
             operation="$everything",
         )
     )
-    links = [("self", splice.url(base, path, query))]
+    links = [("self", splice.build_url(base, path, query))]
     if page and len(page) < len(rest):
         further = [*(pair for pair in query if pair[0] != CURSOR), (CURSOR, f"{page[-1].rank}:{page[-1].key}")]
-        links.append(("next", splice.url(base, path, further)))
+        links.append(("next", splice.build_url(base, path, further)))
     entries = [
-        splice.match(base, one.key, _data(transaction, one), "include" if one.rank == 2 else "match") for one in page
+        splice.render_match(base, one.key, _get_data(transaction, one), "include" if one.rank == 2 else "match")
+        for one in page
     ]
-    return FhirResponse(200, splice.bundle("searchset", links, entries, len(listed)))
+    return FhirResponse(200, splice.render_bundle("searchset", links, entries, len(listed)))
 
 
-def _data(transaction: Transaction, one: RankedResource) -> bytes:
+def _get_data(transaction: Transaction, one: RankedResource) -> bytes:
     version = transaction.version(one.key)
     assert version is not None
     return version.data or b"null"

@@ -10,7 +10,7 @@ from clerkship.model.dataset import Dataset
 from clerkship.sandbox.exchange import QueryParams, Request
 
 
-def _request(row: dict[str, Any]) -> Request:
+def _build_request(row: dict[str, Any]) -> Request:
     headers = {"content-type": row["media"]} if "media" in row else {}
     body = orjson.dumps(row["body"]) if "body" in row else row.get("form", "").encode()
     return Request(row["method"], row["path"], QueryParams(tuple(row.get("query", {}).items())), headers, body)
@@ -18,4 +18,4 @@ def _request(row: dict[str, Any]) -> Request:
 
 _TABLE = orjson.loads(Path(__file__).with_suffix(".json").read_bytes())
 DATASET = Dataset(name="a small chart", type="fhir", lines=tuple(map(render, _TABLE["chart"])))
-EXERCISE = tuple(map(_request, _TABLE["requests"]))
+EXERCISE = tuple(map(_build_request, _TABLE["requests"]))

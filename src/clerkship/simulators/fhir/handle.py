@@ -10,7 +10,7 @@ from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import QueryParams, Reply
 from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
 
-Parameters = Mapping[str, Any] | Sequence[tuple[str, Any]]
+SearchArguments = Mapping[str, Any] | Sequence[tuple[str, Any]]
 """What to search by; a list of values means that all of them must hold."""
 
 
@@ -25,14 +25,14 @@ class Fhir(Handle):
         """One resource as it was."""
         return parse(self.request("GET", f"/{type}/{id}/_history/{version}").body)
 
-    def search(self, type: str, params: Parameters | None = None, **more: Any) -> list[Resource]:
+    def search(self, type: str, params: SearchArguments | None = None, **more: Any) -> list[Resource]:
         """All that matches, from every page; not what was included. `name__exact=` is how `name:exact` is said here."""
         bundle = self.bundle(type, params, **more)
-        return [entry["resource"] for page in self._pages(bundle) for entry in _entries(page, "match")]
+        return [entry["resource"] for page in self._pages(bundle) for entry in _entries_with_mode(page, "match")]
 
-    def bundle(self, type: str, params: Parameters | None = None, **more: Any) -> Resource:
+    def bundle(self, type: str, params: SearchArguments | None = None, **more: Any) -> Resource:
         """The first page of a search as it comes: a Bundle with matches, what was included, and links."""
-        query = QueryParams(tuple(_pairs(params, more)))
+        query = QueryParams(tuple(_build_query(params, more)))
         return parse(self.request("GET", f"/{type}" if type else "/", query=query).body)
 
     def next_page(self, bundle: Resource) -> Resource | None:
@@ -49,18 +49,20 @@ class Fhir(Handle):
 
     def update(self, resource: Resource, if_match: str | None = None) -> Resource:
         """A resource as it is to be; as it is kept. With `if_match`, only if that is still its version."""
-        return self._write("PUT", f"/{resource['resourceType']}/{resource['id']}", resource, _match(if_match))
+        return self._write("PUT", f"/{resource['resourceType']}/{resource['id']}", resource, _if_match_header(if_match))
 
     def patch(
         self, type: str, id: str, operations: Sequence[Mapping[str, Any]], if_match: str | None = None
     ) -> Resource:
         """Change a resource by a JSON Patch; as it is then kept."""
         body = dumps(list(operations))
-        return parse(self.request("PATCH", f"/{type}/{id}", headers=_match(if_match), body=body, media=JSON_PATCH).body)
+        return parse(
+            self.request("PATCH", f"/{type}/{id}", headers=_if_match_header(if_match), body=body, media=JSON_PATCH).body
+        )
 
     def delete(self, type: str, id: str, if_match: str | None = None) -> None:
         """Have a resource be gone."""
-        self.request("DELETE", f"/{type}/{id}", headers=_match(if_match))
+        self.request("DELETE", f"/{type}/{id}", headers=_if_match_header(if_match))
 
     def history(self, type: str, id: str) -> list[Resource]:
         """The entries of its history, the newest first; one that says it was deleted has no `resource`."""
@@ -101,18 +103,18 @@ class Fhir(Handle):
         return self.request("GET", unquote(parts.path) or "/", query=query)
 
 
-def _pairs(params: Parameters | None, more: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _build_query(params: SearchArguments | None, more: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     given = list(params.items() if isinstance(params, Mapping) else params or ())
     for name, value in [*given, *((name.replace("__", ":"), value) for name, value in more.items())]:
         for one in value if isinstance(value, list | tuple) else (value,):
             yield name, str(one).lower() if isinstance(one, bool) else str(one)
 
 
-def _match(version: str | None) -> dict[str, str]:
+def _if_match_header(version: str | None) -> dict[str, str]:
     if version is None:
         return {}
     return {"if-match": version if version.startswith(("W/", '"', "*")) else f'W/"{version}"'}
 
 
-def _entries(bundle: Resource, mode: str) -> Iterator[dict[str, Any]]:
+def _entries_with_mode(bundle: Resource, mode: str) -> Iterator[dict[str, Any]]:
     return (entry for entry in bundle.get("entry", ()) if entry.get("search", {}).get("mode") == mode)

@@ -12,19 +12,29 @@ from clerkship.fhir.chart import Chart
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import splice
 from clerkship.simulators.fhir.events import HistoryRead
-from clerkship.simulators.fhir.inputs import FEWER, NEXT, Number, OneResource, Text, TypeName, query_pairs
+from clerkship.simulators.fhir.inputs import (
+    CURSOR_DESCRIPTION,
+    PAGING_HINT,
+    InstanceInput,
+    OptionalNumber,
+    OptionalText,
+    TypeName,
+    query_pairs,
+)
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.state import Version, moment_of, of_chart
+from clerkship.simulators.fhir.state import ResourceVersion, find_chart_version, parse_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.writing import known_type
+from clerkship.simulators.fhir.writing import check_type
 
 CURSOR = "_cursor"
-Count = Annotated[Number, Field(alias="_count", description="number of versions on a page")]
-Since = Annotated[Text, Field(alias="_since", description="only versions created at or after this instant")]
-At = Annotated[Text, Field(alias="_at", description="only versions that were current at some time in this period")]
-Cursor = Annotated[Text, Field(alias=CURSOR, description=NEXT)]
+Count = Annotated[OptionalNumber, Field(alias="_count", description="number of versions on a page")]
+Since = Annotated[OptionalText, Field(alias="_since", description="only versions created at or after this instant")]
+At = Annotated[
+    OptionalText, Field(alias="_at", description="only versions that were current at some time in this period")
+]
+Cursor = Annotated[OptionalText, Field(alias=CURSOR, description=CURSOR_DESCRIPTION)]
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(T.+)?)?)?")
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 class SystemHistory(Frozen):
@@ -42,19 +52,19 @@ class TypeHistory(SystemHistory):
     type: TypeName
 
 
-class ResourceHistory(SystemHistory, OneResource):
+class ResourceHistory(SystemHistory, InstanceInput):
     """Versions of one resource."""
 
 
-class Past(NamedTuple):
+class HistoryEntry(NamedTuple):
     """One version, and its place: the higher, the newer."""
 
     place: int
     key: str
-    version: Version
+    version: ResourceVersion
 
 
-class Wanted(NamedTuple):
+class HistoryScope(NamedTuple):
     """Which versions are asked for."""
 
     since: datetime | None
@@ -67,54 +77,58 @@ class Wanted(NamedTuple):
 @interaction(tool=False)
 def history_system(transaction: Transaction, history: SystemHistory) -> FhirResponse:
     """List the versions of all FHIR R4 resources, newest first."""
-    return _history(transaction, history, "/_history")
+    return _build_history(transaction, history, "/_history")
 
 
 @interaction(tool=False)
 def history_type(transaction: Transaction, history: TypeHistory) -> FhirResponse:
     """List the versions of all FHIR R4 resources of a type, newest first."""
-    return _history(transaction, history, f"/{history.type}/_history", known_type(history.type))
+    return _build_history(transaction, history, f"/{history.type}/_history", check_type(history.type))
 
 
-@interaction(shorter_hint=FEWER)
+@interaction(shorter_hint=PAGING_HINT)
 def history_instance(transaction: Transaction, history: ResourceHistory) -> FhirResponse:
     """List the versions of one FHIR R4 resource, newest first. Returns a Bundle; a next link leads to more."""
     path = f"/{history.type}/{history.id}/_history"
-    return _history(transaction, history, path, known_type(history.type), history.id)
+    return _build_history(transaction, history, path, check_type(history.type), history.id)
 
 
-def _history(transaction: Transaction, history: SystemHistory, path: str, type: str = "", id: str = "") -> FhirResponse:
-    wanted, base = _wanted(transaction, history), transaction.base
-    total, rest = _counted(transaction, type, id, wanted)
+def _build_history(
+    transaction: Transaction, history: SystemHistory, path: str, type: str = "", id: str = ""
+) -> FhirResponse:
+    wanted, base = _parse_scope(transaction, history), transaction.base
+    total, rest = _count_and_list(transaction, type, id, wanted)
     found = list(islice(rest, wanted.size + 1))
     page = found[: wanted.size]
     transaction.note(HistoryRead(type=type, id=id, found=tuple(f"{p.key}/_history/{p.version.id}" for p in page)))
     query = query_pairs(history)
-    links = [("self", splice.url(base, path, query))]
+    links = [("self", splice.build_url(base, path, query))]
     if len(found) > len(page) and page:
         further = [*(pair for pair in query if pair[0] != CURSOR), (CURSOR, str(page[-1].place))]
-        links.append(("next", splice.url(base, path, further)))
-    made = _made(transaction, page)
-    entries = [splice.past(base, past.key, past.version, (past.key, past.version.id) in made) for past in page]
-    return FhirResponse(200, splice.bundle("history", links, entries, total))
+        links.append(("next", splice.build_url(base, path, further)))
+    made = _find_creations(transaction, page)
+    entries = [
+        splice.render_history_entry(base, past.key, past.version, (past.key, past.version.id) in made) for past in page
+    ]
+    return FhirResponse(200, splice.render_bundle("history", links, entries, total))
 
 
-def _wanted(transaction: Transaction, history: SystemHistory) -> Wanted:
+def _parse_scope(transaction: Transaction, history: SystemHistory) -> HistoryScope:
     settings, here = transaction.settings, transaction.here
     size = settings.page_size if history.count is None else history.count
-    since = period(history.since, "_since", here)[0] if history.since is not None else None
-    at = period(history.at, "_at", here) if history.at is not None else None
+    since = parse_period(history.since, "_since", here)[0] if history.since is not None else None
+    at = parse_period(history.at, "_at", here) if history.at is not None else None
     cursor = history.cursor
     if cursor is not None and re.fullmatch(r"-?\d{1,12}", cursor) is None:
         raise refusal(400, "value", f"`{CURSOR}` is what a `next` link has in it")
-    return Wanted(since, at, min(size, settings.max_page_size), None if cursor is None else int(cursor))
+    return HistoryScope(since, at, min(size, settings.max_page_size), None if cursor is None else int(cursor))
 
 
-def _made(transaction: Transaction, page: list[Past]) -> set[tuple[str, str]]:
+def _find_creations(transaction: Transaction, page: list[HistoryEntry]) -> set[tuple[str, str]]:
     """The versions in which what is on a page was made, or made again after it had been deleted: by key and id."""
     made: set[tuple[str, str]] = set()
     for key in {past.key for past in page}:
-        before: Version | None = None
+        before: ResourceVersion | None = None
         for version in transaction.versions(key):
             if before is None or before.gone:
                 made.add((key, version.id))
@@ -122,58 +136,64 @@ def _made(transaction: Transaction, page: list[Past]) -> set[tuple[str, str]]:
     return made
 
 
-def _counted(transaction: Transaction, type: str, id: str, wanted: Wanted) -> tuple[int, Iterator[Past]]:
+def _count_and_list(
+    transaction: Transaction, type: str, id: str, wanted: HistoryScope
+) -> tuple[int, Iterator[HistoryEntry]]:
     """How many there are in all, and those from where the page begins."""
     if id:
         versions = transaction.versions(f"{type}/{id}")
         if not versions:
             raise refusal(404, "not-found", f"there is no {type}/{id[:80]}")
-        listed = [Past(place, f"{type}/{id}", found) for place, found in enumerate(versions)]
-        every: Iterator[Past] = reversed(listed)
+        listed = [HistoryEntry(place, f"{type}/{id}", found) for place, found in enumerate(versions)]
+        every: Iterator[HistoryEntry] = reversed(listed)
         total = len(versions)
     else:
-        every = chain(_changes(transaction, type), _dataset(transaction.chart, type, wanted.before))
-        total = sum(1 for _ in _changes(transaction, type)) + len(_of_dataset(transaction.chart, type))
+        every = chain(_list_changes(transaction, type), _list_chart_versions(transaction.chart, type, wanted.before))
+        total = sum(1 for _ in _list_changes(transaction, type)) + len(_sort_chart_keys(transaction.chart, type))
     if wanted.since is not None or wanted.at is not None:
-        whole = chain(_changes(transaction, type), _dataset(transaction.chart, type, None)) if not id else every
-        matching = list(_matching(whole, wanted))
+        whole = (
+            chain(_list_changes(transaction, type), _list_chart_versions(transaction.chart, type, None))
+            if not id
+            else every
+        )
+        matching = list(_filter_entries(whole, wanted))
         total, every = len(matching), iter(matching)
     return total, (past for past in every if wanted.before is None or past.place < wanted.before)
 
 
-def _changes(transaction: Transaction, type: str) -> Iterator[Past]:
+def _list_changes(transaction: Transaction, type: str) -> Iterator[HistoryEntry]:
     start = f"{type}/" if type else ""
-    return (Past(place, key, found) for place, key, found in transaction.newest() if key.startswith(start))
+    return (HistoryEntry(place, key, found) for place, key, found in transaction.newest() if key.startswith(start))
 
 
-def _dataset(chart: Chart, type: str, before: int | None) -> Iterator[Past]:
+def _list_chart_versions(chart: Chart, type: str, before: int | None) -> Iterator[HistoryEntry]:
     """The first versions, which have places from 0 down."""
-    keys = _of_dataset(chart, type)
+    keys = _sort_chart_keys(chart, type)
     for number in range(max(0, 1 - before) if before is not None else 0, len(keys)):
-        first = of_chart(chart, keys[number])
+        first = find_chart_version(chart, keys[number])
         assert first is not None
-        yield Past(-number, keys[number], first)
+        yield HistoryEntry(-number, keys[number], first)
 
 
-def _of_dataset(chart: Chart, type: str) -> list[str]:
+def _sort_chart_keys(chart: Chart, type: str) -> list[str]:
     """The chart's resources, the newest first: worked out once for all who ask."""
 
     def build() -> list[str]:
         keys = list(chart.of_type(type) if type else chart)
-        return sorted(keys, key=lambda key: (_start(of_chart(chart, key)), key), reverse=True)
+        return sorted(keys, key=lambda key: (_start_of(find_chart_version(chart, key)), key), reverse=True)
 
     return chart.once(("fhir.history", type), build)
 
 
-def _start(version: Version | None) -> datetime:
-    return (version and moment_of(version.updated)) or _LONG_AGO
+def _start_of(version: ResourceVersion | None) -> datetime:
+    return (version and parse_instant(version.updated)) or _EARLIEST
 
 
-def _matching(newest: Iterator[Past], wanted: Wanted) -> Iterator[Past]:
+def _filter_entries(newest: Iterator[HistoryEntry], wanted: HistoryScope) -> Iterator[HistoryEntry]:
     """Those that are asked for. The newest come first: what comes after a version has been seen before it."""
     ends: dict[str, datetime] = {}
     for past in newest:
-        start = _start(past.version)
+        start = _start_of(past.version)
         end, ends[past.key] = ends.get(past.key), start
         if wanted.since is not None and start < wanted.since:
             continue
@@ -181,7 +201,7 @@ def _matching(newest: Iterator[Past], wanted: Wanted) -> Iterator[Past]:
             yield past
 
 
-def period(text: str, name: str, now: datetime) -> tuple[datetime, datetime]:
+def parse_period(text: str, name: str, now: datetime) -> tuple[datetime, datetime]:
     """The time that a date, or an instant, is: from, and until just before. A date is one where the server is."""
     found = _DATE.fullmatch(text)
     try:

@@ -23,28 +23,28 @@ from clerkship.simulators.fhir.body import (
     MAX_BUNDLE_ELEMENTS,
     MAX_RESOURCE_ELEMENTS,
     ServerAddress,
-    address_of,
+    get_server_address,
     parse_json,
     parse_resource,
 )
 from clerkship.simulators.fhir.everything import EverythingInput
-from clerkship.simulators.fhir.inputs import Pairs, Returns, query_names
+from clerkship.simulators.fhir.inputs import QueryPairs, ReturnPreference, query_names
 from clerkship.simulators.fhir.outcome import FHIR_JSON, FORM, JSON_PATCH, refusal
-from clerkship.simulators.fhir.state import FhirState, Tags, Version, http_date, moment_of
+from clerkship.simulators.fhir.state import FhirState, ResourceVersion, Tags, format_http_date, parse_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Interaction
 from clerkship.simulators.fhir.validate import InstanceValidation, ValidationInput
-from clerkship.simulators.fhir.writing import known_type, parse_condition
+from clerkship.simulators.fhir.writing import check_type, parse_condition
 
 FrozenT = TypeVar("FrozenT", bound=Frozen)
 Context = OperationContext[FhirState]
-GENERAL = frozenset({"_format", "_pretty"})
+GENERAL_PARAMETERS = frozenset({"_format", "_pretty"})
 """Parameters that any request may have (R4 http: general parameters)."""
-PARTS = frozenset({"_summary", "_elements"})
+SUBSET_PARAMETERS = frozenset({"_summary", "_elements"})
 MAX_TAGS = 1000
-_JSON = frozenset({"json", FHIR_JSON, "application/json", "text/json", "application/json+fhir"})
-_ANY = frozenset({"*/*", "application/*", "*", ""})
+_JSON_MEDIA_TYPES = frozenset({"json", FHIR_JSON, "application/json", "text/json", "application/json+fhir"})
+_ANY_MEDIA_TYPE = frozenset({"*/*", "application/*", "*", ""})
 _ETAG = re.compile(r'(?:W/)?"([A-Za-z0-9\-.]{1,64})"')
-_RETURNS = frozenset({"minimal", "representation", "OperationOutcome"})
+_RETURN_PREFERENCES = frozenset({"minimal", "representation", "OperationOutcome"})
 
 
 @dataclass(slots=True)
@@ -53,31 +53,31 @@ class FhirRequest:
 
     params: Mapping[str, str]
     """The parameters in its path."""
-    pairs: Pairs
+    pairs: QueryPairs
     headers: Mapping[str, str]
     address: ServerAddress
     max_depth: int
     body: bytes = b""
     content: Any = None
     """The body of an entry of a Bundle, parsed."""
-    default_return: Returns = "representation"
+    default_return: ReturnPreference = "representation"
 
     @property
-    def returns(self) -> Returns:
+    def returns(self) -> ReturnPreference:
         """What the client wants to see of a write."""
-        return preferred_return(self.headers, self.default_return)
+        return find_return_preference(self.headers, self.default_return)
 
     @property
     def is_lenient(self) -> bool:
         """Whether unknown parameters are ignored (R4 search, handling errors: Prefer)."""
-        return preferences(self.headers.get("prefer", "")).get("handling") == "lenient"
+        return parse_preferences(self.headers.get("prefer", "")).get("handling") == "lenient"
 
     @property
     def has_body(self) -> bool:
         """Whether there is a body."""
         return bool(self.body) or self.content is not None
 
-    def check_query(self, known: frozenset[str] = GENERAL) -> None:
+    def check_query(self, known: frozenset[str] = GENERAL_PARAMETERS) -> None:
         """Refuse parameters other than these."""
         if not self.pairs or self.is_lenient:
             return
@@ -86,15 +86,15 @@ class FhirRequest:
                 listed = ", ".join(sorted(known))
                 raise refusal(400, "not-supported", f"`{name[:80]}` is not a parameter here; {listed}")
 
-    def criteria(self) -> Pairs:
+    def criteria(self) -> QueryPairs:
         """Return the parameters of a search or a condition."""
-        return tuple([pair for pair in self.pairs if pair[0] not in GENERAL])
+        return tuple([pair for pair in self.pairs if pair[0] not in GENERAL_PARAMETERS])
 
     def resource(self, max_elements: int | None = None) -> Any:
         """Return the resource that was sent, with as many elements as its type may have unless a limit is given."""
         if self.content is not None:
             return self.content
-        check_content(self.headers, FHIR_JSON)
+        check_content_type(self.headers, FHIR_JSON)
         if max_elements is None:
             is_bundle = self.params.get("type") == "Bundle"
             max_elements = MAX_BUNDLE_ELEMENTS if is_bundle else MAX_RESOURCE_ELEMENTS
@@ -104,7 +104,7 @@ class FhirRequest:
         """Return the JSON Patch that was sent. R4 has other formats (XML, FHIRPath), which this server has not."""
         if self.content is not None:
             return self.content
-        check_content(self.headers, JSON_PATCH, FHIR_JSON)
+        check_content_type(self.headers, JSON_PATCH, FHIR_JSON)
         found = parse_json(self.body, self.max_depth)
         if isinstance(found, dict):
             reason = f"patches are JSON Patch, an array in {JSON_PATCH}; FHIRPath Patch is not"
@@ -117,7 +117,7 @@ class FhirRequest:
         return _parse_tags(text) if text is not None else None
 
 
-Read = Callable[[FhirRequest], Any]
+InputReader = Callable[[FhirRequest], Any]
 """Reads the input of an interaction from a request; raises Refusal."""
 
 
@@ -129,31 +129,33 @@ class FhirRoute(Route):
         method: str,
         path: str,
         interaction: Interaction[Any],
-        read: Read | None = None,
+        read: InputReader | None = None,
         *,
         in_bundle: bool = True,
         **options: Any,
     ) -> None:
-        self.read = read or input_reader(interaction.input)
-        super().__init__(method, path, interaction, parse=partial(parse, self.read), render=render_response, **options)
+        self.read = read or build_input_reader(interaction.input)
+        super().__init__(
+            method, path, interaction, parse=partial(parse_request, self.read), render=render_response, **options
+        )
         self.interaction = interaction
         self.in_bundle = in_bundle
         """Whether it may stand in a Bundle."""
 
 
-def parse(read: Read, call: HttpCall, context: Context) -> Any:
+def parse_request(read: InputReader, call: HttpCall, context: Context) -> Any:
     """Read the input of an interaction from an HTTP request."""
-    request, address = call.request, address_of(call.base)
+    request, address = call.request, get_server_address(call.base)
     pairs = address.pairs_in(request.pairs) if request.query else ()
-    check_format(request.headers, request.query.get("_format") if pairs else None)
+    check_accepted_format(request.headers, request.query.get("_format") if pairs else None)
     body = address.json_in(request.body) if request.body else b""
     return read(FhirRequest(call.params, pairs, request.headers, address, context.state.settings.max_depth, body))
 
 
 def render_response(call: HttpCall, context: Context, response: FhirResponse) -> Reply:
     """Write a response, with the address of the server as the client has it."""
-    request, address = call.request, address_of(call.base)
-    reply = address.reply_out(_reply(request.headers, address.inside, response))
+    request, address = call.request, get_server_address(call.base)
+    reply = address.reply_out(_build_reply(request.headers, address.inside, response))
     if request.method == "HEAD":
         return Reply(reply.status, b"", reply.media, reply.headers)
     if request.query and request.query.get("_pretty") == "true" and reply.body:
@@ -161,15 +163,15 @@ def render_response(call: HttpCall, context: Context, response: FhirResponse) ->
     return reply
 
 
-def _reply(headers: Mapping[str, str], base: str, response: FhirResponse) -> Reply:
+def _build_reply(headers: Mapping[str, str], base: str, response: FhirResponse) -> Reply:
     version = response.version
-    head = version_headers(version) if version is not None else {}
+    head = build_version_headers(version) if version is not None else {}
     if not response.key:
         body = render_message(response.message) if response.message else response.body
         return Reply(response.status, body, FHIR_JSON, head)
     assert version is not None
     head["Location"] = f"{base}/{response.key}/_history/{version.id}"
-    returns = preferred_return(headers, "representation")
+    returns = find_return_preference(headers, "representation")
     if returns == "representation":
         return Reply(response.status, version.data or b"", FHIR_JSON, head)
     message = f"{response.key} is at version {version.id}"
@@ -181,28 +183,28 @@ def render_message(text: str) -> bytes:
     return render(outcome([Issue("information", "informational", text)]))
 
 
-def version_headers(version: Version) -> dict[str, str]:
+def build_version_headers(version: ResourceVersion) -> dict[str, str]:
     """Return the headers that say which version a body is."""
     headers = {"ETag": version.etag}
     if version.updated:
-        headers["Last-Modified"] = http_date(version.updated)
+        headers["Last-Modified"] = format_http_date(version.updated)
     return headers
 
 
 # The inputs of interactions.
 
 
-def input_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]:
+def build_input_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]:
     """Return a function that reads the input of an interaction, each field from where R4 has it in a request."""
     if query_names(model):
-        return _page_reader(model)
-    fields = [(name, _FIELDS[name]) for name in model.model_fields]
+        return _build_page_reader(model)
+    fields = [(name, _FIELD_READERS[name]) for name in model.model_fields]
     has_query, has_resource = "query" in model.model_fields, "resource" in model.model_fields
-    known = GENERAL | PARTS if "parts" in model.model_fields else GENERAL
+    known = GENERAL_PARAMETERS | SUBSET_PARAMETERS if "parts" in model.model_fields else GENERAL_PARAMETERS
 
     def read_input(request: FhirRequest) -> FrozenT:
         if has_resource:
-            known_type(request.params["type"])
+            check_type(request.params["type"])
         if not has_query:
             request.check_query(known)
         return model(**{name: read(request) for name, read in fields})
@@ -210,36 +212,38 @@ def input_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]:
     return read_input
 
 
-def _condition(request: FhirRequest) -> Pairs | None:
+def _read_condition(request: FhirRequest) -> QueryPairs | None:
     text = request.headers.get("if-none-exist")
     return None if text is None else parse_condition(text)
 
 
-_FIELDS: dict[str, Read] = {
+_FIELD_READERS: dict[str, InputReader] = {
     "type": lambda request: request.params["type"],
     "id": lambda request: request.params.get("id", ""),
     "other": lambda request: request.params["other"],
     "version": lambda request: request.params["version"],
-    "parts": lambda request: tuple([pair for pair in request.pairs if pair[0] in PARTS]) if request.pairs else (),
+    "parts": lambda request: (
+        tuple([pair for pair in request.pairs if pair[0] in SUBSET_PARAMETERS]) if request.pairs else ()
+    ),
     "query": FhirRequest.criteria,
     "resource": FhirRequest.resource,
     "operations": FhirRequest.patch,
     "if_match": lambda request: request.tags("if-match"),
     "if_none_match": lambda request: request.tags("if-none-match"),
-    "if_none_exist": _condition,
-    "if_modified_since": lambda request: _modified_since(request.headers.get("if-modified-since")),
+    "if_none_exist": _read_condition,
+    "if_modified_since": lambda request: _parse_modified_since(request.headers.get("if-modified-since")),
     "returns": lambda request: request.returns,
     "is_lenient": lambda request: request.is_lenient,
 }
 """By field of an input, how it is read from a request."""
 
 
-def from_form(read: Read) -> Read:
+def build_form_reader(read: InputReader) -> InputReader:
     """Return a function that reads a search whose parameters, or some of them, stand in a form."""
 
     def read_form(request: FhirRequest) -> Any:
         if request.body:
-            check_content(request.headers, FORM)
+            check_content_type(request.headers, FORM)
             try:
                 form = parse_qsl(request.body.decode(), keep_blank_values=True, errors="strict")
             except UnicodeDecodeError:
@@ -250,14 +254,14 @@ def from_form(read: Read) -> Read:
     return read_form
 
 
-def _page_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]:
+def _build_page_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]:
     """Return a function that reads an input whose fields stand in the path and in the query."""
     names = query_names(model)
 
     def read_page(request: FhirRequest) -> FrozenT:
         if "type" in request.params:
-            known_type(request.params["type"])
-        request.check_query(GENERAL | names)
+            check_type(request.params["type"])
+        request.check_query(GENERAL_PARAMETERS | names)
         values = {name: value for name, value in request.pairs if name in names}
         count = values.get("_count", "0")
         if not count.isascii() or not count.isdigit() or len(count) > 9:
@@ -270,18 +274,18 @@ def _page_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]:
 def read_everything_by_post(request: FhirRequest) -> EverythingInput:
     """Read what to return of a record from Parameters, if any (R4 operations: executing an operation)."""
     if request.has_body:
-        request.pairs += _parameters(request.resource())
-    return _page_reader(EverythingInput)(request)
+        request.pairs += _parse_parameters(request.resource())
+    return _build_page_reader(EverythingInput)(request)
 
 
-def _parameters(data: Any) -> Pairs:
+def _parse_parameters(data: Any) -> QueryPairs:
     listed = data.get("parameter", []) if isinstance(data, dict) and data.get("resourceType") == "Parameters" else None
     if not isinstance(listed, list):
         raise refusal(400, "structure", "the body is a Parameters resource, or there is none")
-    return tuple(_parameter(number, part) for number, part in enumerate(listed))
+    return tuple(_parse_parameter(number, part) for number, part in enumerate(listed))
 
 
-def _parameter(number: int, data: Any) -> tuple[str, str]:
+def _parse_parameter(number: int, data: Any) -> tuple[str, str]:
     part = data if isinstance(data, dict) else {}
     values = [value for name, value in part.items() if name.startswith("value")]
     if not isinstance(part.get("name"), str) or len(values) != 1 or not isinstance(values[0], str | int):
@@ -292,15 +296,15 @@ def _parameter(number: int, data: Any) -> tuple[str, str]:
 
 def read_validation(request: FhirRequest) -> ValidationInput | InstanceValidation:
     """Read a resource to check: a new one, or one in place of the resource with an id."""
-    resource, mode, profile = _validation(request)
+    resource, mode, profile = _parse_validation(request)
     model = InstanceValidation if "id" in request.params else ValidationInput
     return model(**request.params, resource=resource, mode=mode, profile=profile)
 
 
-def _validation(request: FhirRequest) -> tuple[Any, str, str]:
+def _parse_validation(request: FhirRequest) -> tuple[Any, str, str]:
     """Read the resource, what it is for, and a profile: the body and the query, or all of them in Parameters."""
-    known_type(request.params["type"], stored=False)
-    request.check_query(GENERAL | {"mode", "profile"})
+    check_type(request.params["type"], stored=False)
+    request.check_query(GENERAL_PARAMETERS | {"mode", "profile"})
     query = dict(request.pairs)
     body = request.resource() if request.has_body else None
     if not isinstance(body, dict) or body.get("resourceType") != "Parameters" or request.params["type"] == "Parameters":
@@ -315,12 +319,12 @@ def _validation(request: FhirRequest) -> tuple[Any, str, str]:
 # Headers.
 
 
-def _modified_since(header: str | None) -> datetime | None:
+def _parse_modified_since(header: str | None) -> datetime | None:
     """Read If-Modified-Since, in an entry of a Bundle an instant; ignore what is no date (RFC 9110 §13.1.3)."""
     if header is None:
         return None
     try:
-        moment = moment_of(header) or parsedate_to_datetime(header)
+        moment = parse_instant(header) or parsedate_to_datetime(header)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)  # HTTP has no other (RFC 9110 §5.6.7)
@@ -337,21 +341,21 @@ def _parse_tags(header: str) -> Tags:
 
 
 @lru_cache(maxsize=256)
-def preferences(header: str) -> Mapping[str, str]:
+def parse_preferences(header: str) -> Mapping[str, str]:
     """Read the preferences of a client (RFC 7240)."""
     parts = (part.partition("=") for part in re.split(r"[,;]", header))
     return {name.strip().lower(): value.strip().strip('"') for name, _, value in parts if name.strip()}
 
 
-def preferred_return(headers: Mapping[str, str], default: Returns) -> Returns:
+def find_return_preference(headers: Mapping[str, str], default: ReturnPreference) -> ReturnPreference:
     """Return what the client wants to see of a write."""
     header = headers.get("prefer")
-    wanted = preferences(header).get("return", default) if header is not None else default
-    return cast(Returns, wanted) if wanted in _RETURNS else default
+    wanted = parse_preferences(header).get("return", default) if header is not None else default
+    return cast(ReturnPreference, wanted) if wanted in _RETURN_PREFERENCES else default
 
 
 @lru_cache(maxsize=256)
-def _accepts(header: str) -> bool:
+def _accepts_json(header: str) -> bool:
     return any(_is_json(part) for part in header.split(","))
 
 
@@ -360,23 +364,23 @@ def _is_json(media: str) -> bool:
     version = re.search(r"fhirVersion\s*=\s*\"?([\d.]+)", rest)
     if version is not None and not re.fullmatch(r"4\.0(\.\d+)?", version[1]):
         return False
-    return name.strip().lower() in _JSON or name.strip() in _ANY
+    return name.strip().lower() in _JSON_MEDIA_TYPES or name.strip() in _ANY_MEDIA_TYPE
 
 
-def check_format(headers: Mapping[str, str], format: str | None) -> None:
+def check_accepted_format(headers: Mapping[str, str], format: str | None) -> None:
     """Refuse formats other than JSON: `_format` comes before Accept (R4 http: content types)."""
     wanted = headers.get("accept", "") if format is None else format.replace(" ", "+")
-    if not _accepts(wanted):
+    if not _accepts_json(wanted):
         raise refusal(406, "not-supported", f"this server answers in {FHIR_JSON}, R4 (4.0); not in {wanted[:100]}")
 
 
-def check_content(headers: Mapping[str, str], *allowed: str) -> None:
+def check_content_type(headers: Mapping[str, str], *allowed: str) -> None:
     """Refuse bodies in formats other than these."""
     packed = headers.get("content-encoding", "identity")
     if packed != "identity":
         raise refusal(415, "not-supported", f"a body is sent as it is, not as {packed[:80]}")
     said = headers.get("content-type", "")
     name = said.partition(";")[0].strip().lower()
-    if not (_is_json(said) if name in _JSON and FHIR_JSON in allowed else name in allowed):
+    if not (_is_json(said) if name in _JSON_MEDIA_TYPES and FHIR_JSON in allowed else name in allowed):
         what = f"it is {name[:80]}" if name else "nothing is said of what it is"
         raise refusal(415, "not-supported", f"the body must be {' or '.join(allowed)}; {what}")

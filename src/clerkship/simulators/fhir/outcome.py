@@ -7,7 +7,7 @@ from clerkship.sandbox.exchange import Refusal, Reply
 FHIR_JSON = "application/fhir+json"
 JSON_PATCH = "application/json-patch+json"
 FORM = "application/x-www-form-urlencoded"
-_CODES: dict[int, Code] = {
+_ISSUE_CODES: dict[int, Code] = {
     400: "invalid",
     401: "login",
     403: "forbidden",
@@ -31,11 +31,11 @@ class FhirRefusal(Refusal):
     """A no with all its reasons."""
 
     def __init__(self, status: int, *issues: Issue) -> None:
-        super().__init__(status, issues[0].code, "; ".join(_said(issue) for issue in issues)[:2000])
+        super().__init__(status, issues[0].code, "; ".join(_render_issue(issue) for issue in issues)[:2000])
         self.issues = issues
 
 
-def _said(issue: Issue) -> str:
+def _render_issue(issue: Issue) -> str:
     return f"{issue.expression}: {issue.text}" if issue.expression else issue.text
 
 
@@ -44,19 +44,19 @@ def refusal(status: int, code: Code, text: str, expression: str = "") -> FhirRef
     return FhirRefusal(status, Issue("error", code, text, expression))
 
 
-def refused(found: Invalid, status: int = 400) -> FhirRefusal:
+def refusal_from_invalid(found: Invalid, status: int = 400) -> FhirRefusal:
     """What a search or a resource cannot be."""
     return FhirRefusal(status, *found.issues)
 
 
-def issues_of(refusal: Refusal) -> tuple[Issue, ...]:
+def to_issues(refusal: Refusal) -> tuple[Issue, ...]:
     """What it says, in FHIR's words."""
     if isinstance(refusal, FhirRefusal):
         return refusal.issues
-    code: Code = "expired" if refusal.code == "expired" else _CODES.get(refusal.status, "exception")
+    code: Code = "expired" if refusal.code == "expired" else _ISSUE_CODES.get(refusal.status, "exception")
     return (Issue("error", code, refusal.reason),)
 
 
-def refuse(refusal: Refusal) -> Reply:
+def render_refusal(refusal: Refusal) -> Reply:
     """The reply that says it."""
-    return Reply(refusal.status, render(outcome(issues_of(refusal))), FHIR_JSON)
+    return Reply(refusal.status, render(outcome(to_issues(refusal))), FHIR_JSON)

@@ -3,17 +3,17 @@
 from typing import TYPE_CHECKING, Any
 
 from clerkship.fhir.issue import Invalid, Issue, invalid
-from clerkship.simulators.fhir.body import MAX_RESOURCE_ELEMENTS, count_elements, nesting
+from clerkship.simulators.fhir.body import MAX_RESOURCE_ELEMENTS, count_elements, measure_depth
 
 if TYPE_CHECKING:
     from jsonpatch import PatchOperation
 
 MAX_OPERATIONS = 1000
-MAX_PATCHED = MAX_RESOURCE_ELEMENTS
+MAX_PATCHED_ELEMENTS = MAX_RESOURCE_ELEMENTS
 """Elements that one patch adds, moves and copies: copies of copies double with each operation."""
-MAX_LEVELS = 200
+MAX_DEPTH = 200
 _CONTAINERS = (dict, list)
-_NEEDS = {
+_REQUIRED_MEMBERS = {
     "add": ("path", "value"),
     "remove": ("path",),
     "replace": ("path", "value"),
@@ -23,55 +23,55 @@ _NEEDS = {
 }
 
 
-class Unpatchable(Exception):
+class PatchLimitExceeded(Exception):
     """An operation that would exceed a limit."""
 
 
-def check(operations: Any) -> None:
+def check_patch(operations: Any) -> None:
     """Check that operations are a patch; raise Invalid with everything that is wrong with them."""
     if not isinstance(operations, list) or not operations:
         raise invalid("structure", "a JSON Patch is an array of operations (RFC 6902 §3)")
     if len(operations) > MAX_OPERATIONS:
         raise invalid("too-costly", f"a patch may have {MAX_OPERATIONS} operations")
-    issues = [issue for number, operation in enumerate(operations) for issue in _wrong(number, operation)]
+    issues = [issue for number, operation in enumerate(operations) for issue in _find_issues(number, operation)]
     if issues:
         raise Invalid(*issues)
 
 
-def _wrong(number: int, operation: Any) -> list[Issue]:
+def _find_issues(number: int, operation: Any) -> list[Issue]:
     if not isinstance(operation, dict):
         return [Issue("error", "structure", f"operation {number} is not an object")]
     name = operation.get("op")
-    if not isinstance(name, str) or name not in _NEEDS:
-        return [Issue("error", "value", f"operation {number}: `op` is one of {', '.join(_NEEDS)}")]
-    missing = [key for key in _NEEDS[name] if key not in operation]
+    if not isinstance(name, str) or name not in _REQUIRED_MEMBERS:
+        return [Issue("error", "value", f"operation {number}: `op` is one of {', '.join(_REQUIRED_MEMBERS)}")]
+    missing = [key for key in _REQUIRED_MEMBERS[name] if key not in operation]
     if missing:
         return [Issue("error", "required", f"operation {number}: `{name}` needs `{missing[0]}`")]
-    pointers = [operation[key] for key in ("path", "from") if key in _NEEDS[name]]
+    pointers = [operation[key] for key in ("path", "from") if key in _REQUIRED_MEMBERS[name]]
     if not all(isinstance(pointer, str) and (not pointer or pointer.startswith("/")) for pointer in pointers):
         return [Issue("error", "value", f"operation {number}: a path is empty or begins with `/` (RFC 6901 §3)")]
     return []
 
 
-def apply(document: Any, operations: list[dict[str, Any]], depth: int = MAX_LEVELS) -> Any:
+def apply_patch(document: Any, operations: list[dict[str, Any]], depth: int = MAX_DEPTH) -> Any:
     """Apply operations to a document in place and return it; raise Invalid at the first that cannot be applied."""
     from jsonpatch import JsonPatch, JsonPatchException, JsonPatchTestFailed, JsonPointerException  # noqa: PLC0415  (17 ms)
 
-    left = MAX_PATCHED
+    left = MAX_PATCHED_ELEMENTS
     for number, operation in enumerate(operations):
         try:
             parsed = JsonPatch.operations[operation["op"]](operation)
-            left -= _cost(document, parsed, left, depth)
+            left -= _count_added_elements(document, parsed, left, depth)
             document = parsed.apply(document)
-        except (Unpatchable, JsonPatchException, JsonPointerException) as error:
+        except (PatchLimitExceeded, JsonPatchException, JsonPointerException) as error:
             reason = "the value is another" if isinstance(error, JsonPatchTestFailed) else error
             message = f"operation {number} ({operation['op']} {operation['path']}): {reason}"
             raise invalid("processing", message) from None
     return document
 
 
-def _cost(document: Any, parsed: "PatchOperation", left: int, depth: int) -> int:
-    """Count the elements that an operation adds, before it is applied; raise Unpatchable where it goes over a limit.
+def _count_added_elements(document: Any, parsed: "PatchOperation", left: int, depth: int) -> int:
+    """Count the elements that an operation adds, before it is applied; raise PatchLimitExceeded where it goes over a limit.
 
     By several flat operations, a patch can make a resource that is too large or too deep to be read.
     """
@@ -82,11 +82,11 @@ def _cost(document: Any, parsed: "PatchOperation", left: int, depth: int) -> int
     moved = name in ("move", "copy")
     value = parsed.pointer_cls(operation["from"]).resolve(document) if moved else operation["value"]
     nested = isinstance(value, _CONTAINERS)
-    if len(parsed.pointer.parts) + (nesting(value, depth) if nested else 0) > depth:
-        raise Unpatchable(f"the resource would be nested more than {depth} deep")
+    if len(parsed.pointer.parts) + (measure_depth(value, depth) if nested else 0) > depth:
+        raise PatchLimitExceeded(f"the resource would be nested more than {depth} deep")
     if name == "test":
         return 0
     count = count_elements(value, left) if nested else 1
     if count > left:
-        raise Unpatchable(f"the patch adds, moves and copies more than {MAX_PATCHED:,} elements")
+        raise PatchLimitExceeded(f"the patch adds, moves and copies more than {MAX_PATCHED_ELEMENTS:,} elements")
     return count

@@ -10,72 +10,76 @@ from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import parse, render
 from clerkship.fhir.search import parse_query, shown
 from clerkship.simulators.fhir.events import ResourceRead
-from clerkship.simulators.fhir.inputs import IfNoneMatch, OneResource, Pairs
-from clerkship.simulators.fhir.outcome import refusal, refused
-from clerkship.simulators.fhir.state import Version, moment_of
+from clerkship.simulators.fhir.inputs import IfNoneMatch, InstanceInput, QueryPairs
+from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
+from clerkship.simulators.fhir.state import ResourceVersion, parse_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.writing import existing, known_type
+from clerkship.simulators.fhir.writing import check_type, get_existing
 
 
-class ReadInput(OneResource):
+class ReadInput(InstanceInput):
     """A resource to read."""
 
-    parts: SkipJsonSchema[Pairs] = ()
+    parts: SkipJsonSchema[QueryPairs] = ()
     """`_summary` and `_elements`: how much of it to show."""
     if_none_match: IfNoneMatch = None
     if_modified_since: SkipJsonSchema[datetime | None] = None
 
 
-class VersionInput(OneResource):
+class VersionReadInput(InstanceInput):
     """A version of a resource to read."""
 
     version: Annotated[str, Field(description="id of the version, from `meta.versionId`")]
-    parts: SkipJsonSchema[Pairs] = ()
+    parts: SkipJsonSchema[QueryPairs] = ()
 
 
 @interaction()
 def read(transaction: Transaction, wanted: ReadInput) -> FhirResponse:
     """Read the current version of a FHIR R4 resource."""
-    version = existing(transaction, f"{wanted.type}/{wanted.id}")
-    status = 304 if _is_known(wanted, version) else 200
-    return _show(transaction, wanted, version, "read", status)
+    version = get_existing(transaction, f"{wanted.type}/{wanted.id}")
+    status = 304 if _is_not_modified(wanted, version) else 200
+    return _render_version(transaction, wanted, version, "read", status)
 
 
 @interaction()
-def vread(transaction: Transaction, wanted: VersionInput) -> FhirResponse:
+def vread(transaction: Transaction, wanted: VersionReadInput) -> FhirResponse:
     """Read an earlier version of a FHIR R4 resource."""
-    key = f"{known_type(wanted.type)}/{wanted.id}"
+    key = f"{check_type(wanted.type)}/{wanted.id}"
     found = next((version for version in transaction.versions(key) if version.id == wanted.version), None)
     if found is None:
         raise refusal(404, "not-found", f"there is no version {wanted.version[:80]} of {key[:140]}")
     if found.gone:
         raise refusal(410, "deleted", f"version {wanted.version} of {key} is that it was deleted")
-    return _show(transaction, wanted, found, "vread", 200)
+    return _render_version(transaction, wanted, found, "vread", 200)
 
 
-def _show(
-    transaction: Transaction, wanted: ReadInput | VersionInput, version: Version, operation: str, status: int
+def _render_version(
+    transaction: Transaction,
+    wanted: ReadInput | VersionReadInput,
+    version: ResourceVersion,
+    operation: str,
+    status: int,
 ) -> FhirResponse:
     data = (version.data or b"") if status == 200 else b""
     if data and wanted.parts:
-        data = _in_part(wanted.type, data, wanted.parts)
+        data = _select_elements(wanted.type, data, wanted.parts)
     event = ResourceRead(type=wanted.type, id=wanted.id, version=version.id, operation=operation, status=status)
     transaction.note(event)
     return FhirResponse(status, data, version)
 
 
-def _in_part(type: str, data: bytes, parts: Pairs) -> bytes:
+def _select_elements(type: str, data: bytes, parts: QueryPairs) -> bytes:
     """Return as much of a resource as is asked for (R4 http: read, summary and elements)."""
     try:
         return render(shown(parse(data), parse_query(type, parts)))
     except Invalid as wrong:
-        raise refused(wrong) from None
+        raise refusal_from_invalid(wrong) from None
 
 
-def _is_known(wanted: ReadInput, version: Version) -> bool:
+def _is_not_modified(wanted: ReadInput, version: ResourceVersion) -> bool:
     """Return whether the client has this version already (R4 http: conditional read)."""
     tags, since = wanted.if_none_match, wanted.if_modified_since
     if tags is not None:
         return "*" in tags or version.id in tags
-    changed = moment_of(version.updated) if since is not None else None
+    changed = parse_instant(version.updated) if since is not None else None
     return since is not None and changed is not None and changed.replace(microsecond=0) <= since

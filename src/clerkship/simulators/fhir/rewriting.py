@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
 
-_SRC = re.compile(r"""(\b(?:href|src)\s*=\s*)(["'])(.*?)\2""")
-_VERBATIM = frozenset({"id", "value", "display", "text", "system", "versionId", "lastUpdated", "fullUrl"})
+_LINK_ATTRIBUTE = re.compile(r"""(\b(?:href|src)\s*=\s*)(["'])(.*?)\2""")
+_NOT_REFERENCES = frozenset({"id", "value", "display", "text", "system", "versionId", "lastUpdated", "fullUrl"})
 """Elements that are no links, whatever they look like: an identifier's value may well be `urn:uuid:…`."""
-_RESTFUL = re.compile(r"(https?://.+)/[A-Z][A-Za-z]+/[A-Za-z0-9\-.]{1,64}(?:/_history/[A-Za-z0-9\-.]{1,64})?")
-_RELATIVE = re.compile(r"[A-Z][A-Za-z]+/[A-Za-z0-9\-.]{1,64}")
-_NAMES = ("urn:uuid:", "urn:oid:")
+_RESTFUL_URL = re.compile(r"(https?://.+)/[A-Z][A-Za-z]+/[A-Za-z0-9\-.]{1,64}(?:/_history/[A-Za-z0-9\-.]{1,64})?")
+_RELATIVE_REFERENCE = re.compile(r"[A-Z][A-Za-z]+/[A-Za-z0-9\-.]{1,64}")
+_URN_PREFIXES = ("urn:uuid:", "urn:oid:")
 Resolve = Callable[[str], str]
 """From a condition, `Patient?identifier=x|1`, or a name that no entry has, to the resource it means."""
 
 
-class Links(NamedTuple):
+class ReferenceMap(NamedTuple):
     """What the references of one entry mean."""
 
     names: Mapping[str, str]
@@ -26,38 +26,44 @@ class Links(NamedTuple):
     resolve: Resolve
 
 
-def base_of(full_url: str) -> str:
+def find_base_url(full_url: str) -> str:
     """The server that a fullUrl is of: relative references in its entry are relative to that (R4 bundle: references).
     Empty where it says none."""
-    found = _RESTFUL.fullmatch(full_url)
+    found = _RESTFUL_URL.fullmatch(full_url)
     return found[1] if found is not None else ""
 
 
-def rewritten(resource: Any, links: Links) -> Any:
+def rewrite_references(resource: Any, links: ReferenceMap) -> Any:
     """The same data, with every link to another entry, and every condition, replaced by what it means."""
     if isinstance(resource, dict):
         return {
-            name: _value(name, value, links) if isinstance(value, str | dict | list) else value
+            name: _rewrite_value(name, value, links) if isinstance(value, str | dict | list) else value
             for name, value in resource.items()
         }
-    return [rewritten(item, links) for item in resource] if isinstance(resource, list) else resource
+    return [rewrite_references(item, links) for item in resource] if isinstance(resource, list) else resource
 
 
-def _value(name: str, value: Any, links: Links) -> Any:
+def _rewrite_value(name: str, value: Any, links: ReferenceMap) -> Any:
     if not isinstance(value, str):
-        return [_value(name, item, links) for item in value] if isinstance(value, list) else rewritten(value, links)
+        return (
+            [_rewrite_value(name, item, links) for item in value]
+            if isinstance(value, list)
+            else rewrite_references(value, links)
+        )
     if name == "reference":
-        return _reference(value, links)
+        return _rewrite_reference(value, links)
     names = links.names
     if name == "div":
-        return _SRC.sub(lambda found: f"{found[1]}{found[2]}{names.get(found[3], found[3])}{found[2]}", value)
-    return names.get(value, value) if ":" in value and name not in _VERBATIM else value
+        return _LINK_ATTRIBUTE.sub(
+            lambda found: f"{found[1]}{found[2]}{names.get(found[3], found[3])}{found[2]}", value
+        )
+    return names.get(value, value) if ":" in value and name not in _NOT_REFERENCES else value
 
 
-def _reference(value: str, links: Links) -> str:
+def _rewrite_reference(value: str, links: ReferenceMap) -> str:
     """What no entry is called means something on this server, if anything."""
-    whole = f"{links.base}/{value}" if _RELATIVE.fullmatch(value) else value
+    whole = f"{links.base}/{value}" if _RELATIVE_REFERENCE.fullmatch(value) else value
     if whole in links.names:
         return links.names[whole]
     type, asks, _ = value.partition("?")
-    return links.resolve(value) if (asks and type in RESOURCE_TYPES) or value.startswith(_NAMES) else value
+    return links.resolve(value) if (asks and type in RESOURCE_TYPES) or value.startswith(_URN_PREFIXES) else value

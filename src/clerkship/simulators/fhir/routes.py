@@ -4,15 +4,15 @@ from typing import Any
 
 from clerkship.sandbox.exchange import Request
 from clerkship.sandbox.operation import Operation
-from clerkship.simulators.fhir.bundle import BundleInput, process, read_bundle
+from clerkship.simulators.fhir.bundle import BundleInput, process_bundle, read_bundle
 from clerkship.simulators.fhir.capabilities import capabilities
 from clerkship.simulators.fhir.everything import everything, everything_by_post
 from clerkship.simulators.fhir.history import history_instance, history_system, history_type
 from clerkship.simulators.fhir.http import (
     FhirRoute,
-    Read,
-    from_form,
-    input_reader,
+    InputReader,
+    build_form_reader,
+    build_input_reader,
     read_everything_by_post,
     read_validation,
 )
@@ -49,72 +49,72 @@ def is_heavy_search(request: Request) -> bool:
     )
 
 
-def _always(request: Request) -> bool:
+def _always_heavy(request: Request) -> bool:
     return True
 
 
 @interaction(makes_much=True)
 def bundle(transaction: Transaction, given: BundleInput) -> FhirResponse:
     """Run several FHIR R4 interactions in one Bundle: a batch (each on its own) or a transaction (all or none)."""
-    return process(transaction, given, ROUTES)
+    return process_bundle(transaction, given, ROUTES)
 
 
-def _get(path: str, interaction: Interaction[Any], read: Read | None = None, **options: Any) -> FhirRoute:
+def _get_route(path: str, interaction: Interaction[Any], read: InputReader | None = None, **options: Any) -> FhirRoute:
     return FhirRoute("GET", path, interaction, read, **options)
 
 
-def _search(path: str, interaction: Interaction[Any]) -> FhirRoute:
+def _search_route(path: str, interaction: Interaction[Any]) -> FhirRoute:
     return FhirRoute("GET", path, interaction, free_query="query", is_heavy=is_heavy_search)
 
 
-def _form(path: str, interaction: Interaction[Any]) -> FhirRoute:
+def _form_search_route(path: str, interaction: Interaction[Any]) -> FhirRoute:
     """Return the route of a search whose parameters are in the body."""
-    options: dict[str, Any] = {"free_query": "query", "media": FORM, "is_heavy": _always, "in_bundle": False}
-    return FhirRoute("POST", path, interaction, from_form(input_reader(interaction.input)), **options)
+    options: dict[str, Any] = {"free_query": "query", "media": FORM, "is_heavy": _always_heavy, "in_bundle": False}
+    return FhirRoute("POST", path, interaction, build_form_reader(build_input_reader(interaction.input)), **options)
 
 
-def _write(
-    method: str, path: str, interaction: Interaction[Any], read: Read | None = None, **options: Any
+def _write_route(
+    method: str, path: str, interaction: Interaction[Any], read: InputReader | None = None, **options: Any
 ) -> FhirRoute:
     """Return a route whose body is a resource."""
     return FhirRoute(method, path, interaction, read, body="resource", media=FHIR_JSON, **options)
 
 
-def _patch(path: str, interaction: Interaction[Any], **options: Any) -> FhirRoute:
-    body: dict[str, Any] = {"body": "operations", "media": JSON_PATCH, "is_heavy": _always}
+def _patch_route(path: str, interaction: Interaction[Any], **options: Any) -> FhirRoute:
+    body: dict[str, Any] = {"body": "operations", "media": JSON_PATCH, "is_heavy": _always_heavy}
     return FhirRoute("PATCH", path, interaction, **body, **options)
 
 
 ROUTES = (
-    _get("/metadata", capabilities, in_bundle=False),
-    _get("/_history", history_system),
-    _get("/{type}/_history", history_type),
-    _get("/Patient/{id}/$everything", everything, is_heavy=_always),
-    _get("/{type}/{id}", read),
-    _get("/{type}/{id}/_history/{version}", vread),
-    _get("/{type}/{id}/_history", history_instance),
-    _search("/{type}/{id}/{other}", search_compartment),
-    _search("/{type}", search_type),
-    _search("/", search_system),
-    _form("/_search", search_system_by_post),
-    _form("/{type}/_search", search_type_by_post),
-    _form("/{type}/{id}/{other}/_search", search_compartment_by_post),
+    _get_route("/metadata", capabilities, in_bundle=False),
+    _get_route("/_history", history_system),
+    _get_route("/{type}/_history", history_type),
+    _get_route("/Patient/{id}/$everything", everything, is_heavy=_always_heavy),
+    _get_route("/{type}/{id}", read),
+    _get_route("/{type}/{id}/_history/{version}", vread),
+    _get_route("/{type}/{id}/_history", history_instance),
+    _search_route("/{type}/{id}/{other}", search_compartment),
+    _search_route("/{type}", search_type),
+    _search_route("/", search_system),
+    _form_search_route("/_search", search_system_by_post),
+    _form_search_route("/{type}/_search", search_type_by_post),
+    _form_search_route("/{type}/{id}/{other}/_search", search_compartment_by_post),
     FhirRoute(
         "POST",
         "/Patient/{id}/$everything",
         everything_by_post,
         read_everything_by_post,
         media=FHIR_JSON,
-        is_heavy=_always,
+        is_heavy=_always_heavy,
     ),
-    _write("POST", "/{type}/$validate", validate, read_validation),
-    _write("POST", "/{type}/{id}/$validate", validate_instance, read_validation),
-    _write("POST", "/{type}", create),
-    _write("POST", "/", bundle, read_bundle, is_heavy=_always, in_bundle=False),
-    _write("PUT", "/{type}/{id}", update),
-    _write("PUT", "/{type}", conditional_update, free_query="query"),
-    _patch("/{type}/{id}", patch),
-    _patch("/{type}", conditional_patch, free_query="query"),
+    _write_route("POST", "/{type}/$validate", validate, read_validation),
+    _write_route("POST", "/{type}/{id}/$validate", validate_instance, read_validation),
+    _write_route("POST", "/{type}", create),
+    _write_route("POST", "/", bundle, read_bundle, is_heavy=_always_heavy, in_bundle=False),
+    _write_route("PUT", "/{type}/{id}", update),
+    _write_route("PUT", "/{type}", conditional_update, free_query="query"),
+    _patch_route("/{type}/{id}", patch),
+    _patch_route("/{type}", conditional_patch, free_query="query"),
     FhirRoute("DELETE", "/{type}/{id}", delete),
     FhirRoute("DELETE", "/{type}", conditional_delete, free_query="query"),
 )

@@ -15,10 +15,10 @@ from clerkship.fhir.search.compartment import compartment_types
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import splice
 from clerkship.simulators.fhir.events import ResourcesSearched
-from clerkship.simulators.fhir.inputs import FEWER, Criteria, OneResource, TypeName
-from clerkship.simulators.fhir.outcome import refusal, refused
+from clerkship.simulators.fhir.inputs import PAGING_HINT, Criteria, InstanceInput, TypeName
+from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.writing import existing, known_type
+from clerkship.simulators.fhir.writing import check_type, get_existing
 
 BY_POST = "Search with the parameters in the body, as a form."
 Compartment = tuple[str, str]
@@ -42,7 +42,7 @@ class SystemSearch(Frozen):
     is_lenient: Lenient = False
 
 
-class CompartmentSearch(OneResource):
+class CompartmentSearch(InstanceInput):
     """A search for resources that belong to one."""
 
     other: Annotated[str, Field(description="the type of resources to search for; `*` for every type")]
@@ -50,13 +50,13 @@ class CompartmentSearch(OneResource):
     is_lenient: Lenient = False
 
 
-Search = TypeSearch | SystemSearch | CompartmentSearch
+SearchInput = TypeSearch | SystemSearch | CompartmentSearch
 
 
-@interaction(shorter_hint=FEWER)
+@interaction(shorter_hint=PAGING_HINT)
 def search_type(transaction: Transaction, search: TypeSearch) -> FhirResponse:
     """Search for FHIR R4 resources of a type. Returns a Bundle; a next link leads to more."""
-    return _search(transaction, search, f"/{search.type}", known_type(search.type))
+    return _search(transaction, search, f"/{search.type}", check_type(search.type))
 
 
 @interaction(tool=False)
@@ -68,11 +68,11 @@ def search_system(transaction: Transaction, search: SystemSearch) -> FhirRespons
 @interaction(tool=False)
 def search_compartment(transaction: Transaction, search: CompartmentSearch) -> FhirResponse:
     """Search for FHIR R4 resources in a compartment, such as Patient/1/Observation; `*` for every type."""
-    owner = known_type(search.type)
+    owner = check_type(search.type)
     if owner not in compartment_types():
         raise refusal(404, "not-supported", f"R4 has no compartment of a {owner}")
-    type = "" if search.other == "*" else known_type(search.other)
-    existing(transaction, f"{owner}/{search.id}")
+    type = "" if search.other == "*" else check_type(search.other)
+    get_existing(transaction, f"{owner}/{search.id}")
     path = f"/{owner}/{search.id}/{search.other}"
     return _search(transaction, search, path, type, (owner, search.id))
 
@@ -82,20 +82,22 @@ search_system_by_post = search_system.renamed("search_system_by_post", BY_POST)
 search_compartment_by_post = search_compartment.renamed("search_compartment_by_post", BY_POST)
 
 
-def _parse_query(transaction: Transaction, search: Search, type: str, compartment: Compartment | None) -> engine.Query:
+def _parse_query(
+    transaction: Transaction, search: SearchInput, type: str, compartment: Compartment | None
+) -> engine.Query:
     """Return what to search for; refuse what is no search."""
     meaning = engine.Meaning(transaction.base, transaction.zone, engine.moment(transaction.act.now))
     strict = not search.is_lenient
     try:
         query = engine.parse_query(type, search.query, strict=strict, meaning=meaning, compartment=compartment)
     except Invalid as wrong:
-        raise refused(wrong) from None
+        raise refusal_from_invalid(wrong) from None
     most = transaction.settings.max_page_size
     return replace(query, count=most) if query.count is not None and query.count > most else query
 
 
 def _search(
-    transaction: Transaction, search: Search, path: str, type: str = "", compartment: Compartment | None = None
+    transaction: Transaction, search: SearchInput, path: str, type: str = "", compartment: Compartment | None = None
 ) -> FhirResponse:
     query = _parse_query(transaction, search, type, compartment)
     counted = query.summary == "count" or query.count == 0
@@ -104,25 +106,32 @@ def _search(
         keys = [] if counted else page.keys
         included = engine.included(transaction, query, keys) if keys else []
     except Invalid as wrong:
-        raise refused(wrong) from None
+        raise refusal_from_invalid(wrong) from None
     transaction.note(
         ResourcesSearched(
             type=type,
-            query=logged_query(search.query, transaction.base),
+            query=render_logged_query(search.query, transaction.base),
             total=page.total,
             found=tuple(keys),
             included=tuple(included),
             within="/".join(compartment or ()),
         )
     )
-    here = splice.url(transaction.base, path)
-    links = _links(here, query, page) if not counted else _links(here, query, engine.Page([], "", page.total))
-    matches, others = _entries(transaction, query, keys, "match"), _entries(transaction, query, included, "include")
+    here = splice.build_url(transaction.base, path)
+    links = (
+        _build_links(here, query, page) if not counted else _build_links(here, query, engine.Page([], "", page.total))
+    )
+    matches, others = (
+        _render_entries(transaction, query, keys, "match"),
+        _render_entries(transaction, query, included, "include"),
+    )
     total = None if query.total == "none" else page.total
-    return FhirResponse(200, splice.bundle("searchset", links, [*matches, *others, *_ignored(query)], total))
+    return FhirResponse(
+        200, splice.render_bundle("searchset", links, [*matches, *others, *_render_ignored(query)], total)
+    )
 
 
-def _links(here: str, query: engine.Query, page: engine.Page) -> list[tuple[str, str]]:
+def _build_links(here: str, query: engine.Query, page: engine.Page) -> list[tuple[str, str]]:
     used = query.link()
 
     def at(cursor: str) -> str:
@@ -137,7 +146,7 @@ def _links(here: str, query: engine.Query, page: engine.Page) -> list[tuple[str,
     return [*links, ("next", at(page.next_cursor))] if page.next_cursor else links
 
 
-def _entries(transaction: Transaction, query: engine.Query, keys: Iterable[str], mode: str) -> Iterator[bytes]:
+def _render_entries(transaction: Transaction, query: engine.Query, keys: Iterable[str], mode: str) -> Iterator[bytes]:
     """Yield entries with as much of each resource as is asked for; a whole one as it is stored."""
     partly = bool(query.elements) or query.summary in ("true", "text", "data")
     for key in keys:
@@ -146,22 +155,22 @@ def _entries(transaction: Transaction, query: engine.Query, keys: Iterable[str],
             continue  # held for conditions of a transaction, and not written yet
         if partly and (resource := transaction.resource(key)) is not None:
             data = render(engine.shown(resource, query))
-        yield splice.match(transaction.base, key, data, mode)
+        yield splice.render_match(transaction.base, key, data, mode)
 
 
-def _ignored(query: engine.Query) -> Iterator[bytes]:
+def _render_ignored(query: engine.Query) -> Iterator[bytes]:
     """Report the parameters that were left out (R4 search: handling errors)."""
     if query.ignored:
-        yield splice.told(render(outcome(query.ignored)))
+        yield splice.render_search_outcome(render(outcome(query.ignored)))
 
 
-def logged_query(pairs: Sequence[tuple[str, str]], base: str) -> str:
+def render_logged_query(pairs: Sequence[tuple[str, str]], base: str) -> str:
     """Write a query for the log: a reference to a resource of this server is the same however it was spelled."""
-    return splice.query_text(
-        (name, _relative(value, base) if base and base in value else value) for name, value in pairs
+    return splice.render_query(
+        (name, _make_relative(value, base) if base and base in value else value) for name, value in pairs
     )
 
 
-def _relative(value: str, base: str) -> str:
+def _make_relative(value: str, base: str) -> str:
     parts = (part.removeprefix(f"{base}/") if parse_reference(part, base) else part for part in value.split(","))
     return ",".join(parts)

@@ -5,27 +5,27 @@ from urllib.parse import quote
 
 import orjson
 
-from clerkship.simulators.fhir.state import Version
+from clerkship.simulators.fhir.state import ResourceVersion
 
-Links = Sequence[tuple[str, str]]
+BundleLinks = Sequence[tuple[str, str]]
 """Relation and URL."""
-SAFE = "$:/|,=<>!*()'@"
+SAFE_CHARACTERS = "$:/|,=<>!*()'@"
 """Of what may stand in a query (RFC 3986 §3.4), all that searches are full of: links can be read."""
 
 
-def url(base: str, path: str, pairs: Iterable[tuple[str, str]] = ()) -> str:
+def build_url(base: str, path: str, pairs: Iterable[tuple[str, str]] = ()) -> str:
     """An absolute address on this server."""
-    query = query_text(pairs)
-    return f"{base}{quote(path, safe=SAFE)}{'?' if query else ''}{query}"
+    query = render_query(pairs)
+    return f"{base}{quote(path, safe=SAFE_CHARACTERS)}{'?' if query else ''}{query}"
 
 
-def query_text(pairs: Iterable[tuple[str, str]]) -> str:
+def render_query(pairs: Iterable[tuple[str, str]]) -> str:
     """What stands behind the `?`."""
-    safe = SAFE.replace("=", "")
-    return "&".join(f"{quote(name, safe=safe)}={quote(value, safe=SAFE)}" for name, value in pairs)
+    safe = SAFE_CHARACTERS.replace("=", "")
+    return "&".join(f"{quote(name, safe=safe)}={quote(value, safe=SAFE_CHARACTERS)}" for name, value in pairs)
 
 
-def bundle(type: str, links: Links, entries: Iterable[bytes], total: int | None = None) -> bytes:
+def render_bundle(type: str, links: BundleLinks, entries: Iterable[bytes], total: int | None = None) -> bytes:
     """A Bundle of entries that are ready."""
     head = [b'{"resourceType":"Bundle","type":', orjson.dumps(type)]
     if total is not None:
@@ -36,17 +36,17 @@ def bundle(type: str, links: Links, entries: Iterable[bytes], total: int | None 
     return b"".join([*head, b',"entry":[', listed, b"]}"]) if listed else b"".join([*head, b"}"])
 
 
-def match(base: str, key: str, data: bytes, mode: str = "match") -> bytes:
+def render_match(base: str, key: str, data: bytes, mode: str = "match") -> bytes:
     """An entry of a searchset."""
-    return b'{"fullUrl":%s,"resource":%s,"search":{"mode":"%s"}}' % (_text(f"{base}/{key}"), data, mode.encode())
+    return b'{"fullUrl":%s,"resource":%s,"search":{"mode":"%s"}}' % (_render_text(f"{base}/{key}"), data, mode.encode())
 
 
-def told(data: bytes) -> bytes:
+def render_search_outcome(data: bytes) -> bytes:
     """An OperationOutcome about the search itself (R4 search: search outcome)."""
     return b'{"resource":%s,"search":{"mode":"outcome"}}' % data
 
 
-def past(base: str, key: str, version: Version, first: bool) -> bytes:
+def render_history_entry(base: str, key: str, version: ResourceVersion, first: bool) -> bytes:
     """An entry of a history: what was asked, what was answered, and what it was then (R4 http: history)."""
     type = key.partition("/")[0]
     asked = {"method": version.method, "url": type if version.method == "POST" else key}
@@ -55,18 +55,18 @@ def past(base: str, key: str, version: Version, first: bool) -> bytes:
         answer["lastModified"] = version.updated
     shown = b"" if version.data is None else b'"resource":%s,' % version.data
     head = b'{"fullUrl":%s,%s"request":%s,"response":%s}'
-    return head % (_text(f"{base}/{key}"), shown, orjson.dumps(asked), orjson.dumps(answer))
+    return head % (_render_text(f"{base}/{key}"), shown, orjson.dumps(asked), orjson.dumps(answer))
 
 
-def done(fields: dict[str, str], full_url: str = "", data: bytes = b"", outcome: bytes = b"") -> bytes:
+def render_response_entry(fields: dict[str, str], full_url: str = "", data: bytes = b"", outcome: bytes = b"") -> bytes:
     """An entry of the response to a batch or a transaction."""
     answer = orjson.dumps(fields)
     if outcome:
         answer = b'%s,"outcome":%s}' % (answer[:-1], outcome)
-    named = b'"fullUrl":%s,' % _text(full_url) if full_url else b""
+    named = b'"fullUrl":%s,' % _render_text(full_url) if full_url else b""
     shown = b'"resource":%s,' % data if data else b""
     return b'{%s%s"response":%s}' % (named, shown, answer)
 
 
-def _text(value: str) -> bytes:
+def _render_text(value: str) -> bytes:
     return orjson.dumps(value)

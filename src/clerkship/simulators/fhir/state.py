@@ -16,24 +16,24 @@ from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten
 
 T = TypeVar("T")
-METHODS = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
+METHOD_BY_OPERATION = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
 """The HTTP methods of operations; PUT for all others."""
-FIRST = "1"
-_META = re.compile(
+FIRST_VERSION = "1"
+_META_PATTERN = re.compile(
     rb'\{"resourceType":"\w+","id":"[^"]+"(?:,"meta":\{(?:"lastUpdated":"([^"\\]+)")?'
     rb'(?:,?"profile":\["[^"\\]*"\])?(?:,?"versionId":"([^"\\]+)")?\})?(,"meta")?'
 )
 """The usual heads; one with tags or extensions in its meta is read whole."""
 
 
-_COUNTED = re.compile(r"(.+)\.(\d{1,17})", re.ASCII)
+_NUMBERED_ID = re.compile(r"(.+)\.(\d{1,17})", re.ASCII)
 MAX_ID_LENGTH = 64
 """Characters of an id (R4 datatypes)."""
 Tags = tuple[str, ...]
 """Ids of versions, as preconditions have them; `*` is any."""
 
 
-class Version(NamedTuple):
+class ResourceVersion(NamedTuple):
     """A resource as it was from one moment on."""
 
     id: str
@@ -55,50 +55,50 @@ class Version(NamedTuple):
         return f'W/"{self.id}"'
 
 
-def of_chart(chart: Chart, key: str) -> Version | None:
+def find_chart_version(chart: Chart, key: str) -> ResourceVersion | None:
     """The version the dataset has."""
     data = chart.get(key)
     if data is None:
         return None
-    found = _META.match(data)
+    found = _META_PATTERN.match(data)
     if found is not None and found[3] is None:
-        return Version((found[2] or b"1").decode(), (found[1] or b"").decode(), data, "POST")
+        return ResourceVersion((found[2] or b"1").decode(), (found[1] or b"").decode(), data, "POST")
     version, updated = chart.once(("fhir.version", key), lambda: _read_meta(parse(data)))
-    return Version(version, updated, data, "POST")
+    return ResourceVersion(version, updated, data, "POST")
 
 
 def _read_meta(resource: Resource) -> tuple[str, str]:
     meta = resource.get("meta")
     said = meta if isinstance(meta, dict) else {}
     version, updated = said.get("versionId"), said.get("lastUpdated")
-    return (version if isinstance(version, str) else FIRST), (updated if isinstance(updated, str) else "")
+    return (version if isinstance(version, str) else FIRST_VERSION), (updated if isinstance(updated, str) else "")
 
 
-def next_id(version: Version | None) -> str:
+def next_version_id(version: ResourceVersion | None) -> str:
     """What comes after it: never what any before it had, for the number only grows."""
     if version is None:
-        return FIRST
+        return FIRST_VERSION
     id = version.id
     if id.isascii() and id.isdigit() and len(id) < 18:
         return str(int(id) + 1)
-    found = _COUNTED.fullmatch(id)
+    found = _NUMBERED_ID.fullmatch(id)
     stem, number = (found[1], str(int(found[2]) + 1)) if found is not None else (id, "1")
     return f"{stem[: MAX_ID_LENGTH - 1 - len(number)]}.{number}"
 
 
-def instant(now: datetime) -> str:
+def format_instant(now: datetime) -> str:
     """A moment as FHIR writes it, to the millisecond, with its zone."""
     return now.isoformat(timespec="milliseconds")
 
 
 @lru_cache(maxsize=4096)
-def http_date(updated: str) -> str:
+def format_http_date(updated: str) -> str:
     """An instant as HTTP writes it (RFC 9110 §5.6.7); empty where there is none."""
-    moment = moment_of(updated)
+    moment = parse_instant(updated)
     return "" if moment is None else format_datetime(moment.astimezone(UTC), usegmt=True)
 
 
-def moment_of(updated: str) -> datetime | None:
+def parse_instant(updated: str) -> datetime | None:
     """An instant as a moment; what a dataset says that is none is none."""
     try:
         moment = datetime.fromisoformat(updated)
@@ -112,9 +112,9 @@ class FhirState(State):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.order: list[tuple[str, Version]] = []
+        self.order: list[tuple[str, ResourceVersion]] = []
         """What happened here, in order: whose version, and which."""
-        self._history: dict[str, list[Version]] = {}
+        self._history: dict[str, list[ResourceVersion]] = {}
         self._changed: dict[str, dict[str, Resource | None]] = {}
         self._worked_out: dict[str, Any] = {}
 
@@ -133,19 +133,19 @@ class FhirState(State):
         """What was there at first, and never changes."""
         return cast(Chart, cast(Any, self.records).base)
 
-    def version(self, key: str) -> Version | None:
+    def version(self, key: str) -> ResourceVersion | None:
         """The last version of one resource; that it is gone is a version too."""
         history = self._history.get(key)
-        return history[-1] if history is not None else of_chart(self.chart, key)
+        return history[-1] if history is not None else find_chart_version(self.chart, key)
 
     def data(self, key: str) -> bytes | None:
         """One in its byte form, as it is now."""
         history = self._history.get(key)
         return history[-1].data if history is not None else self.chart.get(key)
 
-    def versions(self, key: str) -> Sequence[Version]:
+    def versions(self, key: str) -> Sequence[ResourceVersion]:
         """All versions of one resource, the oldest first."""
-        first = of_chart(self.chart, key)
+        first = find_chart_version(self.chart, key)
         return [*([first] if first is not None else ()), *self._history.get(key, ())]
 
     def resource(self, key: str) -> Resource | None:
@@ -174,7 +174,7 @@ class FhirState(State):
     def changes(self) -> Mapping[str, tuple[Resource | None, Resource | None]]:
         """By key, what the dataset has and what is there now, where they differ."""
         found = ((key, self.chart.get(key), versions[-1].data) for key, versions in self._history.items())
-        return {key: (_read(before), self.resource(key)) for key, before, now in found if before != now}
+        return {key: (_parse_optional(before), self.resource(key)) for key, before, now in found if before != now}
 
     def apply(self, event: Event) -> None:
         """Take in what happened."""
@@ -182,12 +182,16 @@ class FhirState(State):
             case ResourceWritten() as written:
                 resource = parse(written.text.encode()) if written.text else written.resource
                 data = written.text.encode() if written.text else render(resource)
-                method = METHODS.get(written.operation, "PUT")
-                self._take(written, Version(written.version, resource["meta"]["lastUpdated"], data, method), resource)
+                method = METHOD_BY_OPERATION.get(written.operation, "PUT")
+                self._take(
+                    written, ResourceVersion(written.version, resource["meta"]["lastUpdated"], data, method), resource
+                )
             case ResourceDeleted() as deleted:
-                self._take(deleted, Version(deleted.version, instant(event.at), None, "DELETE"), None)
+                self._take(deleted, ResourceVersion(deleted.version, format_instant(event.at), None, "DELETE"), None)
 
-    def _take(self, payload: ResourceWritten | ResourceDeleted, version: Version, resource: Resource | None) -> None:
+    def _take(
+        self, payload: ResourceWritten | ResourceDeleted, version: ResourceVersion, resource: Resource | None
+    ) -> None:
         key = f"{payload.type}/{payload.id}"
         self._history.setdefault(key, []).append(version)
         self._changed.setdefault(payload.type, {})[key] = resource
@@ -202,5 +206,5 @@ class FhirState(State):
         }
 
 
-def _read(data: bytes | None) -> Resource | None:
+def _parse_optional(data: bytes | None) -> Resource | None:
     return None if data is None else parse(data)

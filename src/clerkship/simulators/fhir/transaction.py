@@ -22,7 +22,7 @@ from clerkship.fhir.resource import Resource, key_of, objects_in, plain, render,
 from clerkship.kit.memory import uncollected
 from clerkship.sandbox.operation import Operation, OperationContext
 from clerkship.sandbox.state import ActionContext
-from clerkship.simulators.fhir.body import NO_ADDRESS, ServerAddress, address_of
+from clerkship.simulators.fhir.body import NO_ADDRESS, ServerAddress, get_server_address
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import (
     DefectAccepted,
@@ -31,13 +31,19 @@ from clerkship.simulators.fhir.events import (
     ResourceUpdated,
 )
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal
-from clerkship.simulators.fhir.state import METHODS, FhirState, Version, instant, next_id
+from clerkship.simulators.fhir.state import (
+    METHOD_BY_OPERATION,
+    FhirState,
+    ResourceVersion,
+    format_instant,
+    next_version_id,
+)
 
 T = TypeVar("T")
 InputT = TypeVar("InputT")
-_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 """The beginning of a reference to another server (RFC 3986 §3.1)."""
-_LOCAL = ("#", "urn:uuid:", "urn:oid:")
+_LOCAL_PREFIXES = ("#", "urn:uuid:", "urn:oid:")
 """References to a contained resource, and to other entries of the Bundle they occur in (R4 bundle: references)."""
 
 
@@ -47,7 +53,7 @@ class FhirResponse:
 
     status: int
     body: bytes = b""
-    version: Version | None = None
+    version: ResourceVersion | None = None
     """The version that the body is, or that was written."""
     key: str = ""
     """The resource that was written."""
@@ -55,7 +61,7 @@ class FhirResponse:
     """What to say about a write that has nothing else to show."""
 
 
-def placed(issue: Issue, where: str) -> Issue:
+def relocate_issue(issue: Issue, where: str) -> Issue:
     """Return an issue with its place in the resource that contains the faulty one."""
     if not where:
         return issue
@@ -78,7 +84,7 @@ class Transaction:
         self.where = ""
         """The place of the resource that is being written, if it is inside another: `Bundle.entry[3].resource`."""
         self._payloads: list[Payload] = []
-        self._staged: dict[str, Version] = {}
+        self._staged: dict[str, ResourceVersion] = {}
         self._resources: dict[str, Resource | None] = {}
         self._unchecked: list[tuple[str, Resource]] = []
         self._ids: dict[str, int] | None = None
@@ -120,7 +126,7 @@ class Transaction:
         """The time in the zone of the server."""
         return self.act.now.astimezone(timezone(timedelta(minutes=self.zone)))
 
-    def version(self, key: str) -> Version | None:
+    def version(self, key: str) -> ResourceVersion | None:
         """Return the last version of a resource."""
         return self._staged.get(key) or self.state.version(key)
 
@@ -129,12 +135,12 @@ class Transaction:
         staged = self._staged.get(key)
         return staged.data if staged is not None else self.state.data(key)
 
-    def versions(self, key: str) -> list[Version]:
+    def versions(self, key: str) -> list[ResourceVersion]:
         """Return all versions of a resource, the oldest first."""
         last = self._staged.get(key)
         return [*self.state.versions(key), last] if last is not None else list(self.state.versions(key))
 
-    def newest(self) -> Iterator[tuple[int, str, Version]]:
+    def newest(self) -> Iterator[tuple[int, str, ResourceVersion]]:
         """Yield the number, key and version of all changes, the newest first."""
         count = len(self.state.order) + len(self._staged)
         latest = chain(reversed(self._staged.items()), reversed(self.state.order))
@@ -185,7 +191,7 @@ class Transaction:
         type, id = resource["resourceType"], resource["id"]
         key = f"{type}/{id}"
         before = self.version(key)
-        kept = stamp(resource, next_id(before), instant(self.act.now))
+        kept = stamp(resource, next_version_id(before), format_instant(self.act.now))
         data = render(kept)
         kind = ResourceCreated if before is None or before.gone else ResourceUpdated
         exact = is_exact(kept)
@@ -195,7 +201,9 @@ class Transaction:
         if defects:
             issues = tuple({name: value for name, value in issue._asdict().items() if value} for issue in defects)
             self._payloads.append(DefectAccepted(type=type, id=id, issues=issues))
-        self._staged[key] = Version(version, kept["meta"]["lastUpdated"], data, METHODS.get(operation, "PUT"))
+        self._staged[key] = ResourceVersion(
+            version, kept["meta"]["lastUpdated"], data, METHOD_BY_OPERATION.get(operation, "PUT")
+        )
         self._resources[key] = kept
         self._unchecked.append((self.where, kept))
         return key
@@ -203,26 +211,28 @@ class Transaction:
     def delete(self, type: str, id: str) -> None:
         """Delete a resource."""
         key = f"{type}/{id}"
-        version = next_id(self.version(key))
+        version = next_version_id(self.version(key))
         self._payloads.append(ResourceDeleted(type=type, id=id, version=version))
-        self._staged[key] = Version(version, instant(self.act.now), None, "DELETE")
+        self._staged[key] = ResourceVersion(version, format_instant(self.act.now), None, "DELETE")
         self._resources[key] = None
 
     def check(self) -> None:
         """Check that references of what was written lead somewhere."""
         if self._unchecked and self.settings.references == "checked":
-            issues = [placed(issue, where) for where, resource in self._unchecked for issue in self._broken(resource)]
+            issues = [
+                relocate_issue(issue, where) for where, resource in self._unchecked for issue in self._broken(resource)
+            ]
             if issues:
                 raise FhirRefusal(422, *issues)
         self._unchecked.clear()
 
     def _broken(self, resource: Resource) -> list[Issue]:
         """Find references of a resource that lead nowhere, and that it did not have before."""
-        issues = list(dangling(resource, self))
+        issues = list(find_dangling_references(resource, self))
         before = self.state.resource(key_of(resource)) if issues else None
         if before is None:
             return issues
-        return list(dangling(resource, self, {holder["reference"] for _, holder in references(before)}))
+        return list(find_dangling_references(resource, self, {holder["reference"] for _, holder in references(before)}))
 
     def commit(self) -> None:
         """Record each change as an event, which changes the store."""
@@ -244,7 +254,9 @@ class Transaction:
         self._payloads, self._staged, self._resources, self._unchecked = [], {}, {}, []
 
 
-def dangling(resource: Resource, transaction: Transaction, known: Container[str] = ()) -> Iterator[Issue]:
+def find_dangling_references(
+    resource: Resource, transaction: Transaction, known: Container[str] = ()
+) -> Iterator[Issue]:
     """Find references that lead nowhere: to a resource that this server does not have, or to nothing in the resource
     itself. References in `known` are not checked."""
     local: frozenset[str] | None = None
@@ -252,20 +264,20 @@ def dangling(resource: Resource, transaction: Transaction, known: Container[str]
         text: str = holder["reference"]
         if text in known:
             continue
-        if text.startswith(_LOCAL):
-            local = _local_names(resource) if local is None else local
-            problem = None if text in local else _missing_inside(text)
+        if text.startswith(_LOCAL_PREFIXES):
+            local = _find_local_targets(resource) if local is None else local
+            problem = None if text in local else _build_local_issue(text)
         else:
-            problem = _missing_here(text, transaction)
+            problem = _check_server_reference(text, transaction)
         if problem is not None:
             yield problem._replace(expression=f"{resource['resourceType']}.{path}")
 
 
-def _missing_here(text: str, transaction: Transaction) -> Issue | None:
+def _check_server_reference(text: str, transaction: Transaction) -> Issue | None:
     """Return what is wrong with a reference to a resource on this server."""
     target = parse_reference(text)
     if target is None or target.type not in RESOURCE_TYPES:
-        if _ABSOLUTE.match(text) is not None:
+        if _ABSOLUTE_URL.match(text) is not None:
             return None
         return Issue("error", "value", f"`{text[:80]}` is not a reference that this server knows")
     if not transaction.is_there(target.key):
@@ -275,14 +287,14 @@ def _missing_here(text: str, transaction: Transaction) -> Issue | None:
     return Issue("error", "not-found", f"{target.key} has no version {target.version}")
 
 
-def _missing_inside(text: str) -> Issue:
+def _build_local_issue(text: str) -> Issue:
     if text.startswith("#"):
         return Issue("error", "not-found", f"nothing in this resource has the id {text[1:80]}")
     reason = f"nothing here is called {text[:80]}: such a name means an entry of the same transaction"
     return Issue("error", "not-found", reason)
 
 
-def _local_names(resource: Resource) -> frozenset[str]:
+def _find_local_targets(resource: Resource) -> frozenset[str]:
     """Return the references that mean something in the resource: `#` and contained ids, and fullUrls of a Bundle."""
     contained = [item.get("id") for item in objects_in(resource, "contained")]
     entries = objects_in(resource, "entry") if resource["resourceType"] == "Bundle" else []
@@ -290,7 +302,7 @@ def _local_names(resource: Resource) -> frozenset[str]:
     return frozenset(["#", *(f"#{id}" for id in contained), *(url for url in urls if isinstance(url, str))])
 
 
-Decide = Callable[[Transaction, InputT], FhirResponse]
+InteractionFunction = Callable[[Transaction, InputT], FhirResponse]
 
 
 class Interaction(Operation[InputT, FhirResponse]):
@@ -301,7 +313,7 @@ class Interaction(Operation[InputT, FhirResponse]):
 
     def __init__(
         self,
-        decide: Decide[InputT],
+        decide: InteractionFunction[InputT],
         *,
         description: str = "",
         writes: bool = False,
@@ -310,7 +322,7 @@ class Interaction(Operation[InputT, FhirResponse]):
     ) -> None:
         @wraps(decide)
         def run(context: OperationContext[Any], input: InputT) -> FhirResponse:
-            with Transaction(context.state, context.act, address_of(context.base_url)) as transaction:
+            with Transaction(context.state, context.act, get_server_address(context.base_url)) as transaction:
                 try:
                     return decide(transaction, input)
                 except RecursionError:  # bodies and patches have a limit of depth; whatever gets here was still sent
@@ -332,6 +344,6 @@ class Interaction(Operation[InputT, FhirResponse]):
         return Interaction(self.decide, name=name, description=description, tool=False)
 
 
-def interaction(**options: Any) -> Callable[[Decide[InputT]], Interaction[InputT]]:
+def interaction(**options: Any) -> Callable[[InteractionFunction[InputT]], Interaction[InputT]]:
     """Declare a function `(transaction, input) -> FhirResponse` as an interaction; see `Interaction`."""
     return partial(Interaction, **options)

@@ -9,10 +9,10 @@ from clerkship.fhir.resource import render
 from clerkship.fhir.validation import validate as find_issues
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir.events import ResourceValidated
-from clerkship.simulators.fhir.inputs import AnyResource, OneResource, TypeName
+from clerkship.simulators.fhir.inputs import InstanceInput, ResourceBody, TypeName
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, dangling, interaction
-from clerkship.simulators.fhir.writing import known_type
+from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, find_dangling_references, interaction
+from clerkship.simulators.fhir.writing import check_type
 
 MODES = ("create", "update", "delete")
 
@@ -21,16 +21,16 @@ class ValidationInput(Frozen):
     """A resource to check, and what it is for."""
 
     type: TypeName
-    resource: AnyResource
+    resource: ResourceBody
     mode: SkipJsonSchema[str] = ""
     """What is to be done with it: one of MODES, or nothing."""
     profile: SkipJsonSchema[str] = ""
 
 
-class InstanceValidation(OneResource):
+class InstanceValidation(InstanceInput):
     """A resource to check that is to take the place of one that is there."""
 
-    resource: AnyResource
+    resource: ResourceBody
     mode: SkipJsonSchema[str] = ""
     profile: SkipJsonSchema[str] = ""
 
@@ -48,7 +48,7 @@ def validate_instance(transaction: Transaction, given: InstanceValidation) -> Fh
 
 
 def _validate(transaction: Transaction, given: ValidationInput | InstanceValidation, id: str = "") -> FhirResponse:
-    type, mode, resource = known_type(given.type, stored=False), given.mode, given.resource
+    type, mode, resource = check_type(given.type, stored=False), given.mode, given.resource
     if mode and mode not in MODES:
         raise refusal(400, "value", f"`mode` is one of {', '.join(MODES)}, not {mode[:80]}")
     issues = _about_place(transaction, type, id, mode, resource)
@@ -92,5 +92,5 @@ def _about_content(transaction: Transaction, type: str, resource: dict[str, Any]
         return [Issue("error", "invalid", f"the resource is not a {type}")]
     issues = find_issues(resource)
     if transaction.settings.references == "checked":
-        issues += dangling(resource, transaction)
+        issues += find_dangling_references(resource, transaction)
     return issues

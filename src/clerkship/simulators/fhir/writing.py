@@ -20,23 +20,23 @@ from clerkship.simulators.fhir import patch as json_patch
 from clerkship.simulators.fhir.body import check_resource, make_relative
 from clerkship.simulators.fhir.events import NothingChanged, ResourceRead
 from clerkship.simulators.fhir.inputs import (
-    AnyResource,
+    ConditionalInput,
     IfMatch,
     IfNoneMatch,
-    OneMatch,
-    OneResource,
-    Pairs,
-    Preference,
+    InstanceInput,
+    QueryPairs,
+    ResourceBody,
+    ReturnPreferenceField,
     TypeName,
 )
-from clerkship.simulators.fhir.outcome import FhirRefusal, refusal, refused
-from clerkship.simulators.fhir.state import Tags, Version
-from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction, placed
+from clerkship.simulators.fhir.outcome import FhirRefusal, refusal, refusal_from_invalid
+from clerkship.simulators.fhir.state import ResourceVersion, Tags
+from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction, relocate_issue
 
 AGENT = "agent"
 NOT_STORED = frozenset({"Parameters"})
 """R4 parameters: "there is no RESTful endpoint associated with it"."""
-MAX_CONDITION = 10_000
+MAX_CONDITION_LENGTH = 10_000
 """Characters of a condition."""
 _RESULT_PARAMETERS = frozenset(
     {"_count", "_sort", "_include", "_revinclude", "_summary", "_elements", "_total", "_contained", "_containedType"}
@@ -51,113 +51,113 @@ JsonPatch = Annotated[
 ]
 
 
-class NewResource(Frozen):
+class CreateInput(Frozen):
     """A resource to create."""
 
     type: TypeName
-    resource: AnyResource
-    if_none_exist: SkipJsonSchema[Pairs | None] = None
+    resource: ResourceBody
+    if_none_exist: SkipJsonSchema[QueryPairs | None] = None
     """Create it only if a search for this finds nothing."""
     id: SkipJsonSchema[str] = ""
     """The id that a Bundle has chosen for it already."""
-    returns: Preference = "representation"
+    returns: ReturnPreferenceField = "representation"
 
 
-class ResourceUpdate(OneResource):
+class UpdateInput(InstanceInput):
     """A resource to replace, or to create under an id that the client chooses."""
 
-    resource: AnyResource
+    resource: ResourceBody
     if_match: IfMatch = None
     if_none_match: IfNoneMatch = None
-    returns: Preference = "representation"
+    returns: ReturnPreferenceField = "representation"
 
 
-class ConditionalUpdate(OneMatch):
+class ConditionalUpdateInput(ConditionalInput):
     """A resource to replace, found by a search."""
 
-    resource: AnyResource
+    resource: ResourceBody
     if_match: IfMatch = None
     if_none_match: IfNoneMatch = None
-    returns: Preference = "representation"
+    returns: ReturnPreferenceField = "representation"
 
 
-class ResourcePatch(OneResource):
+class PatchInput(InstanceInput):
     """Changes to a resource."""
 
     operations: JsonPatch
     if_match: IfMatch = None
-    returns: Preference = "representation"
+    returns: ReturnPreferenceField = "representation"
 
 
-class ConditionalPatch(OneMatch):
+class ConditionalPatchInput(ConditionalInput):
     """Changes to a resource that a search finds."""
 
     operations: JsonPatch
     if_match: IfMatch = None
-    returns: Preference = "representation"
+    returns: ReturnPreferenceField = "representation"
 
 
-class ResourceDeletion(OneResource):
+class DeleteInput(InstanceInput):
     """A resource to delete."""
 
     if_match: IfMatch = None
 
 
-class ConditionalDeletion(OneMatch):
+class ConditionalDeleteInput(ConditionalInput):
     """A resource to delete, found by a search."""
 
     if_match: IfMatch = None
 
 
 @interaction()
-def create(transaction: Transaction, new: NewResource) -> FhirResponse:
+def create(transaction: Transaction, new: CreateInput) -> FhirResponse:
     """Create a FHIR R4 resource. The server chooses the id. Returns the stored resource."""
     if new.if_none_exist is not None:
         check_writable(transaction)
-        found = find_one(transaction, new.type, new.if_none_exist)
+        found = find_unique_match(transaction, new.type, new.if_none_exist)
         if found is not None:
-            return already_there(transaction, found, new)
-    return _written(transaction, create_resource(transaction, new.resource, new.type, new.id), is_new=True)
+            return respond_with_existing(transaction, found, new)
+    return _build_write_response(transaction, create_resource(transaction, new.resource, new.type, new.id), is_new=True)
 
 
 @interaction()
-def update(transaction: Transaction, update: ResourceUpdate) -> FhirResponse:
+def update(transaction: Transaction, update: UpdateInput) -> FhirResponse:
     """Replace a FHIR R4 resource. Give the complete resource, with the same `id`."""
     check_writable(transaction)
     key = f"{update.type}/{update.id}"
     is_new = not transaction.is_there(key)
     _check_none_match(transaction, key, update.if_none_match)
     update_resource(transaction, key, update.resource, if_match=update.if_match)
-    return _written(transaction, key, is_new=is_new)
+    return _build_write_response(transaction, key, is_new=is_new)
 
 
 @interaction(tool=False)
-def conditional_update(transaction: Transaction, given: ConditionalUpdate) -> FhirResponse:
+def conditional_update(transaction: Transaction, given: ConditionalUpdateInput) -> FhirResponse:
     """Replace the FHIR R4 resource that a search finds, or create it if there is none."""
     check_writable(transaction)
-    key = target_of_update(transaction, given)
+    key = find_update_target(transaction, given)
     if key is None:
         key = create_resource(transaction, given.resource, given.type, operation="update")
-        return _written(transaction, key, is_new=True)
-    return update.decide(transaction, update_of(given, key))
+        return _build_write_response(transaction, key, is_new=True)
+    return update.decide(transaction, resolve_conditional_update(given, key))
 
 
 @interaction()
-def patch(transaction: Transaction, patch: ResourcePatch) -> FhirResponse:
+def patch(transaction: Transaction, patch: PatchInput) -> FhirResponse:
     """Change parts of a FHIR R4 resource with a JSON Patch (RFC 6902), a list of operations."""
     key = patch_resource(transaction, f"{patch.type}/{patch.id}", patch.operations, if_match=patch.if_match)
-    return _shown(transaction, _written(transaction, key, is_new=False), "patch", patch)
+    return _record_returned(transaction, _build_write_response(transaction, key, is_new=False), "patch", patch)
 
 
 @interaction(tool=False)
-def conditional_patch(transaction: Transaction, given: ConditionalPatch) -> FhirResponse:
+def conditional_patch(transaction: Transaction, given: ConditionalPatchInput) -> FhirResponse:
     """Change the FHIR R4 resource that a search finds with a JSON Patch (RFC 6902)."""
     check_writable(transaction)
-    return patch.decide(transaction, patch_of(given, target_of_patch(transaction, given)))
+    return patch.decide(transaction, resolve_conditional_patch(given, find_patch_target(transaction, given)))
 
 
 @interaction()
-def delete(transaction: Transaction, deletion: ResourceDeletion) -> FhirResponse:
+def delete(transaction: Transaction, deletion: DeleteInput) -> FhirResponse:
     """Delete a FHIR R4 resource. Earlier versions can still be read."""
     key = f"{deletion.type}/{deletion.id}"
     if not delete_resource(transaction, key, if_match=deletion.if_match):
@@ -166,18 +166,18 @@ def delete(transaction: Transaction, deletion: ResourceDeletion) -> FhirResponse
 
 
 @interaction(tool=False)
-def conditional_delete(transaction: Transaction, deletion: ConditionalDeletion) -> FhirResponse:
+def conditional_delete(transaction: Transaction, deletion: ConditionalDeleteInput) -> FhirResponse:
     """Delete the FHIR R4 resource that a search finds; refused if it finds several."""
     check_writable(transaction)
-    found = find_one(transaction, deletion.type, deletion.query)
+    found = find_unique_match(transaction, deletion.type, deletion.query)
     if found is None:
         transaction.note(NothingChanged(operation="delete", type=deletion.type))
         return FhirResponse(200, message="nothing matches: there was nothing to delete")
     id = found.partition("/")[2]
-    return delete.decide(transaction, ResourceDeletion(type=deletion.type, id=id, if_match=deletion.if_match))
+    return delete.decide(transaction, DeleteInput(type=deletion.type, id=id, if_match=deletion.if_match))
 
 
-def target_of_update(transaction: Transaction, given: ConditionalUpdate) -> str | None:
+def find_update_target(transaction: Transaction, given: ConditionalUpdateInput) -> str | None:
     """Return which resource a conditional update is for; None for one that the server has to name."""
     resource, type = given.resource, given.type
     if not isinstance(resource, dict):
@@ -185,7 +185,7 @@ def target_of_update(transaction: Transaction, given: ConditionalUpdate) -> str 
     id = resource.get("id")
     if id is not None and not isinstance(id, str):
         raise refusal(400, "value", "an id is text", f"{type}.id")
-    found = find_one(transaction, type, given.query)
+    found = find_unique_match(transaction, type, given.query)
     if found is None:
         return f"{type}/{id}" if id is not None else None
     if id is not None and found != f"{type}/{id}":
@@ -193,40 +193,38 @@ def target_of_update(transaction: Transaction, given: ConditionalUpdate) -> str 
     return found
 
 
-def update_of(given: ConditionalUpdate, key: str) -> ResourceUpdate:
+def resolve_conditional_update(given: ConditionalUpdateInput, key: str) -> UpdateInput:
     """Return the update of the resource that a conditional update is for."""
     id = key.partition("/")[2]
     resource, returns = {**given.resource, "id": id}, given.returns
     tags, others = given.if_match, given.if_none_match
-    return ResourceUpdate(
-        type=given.type, id=id, resource=resource, if_match=tags, if_none_match=others, returns=returns
-    )
+    return UpdateInput(type=given.type, id=id, resource=resource, if_match=tags, if_none_match=others, returns=returns)
 
 
-def target_of_patch(transaction: Transaction, given: ConditionalPatch) -> str:
+def find_patch_target(transaction: Transaction, given: ConditionalPatchInput) -> str:
     """Return which resource a conditional patch is for: there must be one."""
-    found = find_one(transaction, given.type, given.query)
+    found = find_unique_match(transaction, given.type, given.query)
     if found is None:
         raise refusal(404, "not-found", f"no {given.type} matches")
     return found
 
 
-def patch_of(given: ConditionalPatch, key: str) -> ResourcePatch:
+def resolve_conditional_patch(given: ConditionalPatchInput, key: str) -> PatchInput:
     """Return the patch of the resource that a conditional patch is for."""
     id, tags = key.partition("/")[2], given.if_match
-    return ResourcePatch(type=given.type, id=id, operations=given.operations, if_match=tags, returns=given.returns)
+    return PatchInput(type=given.type, id=id, operations=given.operations, if_match=tags, returns=given.returns)
 
 
-def parse_condition(text: str) -> Pairs:
+def parse_condition(text: str) -> QueryPairs:
     """Read `identifier=x|1`, as a header or an entry has it, with or without what stands before the `?`."""
-    if len(text) > MAX_CONDITION:
-        raise refusal(400, "too-long", f"a condition may have {MAX_CONDITION} characters")
+    if len(text) > MAX_CONDITION_LENGTH:
+        raise refusal(400, "too-long", f"a condition may have {MAX_CONDITION_LENGTH} characters")
     return tuple(parse_qsl(text.partition("?")[2] if "?" in text else text, keep_blank_values=True))
 
 
-def find_one(transaction: Transaction, type: str, query: Pairs) -> str | None:
+def find_unique_match(transaction: Transaction, type: str, query: QueryPairs) -> str | None:
     """Return the resource that a condition means; None if there is none. Refuse a condition that several match."""
-    known_type(type)
+    check_type(type)
     for name, _ in query:
         if name in _RESULT_PARAMETERS:
             raise refusal(400, "not-supported", f"`{name}` has no place in a condition")
@@ -235,22 +233,22 @@ def find_one(transaction: Transaction, type: str, query: Pairs) -> str | None:
     try:
         found = find_keys(transaction, type, transaction.address.pairs_in(query), base=transaction.base)
     except Invalid as wrong:
-        raise refused(wrong) from None
+        raise refusal_from_invalid(wrong) from None
     if len(found) > 1:
         raise refusal(412, "multiple-matches", f"{len(found)} {type} resources match, and one is meant")
     return found[0] if found else None
 
 
-def already_there(transaction: Transaction, key: str, new: NewResource) -> FhirResponse:
+def respond_with_existing(transaction: Transaction, key: str, new: CreateInput) -> FhirResponse:
     """Answer a conditional create of what is there: nothing is done, and that is a success."""
     type, _, id = key.partition("/")
     transaction.note(NothingChanged(operation="create", type=type, id=id))
     response = FhirResponse(200, version=transaction.version(key), key=key)
-    return _shown(transaction, response, "create", new)
+    return _record_returned(transaction, response, "create", new)
 
 
-def _shown(
-    transaction: Transaction, response: FhirResponse, operation: str, given: NewResource | ResourcePatch
+def _record_returned(
+    transaction: Transaction, response: FhirResponse, operation: str, given: CreateInput | PatchInput
 ) -> FhirResponse:
     """Record that the client reads the resource, where the response shows what it has not sent."""
     if given.returns == "representation" and response.version is not None:
@@ -259,7 +257,7 @@ def _shown(
     return response
 
 
-def _written(transaction: Transaction, key: str, *, is_new: bool) -> FhirResponse:
+def _build_write_response(transaction: Transaction, key: str, *, is_new: bool) -> FhirResponse:
     return FhirResponse(201 if is_new else 200, version=transaction.version(key), key=key)
 
 
@@ -278,7 +276,7 @@ def check_writable(transaction: Transaction) -> None:
         raise refusal(403, "forbidden", "this server is read-only")
 
 
-def known_type(type: str, *, stored: bool = True) -> str:
+def check_type(type: str, *, stored: bool = True) -> str:
     """Return a resource type of R4; refuse any other text (R4 http: HTTP status codes)."""
     if stored and type in NOT_STORED:
         raise refusal(
@@ -303,14 +301,14 @@ def check_valid(transaction: Transaction, resource: Any, type: str = "") -> list
         raise refusal(400, "structure", "a resource is a JSON object with a `resourceType`")
     if type and resource["resourceType"] != type:
         raise refusal(400, "invalid", f"the resource is a {resource['resourceType'][:80]}, and this is {type}")
-    known_type(resource["resourceType"])
+    check_type(resource["resourceType"])
     found = validate(resource)
     errors = [issue for issue in found if issue.severity in ("error", "fatal")]
     accepted: list[Issue] = []
     if transaction.settings.validation == "lenient":
         errors, accepted = map(list, lenient(errors))
     if errors:
-        raise FhirRefusal(400, *(placed(issue, transaction.where) for issue in errors))
+        raise FhirRefusal(400, *(relocate_issue(issue, transaction.where) for issue in errors))
     return accepted
 
 
@@ -351,7 +349,7 @@ def put_resource(transaction: Transaction, resource: Any, operation: str) -> str
     )
 
 
-def _check_match(version: Version | None, if_match: Tags | None, key: str) -> None:
+def _check_match(version: ResourceVersion | None, if_match: Tags | None, key: str) -> None:
     """R4 http, managing resource contention: a change is meant for the version that the client has seen."""
     if if_match is None:
         return
@@ -362,10 +360,10 @@ def _check_match(version: Version | None, if_match: Tags | None, key: str) -> No
         raise refusal(412, "conflict", f"{key} is at version {version.id}, not {expected}")
 
 
-def existing(transaction: Transaction, key: str) -> Version:
+def get_existing(transaction: Transaction, key: str) -> ResourceVersion:
     """Return the last version of a resource; refuse with 404 if it never was there, with 410 if it is deleted."""
     type, _, id = key.partition("/")
-    known_type(type)
+    check_type(type)
     version = transaction.version(key)
     if version is None and id.startswith("$"):
         raise refusal(404, "not-supported", f"there is no operation `{id[:80]}` on {type} here")
@@ -382,17 +380,17 @@ def patch_resource(
     """Change a resource by a JSON Patch, all of its operations or none; return its key."""
     check_writable(transaction)
     try:
-        json_patch.check(operations)
+        json_patch.check_patch(operations)
     except Invalid as found:
-        raise refused(found) from None
-    version = existing(transaction, key)
+        raise refusal_from_invalid(found) from None
+    version = get_existing(transaction, key)
     _check_match(version, if_match, key)
     before = parse(version.data or b"{}")
     type, id = before["resourceType"], before["id"]
     try:
-        after = json_patch.apply(before, operations, transaction.settings.max_depth)
+        after = json_patch.apply_patch(before, operations, transaction.settings.max_depth)
     except Invalid as found:
-        raise refused(found, 422) from None
+        raise refusal_from_invalid(found, 422) from None
     if not isinstance(after, dict) or (after.get("resourceType"), after.get("id")) != (type, id):
         raise refusal(422, "business-rule", "a patch may change neither the type of a resource nor its id")
     check_resource(after, status=422)
@@ -405,7 +403,7 @@ def delete_resource(transaction: Transaction, key: str, *, if_match: Tags | None
     """Delete a resource; return whether it was there. R4 does not refuse to delete what is not there."""
     check_writable(transaction)
     type, _, id = key.partition("/")
-    known_type(type)
+    check_type(type)
     version = transaction.version(key)
     _check_match(version, if_match, key)
     if version is None or version.gone:
