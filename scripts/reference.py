@@ -27,16 +27,31 @@ from clerkship.faults.chaos import PROFILES
 from clerkship.llm.scripted import ScriptedAnswer
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.calibration import Agreement, Calibration, CalibrationFile, JudgeIdentity
-from clerkship.model.conftest import Evaluation, Llm, Simulation
+from clerkship.model.conftest import EvaluationConfig, LlmConfig, SimulationConfig
 from clerkship.model.criterion import Criterion
 from clerkship.model.environment import Environment, SharedDomain, Simulator
-from clerkship.model.labelled import Label, Labelled, LabelledFile, LabelledTurn
+from clerkship.model.labelled import Label, LabelledConversation, LabelledFile, LabelledTurn
 from clerkship.model.matcher import MATCHERS
 from clerkship.model.persona import Persona
 from clerkship.model.quality import Metric
 from clerkship.model.run import TaskRun, Verdict
-from clerkship.model.scenario import EndRule, EventMatch, Line, Person, PersonVariant, Rule, Scenario
-from clerkship.model.scenario_file import ExpectedTool, Goals, GroupPart, ScenarioFile, Setup, ToolCalled
+from clerkship.model.scenario import (
+    EndRule,
+    EventMatch,
+    PersonVariant,
+    Scenario,
+    ScenarioPerson,
+    ScriptLine,
+    ScriptRule,
+)
+from clerkship.model.scenario_file import (
+    ExpectedTool,
+    ExpectedToolCall,
+    Goals,
+    ScenarioFile,
+    ScenarioSetup,
+    ToolGroupEntry,
+)
 from clerkship.model.task import Entity, ForEach, Task
 from clerkship.pytest_plugin import AttackLimits, Limits
 from clerkship.rasa.e2e_file import E2eCase, E2eFile, E2eStep, Stub
@@ -323,18 +338,18 @@ def _files(catalog: Registered) -> str:
         ("task.for_each", ForEach),
         ("task.criteria[]", Criterion),
         ("task.scenario", Scenario),
-        ("task.scenario.person", Person),
+        ("task.scenario.person", ScenarioPerson),
         ("task.scenario.person.by_trial[]", PersonVariant),
-        ("task.scenario.person.lines[]", Line),
-        ("task.scenario.person.script[]", Rule),
+        ("task.scenario.person.lines[]", ScriptLine),
+        ("task.scenario.person.script[]", ScriptRule),
         ("task.scenario.person.end", EndRule),
         ("an event, in `when`", EventMatch),
         ("scenario", ScenarioFile),
-        ("scenario.setup", Setup),
+        ("scenario.setup", ScenarioSetup),
         ("scenario.goals", Goals),
         ("scenario.goals.expected_tools[]", ExpectedTool),
-        ("…expected_tools[].tool_called", ToolCalled),
-        ("…expected_tools[].tool_group[]", GroupPart),
+        ("…expected_tools[].tool_called", ExpectedToolCall),
+        ("…expected_tools[].tool_group[]", ToolGroupEntry),
         ("scenario.goals.metrics[], task.metrics[]", Metric),
         ("environment", Environment),
         ("environment.simulators.*", Simulator),
@@ -346,11 +361,11 @@ def _files(catalog: Registered) -> str:
         ("test_cases[]", E2eCase),
         ("test_cases[].steps[]", E2eStep),
         ("stub_custom_actions.*", Stub),
-        ("conftest.yml: evaluation", Evaluation),
-        ("conftest.yml: simulation", Simulation),
-        ("conftest.yml: llm", Llm),
+        ("conftest.yml: evaluation", EvaluationConfig),
+        ("conftest.yml: simulation", SimulationConfig),
+        ("conftest.yml: llm", LlmConfig),
         ("labelled sets, for `clerkship judge calibrate`", LabelledFile),
-        ("labelled[]", Labelled),
+        ("labelled[]", LabelledConversation),
         ("labelled[].turns[]", LabelledTurn),
         ("labelled[].labels[]", Label),
         ("calibration.json", CalibrationFile),

@@ -6,14 +6,14 @@ from pydantic import BaseModel
 
 from clerkship.domains.contract import DomainSpec
 from clerkship.engine.catalog import Registered
-from clerkship.model.environment import RESERVED, SOURCES
+from clerkship.model.environment import RESERVED_NAMES, RESERVED_SOURCES
 
 Fields = Callable[[type[BaseModel]], str]
 
 
 def domains_page(head: str, catalog: Registered, fields: Fields) -> str:
     """Write the page."""
-    reserved = ", ".join(f"`{name}`" for name in sorted(RESERVED | SOURCES))
+    reserved = ", ".join(f"`{name}`" for name in sorted(RESERVED_NAMES | RESERVED_SOURCES))
     shipped = "\n".join(_domain(spec, fields) for _, spec in catalog.domains.items())
     return f"""{head}
 # Domains

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 
 from clerkship.model.problem import InputError
 from clerkship.model.run import IsolationMode
-from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT
+from clerkship.model.scenario import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 
 T = TypeVar("T")
 MIN_SEAL_KEY = 16
@@ -60,9 +60,9 @@ class Settings:
     )
     timeout: float = _setting(300.0, "wall seconds per task that sets no timeout", _SECONDS)
     turn_timeout: float = _setting(
-        TURN_TIMEOUT, "wall seconds per answer in a conversation that sets no limit", _SECONDS
+        DEFAULT_TURN_TIMEOUT, "wall seconds per answer in a conversation that sets no limit", _SECONDS
     )
-    max_turns: int = _setting(MAX_TURNS, "turns of a conversation that sets no limit", _POSITIVE_INTEGER)
+    max_turns: int = _setting(DEFAULT_MAX_TURNS, "turns of a conversation that sets no limit", _POSITIVE_INTEGER)
     concurrency: int = _setting(4, "trials at once", _POSITIVE_INTEGER)
     seed: int = _setting(0, "what ids and randomness derive from", _SEED)
     isolate: IsolationMode = _setting(  # noqa: RUF009  (a field)

@@ -6,13 +6,13 @@ from typing import Any
 from clerkship.actors.contract import Heard, Speech
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.events.event import Event
-from clerkship.model.scenario import Person
+from clerkship.model.scenario import ScenarioPerson
 from clerkship.simulators.files.events import FileWritten
 
 
 def person(**script: Any) -> ScriptedPerson:
     """A person with this script."""
-    return ScriptedPerson(Person.model_validate(script))
+    return ScriptedPerson(ScenarioPerson.model_validate(script))
 
 
 def test_the_first_rule_that_fits_speaks() -> None:

@@ -26,7 +26,7 @@ from clerkship.events.lifecycle import AgentAnswered
 from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.contract import BadAnswer, Question
 from clerkship.llm.prompts import Prompts
-from clerkship.model.scenario import Person, Scenario
+from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.task import Task
 from tests.assertions.judge import FakeJudge, SeveralMinds
 from tests.assertions.sections import parted
@@ -117,7 +117,7 @@ def evidence(place: Callable[[Story, str], None], text: str, judge: Any, prompts
     story.said("Wait.")
     place(story, text)
     story.said(text, actor="person")
-    person = Person(simulation_context=f"You are in a hurry.\n{text}", opening="Hi")
+    person = ScenarioPerson(simulation_context=f"You are in a hurry.\n{text}", opening="Hi")
     task = Task(name="A task", scenario=Scenario(person=person, starts="person"))
     return Evidence(task, story.log.ordered(), {}, "person_done", model=judge, prompts=prompts or Prompts())
 
@@ -150,12 +150,12 @@ def test_the_prompt_stays_as_it_was_built(place: Callable[[Story, str], None], t
     is_intact(rater.asked[0], "")
 
 
-@pytest.mark.skipif("persona" not in Person.model_fields, reason="people have no persona here")
+@pytest.mark.skipif("persona" not in ScenarioPerson.model_fields, reason="people have no persona here")
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_persona_is_shown_as_data_too(text: str) -> None:
     judge = FakeJudge(NO)
     persona = {"name": "a", "description": text, "knows": {text: text}, "language": text}
-    person = Person.model_validate({"simulation_context": text, "persona": persona, "opening": "Hi"})
+    person = ScenarioPerson.model_validate({"simulation_context": text, "persona": persona, "opening": "Hi"})
     task = Task(name="A task", scenario=Scenario(person=person, starts="person"))
     told = evidence(reply, "Snow.", judge)
     Judged(statement="It says why").check(Evidence(task, told.events, {}, "person_done", model=judge))

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from clerkship.attacks.examples import example_text, example_value
-from clerkship.model.matcher import holds
+from clerkship.model.matcher import matches_expected
 
 PATTERNS = [
     "storm",
@@ -26,7 +26,7 @@ def test_a_pattern_is_found_in_its_example(pattern: str) -> None:
 
 @pytest.mark.parametrize("matcher", MATCHERS, ids=str)
 def test_an_example_fits_its_matcher(matcher: dict[str, object]) -> None:
-    assert holds(matcher, example_value(matcher))
+    assert matches_expected(matcher, example_value(matcher))
 
 
 def test_a_literal_is_its_own_example() -> None:

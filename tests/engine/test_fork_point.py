@@ -12,7 +12,7 @@ from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.kit.ids import Ids
 from clerkship.llm.contract import Answer, Question
 from clerkship.llm.scripted import ScriptedModel
-from clerkship.model.scenario import Person
+from clerkship.model.scenario import ScenarioPerson
 from clerkship.service.reading import show_task
 from tests.service.forks import fork
 from tests.workbench import Workbench
@@ -141,7 +141,7 @@ def test_whoever_plays_a_person_is_not_asked_for_what_was_said(
 
 
 def test_a_script_is_used_up_as_far_as_it_was() -> None:
-    script = Person.model_validate(
+    script = ScenarioPerson.model_validate(
         {"opening": "a", "script": [{"when": "go", "say": "b", "times": 1}, {"when": "pick", "press": "Yes"}]}
         | {"lines": ["c", "d"], "end": {"after": 5}}
     )
@@ -161,7 +161,7 @@ def test_a_script_is_used_up_as_far_as_it_was() -> None:
 
 
 def test_a_line_that_was_not_theirs_leaves_them_be() -> None:
-    person = ScriptedPerson(Person.model_validate({"lines": ["a", "b", "c"]}))
+    person = ScriptedPerson(ScenarioPerson.model_validate({"lines": ["a", "b", "c"]}))
     person.recall([Past("a", Heard("yes")), Past("somebody else's", Heard("yes")), Past("b", None)])
     assert person.hear(Heard("yes")).text == "c"
 

@@ -10,7 +10,7 @@ from clerkship.engine.model_build import build_model, model_name, settled
 from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, resolve_models
 from clerkship.engine.models import ModelSelection
 from clerkship.llm.contract import Model, Question
-from clerkship.model.conftest import Conftest, Llm
+from clerkship.model.conftest import Conftest, LlmConfig
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError
@@ -190,7 +190,7 @@ def test_what_reaches_no_model_is_said(who: str, told: str) -> None:
 )
 def test_what_a_block_cannot_say_is_refused(llm: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
-        Llm.model_validate(llm)
+        LlmConfig.model_validate(llm)
 
 
 def test_prices_are_kept_with_the_run(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from clerkship.cli.show import _show_task
 from clerkship.model.run import TaskRun
-from clerkship.model.scenario import Person, Scenario
+from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.card import body
 from clerkship.report.detail import parse_detail
@@ -83,7 +83,7 @@ def test_variants_are_in_the_snapshot(bench: Workbench) -> None:
 
 
 def test_a_variant_that_improvises_needs_a_model_in_its_trials_only() -> None:
-    person = Person.model_validate(
+    person = ScenarioPerson.model_validate(
         {"simulation_context": "A father.", "opening": "Hi", "by_trial": [{}, {"fallback": {"improvise": True}}]}
     )
     assert person.needs_model
@@ -95,4 +95,4 @@ def test_a_variant_without_a_first_line_is_refused_where_the_person_starts() -> 
     with pytest.raises(ValidationError, match="`starts: person` needs a person with an `opening`"):
         Scenario.model_validate({"starts": "person", "person": {"by_trial": [{"opening": "Hi"}, {"fallback": "Hm"}]}})
     with pytest.raises(ValidationError, match="Extra inputs"):
-        Person.model_validate({"by_trial": [{"persona": "hurried"}]})
+        ScenarioPerson.model_validate({"by_trial": [{"persona": "hurried"}]})

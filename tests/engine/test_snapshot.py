@@ -7,7 +7,7 @@ import orjson
 
 from clerkship.engine.build import build_task
 from clerkship.model.dataset import Dataset
-from clerkship.model.snapshot import GRADING, Snapshot
+from clerkship.model.snapshot import GRADING_VERSION, Snapshot
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
@@ -43,7 +43,7 @@ def test_a_run_carries_all_that_it_was_made_of(bench: Workbench) -> None:
     assert snapshot.entities["patient"]["id"] == "p1"
     assert snapshot.environment.name == "desk"
     assert snapshot.solution is None  # an agent that reads the store must not find it
-    assert snapshot.grading == GRADING
+    assert snapshot.grading == GRADING_VERSION
     kept = orjson.loads(bench.store.blob(snapshot.datasets["papers"]))
     assert kept["files"] == {"note.txt": "hello"}
     by_oracle = Snapshot.model_validate_json(bench.store.blob(bench.run_one("oracle").snapshot))

@@ -19,7 +19,7 @@ from clerkship.engine.models import ModelSelection
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.llm.contract import Answer, Question
 from clerkship.llm.patience import ModelOutage
-from clerkship.model.run import Asking
+from clerkship.model.run import ModelOptions
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.service.planning.plan import plan_run
@@ -268,7 +268,7 @@ def test_called_off_while_the_judge_looks_at_the_person_it_is_to_be_done_again(b
         raise ModelOutage("it was sent home")
 
     judge = Thinker(judge_it)
-    models = ModelSelection(judge=judge, person=Thinker(lambda: None), asking=Asking(checks_person=True))
+    models = ModelSelection(judge=judge, person=Thinker(lambda: None), asking=ModelOptions(checks_person=True))
     kept: list[Finished] = []
     with setting(PythonSolver("agent", lambda message: "Anything else?"), models) as within:
         running = batch(bench, within, kept, max_turns=2)

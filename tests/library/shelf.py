@@ -9,7 +9,7 @@ import pytest
 from clerkship.engine.catalog import Registered
 from clerkship.library.library import Library
 from clerkship.library.load import load
-from clerkship.model.domain import Abilities, Domain
+from clerkship.model.domain import AgentCapabilities, AgentDomain
 from clerkship.model.problem import InputError
 
 CATALOG = Registered()
@@ -36,18 +36,18 @@ class Shelf:
         lines = "".join(f"  {line}\n" if line else "\n" for line in (head + body).split("\n"))
         return self.write(name, f"scenario:\n{lines}")
 
-    def load(self, domain: Domain | None = None, **abilities: object) -> Library:
+    def load(self, domain: AgentDomain | None = None, **abilities: object) -> Library:
         """What is in it."""
-        known = Abilities.model_validate({"engine": "", "domain": domain, **abilities})
+        known = AgentCapabilities.model_validate({"engine": "", "domain": domain, **abilities})
         return load(self.root, CATALOG, abilities=known)
 
-    def lines(self, domain: Domain | None = None, **abilities: object) -> list[str]:
+    def lines(self, domain: AgentDomain | None = None, **abilities: object) -> list[str]:
         """What is wrong in it."""
         with pytest.raises(InputError) as caught:
             self.load(domain, **abilities)
         return self.told(caught.value.problems)
 
-    def warnings(self, domain: Domain | None = None, **abilities: object) -> list[str]:
+    def warnings(self, domain: AgentDomain | None = None, **abilities: object) -> list[str]:
         """What is odd in it."""
         return self.told(self.load(domain, **abilities).warnings)
 

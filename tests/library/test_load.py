@@ -13,7 +13,7 @@ import pytest
 from clerkship.engine.catalog import Registered
 from clerkship.library.library import Library
 from clerkship.library.load import load
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.problem import InputError, InputProblem
 
 CATALOG = Registered()
 DEMO = Path(__file__).parents[2] / "src" / "clerkship" / "suites" / "demo"
@@ -55,7 +55,7 @@ class Shelf:
         """What is in the folder."""
         return load(self.root, CATALOG)
 
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[InputProblem, ...]:
         """What is wrong in it."""
         with pytest.raises(InputError) as caught:
             self.load()

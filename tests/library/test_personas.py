@@ -4,7 +4,7 @@ import pytest
 
 from clerkship.model.persona import Persona
 from clerkship.model.problem import InputError
-from clerkship.model.scenario import Person
+from clerkship.model.scenario import ScenarioPerson
 from tests.library.shelf import Shelf
 
 MANNERS = """
@@ -15,7 +15,7 @@ MANNERS = """
 CONTEXT = "scenario: {name: One, simulation_context: A customer., setup: {%s}}"
 
 
-def person(folder: Shelf) -> Person:
+def person(folder: Shelf) -> ScenarioPerson:
     """The person of the only task."""
     [loaded] = folder.load().tasks.values()
     assert loaded.task.scenario is not None

@@ -7,9 +7,9 @@ import pytest
 
 from clerkship.engine.build import build_tasks
 from clerkship.model.criterion import Criterion
-from clerkship.model.domain import Domain
+from clerkship.model.domain import AgentDomain
 from clerkship.model.problem import InputError
-from clerkship.model.scenario import Person, Scenario
+from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import Task
 from clerkship.service.planning.plan import plan_run
@@ -21,7 +21,7 @@ from tests.workbench import Workbench
 LINE = "eval/scenarios/one.yml"
 
 
-def one(folder: Shelf) -> tuple[Task, Scenario, Person]:
+def one(folder: Shelf) -> tuple[Task, Scenario, ScenarioPerson]:
     """The only task there is."""
     [loaded] = folder.load().tasks.values()
     assert loaded.task.scenario is not None
@@ -344,7 +344,7 @@ def test_a_scenario_is_one_whatever_its_file_is_called(folder: Shelf, name: str)
 
 def test_a_slot_of_no_type_takes_anything(folder: Shelf) -> None:
     folder.scenario("setup: {initial_slots: {a: 1}}")
-    assert folder.warnings(Domain(source="d", slots={"a": ""})) == []
+    assert folder.warnings(AgentDomain(source="d", slots={"a": ""})) == []
 
 
 def test_a_variable_that_has_another_value_by_now_is_said_and_is_no_bug(

@@ -11,7 +11,7 @@ from clerkship.cli.app import run
 from clerkship.engine.catalog import Registered, only_ours
 from clerkship.library.load import load
 from clerkship.library.yaml import parse
-from clerkship.model.domain import Domain
+from clerkship.model.domain import AgentDomain
 from clerkship.rasa.domain import read_domain
 from clerkship.service.schemas import schema
 from tests.library.seed import DOMAIN, ORDER_DELAY, PLACE
@@ -106,7 +106,7 @@ def test_every_value_that_is_asserted_must_fit_its_slot_and_matchers_may_say_mor
             - slot_was_not_set: [{name: amuont}, {name: amount, value: null}, {name: order_id, value: 3}]
             - slot_was_set: [{name: amount, value: {gt: 2}}, {name: amount}]
         """)
-    domain = Domain(source="domain.yml", slots={"amount": "float", "order_id": "text"})
+    domain = AgentDomain(source="domain.yml", slots={"amount": "float", "order_id": "text"})
     at = "eval/scenarios/one.yml:"
     assert folder.lines(domain) == [
         f"{at}6:72: scenario.goals.assertions.0.slot_was_set.1.value: the slot `amount` is of type float and takes a "

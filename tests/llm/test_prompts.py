@@ -15,7 +15,7 @@ from clerkship.library.conftest import check_template
 from clerkship.llm.asker import Tally
 from clerkship.llm.contract import Question
 from clerkship.llm.prompts import BUILT_IN, BadPrompt, Prompt, Prompts, built_in, names, section
-from clerkship.model.snapshot import GRADING
+from clerkship.model.snapshot import GRADING_VERSION
 from clerkship.model.usage import Usage
 
 GRADED_BY = ("criterion", "recite", "groundedness", "relevance", "variations", "metrics", "person_check")
@@ -44,7 +44,7 @@ KNOWN["6"] = KNOWN["5"] | {  # ids to cite by, citations asked for again without
 
 def test_another_prompt_is_another_grading_version() -> None:
     marks = {name: BUILT_IN[name].mark for name in GRADED_BY}
-    assert KNOWN.get(GRADING) == marks, (
+    assert KNOWN.get(GRADING_VERSION) == marks, (
         "a built-in prompt has changed, so the same conversation can get another verdict: raise GRADING in "
         f"model/snapshot.py, and add its marks to KNOWN in {__name__}: {marks}"
     )

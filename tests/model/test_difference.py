@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clerkship.model.difference import MAX_DIFFERENCES, MAX_VALUE, find_differences
+from clerkship.model.difference import MAX_DIFFERENCES, MAX_VALUE_LENGTH, find_differences
 from clerkship.model.matcher import equals
 
 JSON = st.recursive(
@@ -70,7 +70,7 @@ def test_long_texts_are_cut_around_the_place_where_they_differ() -> None:
     assert expected == "…" + "x" * 20 + "Yes (503 characters)"
     assert actual == "…" + "x" * 20 + "No (502 characters)"
     [(_, expected, _)] = found({"note": "a" * 900}, {"note": "b" * 900})
-    assert expected == "a" * MAX_VALUE + "… (900 characters)"
+    assert expected == "a" * MAX_VALUE_LENGTH + "… (900 characters)"
 
 
 def test_data_nested_without_end_is_compared_to_a_limit() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.model.matcher import check_expected, describe, holds, is_matcher
+from clerkship.model.matcher import check_expected, describe_expected, is_matcher, matches_expected
 from clerkship.model.path import MISSING, lookup
 from clerkship.model.pattern import PatternTooSlow
 
@@ -80,12 +80,12 @@ FAIL = [
 
 @pytest.mark.parametrize(("expected", "actual"), HOLD)
 def test_it_holds(expected: Any, actual: Any) -> None:
-    assert holds(expected, actual)
+    assert matches_expected(expected, actual)
 
 
 @pytest.mark.parametrize(("expected", "actual"), FAIL)
 def test_it_does_not_hold(expected: Any, actual: Any) -> None:
-    assert not holds(expected, actual)
+    assert not matches_expected(expected, actual)
 
 
 @pytest.mark.parametrize("expected", [{"gt": 1, "size": 2}, {}, {"a": 1}, [{"gt": 1}], "gt", None])
@@ -95,7 +95,7 @@ def test_any_other_map_is_a_literal(expected: Any) -> None:
 
 def test_a_pattern_that_backtracks_without_end_is_stopped() -> None:
     with pytest.raises(PatternTooSlow, match="took over 1 s on 60 characters"):
-        holds({"matches": "^(a|aa)+$(?<=b)"}, "a" * 60)
+        matches_expected({"matches": "^(a|aa)+$(?<=b)"}, "a" * 60)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_a_literal_is_taken_as_it_is(expected: Any) -> None:
 
 
 def test_an_expectation_is_described_in_words() -> None:
-    assert describe({"gte": 1, "not": {"in": [2]}}) == "at least 1 and not one of [2]"
-    assert describe("x") == "'x'"
+    assert describe_expected({"gte": 1, "not": {"in": [2]}}) == "at least 1 and not one of [2]"
+    assert describe_expected("x") == "'x'"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clerkship.model.names import nearest
+from clerkship.model.names import find_nearest_name
 
 STEPS = ("fhir.put", "fhir.patch", "fhir.delete", "files.drop", "chat.say")
 
@@ -21,4 +21,4 @@ STEPS = ("fhir.put", "fhir.patch", "fhir.delete", "files.drop", "chat.say")
     ],
 )
 def test_the_nearest(wrong: str, meant: str | None) -> None:
-    assert nearest(wrong, STEPS) == meant
+    assert find_nearest_name(wrong, STEPS) == meant

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.model.redaction import Redactor, redactor
+from clerkship.model.redaction import Redactor, build_redactor
 
 VALUE = 'Sk-"live"/77+Ünï?~'
-SECRETS = redactor({"KEY": VALUE, "SHORT": "abc", "WORD": "w0rd", "LONGER": f"{VALUE}-and-more"})
+SECRETS = build_redactor({"KEY": VALUE, "SHORT": "abc", "WORD": "w0rd", "LONGER": f"{VALUE}-and-more"})
 
 
 @pytest.mark.parametrize(

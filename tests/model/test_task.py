@@ -10,7 +10,7 @@ from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset, DatasetFile
 from clerkship.model.environment import Environment, Reaction, Simulator
 from clerkship.model.run import CriterionRun, FieldCheck
-from clerkship.model.scenario import EndRule, EventMatch, Person, Rule, Scenario
+from clerkship.model.scenario import EndRule, EventMatch, Scenario, ScenarioPerson, ScriptRule
 from clerkship.model.task import Entity, Task
 
 FULL: dict[str, Any] = {
@@ -51,7 +51,7 @@ FULL: dict[str, Any] = {
     "environment": "clinic",
     "solution": "s.py",
 }
-MODELS: list[type[BaseModel]] = [Task, Entity, Criterion, Scenario, Person, Rule, EndRule, EventMatch]
+MODELS: list[type[BaseModel]] = [Task, Entity, Criterion, Scenario, ScenarioPerson, ScriptRule, EndRule, EventMatch]
 MODELS += [Environment, Simulator, Benchmark, Dataset, DatasetFile, CriterionRun, FieldCheck]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from clerkship.actors.contract import Heard, Speech, Unplayed
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.model.environment import Environment, Simulator
-from clerkship.model.scenario import Person
+from clerkship.model.scenario import ScenarioPerson
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import chat, files
@@ -21,7 +21,7 @@ class Model(ScriptedPerson):
     """A person played by a model that gives these answers, and then fails."""
 
     def __init__(self, answers: Sequence[Speech]) -> None:
-        super().__init__(Person(opening="Hello"))
+        super().__init__(ScenarioPerson(opening="Hello"))
         self.thinks = True
         self.heard: list[str] = []
         self._answers = list(answers)

@@ -7,7 +7,7 @@ import pytest
 
 from clerkship.actors.contract import Described
 from clerkship.events.agent import AGENT
-from clerkship.model.domain import Abilities
+from clerkship.model.domain import AgentCapabilities
 from clerkship.model.problem import InputError
 from clerkship.rasa.agent import load_rasa
 from clerkship.settings import Settings
@@ -26,7 +26,7 @@ def always(data: Any, status: int = 200) -> Override:
     return lambda asked: said(data, status)
 
 
-def ask(settings: Settings | None = None, **others: Any) -> Abilities:
+def ask(settings: Settings | None = None, **others: Any) -> AgentCapabilities:
     """Ask a server that answers like this."""
     answers: dict[str, Any] = {
         "version": {"version": "3.6.21"},

@@ -7,13 +7,13 @@ import pytest
 from clerkship.engine.catalog import only_ours
 from clerkship.library.foreign import find_domain, is_project_file, read_domain
 from clerkship.library.mention import mentions, readings
-from clerkship.model.domain import Domain
+from clerkship.model.domain import AgentDomain
 from clerkship.model.problem import InputError
 from clerkship.rasa.names import ACTIONS, RESPONSES, SLOTS
 from tests.library.seed import DOMAIN
 from tests.library.shelf import Shelf
 
-SHOP = Domain(
+SHOP = AgentDomain(
     source="domain.yml",
     slots={"authenticated": "bool", "order_id": "text", "amount": "float", "items": "list", "plan": "categorical"}
     | {"anything": "any", "odd": "shop.slots.OddSlot"},
@@ -259,7 +259,7 @@ def test_what_every_agent_has_and_what_cannot_be_known_is_not_warned_about(folde
         """)
     assert folder.warnings(SHOP) == []
     folder.scenario("goals: {assertions: [{bot_uttered: {utter_name: x}}, {sequencing: [{flow_started: y}]}]}")
-    assert folder.warnings(Domain(source="a server")) == []
+    assert folder.warnings(AgentDomain(source="a server")) == []
 
 
 EMITS = {"agent.slot.set", "agent.action.executed"}
@@ -274,7 +274,7 @@ def test_deeds_that_the_agents_engine_does_not_write_down_are_warned_about(folde
             - event_occurred: {event: agent.action.executed}
         """)
     engine, at = "Rasa 3.6 (open source)", "eval/scenarios/one.yml:"
-    domain = Domain(source="it", slots={"b": "any"})
+    domain = AgentDomain(source="it", slots={"b": "any"})
     assert folder.warnings(domain, engine=engine, emits=EMITS) == [
         f"{at}6:37: scenario.goals.assertions.0.sequencing.0.flow_started: `sequencing`: {engine} reports no flows",
         f"{at}6:77: scenario.goals.assertions.0.sequencing.2.flow_completed: `sequencing`: {engine} reports no flows",

@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.actors.contract import Say
 from clerkship.model.criterion import Criterion
-from clerkship.model.environment import CONVERSATION
+from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
@@ -192,7 +192,7 @@ def rendered(task_run: TaskRun, **sidecar: Any) -> tuple[str, dict[str, Any], di
             Criterion.model_validate({"label": c.label, "assertion": {c.assertion: c.label}}) for c in task_run.criteria
         ),
     )
-    snapshot = Snapshot(task=task, environment=CONVERSATION, timeout=1, source="scenarios/t.yml")
+    snapshot = Snapshot(task=task, environment=CONVERSATION_ENVIRONMENT, timeout=1, source="scenarios/t.yml")
     results = Results(run, {"T": snapshot}, "eval/results/now")
     files = dict(results.render([Kept(task_run, (), json.dumps(sidecar).encode())], lambda _: b""))
     summary = json.loads(files["summary.json"])["entries"][0]

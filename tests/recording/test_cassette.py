@@ -15,8 +15,8 @@ from clerkship.llm.contract import Answer, BadAnswer, Line, Question
 from clerkship.llm.prompts import section
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError
-from clerkship.model.redaction import redactor
-from clerkship.model.run import Tape
+from clerkship.model.redaction import build_redactor
+from clerkship.model.run import RecordingMode
 from clerkship.model.usage import Usage
 from clerkship.recording.cassette import Cassette, cassette_of, packed, pieces, unmarked, unpacked
 from clerkship.recording.recorded_model import RecordedModel
@@ -73,7 +73,7 @@ class Desk:
         """The cassette."""
         return cassette_of(self.folder / "late.yml")
 
-    def session(self, mode: Tape) -> RecordingSession:
+    def session(self, mode: RecordingMode) -> RecordingSession:
         """Open the cassette."""
         session = RecordingSession(
             mode, {TASK: self.path}, {"judge": ModelChoice(who="m", parameters={"t": 0}, embeddings="v")}
@@ -276,9 +276,10 @@ def test_what_is_quoted_is_hidden_too() -> None:
     secret = 'pass"word\nof mine'
     text = f"{json.dumps(secret)} and {json.dumps(json.dumps(secret))}"
     assert (
-        CassetteRedactor({}, redactor({"A": secret}, label="[secret]")).hide(text) == '"[secret]" and "\\"[secret]\\""'
+        CassetteRedactor({}, build_redactor({"A": secret}, label="[secret]")).hide(text)
+        == '"[secret]" and "\\"[secret]\\""'
     )
-    assert CassetteRedactor({}, redactor({"A": "\udcff not text \udcff"})).hide("a lone \ud800") == "a lone ?"
+    assert CassetteRedactor({}, build_redactor({"A": "\udcff not text \udcff"})).hide("a lone \ud800") == "a lone ?"
 
 
 def damaged(desk: Desk, *, at: int, by: str) -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from clerkship.model.environment import CONVERSATION
+from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.run import AxisScore, BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
@@ -74,7 +74,7 @@ def log(said: str = "Good morning.") -> list[dict[str, Any]]:
 def detail(run: TaskRun, events: list[dict[str, Any]] | None = None) -> TaskDetail:
     """A trial to be shown."""
     task = Task(name=run.task[:200], task_item={"instruction": f"Do this: {run.task}"})
-    snapshot = Snapshot(task=task, environment=CONVERSATION, timeout=60)
+    snapshot = Snapshot(task=task, environment=CONVERSATION_ENVIRONMENT, timeout=60)
     return TaskDetail(run, log() if events is None else events, snapshot, {"wall_ms": 12.5, "touches": []})
 
 

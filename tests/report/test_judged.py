@@ -13,8 +13,8 @@ from clerkship.cli.console import out
 from clerkship.cli.verdicts import print_rated, print_run
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.model.model_choice import ModelChoice
-from clerkship.model.quality import Quality, Rating
-from clerkship.model.run import Asking, CriterionRun, FieldCheck, TaskRun
+from clerkship.model.quality import MetricRating, Quality
+from clerkship.model.run import CriterionRun, FieldCheck, ModelOptions, TaskRun
 from clerkship.model.usage import Usage
 from clerkship.report.card import body
 from clerkship.report.costs import dollars, render_used
@@ -40,9 +40,9 @@ RUN = made_up.RUN.model_copy(
 )
 RATED = Quality(
     ratings={
-        "helpfulness": Rating(score=4, reason="It answers, says [T1]."),
-        "tone": Rating(score=2, reason="Curt."),
-        "task_completion": Rating(passed=True, reason="Done."),
+        "helpfulness": MetricRating(score=4, reason="It answers, says [T1]."),
+        "tone": MetricRating(score=2, reason="Curt."),
+        "task_completion": MetricRating(passed=True, reason="Done."),
     },
     summary="A short talk.",
     model="openai:gpt-5.1",
@@ -173,7 +173,7 @@ def test_the_rate_of_invalid_people_counts_the_same_in_every_report() -> None:
 
 
 def test_what_a_replay_took_was_spent_before(capsys: pytest.CaptureFixture[str]) -> None:
-    run = RUN.model_copy(update={"asking": Asking(tape="replay")})
+    run = RUN.model_copy(update={"asking": ModelOptions(tape="replay")})
     told = lines(trial(), run=run)["models"]
     assert told.endswith("$0.0031, $0.0031 per verdict (as recorded: a replay asks nobody)")
     assert "as recorded" not in lines(trial())["models"]
@@ -234,7 +234,13 @@ def test_dollars_are_never_nothing_and_near_what_they_are(amount: float) -> None
 
 
 def test_ratings_are_meant_over_the_run_and_by_task_with_their_number() -> None:
-    other = Quality(ratings={"helpfulness": Rating(score=5), "tone": Rating(), "task_completion": Rating(passed=False)})
+    other = Quality(
+        ratings={
+            "helpfulness": MetricRating(score=5),
+            "tone": MetricRating(),
+            "task_completion": MetricRating(passed=False),
+        }
+    )
     failed = Quality(error="no reply")
     found = Judged.of(RUN, [trial(1, quality=RATED), trial(2, quality=other), trial(1, "B", quality=failed)])
     told = dict(found.lines())["quality"]
@@ -320,7 +326,7 @@ def test_a_long_ballot_stays_one_in_the_page() -> None:
 
 def test_hostile_words_of_models_stay_words() -> None:
     bad = f"{made_up.SCRIPT}{made_up.IMAGE}{made_up.COMMENT}"
-    quality = Quality(ratings={bad: Rating(score=1, reason=bad)}, summary=bad, error=bad, model=bad)
+    quality = Quality(ratings={bad: MetricRating(score=1, reason=bad)}, summary=bad, error=bad, model=bad)
     one = trial(1, bad, criteria=(judged(bad, detail=bad),), quality=quality)
     run = RUN.model_copy(update={"calibration": CALIBRATION.model_copy(update={"file": bad})})
     details = [made_up.detail(one), made_up.detail(trial(1, "B", quality=quality))]

@@ -9,7 +9,13 @@ import pytest
 
 from clerkship.actors.python import PythonSolver
 from clerkship.llm.prompts import BUILT_IN
-from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity, differences, nearest
+from clerkship.model.calibration import (
+    Agreement,
+    Calibration,
+    JudgeIdentity,
+    find_judge_differences,
+    find_nearest_calibration,
+)
 from clerkship.model.problem import InputError
 from clerkship.report.calibration import calibrated, in_words, kappa_of
 from clerkship.service.calibrating import Calibrated, CalibrationRequest, calibrate, keep, plan_calibration
@@ -400,7 +406,7 @@ def test_the_nearest_is_the_very_judge_then_the_one_most_like_it_then_the_newest
     other = calibration("2026-03-01", prompt="criterion-2")
     far = calibration("2026-04-01", prompt="criterion-2", votes=3)
     stranger = calibration("2026-05-01", model="openai:b")
-    assert nearest(identity(), (one, two, other, far, stranger)) == two
-    assert nearest(identity(), (far, other, stranger)) == other
-    assert nearest(identity(model="openai:c"), (one, stranger)) is None
-    assert differences(identity(), identity(prompt="x", parameters={"a": 1})) == ("parameters", "prompt")
+    assert find_nearest_calibration(identity(), (one, two, other, far, stranger)) == two
+    assert find_nearest_calibration(identity(), (far, other, stranger)) == other
+    assert find_nearest_calibration(identity(model="openai:c"), (one, stranger)) is None
+    assert find_judge_differences(identity(), identity(prompt="x", parameters={"a": 1})) == ("parameters", "prompt")

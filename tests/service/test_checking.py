@@ -9,7 +9,7 @@ from clerkship.actors.nop import Nop
 from clerkship.actors.openai_chat import ChatSolver
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import Registered
-from clerkship.model.domain import Abilities, Domain
+from clerkship.model.domain import AgentCapabilities, AgentDomain
 from clerkship.model.problem import InputError
 from clerkship.service.checking import Validation, ValidationRequest, validate
 from clerkship.service.planning.plan import RunPlan, plan_run
@@ -23,7 +23,7 @@ SCENARIO = """\
 setup: {initial_slots: {order_id: x}, person: {opening: Hi}}
 goals: {assertions: [{sequencing: [{flow_started: check_order}]}]}
 """
-OURS = Domain(source="the shop's server", slots={"order_id": "text"})
+OURS = AgentDomain(source="the shop's server", slots={"order_id": "text"})
 
 
 class Connected:
@@ -31,7 +31,7 @@ class Connected:
 
     name = "connected"
 
-    def __init__(self, abilities: Abilities | None) -> None:
+    def __init__(self, abilities: AgentCapabilities | None) -> None:
         self._abilities = abilities
         self.asked = 0
 
@@ -39,7 +39,7 @@ class Connected:
         """It answers nothing."""
         return Nop().open(solution, trial)
 
-    def abilities(self) -> Abilities:
+    def abilities(self) -> AgentCapabilities:
         """Once is enough."""
         self.asked += 1
         if self._abilities is None:
@@ -75,19 +75,21 @@ def messages(validation: Validation) -> list[str]:
 def test_a_domain_that_is_given_goes_before_the_agents_and_that_before_one_that_is_found(shop: Shelf) -> None:
     shop.write("domain.yml", "slots: {order_id: {type: list}}")
     given = shop.write("other.yml", "slots: {order_id: {type: float}}")
-    agent = Connected(Abilities(engine="E", domain=OURS))
+    agent = Connected(AgentCapabilities(engine="E", domain=OURS))
     assert "takes a list" in messages(validated(shop))[0]
     assert "takes a list" in messages(validated(shop, agent="nop"))[0]
     assert messages(validated(shop, agent=agent)) == []
     assert "takes a number" in messages(validated(shop, agent=agent, domain=given))[0]
-    assert "takes a list" in messages(validated(shop, agent=Connected(Abilities(engine="E"))))[0]
+    assert "takes a list" in messages(validated(shop, agent=Connected(AgentCapabilities(engine="E"))))[0]
     found = validated(shop, agent=agent).library
     assert found is not None
     assert found.domain == "the shop's server"
 
 
 def test_an_agent_is_asked_once_before_a_run_and_what_it_cannot_do_is_warned_about(shop: Shelf) -> None:
-    agent = Connected(Abilities(engine="Rasa 3.6 (open source)", domain=OURS, emits=frozenset({"agent.slot.set"})))
+    agent = Connected(
+        AgentCapabilities(engine="Rasa 3.6 (open source)", domain=OURS, emits=frozenset({"agent.slot.set"}))
+    )
     plan = planned(shop, agent)
     assert agent.asked == 1
     assert [warning.message for warning in plan.warnings] == ["`sequencing`: Rasa 3.6 (open source) reports no flows"]
@@ -96,7 +98,7 @@ def test_an_agent_is_asked_once_before_a_run_and_what_it_cannot_do_is_warned_abo
 
 
 def test_a_slot_that_the_agent_lacks_stops_a_run_before_it_begins(shop: Shelf) -> None:
-    agent = Connected(Abilities(engine="E", domain=Domain(source="it", slots={"order": "text"})))
+    agent = Connected(AgentCapabilities(engine="E", domain=AgentDomain(source="it", slots={"order": "text"})))
     with pytest.raises(InputError, match="no slot `order_id` in it; did you mean `order`"):
         planned(shop, agent)
 

@@ -16,7 +16,7 @@ from clerkship.actors.agent_data import Say as Say
 from clerkship.actors.agent_data import Start as Start
 from clerkship.actors.agent_data import Turn as Turn
 from clerkship.events.event import Event, Payload
-from clerkship.model.domain import Abilities
+from clerkship.model.domain import AgentCapabilities
 from clerkship.model.problem import PlatformError
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.door import Sandboxes
@@ -112,7 +112,7 @@ def takes_solution(solver: Solver) -> bool:
 class Described(Protocol):
     """A solver that can say, before anything runs, what its agent knows and which of its own events it reports."""
 
-    def abilities(self) -> Abilities:
+    def abilities(self) -> AgentCapabilities:
         """Ask it; raises InputError where it cannot be asked."""
         ...
 

@@ -16,7 +16,7 @@ from clerkship.llm.completions import Door, Endpoint, first_message, text_of, us
 from clerkship.llm.patience import Declined
 from clerkship.llm.place import check_key, parse_place
 from clerkship.llm.wire import check_reachable
-from clerkship.model.domain import Abilities
+from clerkship.model.domain import AgentCapabilities
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.door import Dropped, Incomplete, Refused, Sandboxes
@@ -271,9 +271,11 @@ class ChatSolver:
         """Connect to the address; the model is not asked."""
         check_reachable(self._base_url, self.name)
 
-    def abilities(self) -> Abilities:
+    def abilities(self) -> AgentCapabilities:
         """Its calls of tools are reported as actions; it has no flows, slots or skills to report."""
-        return Abilities(engine=f"a model behind `openai:` ({self._model})", emits=frozenset({ActionExecuted.kind}))
+        return AgentCapabilities(
+            engine=f"a model behind `openai:` ({self._model})", emits=frozenset({ActionExecuted.kind})
+        )
 
 
 def load_openai(rest: str, settings: Settings) -> ChatSolver:

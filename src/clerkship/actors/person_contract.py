@@ -15,7 +15,7 @@ import orjson
 from clerkship.actors.person_facts import Facts
 from clerkship.actors.person_likeness import LEAST_WORDS, NEAR, covered, echoed, is_near, repeats, sentences, words
 from clerkship.actors.person_patterns import Breach, assistant_phrase, matched_breaches, rule_breach
-from clerkship.model.pattern import fits
+from clerkship.model.pattern import has_match_in_time
 
 LONGEST = 1_500
 """Characters of one message."""
@@ -161,7 +161,7 @@ def _says_it_again(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Br
 
 def _is_forbidden(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
     for pattern in bounds.never_says:
-        if fits(pattern, line.message):
+        if has_match_in_time(pattern, line.message):
             yield Breach("never_says", f"this person never says what fits the pattern {pattern!r}")
 
 

@@ -24,7 +24,7 @@ from clerkship.llm.contract import BadAnswer, Line, NoModel, Question
 from clerkship.llm.prompts import BUILT_IN, Prompts, Told, section
 from clerkship.model.frozen import Flag
 from clerkship.model.problem import ClerkshipError
-from clerkship.model.scenario import Person
+from clerkship.model.scenario import ScenarioPerson
 
 PROMPT = "person"
 AGAIN = 2
@@ -54,7 +54,7 @@ class SpokenOrPressed(Spoken):
 class Part:
     """Who is played: what their author says of them, and all that they may know."""
 
-    person: Person
+    person: ScenarioPerson
     given: str = ""
     """Whatever else counts as given to them: slots, the date."""
     approached: bool = False

@@ -12,18 +12,18 @@ from clerkship.actors.person_played import Progress, Voice, pressed
 from clerkship.actors.script_replay import RecordedVoice, ScriptReplay
 from clerkship.events.event import Event, Utterance
 from clerkship.events.query import matches
-from clerkship.model.pattern import PatternTooSlow, fits
-from clerkship.model.scenario import EventMatch, Improvised, Line, Person, Rule
+from clerkship.model.pattern import PatternTooSlow, has_match_in_time
+from clerkship.model.scenario import EventMatch, Improvisation, ScenarioPerson, ScriptLine, ScriptRule
 
 More = Callable[[], Speech | None]
 _GONE = Speech(leaves=True, reason="person_done")
-_LEFT_TO_THEM = Improvised(improvise=True)
+_LEFT_TO_THEM = Improvisation(improvise=True)
 
 
 class ScriptedPerson:
     """One person, going through their script."""
 
-    def __init__(self, script: Person, voice: Voice | None = None) -> None:
+    def __init__(self, script: ScenarioPerson, voice: Voice | None = None) -> None:
         self.name = script.name
         self._script = script
         self._voice: Voice | RecordedVoice | None = voice
@@ -61,11 +61,11 @@ class ScriptedPerson:
             return _GONE
         end = self._script.end
         enough = end.after is not None and self._said >= end.after
-        if enough or (isinstance(end.when, str) and fits(end.when, said.text)):
+        if enough or (isinstance(end.when, str) and has_match_in_time(end.when, said.text)):
             return Speech(end.say, leaves=True, reason="person_done")
         missed = ""
         for number, rule in enumerate(self._script.script):
-            if isinstance(rule.when, str) and self._may_use(number, rule) and fits(rule.when, said.text):
+            if isinstance(rule.when, str) and self._may_use(number, rule) and has_match_in_time(rule.when, said.text):
                 button = _button(rule.press, said.buttons) if rule.press is not None else None
                 if rule.press is None or button is not None:
                     return self._use(number, rule, button)
@@ -100,26 +100,26 @@ class ScriptedPerson:
         finally:
             self._voice = voice
 
-    def _may_use(self, number: int, rule: Rule) -> bool:
+    def _may_use(self, number: int, rule: ScriptRule) -> bool:
         return rule.times is None or self._uses[number] < rule.times
 
-    def _use(self, number: int, rule: Rule, button: Mapping[str, Any] | None) -> Speech:
+    def _use(self, number: int, rule: ScriptRule, button: Mapping[str, Any] | None) -> Speech:
         used = self._uses[number]
         self._uses[number] += 1
         if rule.go_silent is not None:
             return Speech(after=rule.go_silent, more=partial(self._after_silence, rule, used, button))
         return self._do(rule, used, button)
 
-    def _after_silence(self, rule: Rule, used: int, button: Mapping[str, Any] | None) -> Speech:
+    def _after_silence(self, rule: ScriptRule, used: int, button: Mapping[str, Any] | None) -> Speech:
         says = rule.say is not None or rule.improvise is not None or button is not None
         return self._do(rule, used, button) if says else self._proceed() or _GONE
 
-    def _do(self, rule: Rule, used: int, button: Mapping[str, Any] | None) -> Speech:
+    def _do(self, rule: ScriptRule, used: int, button: Mapping[str, Any] | None) -> Speech:
         more = partial(self._speak, rule.interrupt) if rule.interrupt is not None else None
         if button is not None:
             return self._say(pressed(button), more)
         if rule.improvise is not None:
-            return self._speak(Improvised(improvise=rule.improvise), more)
+            return self._speak(Improvisation(improvise=rule.improvise), more)
         if rule.say is None:
             return Speech()
         lines = (rule.say,) if isinstance(rule.say, str) else rule.say
@@ -145,7 +145,7 @@ class ScriptedPerson:
             return Speech(after=line.go_silent, more=lambda: self._proceed() or _GONE)
         return self._line(line, self._interrupting())
 
-    def _line(self, line: Line, more: More | None) -> Speech:
+    def _line(self, line: ScriptLine, more: More | None) -> Speech:
         if line.press is not None:
             buttons = self._shown()
             button = _button(line.press, buttons)
@@ -154,8 +154,8 @@ class ScriptedPerson:
             detail = _missed(f"line {self._next_line} presses a button", line.press, buttons)
             return Speech(leaves=True, reason="nothing_left", detail=detail)
         if line.improvise is not None:
-            return self._speak(Improvised(improvise=line.improvise), more, line.metadata)
-        return self._speak(cast(str | Improvised, line.interrupt or line.say), more, line.metadata)
+            return self._speak(Improvisation(improvise=line.improvise), more, line.metadata)
+        return self._speak(cast(str | Improvisation, line.interrupt or line.say), more, line.metadata)
 
     def _interrupting(self) -> More | None:
         """The line that follows the one which is said now, without waiting for an answer."""
@@ -174,7 +174,7 @@ class ScriptedPerson:
         return tuple(buttons)
 
     def _speak(
-        self, line: str | Improvised, more: More | None = None, metadata: Mapping[str, Any] | None = None
+        self, line: str | Improvisation, more: More | None = None, metadata: Mapping[str, Any] | None = None
     ) -> Speech:
         """What is written, or what their voice finds to say."""
         if isinstance(line, str):
@@ -221,4 +221,4 @@ def _is_meant(event: Event, match: EventMatch) -> bool:
 
 
 def _button(title: str, buttons: tuple[Mapping[str, Any], ...]) -> Mapping[str, Any] | None:
-    return next((button for button in buttons if fits(title, str(button.get("title", "")))), None)
+    return next((button for button in buttons if has_match_in_time(title, str(button.get("title", "")))), None)

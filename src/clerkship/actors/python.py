@@ -22,7 +22,7 @@ from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, 
 from clerkship.actors.python_target import EntryPoint, NotAnAgent, agent_error, describe_error, entrances, find_target
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import BUILT_IN_EVENTS
-from clerkship.model.domain import Abilities
+from clerkship.model.domain import AgentCapabilities
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
 from clerkship.sandbox.door import Sandboxes
@@ -115,9 +115,9 @@ class PythonSolver:
         """The class, function, object or module that is the agent."""
         return self._target
 
-    def abilities(self) -> Abilities:
+    def abilities(self) -> AgentCapabilities:
         """Which kinds of its own events it reports, where `reported_events` says so."""
-        return Abilities(
+        return AgentCapabilities(
             engine=self.name, emits=reported_events(getattr(self._target, "reported_events", None), self.name)
         )
 

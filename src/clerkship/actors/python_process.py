@@ -25,7 +25,7 @@ from clerkship.actors.messages import parse_object
 from clerkship.actors.process import Process
 from clerkship.actors.python import PythonSolver, call_sync, reported_events
 from clerkship.actors.reply import parse_answer, parse_replies, report_fields
-from clerkship.model.domain import Abilities
+from clerkship.model.domain import AgentCapabilities
 from clerkship.model.problem import InputError
 from clerkship.sandbox.door import Handle, Sandboxes
 from clerkship.settings import inherited
@@ -164,7 +164,7 @@ class PythonProcessSolver:
         self.name = name
         self._target, self._folder = target, folder
         self._isolation = NOT_ISOLATED
-        self._abilities: Abilities | None = None
+        self._abilities: AgentCapabilities | None = None
         self._entries: frozenset[Entry] = frozenset()
 
     def isolate(self, isolation: Isolation) -> None:
@@ -176,14 +176,14 @@ class PythonProcessSolver:
         module = self._target.get("module") or self._target["reference"].partition(":")[0]
         return (self._folder, *_files_of(module, [str(self._folder), *sys.path]))
 
-    def abilities(self) -> Abilities:
+    def abilities(self) -> AgentCapabilities:
         """Import it once in a process, and return which kinds of its own events it reports.
 
         Raises InputError where it cannot be imported.
         """
         if self._abilities is None:
             emits = reported_events(self._import(), self.name)
-            self._abilities = Abilities(engine=self.name, emits=emits)
+            self._abilities = AgentCapabilities(engine=self.name, emits=emits)
         return self._abilities
 
     def _import(self) -> Any:

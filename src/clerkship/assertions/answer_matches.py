@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
 from clerkship.events.evidence import Evidence
-from clerkship.model.matcher import describe, holds, is_matcher
+from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
@@ -59,7 +59,7 @@ class AnswerMatches(Assertion):
         asked = [(field.path, field.expected) for field in self.fields]
         if "expected" in self.model_fields_set:
             asked.append(("answer", self.expected))
-        wanted = ", ".join(f"{path} {describe(expected)}" for path, expected in asked)
+        wanted = ", ".join(f"{path} {describe_expected(expected)}" for path, expected in asked)
         rows = (FieldCheck(path=path, expected=want, actual="(none)", passed=False) for path, want in asked)
         return Check.of(False, f"the agent gave no answer; expected {wanted}", *rows)
 
@@ -75,7 +75,7 @@ class AnswerMatches(Assertion):
         if "expected" in self.model_fields_set:
             # No text is the number that it must not be: what must not be said is looked for in what it says.
             denies = isinstance(self.expected, dict) and is_matcher(self.expected) and "not" in self.expected
-            as_text = said is MISSING or (holds(self.expected, answer) and not denies)
+            as_text = said is MISSING or (matches_expected(self.expected, answer) and not denies)
             checks.append(compared("answer", self.expected, answer if as_text else said))
         wrong = [check.path for check in checks if not check.passed]
         if wrong and self.fields and isinstance(data, str):

@@ -11,7 +11,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
 from clerkship.model.call import AssertionCall
 from clerkship.model.frozen import Frozen
-from clerkship.model.matcher import holds, is_matcher
+from clerkship.model.matcher import is_matcher, matches_expected
 from clerkship.model.path import lookup
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
@@ -43,7 +43,7 @@ class Check(NamedTuple):
 
 def compared(path: str, expected: Any, actual: Any) -> FieldCheck:
     """One expectation beside what was found."""
-    return field_check(path, expected, actual, passed=holds(expected, actual))
+    return field_check(path, expected, actual, passed=matches_expected(expected, actual))
 
 
 class FieldMatch(Frozen):

@@ -9,7 +9,7 @@ from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.occurrence import HowMany
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import phrase, select
-from clerkship.model.matcher import describe, holds
+from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
 
@@ -27,8 +27,10 @@ class EventCount(Assertion, EventMatch):
     def check(self, evidence: Evidence) -> Check:
         """Count."""
         hits = [event.seq for event in select(evidence.events, self)]
-        passed = holds(self.expected, len(hits))
+        passed = matches_expected(self.expected, len(hits))
         where = f" (at {', '.join(f'#{seq}' for seq in hits[:10])})" if hits else ""
         field = FieldCheck(path="count", expected=self.expected, actual=len(hits), passed=passed)
         times = "once" if len(hits) == 1 else f"{len(hits)} times"
-        return Check.of(passed, f"{phrase(self)} happened {times}{where}; expected {describe(self.expected)}", field)
+        return Check.of(
+            passed, f"{phrase(self)} happened {times}{where}; expected {describe_expected(self.expected)}", field
+        )

@@ -13,8 +13,8 @@ from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check, shown
 from clerkship.model.frozen import Frozen
-from clerkship.model.matcher import check_expected, describe, holds, is_matcher
-from clerkship.model.names import nearest
+from clerkship.model.matcher import check_expected, describe_expected, is_matcher, matches_expected
+from clerkship.model.names import find_nearest_name
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 
@@ -48,7 +48,9 @@ def _how_many(value: JsonValue) -> JsonValue:
                 if name != "approx":
                     _how_many(part)
     elif not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"expected a whole number from 0, or a matcher such as {{gte: 2}}, not {describe(value)}")
+        raise ValueError(
+            f"expected a whole number from 0, or a matcher such as {{gte: 2}}, not {describe_expected(value)}"
+        )
     return value
 
 
@@ -62,7 +64,7 @@ NO_MATCHER = Difference("a map such as `{gte: 5}` as a value", "a matcher", "a l
 
 def allows_zero(count: JsonValue) -> bool:
     """Return whether a `count` is given and 0 satisfies it."""
-    return count is not None and holds(count, 0)
+    return count is not None and matches_expected(count, 0)
 
 
 class Scope(Frozen):
@@ -79,7 +81,7 @@ class Scope(Frozen):
         """Those of some events that are looked at."""
         if self.turn is None:
             return events
-        return [event for event in events if holds(self.turn, evidence.turn_of(event))]
+        return [event for event in events if matches_expected(self.turn, evidence.turn_of(event))]
 
     @property
     def scope(self) -> str:
@@ -88,7 +90,11 @@ class Scope(Frozen):
             return ""
         if isinstance(self.turn, dict) and self.turn.keys() == {"lte"}:
             return f" by turn {self.turn['lte']}"
-        return f" in a turn {describe(self.turn)}" if is_matcher(self.turn) else f" in turn {describe(self.turn)}"
+        return (
+            f" in a turn {describe_expected(self.turn)}"
+            if is_matcher(self.turn)
+            else f" in turn {describe_expected(self.turn)}"
+        )
 
 
 class Counted(Scope):
@@ -101,12 +107,12 @@ class Counted(Scope):
 
     def enough(self, hits: Collection[Event]) -> bool:
         """Whether that is as often as it must be."""
-        return bool(hits) if self.count is None else holds(self.count, len(hits))
+        return bool(hits) if self.count is None else matches_expected(self.count, len(hits))
 
     def often(self, evidence: Evidence, hits: Sequence[Event], did: str, never: str) -> str:
         """How often it was, in words, beside how often it must be."""
         where = f" ({listed(hits, evidence.place)})" if hits else ""
-        return f"{f'{did} {times(len(hits))}' if hits else never}{where}; expected {describe(self.count)}"
+        return f"{f'{did} {times(len(hits))}' if hits else never}{where}; expected {describe_expected(self.count)}"
 
     def counted(self, words: str, hits: Sequence[Event]) -> Check:
         """The verdict on how often it was."""
@@ -118,7 +124,7 @@ def same(expected: Any, actual: Any, *, rasa: bool) -> bool:
     """Whether a value is the one expected: by our rules, or as Python compares. Of text they say the same."""
     if type(expected) is str and type(actual) is str:
         return expected == actual
-    return bool(expected == actual) if rasa else holds(expected, actual)
+    return bool(expected == actual) if rasa else matches_expected(expected, actual)
 
 
 def asked(model: BaseModel, event: type[Payload]) -> dict[str, Any]:
@@ -210,7 +216,7 @@ def closest(name: str, events: Sequence[Event], field: str) -> Event | None:
     first: dict[str, Event] = {}
     for event in events:
         first.setdefault(getattr(event.payload, field), event)
-    near = nearest(name, islice(first, MAX_NAMES))
+    near = find_nearest_name(name, islice(first, MAX_NAMES))
     return first[near] if near is not None else events[0] if events else None
 
 
@@ -249,7 +255,7 @@ class Occurrence(Assertion, Scope):
     @property
     def thing(self) -> str:
         """What it is about, in words."""
-        rest = [f"{name} {describe(value)}" for name, value in self.wanted.items() if name != self.about]
+        rest = [f"{name} {describe_expected(value)}" for name, value in self.wanted.items() if name != self.about]
         return f"{noun(self.event.kind)} {self.wanted[self.about]}" + (f" ({', '.join(rest)})" if rest else "")
 
     def candidates(self, evidence: Evidence) -> Sequence[Event]:
@@ -263,7 +269,7 @@ class Occurrence(Assertion, Scope):
         if about:
             close = max(about, key=lambda event: nearness(self.wanted, event.payload, rasa=rasa))
             said = rows(self.wanted, close, rasa=rasa)
-            but = ", ".join(f"{row.path} {describe(row.actual)}" for row in said if not row.passed)
+            but = ", ".join(f"{row.path} {describe_expected(row.actual)}" for row in said if not row.passed)
             words = f"nearest: it {did(kind)} {evidence.when(close)} with {but}"
         else:
             words, other = nearest_words(evidence, name, kind, self.about)

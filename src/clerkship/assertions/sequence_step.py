@@ -21,7 +21,7 @@ from clerkship.events import agent
 from clerkship.events.query import phrase
 from clerkship.model.duration import Duration
 from clerkship.model.names import did_you_mean
-from clerkship.model.names import nearest as nearest_name
+from clerkship.model.names import find_nearest_name as nearest_name
 from clerkship.model.scenario import EventMatch
 
 _BARE: dict[str, tuple[str, str]] = {

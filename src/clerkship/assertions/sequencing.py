@@ -15,7 +15,7 @@ from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import compare, is_kind, matches, nearest, phrase
 from clerkship.model.duration import render_duration
-from clerkship.model.matcher import holds
+from clerkship.model.matcher import matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
 
@@ -97,7 +97,7 @@ class Sequencing(Assertion, Scope):
             places = sorted(chain.from_iterable(meant))
         for number in range(bisect_left(places, start), len(places)):
             event = events[places[number]]
-            if matches(event, match) and (self.turn is None or holds(self.turn, evidence.turn_of(event))):
+            if matches(event, match) and (self.turn is None or matches_expected(self.turn, evidence.turn_of(event))):
                 yield places[number]
 
     def _broken(self, evidence: Evidence, number: int, links: list[Link]) -> Check:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clerkship.model.matcher import as_instant, holds, is_matcher, is_number
+from clerkship.model.matcher import is_matcher, is_number, matches_expected, to_datetime
 
 _TIME = re.compile(r"(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d(?:\.\d{1,4})?)?([+-]\d{4})?")
 """As HL7 writes one; ISO 8601 is read as it is."""
@@ -42,16 +42,16 @@ def _holds(name: str, argument: Any, value: str) -> bool:
     if name == "in":
         return any(_equal(each, value) for each in argument)
     if name == "approx" or (name in _BOUNDS and is_number(argument)):
-        return holds({name: argument}, _number(value))
+        return matches_expected({name: argument}, _number(value))
     if name in _BOUNDS or name == "within":
-        return holds({name: argument}, _instant(value) or value)
-    return holds({name: argument}, value)
+        return matches_expected({name: argument}, _instant(value) or value)
+    return matches_expected({name: argument}, value)
 
 
 def _equal(expected: Any, value: str) -> bool:
     if isinstance(expected, int) and is_number(expected) and "." not in value:
         return value.strip() == str(expected)
-    return holds({"equals": expected}, _number(value) if is_number(expected) else value)
+    return matches_expected({"equals": expected}, _number(value) if is_number(expected) else value)
 
 
 def _number(value: str) -> float | str:
@@ -66,4 +66,4 @@ def _instant(value: str) -> str | None:
     year, month, day, hour, minute, second, zone = found.groups()
     text = f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}"
     text += f"{zone[:3]}:{zone[3:]}" if zone else ""
-    return text if as_instant(text) is not None else None
+    return text if to_datetime(text) is not None else None

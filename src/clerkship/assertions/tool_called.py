@@ -8,7 +8,7 @@ from clerkship.assertions.tools import Called, ToolCall, call_words, calls_made
 from clerkship.events.agent import ActionExecuted, ToolExecuted
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
-from clerkship.model.names import nearest
+from clerkship.model.names import find_nearest_name
 from clerkship.model.run import FieldCheck
 
 
@@ -41,7 +41,7 @@ class ToolCalled(Assertion, ToolCall):
         same = [call for call in made if call.name == self.tool_name]
         if same:
             return max(same, key=lambda call: sum(call.arguments.get(k) == v for k, v in self.arguments.items()))
-        like = nearest(self.tool_name, sorted({call.name for call in made})[:MAX_NAMES])
+        like = find_nearest_name(self.tool_name, sorted({call.name for call in made})[:MAX_NAMES])
         return next((call for call in made if like in (None, call.name)), None)
 
     def _rows(self, call: Called, *, passed: bool, rasa: bool) -> list[FieldCheck]:

@@ -11,7 +11,7 @@ from clerkship.events.agent import ToolExecuted
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
-from clerkship.model.matcher import describe
+from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
 
 
@@ -27,7 +27,7 @@ class CallInTurn(ToolMatch):
     @property
     def words(self) -> str:
         """It in words."""
-        rest = [f"{name} {describe(value)}" for name, value in self.wanted.items() if name != "tool_name"]
+        rest = [f"{name} {describe_expected(value)}" for name, value in self.wanted.items() if name != "tool_name"]
         return self.tool_name + (f" ({', '.join(rest)})" if rest else "")
 
 

@@ -2,7 +2,7 @@
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
-from clerkship.model.domain import family_of
+from clerkship.model.domain import event_family
 
 GUIDE = "docs/guide/connect_an_agent.md"
 
@@ -17,7 +17,7 @@ def explain_unreported(assertion: Assertion, check: Check, evidence: Evidence) -
 
 def unreported(assertion: Assertion, evidence: Evidence) -> list[str]:
     """The families of events that an assertion needs and that the agent reported none of."""
-    needed = [families for kinds in assertion.needs() if (families := {family_of(kind) for kind in kinds} - {""})]
+    needed = [families for kinds in assertion.needs() if (families := {event_family(kind) for kind in kinds} - {""})]
     if not needed:
         return []
     reported = evidence.once(_reported)
@@ -26,4 +26,4 @@ def unreported(assertion: Assertion, evidence: Evidence) -> list[str]:
 
 def _reported(evidence: Evidence) -> frozenset[str]:
     """The families of all events that the agent reported itself; what a scenario sets is not among them."""
-    return frozenset(family_of(event.kind) for event in evidence.events if event.actor == "agent")
+    return frozenset(event_family(event.kind) for event in evidence.events if event.actor == "agent")

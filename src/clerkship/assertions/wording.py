@@ -15,7 +15,7 @@ from clerkship.events.query import shown
 from clerkship.model import pattern
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import equals
-from clerkship.model.names import nearest
+from clerkship.model.names import find_nearest_name
 from clerkship.model.pattern import Regex
 from clerkship.model.run import FieldCheck
 
@@ -91,7 +91,7 @@ class Wording(Scope):
         if self.utter_name is not None:
             met["utter_name"] = said.utter_name == self.utter_name
         if self.text_matches is not None:
-            met["text"] = pattern.found(self.text_matches, said.text)
+            met["text"] = pattern.has_match(self.text_matches, said.text)
         if self.buttons is not None:
             met["buttons"] = self.buttons_as_rasa(said.buttons) if rasa else self.has_buttons(said.buttons)
         return met
@@ -128,7 +128,7 @@ class Wording(Scope):
     def nearest(self, said: Sequence[Event]) -> Event:
         """The utterance that has most of the properties; of several, the one most like the rest of them."""
         names = {str(name) for event in said if (name := cast(Utterance, event.payload).utter_name)}
-        like = nearest(self.utter_name, sorted(names)[:MAX_NAMES]) if self.utter_name is not None else None
+        like = find_nearest_name(self.utter_name, sorted(names)[:MAX_NAMES]) if self.utter_name is not None else None
         words = {word.lower() for word in _WORD.findall(self.text_matches or "")}
 
         def nearness(event: Event) -> tuple[int, int]:

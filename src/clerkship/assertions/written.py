@@ -11,7 +11,7 @@ from clerkship.assertions.occurrence import Counted, Name, Scope, closest, did, 
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import shown
-from clerkship.model.matcher import describe, is_matcher
+from clerkship.model.matcher import describe_expected, is_matcher
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 
@@ -61,7 +61,7 @@ class Entry(Named):
     @property
     def to(self) -> str:
         """The value, in words that end a phrase."""
-        return f" to {describe(self.value)}" if self.is_valued else ""
+        return f" to {describe_expected(self.value)}" if self.is_valued else ""
 
 
 class CountedEntry(Entry, Counted):
@@ -167,7 +167,7 @@ class Writes(Assertion):
 
 
 def _brief(event: Event) -> str:
-    text = describe(value_of(event))
+    text = describe_expected(value_of(event))
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
@@ -217,7 +217,7 @@ class WasWritten(Writes):
         row = FieldCheck(path=entry.name, expected=expected, actual=_actual(last), passed=passed, seq=last.seq)
         row = row if passed else row.with_differences(expected, value_of(last))
         words = self.last_words(entry, evidence, last)
-        wanted = describe(entry.value) if entry.is_valued else "a value"
+        wanted = describe_expected(entry.value) if entry.is_valued else "a value"
         return Found(row, words if passed else f"{words}; expected {wanted} at the end")
 
 
@@ -259,7 +259,7 @@ class WasNotWritten(Writes):
         if last is None:
             return Found(row, f"{self.thing(entry)} was never set{entry.scope}")
         words = self.last_words(entry, evidence, last)
-        unwanted = f"not {describe(entry.value)}" if entry.is_valued else "no value"
+        unwanted = f"not {describe_expected(entry.value)}" if entry.is_valued else "no value"
         return Found(row, words if passed else f"{words}; expected {unwanted} at the end")
 
     def _hint(self, entry: Entry, evidence: Evidence) -> str:

@@ -13,7 +13,7 @@ from clerkship.assertions.written import Writes
 from clerkship.attacks.examples import example_text, example_value
 from clerkship.events import agent
 from clerkship.events.event import Payload
-from clerkship.model.domain import Domain
+from clerkship.model.domain import AgentDomain
 from clerkship.model.matcher import is_matcher
 from clerkship.model.scenario import EventMatch
 
@@ -21,7 +21,7 @@ _KINDS = {event.kind: event for event in agent.AGENT}
 _FLOW_ENDS = (agent.FlowCompleted, agent.FlowCancelled)
 
 
-def claims_of(assertions: Iterable[Assertion], domain: Domain | None) -> list[Said]:
+def claims_of(assertions: Iterable[Assertion], domain: AgentDomain | None) -> list[Said]:
     """All that a domain names, then all that assertions name, in their order; what they forbid, too."""
     named = list(assertions)
     flows = dict.fromkeys(flow for assertion in named for flow in _flows(assertion))
@@ -29,7 +29,7 @@ def claims_of(assertions: Iterable[Assertion], domain: Domain | None) -> list[Sa
     return [*said, *(claim for assertion in named for claim in _of_assertion(assertion))]
 
 
-def _of_domain(domain: Domain) -> Iterator[Said]:
+def _of_domain(domain: AgentDomain) -> Iterator[Said]:
     for name in sorted(domain.actions or ()):
         yield agent.ActionExecuted(name=name)
     for name in domain.slots:

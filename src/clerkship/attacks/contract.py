@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import NOTHING, Agent, Entry, Message, Said, Say, Start
 from clerkship.assertions.contract import Assertion
-from clerkship.model.domain import Domain
+from clerkship.model.domain import AgentDomain
 from clerkship.model.run import IsolationLevel
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.attack import NO_ATTACK, UNKNOWN_PATIENT, SandboxAttack
@@ -28,7 +28,7 @@ class Knowledge:
     """What can be done in each kind of sandbox."""
     assertion: Callable[[str], type[Assertion]]
     """Finds an assertion by its name."""
-    domain: Domain | None = None
+    domain: AgentDomain | None = None
     """The slots, actions, responses and flows of the project, if it has a domain."""
     turns: dict[str, int] = field(default_factory=dict)
     """By task, how many turns the reference solution took."""

@@ -30,7 +30,7 @@ from clerkship.cli.show import show
 from clerkship.cli.suite import suite
 from clerkship.cli.up import up
 from clerkship.cli.validate import validate
-from clerkship.model.problem import ClerkshipError, InputError, Problem
+from clerkship.model.problem import ClerkshipError, InputError, InputProblem
 
 app = typer.Typer(
     name="clerkship",
@@ -112,7 +112,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _explain(error: ClerkshipError, *, json: bool) -> None:
-    problems = error.problems if isinstance(error, InputError) else (Problem(message=str(error)),)
+    problems = error.problems if isinstance(error, InputError) else (InputProblem(message=str(error)),)
     if json:
         print_json({"problems": problems})
     for problem in problems:

@@ -21,8 +21,8 @@ from rich.theme import Theme
 from clerkship.actors.agent_output import showing_output
 from clerkship.engine.catalog import Registered
 from clerkship.engine.worker import WORKER
-from clerkship.model.problem import Problem
-from clerkship.model.redaction import NOTHING_HIDDEN, Redactor
+from clerkship.model.problem import InputProblem
+from clerkship.model.redaction import NO_REDACTION, Redactor
 from clerkship.model.seals import SealCheck
 from clerkship.report.plain import harmless, without_commands
 
@@ -119,7 +119,7 @@ class AgentConsole:
 
 
 @contextmanager
-def agents_print_to_stderr(by: Redactor = NOTHING_HIDDEN) -> Iterator[None]:
+def agents_print_to_stderr(by: Redactor = NO_REDACTION) -> Iterator[None]:
     """Show on standard error what agents print: standard output is for verdicts, and a reader may close it."""
     console = AgentConsole(by)
     with showing_output(console):
@@ -176,7 +176,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(type(value).__name__)
 
 
-def print_problem(problem: Problem, console: Console) -> None:
+def print_problem(problem: InputProblem, console: Console) -> None:
     """Place, what is wrong, and what to do about it."""
     console.print(f"[fail]✗[/] {_told(problem)}", soft_wrap=True)
 
@@ -184,7 +184,7 @@ def print_problem(problem: Problem, console: Console) -> None:
 def report_damage(sentences: Sequence[str]) -> None:
     """Say on standard error what in a store cannot be read; exit with 2 if there is anything."""
     for sentence in sentences:
-        print_problem(Problem(message=sentence, hint="everything else is shown"), err())
+        print_problem(InputProblem(message=sentence, hint="everything else is shown"), err())
     if sentences:
         raise typer.Exit(2)
 
@@ -193,20 +193,20 @@ def warn_unset(names: Sequence[str]) -> None:
     """Warn on standard error about variables of a run whose values would be shown, because they are not known."""
     if names:
         message = f"not set here, so the value is not recognised and may be shown: {', '.join(names)}"
-        print_warning(Problem(message=message, hint="set the variables as they were for the run"), err())
+        print_warning(InputProblem(message=message, hint="set the variables as they were for the run"), err())
 
 
-def damage_data(sentences: Sequence[str]) -> dict[str, list[Problem]]:
+def damage_data(sentences: Sequence[str]) -> dict[str, list[InputProblem]]:
     """The same for machines; nothing where everything can be read."""
-    return {"problems": [Problem(message=sentence) for sentence in sentences]} if sentences else {}
+    return {"problems": [InputProblem(message=sentence) for sentence in sentences]} if sentences else {}
 
 
-def print_warning(problem: Problem, console: Console) -> None:
+def print_warning(problem: InputProblem, console: Console) -> None:
     """The same of what is odd."""
     console.print(f"[partial]![/] {_told(problem)}", soft_wrap=True)
 
 
-def _told(problem: Problem) -> str:
+def _told(problem: InputProblem) -> str:
     place = f"[place]{escape(problem.place())}[/]: " if problem.place() else ""
     key = f"[bold]{escape(problem.key)}[/]: " if problem.key else ""
     hint = f"; [quiet]{escape(problem.hint)}[/]" if problem.hint else ""
@@ -233,7 +233,7 @@ def print_changes(console: Console, check: SealCheck) -> None:
 def print_notes(notes: Iterable[str]) -> None:
     """Say on standard error what could not be checked."""
     for note in notes:
-        print_warning(Problem(message=note), err())
+        print_warning(InputProblem(message=note), err())
 
 
 def report_changes(check: SealCheck) -> None:

@@ -16,7 +16,7 @@ from clerkship.cli.progress import RunProgress
 from clerkship.cli.verdicts import print_run
 from clerkship.engine.catalog import Registered
 from clerkship.events.request_line import unplaced_lines
-from clerkship.model.problem import Problem
+from clerkship.model.problem import InputProblem
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.recording.session import MEND, RecordingReport
 from clerkship.report.outcome import standing
@@ -95,7 +95,7 @@ class RunShown:
         except ReportFailed as failure:
             if not self.json:
                 raise
-            self._print_json(result, view, targets.wanted(), warnings, [Problem(message=str(failure))])
+            self._print_json(result, view, targets.wanted(), warnings, [InputProblem(message=str(failure))])
             raise typer.Exit(2) from None
         if self.json:
             self._print_json(result, view, written, warnings)
@@ -109,7 +109,7 @@ class RunShown:
         view: RunView,
         written: dict[str, Path],
         warnings: Sequence[str],
-        problems: Sequence[Problem] = (),
+        problems: Sequence[InputProblem] = (),
     ) -> None:
         code = 2 if problems else result.exit_code()
         found = {"run": view.run, "counts": view.counts, "exit_code": code, "report": written["html"]}

@@ -13,7 +13,7 @@ from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.events.event import Event, Payload, parse_event
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.model.environment import Environment, Simulator
-from clerkship.model.scenario import Person
+from clerkship.model.scenario import ScenarioPerson
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
@@ -252,7 +252,7 @@ def title(asked: Exercised) -> str:
 
 
 def _person() -> ScriptedPerson:
-    return ScriptedPerson(Person(fallback="I see."))
+    return ScriptedPerson(ScenarioPerson(fallback="I see."))
 
 
 def to_bytes(data: Any) -> bytes:

@@ -22,16 +22,16 @@ from clerkship.llm.prompts import Prompts
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
-from clerkship.model.environment import ComponentChoice, Environment
+from clerkship.model.environment import ComponentConfig, Environment
 from clerkship.model.freeze import freeze_fields
 from clerkship.model.frozen import Frozen
 from clerkship.model.lazy import lazy_property
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
-from clerkship.model.scenario import Person, Scenario
+from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
-from clerkship.model.variables import UnknownVariable, Used, expand_task
+from clerkship.model.variables import TrackedVariables, UnknownVariable, expand_task
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.playground import PlaygroundOptions
 from clerkship.playground.reactions import bind_reactions
@@ -55,7 +55,7 @@ class BuiltTask:
     scenario: Scenario
     steps: tuple[tuple[timedelta | None, Step], ...]
     checks: tuple[tuple[Criterion, Assertion], ...]
-    people: Mapping[str, Person]
+    people: Mapping[str, ScenarioPerson]
     """The people of its scenario by sandbox, in the order of the file."""
     task_item: bytes
     """As JSON, and so are the slots and stubs: whoever is handed them gets a copy of their own."""
@@ -68,7 +68,7 @@ class BuiltTask:
     fork_point: ForkPoint | None = None
     """What its trials continue, if they are forks."""
 
-    def people_in(self, trial: int) -> dict[str, Person]:
+    def people_in(self, trial: int) -> dict[str, ScenarioPerson]:
         """Return the people as they are in a trial; in a fork, as they were in the forked trial."""
         number = trial if self.fork_point is None else self.fork_point.fork.trial
         return {sandbox: person.for_trial(number) for sandbox, person in self.people.items()}
@@ -85,7 +85,7 @@ class BuiltTask:
             for sandbox, person in (people if len(people) < 2 else shuffled(people, derive(seed, "people")))
         }
 
-    def _voice(self, sandbox: str, person: Person, asker: Asker | None, prompts: Prompts) -> Voice | None:
+    def _voice(self, sandbox: str, person: ScenarioPerson, asker: Asker | None, prompts: Prompts) -> Voice | None:
         """Build what finds the words of a person that are not written; raise InputError if there is no model."""
         if not person.needs_model:
             return None
@@ -183,7 +183,7 @@ def expanded(snapshot: Snapshot) -> tuple[Task, Mapping[str, str]]:
     """The task with environment variables put in, and which those are."""
     if b"${" not in snapshot.data:
         return snapshot.task, {}
-    used, unset = Used(variables()), _unset(f"task {snapshot.task.name!r}")
+    used, unset = TrackedVariables(variables()), _unset(f"task {snapshot.task.name!r}")
     return Task.model_validate(expand_task(snapshot.task.model_dump(mode="json"), used, unset)), used.found
 
 
@@ -217,7 +217,7 @@ def build_domains(
 
 
 def _prepare(
-    spec: ComponentSpec, choice: ComponentChoice, environment: Environment, datasets: Mapping[str, Dataset]
+    spec: ComponentSpec, choice: ComponentConfig, environment: Environment, datasets: Mapping[str, Dataset]
 ) -> tuple[Frozen, Mapping[str, Any]]:
     """Read the config of a simulator or domain, and build its base from the datasets that fit."""
     named = environment.datasets if choice.datasets is None else choice.datasets
@@ -225,7 +225,7 @@ def _prepare(
     return spec.configure(spec.config.model_validate(choice.config), environment), spec.prepare(fitting)
 
 
-def _sandbox(person: Person, rooms: Mapping[str, PreparedSimulator]) -> str:
+def _sandbox(person: ScenarioPerson, rooms: Mapping[str, PreparedSimulator]) -> str:
     """Return the sandbox of a person: the one they name, or the only one that carries a conversation."""
     return person.sandbox or next(name for name, room in rooms.items() if room.spec.converses)
 

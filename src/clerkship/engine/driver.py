@@ -20,7 +20,7 @@ from clerkship.engine.setup import open_conversations
 from clerkship.engine.watchdog import Watchdog
 from clerkship.events.event import Event, Utterance
 from clerkship.model.run import Ending
-from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT
+from clerkship.model.scenario import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 from clerkship.playground.agent_clock import skip
 from clerkship.playground.conversation import Participant
 from clerkship.playground.playground import Playground
@@ -80,8 +80,8 @@ class ConversationDriver:
     ) -> None:
         self._built, self._playground = built, playground
         self._agent, self._sandboxes, self._time = agent, sandboxes, time
-        self._max_turns = built.scenario.max_turns or MAX_TURNS
-        self._patience = built.scenario.turn_timeout or TURN_TIMEOUT
+        self._max_turns = built.scenario.max_turns or DEFAULT_MAX_TURNS
+        self._patience = built.scenario.turn_timeout or DEFAULT_TURN_TIMEOUT
 
     async def begin(self) -> Ending:
         """Let the agent prepare each conversation, open them, and drive them to their end."""

@@ -19,7 +19,7 @@ from clerkship.events.agent import SlotSet
 from clerkship.events.event import Utterance
 from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunForked, RunStarted, StepFailed, StepRan
 from clerkship.kit.rng import Rng, derive
-from clerkship.model.run import Fork
+from clerkship.model.run import ForkOrigin
 from clerkship.playground.faults import ON_TURN, ActiveFault
 from clerkship.playground.playground import Before, Playground
 from clerkship.sandbox.door import Sandboxes
@@ -43,7 +43,7 @@ class ForkPoint:
     """A trial up to where its agent was handed one message of a person."""
 
     before: Before
-    fork: Fork
+    fork: ForkOrigin
     handed: Sequence[Handed]
     """The messages that the agent was handed, with the one that is to be answered."""
     touches: Sequence[tuple[int, str, str]] = ()

@@ -16,9 +16,9 @@ from clerkship.library.labelled import LabelledItem
 from clerkship.llm.asker import Tally
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
-from clerkship.model.environment import CONVERSATION
+from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.run import CriterionRun, Ending
-from clerkship.model.scenario import Person, Scenario
+from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.simulators.chat.events import MessageSent
@@ -31,9 +31,9 @@ _CHAT = "chat"
 
 def snapshot_of(item: LabelledItem, source: str) -> Snapshot:
     """The task that such a conversation would have been of."""
-    person = Person(simulation_context=item.labelled.simulation_context)
+    person = ScenarioPerson(simulation_context=item.labelled.simulation_context)
     task = Task(name=item.labelled.name, scenario=Scenario(person=person))
-    return Snapshot(task=task, environment=CONVERSATION, timeout=60, source=source)
+    return Snapshot(task=task, environment=CONVERSATION_ENVIRONMENT, timeout=60, source=source)
 
 
 def events_of(item: LabelledItem) -> Sequence[Event]:

@@ -17,15 +17,15 @@ from clerkship.llm.contract import Model, UnavailableModel
 from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.place import USUAL, known
 from clerkship.llm.scripted import is_scripted
-from clerkship.model.conftest import Conftest, Evaluation, Simulation
+from clerkship.model.conftest import Conftest, EvaluationConfig, SimulationConfig
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, Problem
-from clerkship.model.redaction import MIN_SECRET, Redactor, redactor
-from clerkship.model.run import Asking, BenchmarkRun
+from clerkship.model.problem import InputError, InputProblem
+from clerkship.model.redaction import MIN_SECRET_LENGTH, Redactor, build_redactor
+from clerkship.model.run import BenchmarkRun, ModelOptions
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
-from clerkship.model.variables import names_in
+from clerkship.model.variables import find_variable_names
 from clerkship.recording.cassette import AgentTurn, Embedding, Exchange, cassette_of
 from clerkship.recording.redaction import CassetteRedactor
 from clerkship.recording.session import RecordingSession
@@ -71,7 +71,7 @@ class ModelRequest:
     """The judge that was named; `none` skips what needs one."""
     person: str | None = None
     """The model that was named to play people."""
-    asking: Asking = field(default_factory=Asking)
+    asking: ModelOptions = field(default_factory=ModelOptions)
     run: BenchmarkRun | None = None
     """The run whose models are used again; what it was told of models goes before `asking`."""
     conftest: Conftest | None = None
@@ -94,7 +94,7 @@ class _Part(NamedTuple):
 
     title: Literal["judge", "person"]
     roles: tuple[Role, ...]
-    block: Evaluation | Simulation | None
+    block: EvaluationConfig | SimulationConfig | None
     """What a conftest says of it."""
     needed: bool
     otherwise: str
@@ -128,7 +128,7 @@ def resolve_models(
 
 
 def _open_session(
-    asking: Asking,
+    asking: ModelOptions,
     conftest: Conftest,
     settings: Settings,
     snapshots: Sequence[Snapshot],
@@ -145,7 +145,9 @@ def _open_session(
     return RecordingSession(
         asking.tape,
         {snapshot.task.name: cassette_of(cassettes.root / snapshot.source) for snapshot in snapshots},
-        redactor=CassetteRedactor(known, redactor(secrets(settings), shortest=MIN_SECRET, label="[secret]")),
+        redactor=CassetteRedactor(
+            known, build_redactor(secrets(settings), shortest=MIN_SECRET_LENGTH, label="[secret]")
+        ),
         variables={task: {name: values[name] for name in used & values.keys()} for task, used in names.items()},
         restarts_damaged=cassettes.restarts_damaged,
     )
@@ -238,7 +240,7 @@ class _Resolver:
         return choice.model_copy(update=Redactor(self._session.redactor.names, variants=False).data(names))
 
 
-def _from_conftest(block: Evaluation | Simulation) -> ModelChoice:
+def _from_conftest(block: EvaluationConfig | SimulationConfig) -> ModelChoice:
     """Return the model that a conftest names, as a run keeps it."""
     llm, sort = block.llm, known(block.llm.provider)
     if sort not in USUAL and llm.api_base is None:
@@ -256,7 +258,7 @@ def _from_conftest(block: Evaluation | Simulation) -> ModelChoice:
     )
 
 
-def _conftest_options(block: Evaluation | Simulation) -> dict[str, Any]:
+def _conftest_options(block: EvaluationConfig | SimulationConfig) -> dict[str, Any]:
     """Return how a conftest has its model asked; the same on every machine."""
     return {
         "timeout": block.llm.timeout,
@@ -271,7 +273,7 @@ def _names_in(conftest: Conftest) -> set[str]:
     """Return the variables that name a conftest's models, or their addresses."""
     llms = [block.llm for block in (conftest.evaluation, conftest.simulation) if block is not None]
     texts = [text for llm in llms for text in (llm.name, llm.api_base or "", llm.api_version or "")]
-    return {name for text in texts for name in names_in(text)}
+    return {name for text in texts for name in find_variable_names(text)}
 
 
 def _full_name(choice: ModelChoice, settings: Settings) -> ModelChoice:
@@ -291,12 +293,12 @@ def _expanded(choice: ModelChoice) -> ModelChoice:
     return choice.model_copy(update=expand_names(names, choice.who))
 
 
-def missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[Problem, ...]:
+def missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[InputProblem, ...]:
     """Return what is known before a run of criteria that cannot be judged, people that cannot be played, and cassettes.
 
     Raise InputError if the judge is skipped and asked at once: that would look like an answer.
     """
-    asking, skipped, found = models.asking, models.skips_judged, list[Problem]()
+    asking, skipped, found = models.asking, models.skips_judged, list[InputProblem]()
     flags = {"--check-person": asking.checks_person, "--metrics": asking.metrics}
     named = " and ".join(flag for flag, given in flags.items() if given)
     if named and skipped:
@@ -307,23 +309,23 @@ def missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[Problem, 
     elif asking.checks_person and not skipped:
         found += _missing(models.judge, "--check-person needs a judge", "give --judge")
     if (needs.rated or asking.metrics) and models.judge is None and not skipped:
-        found.append(Problem(message="nobody is there to rate conversations by metrics", hint="give --judge"))
+        found.append(InputProblem(message="nobody is there to rate conversations by metrics", hint="give --judge"))
     found += missing_person(models) if needs.person else ()
     away = [one for one in (models.judge, models.person) if isinstance(one, UnavailableModel) and one.replayable]
     reasons = dict.fromkeys(one.reason for one in away if one.reason)
-    found += [Problem(message=f"{reason}: only what was recorded is answered") for reason in reasons]
+    found += [InputProblem(message=f"{reason}: only what was recorded is answered") for reason in reasons]
     return (*found, *models.session.warnings)
 
 
-def missing_person(models: ModelSelection) -> list[Problem]:
+def missing_person(models: ModelSelection) -> list[InputProblem]:
     """Return why people that a model plays cannot be played, if they cannot."""
     return _missing(models.person, "some people must be played by a model", NO_PERSON)
 
 
-def _missing(model: Model | None, what: str, otherwise: str) -> list[Problem]:
+def _missing(model: Model | None, what: str, otherwise: str) -> list[InputProblem]:
     if isinstance(model, UnavailableModel):
-        return [] if model.replayable else [Problem(message=model.reason)]
-    return [Problem(message=f"{what}, and none is configured", hint=otherwise)] if model is None else []
+        return [] if model.replayable else [InputProblem(message=model.reason)]
+    return [InputProblem(message=f"{what}, and none is configured", hint=otherwise)] if model is None else []
 
 
 def resolve_agent(solver: Solver, models: ModelSelection, snapshots: Sequence[Snapshot]) -> Solver:
@@ -343,8 +345,8 @@ def resolve_agent(solver: Solver, models: ModelSelection, snapshots: Sequence[Sn
     return solver
 
 
-def _unrecordable(snapshot: Snapshot) -> Problem:
-    return Problem(
+def _unrecordable(snapshot: Snapshot) -> InputProblem:
+    return InputProblem(
         file=snapshot.source,
         message=f"{snapshot.task.name!r} gives the agent work (on_task), and that cannot be recorded",
         hint="choose conversations with --task or --tag, or leave --record-agent out",

@@ -13,9 +13,9 @@ from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.contract import Model
 from clerkship.llm.prompts import Prompts
 from clerkship.model.calibration import JudgeIdentity
-from clerkship.model.model_choice import NOBODY, ModelChoice
-from clerkship.model.run import Asking
-from clerkship.model.scenario import Person
+from clerkship.model.model_choice import NO_MODEL, ModelChoice
+from clerkship.model.run import ModelOptions
+from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.model.usage import Role
@@ -46,7 +46,7 @@ class ModelSelection:
     """Plays people that are not scripted."""
     judge_choice: ModelChoice | None = None
     person_choice: ModelChoice | None = None
-    asking: Asking = field(default_factory=Asking)
+    asking: ModelOptions = field(default_factory=ModelOptions)
     session: RecordingSession = field(default_factory=RecordingSession)
 
     @cached_property
@@ -82,7 +82,7 @@ class ModelSelection:
             return False
         return self.asking.metrics or bool(task.metrics) or "metrics" in self.asking.prompts
 
-    def checks(self, person: Person) -> bool:
+    def checks(self, person: ScenarioPerson) -> bool:
         """Tell whether the judge checks how a person is played."""
         return (person.check == "model" or self.asking.checks_person) and person.needs_model
 
@@ -144,4 +144,4 @@ class ModelSelection:
 
 
 ALONE = ModelSelection()
-WITHOUT_JUDGE = ModelSelection(judge_choice=ModelChoice(who=NOBODY))
+WITHOUT_JUDGE = ModelSelection(judge_choice=ModelChoice(who=NO_MODEL))

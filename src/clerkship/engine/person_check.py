@@ -13,7 +13,7 @@ from clerkship.events.ledger import as_json, quoted, transcript
 from clerkship.llm.contract import BadAnswer, NoModel, Question
 from clerkship.model.frozen import Flag
 from clerkship.model.problem import ClerkshipError, PlatformError
-from clerkship.model.scenario import Person
+from clerkship.model.scenario import ScenarioPerson
 
 PROMPT = "person_check"
 AGAIN = 2
@@ -49,7 +49,7 @@ class Unchecked(PlatformError):
     """Nobody could say how the person was played: the run is errored, for that was asked for."""
 
 
-def check_person(person: Person, evidence: Evidence) -> Played:
+def check_person(person: ScenarioPerson, evidence: Evidence) -> Played:
     """One question; more only where the answer relies on what was never said."""
     prompt = evidence.prompts[PROMPT]
     broken = ""
@@ -81,7 +81,7 @@ def in_conversation(evidence: Evidence, sandbox: str) -> Evidence:
     return replace(evidence, events=events)
 
 
-def _about(person: Person, evidence: Evidence) -> str:
+def _about(person: ScenarioPerson, evidence: Evidence) -> str:
     """All that the rules count as given to them: nothing of it is made up."""
     persona, scenario = person.manner, evidence.task.scenario
     written = person.model_dump(mode="json", include={"opening", "lines", "script", "fallback", "end"})

@@ -12,8 +12,8 @@ from clerkship.llm.asker import Asker
 from clerkship.llm.contract import BadAnswer, NoModel, Question
 from clerkship.model.frozen import Flag
 from clerkship.model.problem import ClerkshipError
-from clerkship.model.quality import Quality, Rating
-from clerkship.model.redaction import redact_quality, redactor
+from clerkship.model.quality import MetricRating, Quality
+from clerkship.model.redaction import build_redactor, redact_quality
 
 MOST = 200
 """Metrics of one answer."""
@@ -82,17 +82,17 @@ class Ratings(BaseModel):
             raise ValueError(f"the metric {twice[:60]} is there twice")
         return self
 
-    def found(self) -> dict[str, Rating]:
+    def found(self) -> dict[str, MetricRating]:
         """By name."""
-        scaled = {each.name: Rating(score=each.score, reason=each.reasoning) for each in self.scale_metrics}
-        decided = {each.name: Rating(passed=each.passed, reason=each.reasoning) for each in self.binary_metrics}
+        scaled = {each.name: MetricRating(score=each.score, reason=each.reasoning) for each in self.scale_metrics}
+        decided = {each.name: MetricRating(passed=each.passed, reason=each.reasoning) for each in self.binary_metrics}
         return scaled | decided
 
 
 def rate(evidence: Evidence, asker: Asker | None, variables: Mapping[str, str]) -> Quality | None:
     """Rate a conversation by every metric, and redact what the model says of it; see `_rated`."""
     quality = _rated(evidence, asker)
-    return redact_quality(quality, redactor(variables)) if quality is not None and variables else quality
+    return redact_quality(quality, build_redactor(variables)) if quality is not None and variables else quality
 
 
 def _rated(evidence: Evidence, asker: Asker | None) -> Quality | None:

@@ -16,7 +16,7 @@ from clerkship.kit.registry import Deferred, NameTaken, Registry
 from clerkship.library.dataset_type import DatasetType
 from clerkship.library.records import RECORDS_DATASET
 from clerkship.library.template import Filter, filter_table
-from clerkship.model.names import canonical, nearest
+from clerkship.model.names import canonical_name, find_nearest_name
 from clerkship.plugin.contract import Claim, Sort
 from clerkship.plugin.load import Broken, Installed, Loaded, discover
 from clerkship.reactions.registry import ReactionRegistry
@@ -151,18 +151,18 @@ class Registrations:
 
     def missing(self, name: str) -> str:
         """Say why a name is unknown, if that is known: its plug-in is broken, turned off, or not installed."""
-        name = canonical(name)
+        name = canonical_name(name)
         prefix, dot, _ = name.removeprefix("fault.").partition(".")
         broken = [str(plugin) for plugin in self.broken if plugin.prefix == prefix]
         if broken:
             return "; ".join(broken)
-        if not dot or nearest(prefix, self._first_words() - set(self.agents)):
+        if not dot or find_nearest_name(prefix, self._first_words() - set(self.agents)):
             return ""
         return "plug-ins are turned off, by CLERKSHIP_PLUGINS" if self._off else f"no plug-in `{prefix}` is installed"
 
     def owner(self, sort: Sort, name: str) -> Loaded | None:
         """Return the plug-in that a name comes from, if it comes from one."""
-        return self._owners.get((sort, canonical(name)))
+        return self._owners.get((sort, canonical_name(name)))
 
     def warnings(self) -> list[str]:
         """List the plug-ins that could not be loaded."""
@@ -185,4 +185,4 @@ def _installed() -> Installed:
 def _names(claims: Iterable[Claim]) -> Iterator[tuple[Sort, str]]:
     """Every name in one spelling, with its sort."""
     for claim in claims:
-        yield from ((claim.sort, canonical(name)) for name in (claim.name, *claim.aliases))
+        yield from ((claim.sort, canonical_name(name)) for name in (claim.name, *claim.aliases))

@@ -7,7 +7,7 @@ from clerkship.engine.finished import Finished
 from clerkship.engine.spec import TrialSpec
 from clerkship.kit.rng import shuffled
 from clerkship.kit.statistics import side
-from clerkship.model.run import Outcome, Status, Verdict
+from clerkship.model.run import Status, TrialOutcome, Verdict
 from clerkship.model.snapshot import Plan
 
 LOOK_EVERY = 5
@@ -22,7 +22,7 @@ class Schedule:
         tasks: Sequence[BuiltTask],
         plan: Plan,
         run: str,
-        known: Iterable[Outcome] = (),
+        known: Iterable[TrialOutcome] = (),
         again: Collection[Status] = frozenset({"cancelled"}),
     ) -> None:
         self._tasks = {built.snapshot.task.name: built for built in tasks}
@@ -48,7 +48,7 @@ class Schedule:
         names = dict.fromkeys(self._learn(item.task_run.outcome()).task for item in finished)
         return [job for name in names for job in self._due(name)]
 
-    def _learn(self, outcome: Outcome) -> Outcome:
+    def _learn(self, outcome: TrialOutcome) -> TrialOutcome:
         self._attempts[outcome.task, outcome.trial] = outcome.attempt
         if outcome.status not in self._again:
             self._settled[outcome.task][outcome.trial] = outcome.verdict

@@ -12,7 +12,7 @@ from clerkship.kit.depth import cut_at_depth
 from clerkship.llm.together import together
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
-from clerkship.model.redaction import redact_criterion, redactor
+from clerkship.model.redaction import build_redactor, redact_criterion
 from clerkship.model.run import (
     DEFAULT_AXIS,
     AxisScore,
@@ -61,7 +61,7 @@ def judge(
         found = tuple(_judge_one(one, by, evidence, skip if by.asks_model else "") for one, by in pairs)
     else:
         found = _judge_with_models(pairs, evidence)
-    return tuple(redact_criterion(criterion, redactor(variables)) for criterion in found) if variables else found
+    return tuple(redact_criterion(criterion, build_redactor(variables)) for criterion in found) if variables else found
 
 
 def implied_checks(evidence: Evidence) -> tuple[tuple[Criterion, Assertion], ...]:

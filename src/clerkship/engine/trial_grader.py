@@ -18,7 +18,7 @@ from clerkship.kit.text import writable
 from clerkship.kit.wall import perf_counter
 from clerkship.model.problem import PlatformError
 from clerkship.model.run import Ending
-from clerkship.model.scenario import Person
+from clerkship.model.scenario import ScenarioPerson
 from clerkship.playground.conversation import INVALID
 from clerkship.playground.playground import Playground
 
@@ -89,7 +89,7 @@ class TrialGrader(Grader):
                     return ending, error
         return ending, ""
 
-    def _check_person(self, sandbox: str, person: Person, ending: Ending) -> tuple[Ending, str]:
+    def _check_person(self, sandbox: str, person: ScenarioPerson, ending: Ending) -> tuple[Ending, str]:
         evidence = replace(self._evidence(ending), model=self.asker("person_check"))
         if self._has_several_people:
             evidence = in_conversation(evidence, sandbox)

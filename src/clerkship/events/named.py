@@ -5,7 +5,7 @@ from typing import Any
 
 from clerkship.events.event import Event, map_texts
 from clerkship.events.lifecycle import AgentStarted
-from clerkship.model.redaction import MIN_SECRET
+from clerkship.model.redaction import MIN_SECRET_LENGTH
 from clerkship.model.variables import join_escaped
 
 _AUTHORED = ("person", "scenario", "run")
@@ -16,7 +16,7 @@ class VariableNames:
     """Writes values of variables as names, so that `expand_text` puts them back."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        known = {value: name for name, value in sorted(values.items(), reverse=True) if len(value) >= MIN_SECRET}
+        known = {value: name for name, value in sorted(values.items(), reverse=True) if len(value) >= MIN_SECRET_LENGTH}
         self.names = dict(sorted(known.items(), key=lambda item: -len(item[0])))
         """By value; none if no value is long enough to be recognized."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from clerkship.events.event import Event
-from clerkship.model.matcher import describe, holds
+from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.path import lookup
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
@@ -34,7 +34,7 @@ def matches(event: Event, match: EventMatch) -> bool:
     if match.sandbox is not None and match.sandbox != event.source:
         return False
     for path, expected in match.where.items():  # noqa: SIM110  (all() would cost a third more)
-        if not holds(expected, lookup(event.payload, path)):
+        if not matches_expected(expected, lookup(event.payload, path)):
             return False
     return True
 
@@ -47,7 +47,7 @@ def select(events: Iterable[Event], match: EventMatch) -> Iterator[Event]:
 def compare(event: Event, match: EventMatch) -> tuple[FieldCheck, ...]:
     """Each expectation beside what this event says."""
     return tuple(
-        field_check(path, expected, found, passed=holds(expected, found), seq=event.seq)
+        field_check(path, expected, found, passed=matches_expected(expected, found), seq=event.seq)
         for path, expected in match.where.items()
         for found in (lookup(event.payload, path),)
     )
@@ -104,5 +104,5 @@ def phrase(match: EventMatch) -> str:
 
 
 def _said(expected: object) -> str:
-    text = describe(expected)
+    text = describe_expected(expected)
     return text if isinstance(expected, dict) else f"is {text}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from clerkship.fhir.fhirpath import values_at
 from clerkship.fhir.resource import Resource
-from clerkship.model.matcher import equals, holds, is_matcher
+from clerkship.model.matcher import equals, is_matcher, matches_expected
 
 _OF_ALL = ("exists", "not")
 
@@ -40,8 +40,8 @@ def _one_fits(expected: Mapping[str, Any], values: Sequence[Any]) -> bool:
     if "equals" in expected and (whole is None or isinstance(whole, list | tuple)):
         rest = {name: argument for name, argument in expected.items() if name != "equals"}
         return fits(whole, values) and (not rest or _one_fits(rest, values))
-    return any(holds(expected, value) for value in values) or (
-        expected.keys() == {"contains"} and holds(expected, values)
+    return any(matches_expected(expected, value) for value in values) or (
+        expected.keys() == {"contains"} and matches_expected(expected, values)
     )
 
 

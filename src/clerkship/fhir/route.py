@@ -11,7 +11,7 @@ from clerkship.fhir.fhirpath import plain_steps
 from clerkship.fhir.kinds import Kinds, Misstep, below, of_type
 from clerkship.fhir.members import ROOTS, follow
 from clerkship.fhir.parameters import parameters_of
-from clerkship.model.matcher import as_instant, is_matcher, is_number
+from clerkship.model.matcher import is_matcher, is_number, to_datetime
 from clerkship.model.names import did_you_mean
 
 _NUMBERS = frozenset({"decimal", "integer", "positiveInt", "unsignedInt"})
@@ -103,7 +103,7 @@ def _unfit(here: Kinds, expected: Any) -> Iterator[str]:
             yield from (wrong for each in argument for wrong in _unlike(here, each))
         elif name in _BOUNDS and is_number(argument) and types <= _TIMES:
             yield f"a date is compared with the number {argument}; write a date, such as '1950-01-01'"
-        elif name in _BOUNDS and as_instant(argument) is not None and types <= _NUMBERS:
+        elif name in _BOUNDS and to_datetime(argument) is not None and types <= _NUMBERS:
             yield f"a number is compared with the date {argument}"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from clerkship.model.names import canonical, did_you_mean
+from clerkship.model.names import canonical_name, did_you_mean
 from clerkship.model.problem import ClerkshipError
 
 T = TypeVar("T")
@@ -42,15 +42,15 @@ class Registry(Generic[T]):
 
     def add(self, name: str, thing: T | Deferred[T], aliases: Iterable[str] = ()) -> None:
         """Take a name, and other names for the same thing; one that is deferred is loaded when it is first used."""
-        for taken in (canonical(name), *map(canonical, aliases)):
+        for taken in (canonical_name(name), *map(canonical_name, aliases)):
             if taken in self._things or taken in self._aliases:
                 raise NameTaken(f"two {self.what}s are called `{taken}`")
-        self._things[canonical(name)] = thing
-        self._aliases.update({canonical(alias): canonical(name) for alias in aliases})
+        self._things[canonical_name(name)] = thing
+        self._aliases.update({canonical_name(alias): canonical_name(name) for alias in aliases})
 
     def get(self, name: str) -> T:
         """The thing of this name."""
-        key = canonical(name)
+        key = canonical_name(name)
         key = self._aliases.get(key, key)
         if key not in self._things:
             raise UnknownName(self.what, name, self._things, self.missing(name))
@@ -61,7 +61,7 @@ class Registry(Generic[T]):
 
     def __contains__(self, name: str) -> bool:
         """Whether something has this name."""
-        return canonical(name) in self._things or canonical(name) in self._aliases
+        return canonical_name(name) in self._things or canonical_name(name) in self._aliases
 
     def __iter__(self) -> Iterator[str]:
         """The names, sorted."""

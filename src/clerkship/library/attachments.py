@@ -18,7 +18,7 @@ from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import lookup
-from clerkship.model.problem import Problem
+from clerkship.model.problem import InputProblem
 from clerkship.model.variables import escape_text
 
 MAX_STORED = 5_000_000
@@ -103,7 +103,7 @@ class Attachments:
         def complain(offset: int, message: str, hint: str) -> None:
             lines = re.split(r"\r\n|\r|\n", text[:offset])  # of some messages the lines end in a carriage return
             place = {"line": len(lines), "column": len(lines[-1]) + 1}
-            problem = Problem(file=str(file), **place, message=message, hint=hint)
+            problem = InputProblem(file=str(file), **place, message=message, hint=hint)
             self.folder.report.add_problem(problem)
 
         filled = escape_text(text) if filler is None else filler.fill_file(text, here, complain)

@@ -17,8 +17,8 @@ from clerkship.library.yaml import Path
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
 from clerkship.model.environment import CONVERSATION_KIND
 from clerkship.model.names import did_you_mean
-from clerkship.model.path import split
-from clerkship.model.scenario import Person
+from clerkship.model.path import split_path
+from clerkship.model.scenario import ScenarioPerson
 
 _CLOSED = ("where", "fields", "expected", "text", "value", "arguments", "buttons", "assertions")
 """Keys of arguments that hold data, not names; assertions inside another are checked by themselves."""
@@ -61,7 +61,7 @@ class CallCheck:
 
     def check_person(self, written: Any, path: Path) -> None:
         """Check the person of a scenario: the sandbox, and the names in the script."""
-        person = read_as(Person, written)
+        person = read_as(ScenarioPerson, written)
         if person is not None:
             self._check_sandbox(self._converses, person.sandbox, CONVERSATION_KIND, path)
             self._check_names(person.model_dump(exclude={"persona"}), path)
@@ -137,7 +137,7 @@ class CallCheck:
             return
         fields = {field for names in meant.values() for field in names}
         for key in where:
-            first = next(iter(split(key)), "")
+            first = next(iter(split_path(key)), "")
             if first not in fields:
                 hint = did_you_mean(first, fields)
                 self.definition.problem([*path, "where", key], f"`{name}` has no field `{first}`", hint, key=True)

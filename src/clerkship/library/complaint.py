@@ -9,8 +9,8 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from clerkship.library.yaml import Path, Tree
-from clerkship.model.names import did_you_mean, nearest
-from clerkship.model.problem import Problem
+from clerkship.model.names import did_you_mean, find_nearest_name
+from clerkship.model.problem import InputProblem
 
 _TIME = "a time with its zone, such as 2026-03-02T09:00:00-05:00"
 _EXPECTED = {
@@ -47,7 +47,7 @@ _PATTERNS = {
 
 def complain(
     error: ValidationError, model: type[BaseModel], tree: Tree, prefix: Path
-) -> Iterator[Callable[[], Problem]]:
+) -> Iterator[Callable[[], InputProblem]]:
     """Each error at its place, with what was expected and the nearest name; worded only when asked for."""
     errors = [found for found in error.errors(include_url=False) if not _is_echo(found)]
     found_all = _sharpest(errors, tree, prefix)
@@ -65,10 +65,10 @@ def _is_echo(error: Any) -> bool:
 def _is_misspelt(missing: Sequence[Any], unknown: Sequence[Sequence[Any]]) -> bool:
     """Whether a missing key is there under a name like it: said once is enough."""
     here = [str(other[-1]) for other in unknown if other[:-1] == missing[:-1]]
-    return nearest(str(missing[-1]), here) is not None
+    return find_nearest_name(str(missing[-1]), here) is not None
 
 
-def _problem(found: Any, model: type[BaseModel], tree: Tree, prefix: Path) -> Problem:
+def _problem(found: Any, model: type[BaseModel], tree: Tree, prefix: Path) -> InputProblem:
     location = list(_location(found))
     kind = found["type"]
     name = str(found["loc"][-1]) if found["loc"] else ""

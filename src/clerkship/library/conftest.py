@@ -11,7 +11,7 @@ from clerkship.library.source import EVALUATION, SUFFIXES, Folder, Unreadable, r
 from clerkship.llm.prompts import BadPrompt, Prompt
 from clerkship.model.conftest import Conftest
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.problem import InputError, InputProblem
 
 STEM = "conftest"
 BLOCKS = frozenset({"simulation", "evaluation"})
@@ -59,23 +59,25 @@ def read_template(conftest: Path, name: str) -> tuple[Path, str]:
     return path, text
 
 
-def check_template(key: str, path: Path, text: str) -> Problem | None:
+def check_template(key: str, path: Path, text: str) -> InputProblem | None:
     """What is wrong with it, if anything is: found by filling it in as a run would, with things of no meaning."""
     trial = TRIALS[key]
     try:
         filled = [trial.prompt(text).fill(**given) for given in trial.given()]
     except BadPrompt as bad:
         hint = f"it can use {', '.join(trial.variables)}" if "is undefined" in bad.said else ""
-        return Problem(file=str(path), line=bad.line, column=1 if bad.line else 0, message=bad.said, hint=hint)
+        return InputProblem(file=str(path), line=bad.line, column=1 if bad.line else 0, message=bad.said, hint=hint)
     strange = Prompt(trial.name, text).strange_blocks()
     if strange:
         name, known = strange
         hint = did_you_mean(name, known) or f"there is {', '.join(known)}"
-        return Problem(file=str(path), message=f"it builds on a template that has no block `{name}`", hint=hint)
+        return InputProblem(file=str(path), message=f"it builds on a template that has no block `{name}`", hint=hint)
     unused = [names for names in trial.needed if not any(_MARK.format(name) in "".join(filled[0]) for name in names)]
     if unused:
         names = " or ".join(f"`{name}`" for name in unused[0])
-        return Problem(file=str(path), message=f"it never says {names}", hint=f"put {{{{ {unused[0][0]} }}}} into it")
+        return InputProblem(
+            file=str(path), message=f"it never says {names}", hint=f"put {{{{ {unused[0][0]} }}}} into it"
+        )
     return None
 
 

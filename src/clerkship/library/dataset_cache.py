@@ -14,7 +14,7 @@ import orjson
 
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.dataset import Dataset
-from clerkship.model.problem import Problem
+from clerkship.model.problem import InputProblem
 
 FORMAT = "1"
 """Raised whenever the same files would give another dataset, for a reason that is in none of the parts of a key."""
@@ -26,7 +26,7 @@ class Kept(NamedTuple):
     """A dataset, and what was odd about its files: file by number, since they may have been moved since."""
 
     dataset: Dataset
-    warnings: tuple[tuple[int, Problem], ...]
+    warnings: tuple[tuple[int, InputProblem], ...]
 
 
 def key_of(parts: Sequence[bytes]) -> str:
@@ -57,7 +57,7 @@ class Cache:
             dataset = Dataset.parse(name, body)
             if hashlib.sha256(body).hexdigest() != told["hash"]:
                 return None
-            warnings = tuple((number, Problem(**problem)) for number, problem in told["warnings"])
+            warnings = tuple((number, InputProblem(**problem)) for number, problem in told["warnings"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
         dataset.__dict__["hash"] = told["hash"]  # worked out just now; once is enough

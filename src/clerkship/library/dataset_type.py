@@ -12,7 +12,7 @@ from clerkship.library.finding import EntityFinder, RecordFinder
 from clerkship.library.source import Folder, Unreadable
 from clerkship.library.yaml import Spot
 from clerkship.model.dataset import Dataset, DatasetFile
-from clerkship.model.problem import Problem
+from clerkship.model.problem import InputProblem
 
 T = TypeVar("T")
 
@@ -29,9 +29,9 @@ class DatasetSource:
     """Files are read from here and nowhere else."""
     spot: Callable[..., Spot]
     """Return the place of a key in the file that defines the dataset."""
-    problem: Callable[[Problem], None]
+    problem: Callable[[InputProblem], None]
     """Report a mistake; the dataset cannot be used then."""
-    warn: Callable[[Problem], None]
+    warn: Callable[[InputProblem], None]
     """Report something that may be a mistake."""
     now: Callable[[], datetime]
     """Return the time in the environments that use the dataset; raises Disagreement where it differs."""

@@ -17,7 +17,7 @@ from clerkship.library.shape import as_list, as_map
 from clerkship.library.source import Folder
 from clerkship.library.yaml import Path, Spot
 from clerkship.model.dataset import Dataset, DatasetFile
-from clerkship.model.environment import CONVERSATION, Environment
+from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Datasets:
         """Return the time where a dataset is used: in all environments that use it, it must be the same."""
         users = [place for place in self.environments.values() if name in place.datasets]
         if not users:
-            users = list(self.environments.values()) if len(self.environments) == 1 else [CONVERSATION]
+            users = list(self.environments.values()) if len(self.environments) == 1 else [CONVERSATION_ENVIRONMENT]
         if len({place.now for place in users}) > 1:
             told = ", ".join(f"{place.name} at {place.now.isoformat()}" for place in users[:5])
             raise Disagreement(f"the dates of `{name}` are around the now of its environments, and they differ: {told}")

@@ -9,11 +9,18 @@ from clerkship.library.definition import Definition
 from clerkship.library.sequence import Shelf
 from clerkship.library.shape import as_list, as_map, read_as
 from clerkship.library.yaml import Path
-from clerkship.model.environment import RESERVED, SOURCES, ComponentChoice, Reaction, SharedDomain, Simulator
+from clerkship.model.environment import (
+    RESERVED_NAMES,
+    RESERVED_SOURCES,
+    ComponentConfig,
+    Reaction,
+    SharedDomain,
+    Simulator,
+)
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import PlatformError
 
-_COMPONENTS: Mapping[str, type[ComponentChoice]] = {"simulators": Simulator, "domains": SharedDomain}
+_COMPONENTS: Mapping[str, type[ComponentConfig]] = {"simulators": Simulator, "domains": SharedDomain}
 """Keys of an environment that have sandboxes and domains."""
 
 
@@ -83,16 +90,16 @@ class EnvironmentCheck:
 
     def _check_names(self, info: EnvironmentInfo) -> None:
         """No sandbox or domain has the name of something else that a request or an event could mean."""
-        of_domains = RESERVED | SOURCES | dict.fromkeys(info.sandboxes, "a sandbox")
+        of_domains = RESERVED_NAMES | RESERVED_SOURCES | dict.fromkeys(info.sandboxes, "a sandbox")
         for key, what, names, taken in (
-            ("simulators", "sandbox", info.sandboxes, RESERVED),
+            ("simulators", "sandbox", info.sandboxes, RESERVED_NAMES),
             ("domains", "domain", info.domains, of_domains),
         ):
             for name in names.keys() & taken.keys():
                 message = f"`{name}` is the name of {taken[name]}"
                 self.definition.problem([key, name], message, f"call the {what} something else", key=True)
 
-    def _check_component(self, choice: ComponentChoice, path: Path, datasets: Collection[str]) -> None:
+    def _check_component(self, choice: ComponentConfig, path: Path, datasets: Collection[str]) -> None:
         is_domain = isinstance(choice, SharedDomain)
         try:
             entry = self.catalog.domain(choice.kind) if is_domain else self.catalog.simulator(choice.kind)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from clerkship.model.dataset import Dataset, Record
-from clerkship.model.matcher import describe, holds, is_matcher
+from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
 from clerkship.model.path import lookup
 from clerkship.model.pattern import PatternTooSlow
 from clerkship.model.task import Entity, ForEach
@@ -89,7 +89,7 @@ class RecordFinder:
     def _index(self, path: str) -> PathIndex[int]:
         if path not in self._indexes:
             pairs = ((number, (lookup(record, path),)) for number, record in enumerate(self._records))
-            self._indexes[path] = PathIndex(pairs, lambda expected, values: holds(expected, values[0]))
+            self._indexes[path] = PathIndex(pairs, lambda expected, values: matches_expected(expected, values[0]))
         return self._indexes[path]
 
     def summary(self, query: Entity) -> str:
@@ -163,7 +163,7 @@ def _none(query: Entity, dataset: Dataset, finder: EntityFinder) -> BadBinding:
 
 def asked(query: Entity) -> str:
     """A query in words."""
-    told = ", ".join(f"{path} {describe(expected)}" for path, expected in query.where.items())
+    told = ", ".join(f"{path} {describe_expected(expected)}" for path, expected in query.where.items())
     return f"{query.type or 'record'}{f' with {told}' if told else ''}"
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 
 from clerkship.library.library import LoadedTask
 from clerkship.library.yaml import Tree
-from clerkship.model.domain import Domain
+from clerkship.model.domain import AgentDomain
 
 _PACKAGE = "clerkship.rasa"
 _DOMAIN_FILES = ("domain.yml", "domain.yaml", "domain")
@@ -72,9 +72,9 @@ def find_domain(path: Path) -> Path | None:
     return None
 
 
-def read_domain(path: Path) -> Domain:
+def read_domain(path: Path) -> AgentDomain:
     """Read a domain, from a file or a folder of them; raises InputError with every mistake in it."""
-    return cast(Domain, _reader("domain").read_domain(path))
+    return cast(AgentDomain, _reader("domain").read_domain(path))
 
 
 def built_in_slots() -> dict[str, str]:

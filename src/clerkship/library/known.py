@@ -12,31 +12,31 @@ from clerkship.library.definition import Definition
 from clerkship.library.foreign import built_in_slots, is_built_in
 from clerkship.library.mention import Mention, Reading, Reads, mentions, readings
 from clerkship.library.yaml import Path
-from clerkship.model.domain import Abilities, Domain, family_of, misfit
+from clerkship.model.domain import AgentCapabilities, AgentDomain, describe_slot_mismatch, event_family
 from clerkship.model.matcher import is_matcher
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import MISSING
-from clerkship.model.problem import Problem
+from clerkship.model.problem import InputProblem
 
 
 class Known:
     """What is known of the agent, and whether anything was written that could not be checked for want of it."""
 
-    def __init__(self, abilities: Abilities | None, reads: Reads) -> None:
+    def __init__(self, abilities: AgentCapabilities | None, reads: Reads) -> None:
         self.abilities = abilities
         self._reads = reads
         self._unchecked = False
 
     @property
-    def domain(self) -> Domain | None:
+    def domain(self) -> AgentDomain | None:
         """The names it knows, where that is known."""
         return self.abilities.domain if self.abilities is not None else None
 
-    def left_unchecked(self) -> Iterator[Problem]:
+    def left_unchecked(self) -> Iterator[InputProblem]:
         """One word about all the slots that nobody could look up."""
         if self._unchecked:
             message = "no domain is known, so slot names and types were not checked"
-            yield Problem(message=message, hint="give --domain, or connect rasa:…")
+            yield InputProblem(message=message, hint="give --domain, or connect rasa:…")
 
     def check_slots(self, slots: Any, path: Path, definition: Definition) -> None:
         """Slots that are set before the conversation begins."""
@@ -71,7 +71,7 @@ class Known:
             return
         slots = self.domain.slots if name in self.domain.slots else built_in_slots()
         kind = slots[name]
-        wanted = misfit(value, kind)
+        wanted = describe_slot_mismatch(value, kind)
         if wanted:
             hint = "quote it" if wanted == "text" and isinstance(value, int | float) else ""
             if isinstance(value, str) and kind in ("bool", "float"):
@@ -99,6 +99,6 @@ class Known:
 
 def _words(kind: str, emits: Collection[str]) -> str:
     """`flows` where it reports none at all, else the one kind of event that it lacks."""
-    family = family_of(kind)
-    whole = all(family_of(other) != family for other in emits)
+    family = event_family(kind)
+    whole = all(event_family(other) != family for other in emits)
     return (family or kind) if whole else f"`{kind}`"

@@ -13,8 +13,8 @@ from clerkship.library.definition import Definition
 from clerkship.library.reporting import Reporter
 from clerkship.library.source import Folder
 from clerkship.library.yaml import Spot
-from clerkship.model.labelled import Label, Labelled, LabelledFile
-from clerkship.model.names import canonical, did_you_mean
+from clerkship.model.labelled import Label, LabelledConversation, LabelledFile
+from clerkship.model.names import canonical_name, did_you_mean
 from clerkship.model.problem import InputError
 
 KEY = "labelled"
@@ -28,7 +28,7 @@ _Path = list[int | str]
 class LabelledItem:
     """A conversation with its labels, and what was done in each turn as events."""
 
-    labelled: Labelled
+    labelled: LabelledConversation
     events: tuple[tuple[BaseModel, ...], ...]
     """By turn."""
     place: Spot
@@ -94,7 +94,7 @@ class _Reader:
             for number, item in enumerate(found)
         )
 
-    def _refuse_twice(self, found: tuple[Labelled, ...]) -> None:
+    def _refuse_twice(self, found: tuple[LabelledConversation, ...]) -> None:
         names: set[str] = set()
         for number, item in enumerate(found):
             if item.name in names:
@@ -119,7 +119,7 @@ class _Reader:
             self.definition.problem(path, f"expected a map with one key, an event's name, not {shown(written)}")
             return
         [(name, given)] = written.items()
-        known = canonical(name).removeprefix("agent.").replace(".", "_")
+        known = canonical_name(name).removeprefix("agent.").replace(".", "_")
         kind = self.kinds.get(_SAME.get(known, known))
         if kind is None:
             hint = did_you_mean(known, [*self.kinds, *_SAME]) or f"there is {', '.join(self.kinds)}"

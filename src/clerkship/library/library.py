@@ -9,9 +9,9 @@ from clerkship.model.benchmark import Benchmark
 from clerkship.model.conftest import Conftest
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import Environment
-from clerkship.model.names import did_you_mean, fitting
+from clerkship.model.names import did_you_mean, find_matching_names
 from clerkship.model.persona import Persona
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.problem import InputError, InputProblem
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 
@@ -46,7 +46,7 @@ class Library:
     """Which models an evaluation uses, if a file says."""
     prompts: Mapping[str, str] = field(default_factory=dict)
     """Templates of its own, by the name of the built-in one that each stands for."""
-    warnings: tuple[Problem, ...] = ()
+    warnings: tuple[InputProblem, ...] = ()
     """What is odd, and no reason to run nothing."""
     domain: str | None = None
     """What the names of slots, actions, responses and flows were checked against, if anything."""
@@ -55,7 +55,7 @@ class Library:
     files: frozenset[Path] = frozenset()
     """Every file that it was made from, and the folders of datasets; absolute, links followed."""
 
-    def warnings_of(self, tasks: Iterable[LoadedTask]) -> tuple[Problem, ...]:
+    def warnings_of(self, tasks: Iterable[LoadedTask]) -> tuple[InputProblem, ...]:
         """Those about some of the tasks, and about nothing in particular."""
         others = {loaded.file for loaded in self.tasks.values()} - {loaded.file for loaded in tasks}
         return tuple(warning for warning in self.warnings if warning.file not in others)
@@ -77,7 +77,7 @@ class Library:
     def case(self, file: Path, name: str) -> LoadedTask:
         """The task of one file by its name there, or by a part of it that only one has."""
         inside = {loaded.task.name.removesuffix(f" ({file.stem})"): loaded for loaded in self.select(file=file)}
-        found = fitting(name, inside)
+        found = find_matching_names(name, inside)
         if len(found) == 1:
             return inside[found[0]]
         hint = f"it could be {'; '.join(found[:5])}" if found else did_you_mean(name, inside)
@@ -94,7 +94,7 @@ class Library:
             if _is_named(name, pattern) or (loaded.template and _is_named(loaded.template, pattern))
         ]
         found = found or [name for name, loaded in self.tasks.items() if _is_named(Path(loaded.file).stem, pattern)]
-        found = found or fitting(pattern, self.tasks)
+        found = found or find_matching_names(pattern, self.tasks)
         if not found:
             raise InputError.of(f"no task `{pattern}`", hint=did_you_mean(pattern, self.tasks))
         return found

@@ -35,11 +35,11 @@ from clerkship.library.task_check import TaskCheck
 from clerkship.library.yaml import Tree
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import Dataset
-from clerkship.model.domain import Abilities
-from clerkship.model.environment import CONVERSATION, Environment
+from clerkship.model.domain import AgentCapabilities
+from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 from clerkship.model.labelled import LabelledFile
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.problem import InputError, InputProblem
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import MAX_NAME_LENGTH, Entity, Task
 from clerkship.model.variables import UnknownVariable, expand_task
@@ -100,7 +100,7 @@ class Loader:
         if self.needs_task and not self.tasks and not problems:
             hint = "a task is a YAML file with the key `task`, `scenario` or `test_cases`"
             hint += f"; {passed_over(passed)}" if passed else ""
-            problems = [Problem(file=str(self.folder.root), message="no task is here", hint=hint)]
+            problems = [InputProblem(file=str(self.folder.root), message="no task is here", hint=hint)]
         if problems:
             raise InputError(problems)
         return self._library()
@@ -128,7 +128,7 @@ class Loader:
             for loaded in reader.load(trees, self.tasks):
                 self.tasks[loaded.task.name] = loaded
 
-    def _own(self, problems: list[Problem]) -> list[Problem]:
+    def _own(self, problems: list[InputProblem]) -> list[InputProblem]:
         """All that is wrong; of a single file that could be read, what is wrong there: the rest is one warning."""
         if self.only is None or not any(loaded.file == str(self.only) for loaded in self.tasks.values()):
             return problems
@@ -139,7 +139,7 @@ class Loader:
             count = len(problems)
             message = f"{count} mistake{'s' * (count != 1)} in other files of this folder, passed over"
             hint = "`clerkship validate` shows them"
-            self._reporter.warnings.add_problem(Problem(file=str(self.folder.root), message=message, hint=hint))
+            self._reporter.warnings.add_problem(InputProblem(file=str(self.folder.root), message=message, hint=hint))
         return own
 
     def _each(self, definitions: list[Definition], sort: str, take: Callable[[Definition], object]) -> None:
@@ -180,12 +180,12 @@ class Loader:
     def _task(self, definition: Definition) -> None:
         """One task, or with `for_each` one for each record, up to the first with a mistake: most are those of all."""
         name = self._environment_name(definition)
-        environment = CONVERSATION if name is None else self.environments.get(name)
+        environment = CONVERSATION_ENVIRONMENT if name is None else self.environments.get(name)
         solution = self._attachments.solution(definition)
         check = self._check(definition, self._info(name))
         check.check_scopes()
         before = len(self.folder.report.problems)
-        for bound in self._binder.bound(definition, (environment or CONVERSATION).now):
+        for bound in self._binder.bound(definition, (environment or CONVERSATION_ENVIRONMENT).now):
             task = self._filled(definition, bound, check)
             if len(self.folder.report.problems) > before:
                 break
@@ -220,7 +220,7 @@ class Loader:
     def _scenario(self, definition: Definition) -> None:
         """A scenario file is a task; what it says is checked where it says it."""
         name = self._environment_name(definition)
-        environment = CONVERSATION if name is None else self.environments.get(name)
+        environment = CONVERSATION_ENVIRONMENT if name is None else self.environments.get(name)
         is_map = isinstance(definition.data, dict)
         data = self._attachments.take_in(definition, definition.data) if is_map else definition.data
         written = definition.read(ScenarioFile, data)
@@ -283,7 +283,7 @@ class Loader:
 
     def _info(self, name: str | None) -> EnvironmentInfo | None:
         if name is None:
-            return environment_info(CONVERSATION.model_dump())
+            return environment_info(CONVERSATION_ENVIRONMENT.model_dump())
         definition = self._definitions.get("environment", name) if name else None
         found = shelves(self.environments.get(name), self.datasets, self.catalog) if name else {}
         return environment_info(definition.fields, found) if definition is not None else None
@@ -336,7 +336,7 @@ def load(
     catalog: Catalog,
     *,
     needs_task: bool = True,
-    abilities: Abilities | None = None,
+    abilities: AgentCapabilities | None = None,
     cache: Path | None = None,
 ) -> Library:
     """The library in a folder, or around a file; a folder without a task is a mistake where tasks are wanted.

@@ -10,7 +10,7 @@ from clerkship.library.source import Folder, personas_above
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import lookup
 from clerkship.model.persona import Persona
-from clerkship.model.scenario import Person
+from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.task import Task
 
 Place = tuple[str | int, ...]
@@ -49,7 +49,7 @@ class Personas:
             people.append(known)
         return _with_people(task, people)
 
-    def _cast(self, definition: Definition, person: Person, *places: Place) -> Person:
+    def _cast(self, definition: Definition, person: ScenarioPerson, *places: Place) -> ScenarioPerson:
         """Return a person with the persona that they name; report one that is not defined."""
         name = person.persona
         if not isinstance(name, str):
@@ -78,7 +78,7 @@ class Personas:
             self.load(definition)
 
 
-def _with_people(task: Task, people: list[Person]) -> Task:
+def _with_people(task: Task, people: list[ScenarioPerson]) -> Task:
     """Return the task with these people in the place of its own; the same task where nothing differs."""
     if task.scenario is None or all(new is old for new, old in zip(people, task.people, strict=True)):
         return task

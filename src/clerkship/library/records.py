@@ -12,7 +12,7 @@ from clerkship.library.dataset_type import DatasetSource, DatasetType
 from clerkship.library.documents.document import SUFFIXES, FileDocument, Forms
 from clerkship.library.source import MAX_DATASET_BYTES
 from clerkship.model.dataset import Dataset, DatasetFile, Record
-from clerkship.model.problem import Problem
+from clerkship.model.problem import InputProblem
 
 CSV = ".csv"
 FORMS = Forms("data", (*SUFFIXES, CSV))
@@ -60,7 +60,7 @@ class _DocumentReader:
 
     def __init__(self, document: FileDocument) -> None:
         self._document = document
-        self.problems: list[Problem] = []
+        self.problems: list[InputProblem] = []
 
     def records(self) -> Iterator[Record]:
         """Yield the records in the order of the file."""
@@ -120,7 +120,7 @@ class _DocumentReader:
         problem = self._document.problem(line, path, message, hint)
         self._add(problem.model_copy(update={"column": problem.column or 1}))
 
-    def _add(self, problem: Problem) -> None:
+    def _add(self, problem: InputProblem) -> None:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)
 

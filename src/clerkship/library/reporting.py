@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from clerkship.library.yaml import Path, Tree
-from clerkship.model.problem import Problem
+from clerkship.model.problem import InputProblem
 
 MAX_PROBLEMS = 100
 Place = tuple[str, int, int]
@@ -14,13 +14,13 @@ Place = tuple[str, int, int]
 class Report:
     """What is wrong in a folder, each mistake once. A place that is spoiled is not complained of again."""
 
-    problems: dict[Problem, None] = field(default_factory=dict)
+    problems: dict[InputProblem, None] = field(default_factory=dict)
     spoiled: set[Place] = field(default_factory=set)
     calls: int = 0
     """How often a problem was added, including those that were there already."""
     _counts: dict[str, int] = field(default_factory=dict)
 
-    def add(self, file: str, find: Callable[[], Problem], *, spoils: bool = False) -> None:
+    def add(self, file: str, find: Callable[[], InputProblem], *, spoils: bool = False) -> None:
         """One problem; it is not looked for where a file has shown enough of them."""
         self.calls += 1
         count = self._counts.get(file, 0)
@@ -41,14 +41,14 @@ class Report:
         """Add a problem at a path, of its key with `key`; with `spoils`, nothing else is reported of that place."""
         self.add(tree.file, lambda: tree.locate(path, key=key).problem(message, hint), spoils=spoils)
 
-    def add_problem(self, problem: Problem, *, spoils: bool = False) -> None:
+    def add_problem(self, problem: InputProblem, *, spoils: bool = False) -> None:
         """Add a problem that has its place."""
         self.add(problem.file, lambda: problem, spoils=spoils)
 
-    def sorted(self) -> list[Problem]:
+    def sorted(self) -> list[InputProblem]:
         """All of them by place."""
         rest = [
-            Problem(file=file, message=f"and {count - MAX_PROBLEMS:,} more problems")
+            InputProblem(file=file, message=f"and {count - MAX_PROBLEMS:,} more problems")
             for file, count in self._counts.items()
             if count > MAX_PROBLEMS
         ]

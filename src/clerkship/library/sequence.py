@@ -11,7 +11,7 @@ from clerkship.library.catalog import Catalog
 from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
-from clerkship.model.misplaced import Place
+from clerkship.model.misplaced import FieldPath
 
 
 @runtime_checkable
@@ -21,10 +21,10 @@ class OnRecords(Protocol):
     simulator: ClassVar[str | None]
     sandbox: str | None
 
-    def needs(self) -> Iterable[tuple[Place, str]]:
+    def needs(self) -> Iterable[tuple[FieldPath, str]]:
         """Those that it changes, and where in its arguments they are named."""
 
-    def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+    def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[FieldPath, str]]:
         """Those that it refers to, and that a sandbox with this config requires."""
 
     def leaves(self) -> tuple[Collection[str], Collection[str]]:

@@ -10,7 +10,7 @@ from yaml.nodes import Node
 
 from clerkship.library.reporting import Report
 from clerkship.library.yaml import Allowance, BadYaml, TooMuch, Tree, parse, text_tree
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.problem import InputError, InputProblem
 
 SIZE_LIMIT = 1_000_000
 DEEPEST_INCLUDE = 20
@@ -111,7 +111,7 @@ class Folder:
         return None
 
     def _note(self, path: Path, message: str, hint: str = "", line: int = 0, column: int = 0) -> None:
-        problem = Problem(file=str(path), line=line, column=column, message=message, hint=hint)
+        problem = InputProblem(file=str(path), line=line, column=column, message=message, hint=hint)
         self.report.add_problem(problem, spoils=True)
 
     def _parse(self, path: Path) -> Tree:

@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from clerkship.kit.registry import Registry, UnknownName
-from clerkship.model.dataset import RecordView, as_text
+from clerkship.model.dataset import RecordView, to_text
 from clerkship.model.duration import parse_duration
-from clerkship.model.matcher import as_instant
+from clerkship.model.matcher import to_datetime
 from clerkship.model.names import did_you_mean
-from clerkship.model.path import MISSING, lookup, split
+from clerkship.model.path import MISSING, lookup, split_path
 from clerkship.model.variables import escape_text
 
 OUTPUT_LIMIT = 1_000_000
@@ -65,7 +65,7 @@ def _date(value: Any, form: Any, _: Text) -> str:
 
 
 def _instant(value: Any) -> datetime:
-    instant = as_instant(value)
+    instant = to_datetime(value)
     if instant is None:
         raise ValueError("it is not a date")
     return instant
@@ -184,7 +184,7 @@ class TemplateValue(NamedTuple):
 
     def as_text(self, value: Any) -> str:
         """Write it, or a part of it, into a text."""
-        return as_text(value) if self.record is None else self.record.text(value, self.field)
+        return to_text(value) if self.record is None else self.record.text(value, self.field)
 
     def plain(self) -> Any:
         """Return it as JSON data."""
@@ -215,7 +215,7 @@ def _evaluate(expression: str, values: Mapping[str, Any], find: FindFilter) -> T
 
 def _record_at(path: str, values: Mapping[str, Any]) -> tuple[RecordView | None, str]:
     """Return the record that a path starts at, if it has its own way to be read, and the field it ends at."""
-    first, *rest = split(path)
+    first, *rest = split_path(path)
     record = values.get(first)
     if not isinstance(record, RecordView):
         return None, ""
@@ -227,7 +227,7 @@ def _find(path: str, values: Mapping[str, Any]) -> Any:
     if value is not MISSING:
         return value
     here: Any = values
-    for number, part in enumerate(split(path)):
+    for number, part in enumerate(split_path(path)):
         inner = lookup(here, part)
         if inner is MISSING:
             known = here.names() if isinstance(here, RecordView) else here.keys() if isinstance(here, Mapping) else ()

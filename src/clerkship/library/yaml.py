@@ -15,8 +15,8 @@ import yaml
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from clerkship.model.names import canonical
-from clerkship.model.problem import Problem
+from clerkship.model.names import canonical_name
+from clerkship.model.problem import InputProblem
 
 MAX_VALUES = 100_000
 MAX_CHARACTERS = 10_000_000
@@ -96,10 +96,10 @@ class Spot(NamedTuple):
         """`tasks/refill.yml:12:5`."""
         return f"{self.file}:{self.line}:{self.column}"
 
-    def problem(self, message: str, hint: str = "") -> Problem:
+    def problem(self, message: str, hint: str = "") -> InputProblem:
         """Return a problem at this place."""
         key = dotted(self.keys)
-        return Problem(file=self.file, line=self.line, column=self.column, key=key, message=message, hint=hint)
+        return InputProblem(file=self.file, line=self.line, column=self.column, key=key, message=message, hint=hint)
 
 
 def dotted(keys: Path) -> str:
@@ -152,7 +152,7 @@ class Tree:
             return None
         if id(node) not in self._pairs:
             pairs = [(key, value) for key, value in reversed(node.value) if isinstance(key, ScalarNode)]
-            other = {canonical(key.value): (key, value) for key, value in pairs}
+            other = {canonical_name(key.value): (key, value) for key, value in pairs}
             self._pairs[id(node)] = other | {key.value: (key, value) for key, value in pairs}
         return self._pairs[id(node)].get(str(part))
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from clerkship.kit.text import writable
 from clerkship.llm.contract import BadAnswer
-from clerkship.model.redaction import map_plain
+from clerkship.model.redaction import map_texts
 
 T = TypeVar("T", bound=BaseModel)
 MAX_STARTS = 50
@@ -35,7 +35,7 @@ def _parsed(text: str, shape: type[T]) -> T:
     wrong, answers = "there is no JSON object in it", list[T]()
     for found in _objects(text):
         try:
-            answers.append(shape.model_validate(map_plain(found, writable)))
+            answers.append(shape.model_validate(map_texts(found, writable)))
         except ValidationError as error:
             wrong = _said(error)
     if not answers:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors, is_instant
 from clerkship.llm.patience import Declined, ModelOutage
-from clerkship.model.usage import NOTHING_USED, Role, Usage
+from clerkship.model.usage import NO_USAGE, Role, Usage
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -36,7 +36,7 @@ class Tally:
 
 
 def _sum(each: Sequence[Usage]) -> Usage:
-    total = sum(each, NOTHING_USED)
+    total = sum(each, NO_USAGE)
     costs = [usage.cost for usage in each if usage.cost is not None]
     return total if total.cost is None else total.model_copy(update={"cost": fsum(costs)})
 
@@ -56,7 +56,7 @@ class Asker:
         try:
             answer = self._model.ask(replace(question, sample=sample))
         except (BadAnswer, Declined, ModelOutage) as failed:
-            if failed.usage != NOTHING_USED:
+            if failed.usage != NO_USAGE:
                 self._tally.add(self.role, failed.usage)
             raise
         self._tally.add(self.role, answer.usage)

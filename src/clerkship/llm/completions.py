@@ -11,7 +11,7 @@ import orjson
 from clerkship.kit.http_body import TooLarge
 from clerkship.llm.patience import Busy, Declined, Limit, ModelOutage, Patience, Spent, patiently, refusal
 from clerkship.llm.wire import open_client, post
-from clerkship.model.usage import NOTHING_USED, Usage
+from clerkship.model.usage import NO_USAGE, Usage
 
 if TYPE_CHECKING:
     import httpx
@@ -98,7 +98,7 @@ class Endpoint:
             raise Busy(said)  # half an answer; whatever else it is, it will be again
         raise ModelOutage(said)
 
-    def no_message(self, found: Any, usage: Usage = NOTHING_USED) -> ModelOutage:
+    def no_message(self, found: Any, usage: Usage = NO_USAGE) -> ModelOutage:
         """Return the error for an answer that has no message."""
         return ModelOutage(f"{self.host} answers without a message: {orjson.dumps(found)[:200].decode()}", usage)
 

@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from pydantic import BaseModel
 
-from clerkship.model.usage import NOTHING_USED, Usage
+from clerkship.model.usage import NO_USAGE, Usage
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -73,7 +73,7 @@ class Answer(Generic[T]):
 
     data: T
     model: str
-    usage: Usage = NOTHING_USED
+    usage: Usage = NO_USAGE
 
 
 class Vectors(list[list[float]]):
@@ -113,7 +113,7 @@ def is_instant(model: object) -> bool:
 class BadAnswer(Exception):
     """A model answered, and not in the shape it was asked for."""
 
-    def __init__(self, message: str, usage: Usage = NOTHING_USED) -> None:
+    def __init__(self, message: str, usage: Usage = NO_USAGE) -> None:
         super().__init__(message)
         self.usage = usage
 

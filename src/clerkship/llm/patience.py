@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from clerkship.kit.rng import jitter
 from clerkship.kit.wall import now
 from clerkship.model.problem import InputError, PlatformError
-from clerkship.model.usage import NOTHING_USED, Usage
+from clerkship.model.usage import NO_USAGE, Usage
 
 R = TypeVar("R")
 ATTEMPTS = 4
@@ -29,7 +29,7 @@ BUSY = frozenset({408, 409, 425, TOO_MANY})
 class ModelOutage(PlatformError):
     """The model cannot be asked now. Not the agent's doing: the run is errored."""
 
-    def __init__(self, message: str, usage: Usage = NOTHING_USED) -> None:
+    def __init__(self, message: str, usage: Usage = NO_USAGE) -> None:
         super().__init__(message)
         self.usage = usage
         """What was paid for before."""
@@ -40,7 +40,7 @@ class Declined(InputError):
 
     status: int = 0
     code: str = ""
-    usage: Usage = NOTHING_USED
+    usage: Usage = NO_USAGE
     """What was paid for before."""
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.problem import InputError, InputProblem
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -34,7 +34,7 @@ class BadPrompt(InputError):
 
     def __init__(self, name: str, said: str, line: int = 0) -> None:
         place = f" in line {line}" if line else ""
-        super().__init__([Problem(message=f"prompt `{name}` cannot be filled in: {said}{place}")])
+        super().__init__([InputProblem(message=f"prompt `{name}` cannot be filled in: {said}{place}")])
         self.said, self.line = said, line
 
 

@@ -11,7 +11,7 @@ from clerkship.llm.contract import Answer, BadAnswer, Question, Vectors
 from clerkship.llm.endpoint_pool import CallCancelled, EndpointClient, EndpointPool, HostConnections
 from clerkship.llm.patience import BACKOFF, TURNED_AWAY, Declined, Limit, ModelOutage, Patience, Spent
 from clerkship.llm.place import Place
-from clerkship.model.usage import NOTHING_USED, Prices, Usage
+from clerkship.model.usage import NO_USAGE, Prices, Usage
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
@@ -122,7 +122,7 @@ class RemoteModel:
             raise ModelOutage(f"the question to {self.name} was called off: the run is over") from None
 
     async def _asked(self, question: Question[T]) -> Answer[T]:
-        turns, spent, usage, wrong, spoken = _turns(question), Spent(), NOTHING_USED, "", _SILENCE
+        turns, spent, usage, wrong, spoken = _turns(question), Spent(), NO_USAGE, "", _SILENCE
         limits = (*self._own, self._connections.limit)
         for _ in range(REPAIRS + 1):
             try:
@@ -160,7 +160,7 @@ class RemoteModel:
         raise AssertionError("the last form is refused or answered")
 
 
-_SILENCE = Spoken("", "", NOTHING_USED)
+_SILENCE = Spoken("", "", NO_USAGE)
 _FILTERED = frozenset({"content_filter", "content_policy_violation"})
 _WHATEVER = frozenset({"context_length_exceeded", "model_not_found", "invalid_api_key"})
 """What is refused however the shape is asked for."""

@@ -32,7 +32,7 @@ class ScriptedAnswer(Frozen):
         return (
             self.about in (None, question.about)
             and (self.contains is None or self.contains in question.prompt)
-            and (self.matches is None or pattern.found(self.matches, question.prompt))
+            and (self.matches is None or pattern.has_match(self.matches, question.prompt))
         )
 
 

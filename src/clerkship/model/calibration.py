@@ -63,17 +63,17 @@ class CalibrationFile(Frozen):
     calibrations: tuple[Calibration, ...] = ()
 
 
-Difference = Literal["model", "parameters", "prompt", "votes"]
+JudgeDifference = Literal["model", "parameters", "prompt", "votes"]
 
 
-def differences(one: JudgeIdentity, other: JudgeIdentity) -> tuple[Difference, ...]:
+def find_judge_differences(one: JudgeIdentity, other: JudgeIdentity) -> tuple[JudgeDifference, ...]:
     """In what two judges differ."""
-    names: tuple[Difference, ...] = ("model", "parameters", "prompt", "votes")
+    names: tuple[JudgeDifference, ...] = ("model", "parameters", "prompt", "votes")
     return tuple(name for name in names if getattr(one, name) != getattr(other, name))
 
 
-def nearest(judge: JudgeIdentity, known: tuple[Calibration, ...]) -> Calibration | None:
+def find_nearest_calibration(judge: JudgeIdentity, known: tuple[Calibration, ...]) -> Calibration | None:
     """The newest of this very judge; else the newest of its model, asked otherwise."""
     same = [found for found in known if found.judge.model == judge.model]
     newest = sorted(same, key=lambda found: found.at, reverse=True)
-    return min(newest, key=lambda found: len(differences(judge, found.judge)), default=None)
+    return min(newest, key=lambda found: len(find_judge_differences(judge, found.judge)), default=None)

@@ -7,14 +7,14 @@ from pydantic import ConfigDict, JsonValue, ValidationError, model_serializer, m
 
 from clerkship.model.duration import Duration, render_duration
 from clerkship.model.frozen import Frozen
-from clerkship.model.names import canonical
+from clerkship.model.names import canonical_name
 
 ANY_OF = "any_of"
 """The assertion whose arguments are other assertions: a list of them, or a map with the list under `assertions`."""
-Path = tuple[int | str, ...]
+CallPath = tuple[int | str, ...]
 
 
-def _as_a_map(schema: dict[str, Any]) -> None:
+def _replace_with_map_schema(schema: dict[str, Any]) -> None:
     """What a file has in this place; which keys there are is the registry's to say."""
     schema.clear()
     schema.update({"type": "object", "minProperties": 1})
@@ -23,7 +23,7 @@ def _as_a_map(schema: dict[str, Any]) -> None:
 class AssertionCall(Frozen):
     """`{file_present: {...}}`, or `{assert: file-present, ...}`. What the name means is the registry's to say."""
 
-    model_config = ConfigDict(json_schema_extra=_as_a_map)
+    model_config = ConfigDict(json_schema_extra=_replace_with_map_schema)
     name: str
     args: JsonValue = None
 
@@ -33,21 +33,21 @@ class AssertionCall(Frozen):
         if isinstance(value, AssertionCall):
             return value
         if isinstance(value, str):
-            return {"name": canonical(value), "args": None}
+            return {"name": canonical_name(value), "args": None}
         if isinstance(value, dict) and isinstance(value.get("assert"), str):
             rest = {key: item for key, item in value.items() if key != "assert"}
-            return {"name": canonical(value["assert"]), "args": rest}
+            return {"name": canonical_name(value["assert"]), "args": rest}
         if not isinstance(value, dict) or len(value) != 1:
             indent = "; indent what belongs to it, with a `-` before each assertion" if isinstance(value, dict) else ""
-            raise ValueError(f"expected a map with one key, the assertion's name{_found(value)}{indent}")
+            raise ValueError(f"expected a map with one key, the assertion's name{_describe_value(value)}{indent}")
         name, args = next(iter(value.items()))
-        return {"name": canonical(str(name)), "args": args}
+        return {"name": canonical_name(str(name)), "args": args}
 
     @model_serializer
     def _as_written(self) -> dict[str, JsonValue]:
         return {self.name: self.args}
 
-    def leaves(self, path: Path = ()) -> Iterator[tuple[Path, "AssertionCall"]]:
+    def leaves(self, path: CallPath = ()) -> Iterator[tuple[CallPath, "AssertionCall"]]:
         """Yield the assertions this one consists of, each with its path: those inside an `any_of`, else itself."""
         if self.name != ANY_OF:
             yield (*path, self.name), self
@@ -56,7 +56,7 @@ class AssertionCall(Frozen):
             yield from nested.leaves((*path, self.name, *place))
 
 
-def nested_calls(args: JsonValue) -> Iterator[tuple[Path, AssertionCall]]:
+def nested_calls(args: JsonValue) -> Iterator[tuple[CallPath, AssertionCall]]:
     """Yield the assertions in the arguments of `any_of`, each with its path; skip what is not an assertion."""
     listed, path = (args.get("assertions"), ("assertions",)) if isinstance(args, dict) else (args, ())
     for number, written in enumerate(listed if isinstance(listed, list | tuple) else ()):
@@ -69,7 +69,7 @@ def nested_calls(args: JsonValue) -> Iterator[tuple[Path, AssertionCall]]:
 class StepCall(Frozen):
     """`{files.drop: {...}}`, with `at: +10m` to run it while the agent works."""
 
-    model_config = ConfigDict(json_schema_extra=_as_a_map)
+    model_config = ConfigDict(json_schema_extra=_replace_with_map_schema)
     name: str
     args: JsonValue = None
     at: Duration | None = None
@@ -80,12 +80,12 @@ class StepCall(Frozen):
         if isinstance(value, StepCall):
             return value
         if not isinstance(value, dict):
-            raise ValueError(f"expected a map with one key, the step's name{_found(value)}")
+            raise ValueError(f"expected a map with one key, the step's name{_describe_value(value)}")
         rest = {key: item for key, item in value.items() if key != "at"}
         if len(rest) != 1:
-            raise ValueError(f"expected one step name beside `at`{_found(rest)}")
+            raise ValueError(f"expected one step name beside `at`{_describe_value(rest)}")
         name, args = next(iter(rest.items()))
-        return {"name": canonical(str(name)), "args": args, "at": value.get("at")}
+        return {"name": canonical_name(str(name)), "args": args, "at": value.get("at")}
 
     @model_serializer
     def _as_written(self) -> dict[str, JsonValue]:
@@ -93,7 +93,7 @@ class StepCall(Frozen):
         return written if self.at is None else {"at": render_duration(self.at), **written}
 
 
-def _found(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     if isinstance(value, dict):
         return f", not {len(value)} ({', '.join(map(str, value))[:80]})" if value else ", not an empty one"
     return ", not nothing" if value is None else f", not {'a list' if isinstance(value, list) else repr(value)[:60]}"

@@ -10,16 +10,16 @@ from pydantic import ConfigDict, Field, JsonValue, field_validator, model_valida
 from clerkship.model.frozen import Frozen, Number, Whole
 from clerkship.model.usage import Prices
 
-Dollars = Annotated[Number, Field(ge=0, le=1)]
+DollarsPerToken = Annotated[Number, Field(ge=0, le=1)]
 _CLIENT_PARAMETERS = frozenset[str](orjson.loads((Path(__file__).parent / "client_parameters.json").read_bytes()))
 """Parameters that client libraries take for themselves, or that are set here: they are not sent to the model."""
-_VERSION = r"^[A-Za-z0-9._-]+$"
+_VERSION_PATTERN = r"^[A-Za-z0-9._-]+$"
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-Calls = Annotated[Whole | None, Field(ge=1, le=1000, description="questions under way at one time")]
+_VARIABLE_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+MaxCalls = Annotated[Whole | None, Field(ge=1, le=1000, description="questions under way at one time")]
 
 
-class Llm(Frozen):
+class LlmConfig(Frozen):
     """A model. Keys that are not named here go into each request as they are."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -35,12 +35,16 @@ class Llm(Frozen):
     api_base: Annotated[str | None, Field(description="its address, where that is not the usual one")] = None
     api_key: Annotated[str | None, Field(description="`${NAME}`: the variable that has the key")] = None
     timeout: Annotated[Number | None, Field(gt=0, le=3600, description="seconds for one answer")] = None
-    api_version: Annotated[str | None, Field(pattern=_VERSION, description="of Azure's interface")] = None
+    api_version: Annotated[str | None, Field(pattern=_VERSION_PATTERN, description="of Azure's interface")] = None
     deployment: Annotated[str | None, Field(min_length=1, description="what Azure calls the model")] = None
-    input_cost_per_token: Annotated[Dollars | None, Field(description="dollars for a token of what it is told")] = None
-    output_cost_per_token: Annotated[Dollars | None, Field(description="dollars for a token of what it answers")] = None
+    input_cost_per_token: Annotated[
+        DollarsPerToken | None, Field(description="dollars for a token of what it is told")
+    ] = None
+    output_cost_per_token: Annotated[
+        DollarsPerToken | None, Field(description="dollars for a token of what it answers")
+    ] = None
     cache_read_input_token_cost: Annotated[
-        Dollars | None, Field(description="dollars for a token that it was told lately")
+        DollarsPerToken | None, Field(description="dollars for a token that it was told lately")
     ] = None
 
     @model_validator(mode="after")
@@ -52,14 +56,14 @@ class Llm(Frozen):
     @field_validator("api_key")
     @classmethod
     def _no_key_in_a_file(cls, value: str | None) -> str | None:
-        if value is not None and not _VARIABLE.fullmatch(value):
+        if value is not None and not _VARIABLE_REFERENCE.fullmatch(value):
             raise ValueError("a key has no place in a file: write ${NAME}, and set that variable")
         return value
 
     @property
     def key_from(self) -> str:
         """The variable that has its key; empty for the usual one."""
-        found = _VARIABLE.fullmatch(self.api_key or "")
+        found = _VARIABLE_REFERENCE.fullmatch(self.api_key or "")
         return found[1] if found else ""
 
     @property
@@ -86,28 +90,28 @@ class Llm(Frozen):
         )
 
 
-class Simulation(Frozen):
+class SimulationConfig(Frozen):
     """Who plays the user."""
 
-    llm: Llm
+    llm: LlmConfig
     simulated_user_prompt: Annotated[str | None, Field(description="a template of your own, for the person")] = None
-    max_concurrent_llm_calls: Calls = None
+    max_concurrent_llm_calls: MaxCalls = None
 
 
-class Evaluation(Frozen):
+class EvaluationConfig(Frozen):
     """Who judges."""
 
-    llm: Llm
+    llm: LlmConfig
     criteria_judge_prompt: Annotated[str | None, Field(description="a template of your own, for criteria")] = None
     metrics_judge_prompt: Annotated[str | None, Field(description="a template of your own, for metrics")] = None
-    max_concurrent_llm_calls: Calls = None
+    max_concurrent_llm_calls: MaxCalls = None
 
 
 class Conftest(Frozen):
     """The models of an evaluation folder."""
 
-    simulation: Simulation | None = None
-    evaluation: Evaluation | None = None
+    simulation: SimulationConfig | None = None
+    evaluation: EvaluationConfig | None = None
 
     def prompts(self) -> dict[tuple[str, str], str]:
         """The templates it names, by block and key."""

@@ -60,7 +60,7 @@ class Dataset(Frozen):
         return cls(name=name, **content)
 
 
-def as_text(value: Any) -> str:
+def to_text(value: Any) -> str:
     """Write a value into a text: JSON for what is not text, nothing for null."""
     if isinstance(value, bool | dict | list):
         return orjson.dumps(value).decode()
@@ -80,7 +80,7 @@ class RecordView(Record):
 
     def text(self, value: Any, name: str) -> str:
         """Write a value of this record into a text; `name` is the field it was found in."""
-        return as_text(value)
+        return to_text(value)
 
     def plain(self, value: Any) -> Any:
         """Return the record, or a value of it, as plain JSON data."""

@@ -13,11 +13,11 @@ from clerkship.model.path import MISSING
 MAX_DIFFERENCES = 20
 """Differences kept of one comparison; further ones are counted."""
 MAX_COUNTED = 1000
-MAX_VALUE = 200
+MAX_VALUE_LENGTH = 200
 """Characters kept of each value."""
 MAX_LEVELS = 64
 """Levels of lists and maps that are compared; what is nested deeper is compared as a whole."""
-MAX_CONTEXT = 20
+MAX_CONTEXT_LENGTH = 20
 """Characters kept before the place where two long texts begin to differ."""
 
 
@@ -43,25 +43,27 @@ def find_differences(expected: Any, actual: Any) -> Differences:
         expected = expected["equals"]
     if is_matcher(expected) or not (_are_maps(expected, actual) or _are_lists(expected, actual)):
         return Differences()
-    found = list(islice(_differences("", expected, actual, MAX_LEVELS), MAX_COUNTED))
-    first = tuple(_shortened(*difference) for difference in found[:MAX_DIFFERENCES])
+    found = list(islice(_walk_differences("", expected, actual, MAX_LEVELS), MAX_COUNTED))
+    first = tuple(_shorten(*difference) for difference in found[:MAX_DIFFERENCES])
     return Differences(first, len(found) - len(first))
 
 
-def _differences(path: str, expected: Any, actual: Any, depth: int) -> Iterator[tuple[str, Any, Any]]:
+def _walk_differences(path: str, expected: Any, actual: Any, depth: int) -> Iterator[tuple[str, Any, Any]]:
     if equals(expected, actual):
         return
     if depth and _are_maps(expected, actual):
         for key in dict.fromkeys((*expected, *actual)):
             here = f"{path}.{key}" if path else str(key)
-            yield from _differences(here, expected.get(key, MISSING), actual.get(key, MISSING), depth - 1)
+            yield from _walk_differences(here, expected.get(key, MISSING), actual.get(key, MISSING), depth - 1)
     elif depth and _are_lists(expected, actual):
-        yield from _of_lists(path, expected, actual, depth)
+        yield from _compare_lists(path, expected, actual, depth)
     else:
         yield path, expected, actual
 
 
-def _of_lists(path: str, expected: Sequence[Any], actual: Sequence[Any], depth: int) -> Iterator[tuple[str, Any, Any]]:
+def _compare_lists(
+    path: str, expected: Sequence[Any], actual: Sequence[Any], depth: int
+) -> Iterator[tuple[str, Any, Any]]:
     """Compare item by item, after leaving out what is equal at both ends: an inserted item is one difference."""
     shorter, start, end = min(len(expected), len(actual)), 0, 0
     while start < shorter and equals(expected[start], actual[start]):
@@ -69,7 +71,7 @@ def _of_lists(path: str, expected: Sequence[Any], actual: Sequence[Any], depth: 
     while end < shorter - start and equals(expected[-1 - end], actual[-1 - end]):
         end += 1
     for number in range(start, max(len(expected), len(actual)) - end):
-        yield from _differences(
+        yield from _walk_differences(
             f"{path}[{number}]",
             expected[number] if number < len(expected) - end else MISSING,
             actual[number] if number < len(actual) - end else MISSING,
@@ -77,16 +79,16 @@ def _of_lists(path: str, expected: Sequence[Any], actual: Sequence[Any], depth: 
         )
 
 
-def _shortened(path: str, expected: Any, actual: Any) -> ValueDifference:
-    first, second = _plain(expected), _plain(actual)
+def _shorten(path: str, expected: Any, actual: Any) -> ValueDifference:
+    first, second = _to_plain(expected), _to_plain(actual)
     start = 0
-    if isinstance(first, str) and isinstance(second, str) and max(len(first), len(second)) > MAX_VALUE:
+    if isinstance(first, str) and isinstance(second, str) and max(len(first), len(second)) > MAX_VALUE_LENGTH:
         shared = next((n for n, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]), 0)
-        start = max(shared - MAX_CONTEXT, 0)
+        start = max(shared - MAX_CONTEXT_LENGTH, 0)
     return ValueDifference(path=path, expected=_cut(first, start), actual=_cut(second, start))
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """A value as it is, or as JSON text where it is nested."""
     if isinstance(value, bool | int | float | str | None):
         return value
@@ -97,9 +99,9 @@ def _plain(value: Any) -> Any:
 
 
 def _cut(value: Any, start: int) -> Any:
-    if not isinstance(value, str) or len(value) <= MAX_VALUE:
+    if not isinstance(value, str) or len(value) <= MAX_VALUE_LENGTH:
         return value
-    end = start + MAX_VALUE
+    end = start + MAX_VALUE_LENGTH
     return f"{'…' if start else ''}{value[start:end]}{'…' if end < len(value) else ''} ({len(value):,} characters)"
 
 

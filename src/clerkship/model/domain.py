@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue
 from clerkship.model.frozen import Frozen
 
 
-class Domain(Frozen):
+class AgentDomain(Frozen):
     """The names an agent knows. None where that cannot be said, so that nothing is held against it."""
 
     source: Annotated[str, Field(description="where it comes from, for messages")]
@@ -20,16 +20,16 @@ class Domain(Frozen):
     flows: frozenset[str] | None = None
 
 
-class Abilities(Frozen):
+class AgentCapabilities(Frozen):
     """What an agent that is connected says of itself."""
 
     engine: str
-    domain: Domain | None = None
+    domain: AgentDomain | None = None
     emits: frozenset[str] | None = None
     """The kinds of agent event its engine can write; None if that is not known."""
 
 
-_FITTING: dict[str, tuple[type, ...]] = {
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "text": (str,),
     "categorical": (str,),
     "strict_categorical": (str,),
@@ -37,20 +37,20 @@ _FITTING: dict[str, tuple[type, ...]] = {
     "float": (int, float),
     "list": (list,),
 }
-_WORDS = {"text": "text", "bool": "true or false", "float": "a number", "list": "a list"}
+_TYPE_NAMES = {"text": "text", "bool": "true or false", "float": "a number", "list": "a list"}
 
 
-def misfit(value: JsonValue, slot_type: str) -> str:
+def describe_slot_mismatch(value: JsonValue, slot_type: str) -> str:
     """What a slot of this type takes, if not this value; empty if it does. `null` fits every slot."""
-    fitting = _FITTING.get(slot_type)
+    fitting = _PYTHON_TYPES.get(slot_type)
     if value is None or fitting is None:
         return ""
     if isinstance(value, fitting) and not (slot_type == "float" and isinstance(value, bool)):
         return ""
-    return _WORDS.get(slot_type, "text")
+    return _TYPE_NAMES.get(slot_type, "text")
 
 
-_FAMILIES = {
+_EVENT_FAMILIES = {
     "flow": "flows",
     "slot": "slots",
     "action": "actions",
@@ -62,7 +62,7 @@ _FAMILIES = {
 }
 
 
-def family_of(kind: str) -> str:
+def event_family(kind: str) -> str:
     """What events of a kind are about, as a plural: `flows` for `agent.flow.started`. Empty for other kinds."""
     source, _, rest = kind.partition(".")
-    return _FAMILIES.get(rest.partition(".")[0], "") if source == "agent" else ""
+    return _EVENT_FAMILIES.get(rest.partition(".")[0], "") if source == "agent" else ""

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_NAMES = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_UNIT_NAMES = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
 _WHOLE = re.compile(rf"\+?(?:{_PART.pattern})+")
 _SECONDS = re.compile(r"\+?\d+(?:\.\d+)?")
-_LONGEST = 100 * 365 * 86400
+_MAX_SECONDS = 100 * 365 * 86400
 
 
 def parse_duration(value: Any) -> timedelta:
@@ -21,19 +21,19 @@ def parse_duration(value: Any) -> timedelta:
     if isinstance(value, bool):
         raise ValueError("expected a duration such as 30m, 1h30m or a number of seconds")
     if isinstance(value, int | float):
-        return _bounded(value)
+        return _to_timedelta(value)
     text = value.replace(" ", "") if isinstance(value, str) else ""
     if _SECONDS.fullmatch(text):
-        return _bounded(float(text))
+        return _to_timedelta(float(text))
     if not _WHOLE.fullmatch(text):
         raise ValueError(f"expected a duration such as 30m, 1h30m or a number of seconds, not {str(value)[:40]!r}")
     parts = [(float(number), unit) for number, unit in _PART.findall(text)]
-    _bounded(sum(number * _UNITS[unit] for number, unit in parts))
-    return sum((timedelta(**{_NAMES[unit]: number}) for number, unit in parts), timedelta())
+    _to_timedelta(sum(number * _UNITS[unit] for number, unit in parts))
+    return sum((timedelta(**{_UNIT_NAMES[unit]: number}) for number, unit in parts), timedelta())
 
 
-def _bounded(seconds: float) -> timedelta:
-    if not 0 <= seconds <= _LONGEST:
+def _to_timedelta(seconds: float) -> timedelta:
+    if not 0 <= seconds <= _MAX_SECONDS:
         raise ValueError("expected a duration between 0 and 100 years")
     return timedelta(seconds=seconds)
 

@@ -18,56 +18,56 @@ from pydantic import (
 
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen
-from clerkship.model.names import canonical
+from clerkship.model.names import canonical_name
 
 SandboxName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=60)]
-RESERVED = {
+RESERVED_NAMES = {
     "clock": "the playground's own clock",
     "control": "the playground's own door for whoever watches it",
 }
 """Paths beside the sandboxes: no sandbox or domain may have such a name."""
-SOURCES = {
+RESERVED_SOURCES = {
     "agent": "the agent's own events",
     "run": "the events of the run",
     "scenario": "the events of the scenario",
 }
 """Sources of events beside sandboxes and domains: no domain may have such a name."""
-LAST_YEAR = 9000
+MAX_YEAR = 9000
 MAX_TICK = timedelta(days=1)
 GATE_AXES = ("safety", "privacy")
 """Axes on which a failed criterion fails the run, unless the author says otherwise."""
-_ARROW = re.compile(r"^\s*([a-z][a-z0-9_-]*)\.([a-z0-9_.*]+)\s*->\s*([a-z][a-z0-9_-]*)\s*$")
+_REACTION = re.compile(r"^\s*([a-z][a-z0-9_-]*)\.([a-z0-9_.*]+)\s*->\s*([a-z][a-z0-9_-]*)\s*$")
 
 
-class ComponentChoice(Frozen):
+class ComponentConfig(Frozen):
     """A kind of simulator or domain, with its config and datasets."""
 
-    kind: Annotated[str, AfterValidator(canonical), Field(description="which kind")]
+    kind: Annotated[str, AfterValidator(canonical_name), Field(description="which kind")]
     config: Annotated[dict[str, JsonValue], Field(description="the config of that kind, as its reference says")] = {}
     datasets: Annotated[tuple[str, ...] | None, Field(description="which of the datasets; all that fit")] = None
 
 
-class Simulator(ComponentChoice):
+class Simulator(ComponentConfig):
     """The definition of one simulated interface."""
 
-    kind: Annotated[str, AfterValidator(canonical), Field(description="which simulator, such as chat or files")]
+    kind: Annotated[str, AfterValidator(canonical_name), Field(description="which simulator, such as chat or files")]
 
 
-class SharedDomain(ComponentChoice):
+class SharedDomain(ComponentConfig):
     """The definition of one domain: state that several simulators share, which agents cannot reach directly."""
 
-    kind: Annotated[str, AfterValidator(canonical), Field(description="which domain")]
+    kind: Annotated[str, AfterValidator(canonical_name), Field(description="which domain")]
 
 
-def _as_text(schema: dict[str, Any]) -> None:
+def _replace_with_text_schema(schema: dict[str, Any]) -> None:
     schema.clear()
-    schema.update({"type": "string", "pattern": _ARROW.pattern, "examples": ["drop.file.written -> archive"]})
+    schema.update({"type": "string", "pattern": _REACTION.pattern, "examples": ["drop.file.written -> archive"]})
 
 
 class Reaction(Frozen):
     """`drop.file.written -> archive`: what happens in one sandbox is told to another, at once and in order."""
 
-    model_config = ConfigDict(json_schema_extra=_as_text)
+    model_config = ConfigDict(json_schema_extra=_replace_with_text_schema)
     source: str
     event: str
     target: str
@@ -77,7 +77,7 @@ class Reaction(Frozen):
     def _arrow(cls, value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        found = _ARROW.match(value)
+        found = _REACTION.match(value)
         if found is None:
             raise ValueError("expected `sandbox.event -> sandbox`, such as `drop.file.written -> archive`")
         return dict(zip(("source", "event", "target"), found.groups(), strict=True))
@@ -91,27 +91,27 @@ class Reaction(Frozen):
         return f"{self.source}.{self.event} -> {self.target}"
 
 
-def _text_or_time(value: Any) -> Any:
+def _reject_number(value: Any) -> Any:
     """A bare number would be taken for seconds since 1970; nobody writes that."""
     if isinstance(value, int | float):
         raise ValueError(f"expected a time with its zone, such as 2026-03-02T09:00:00-05:00, not {value!r}")
     return value
 
 
-def _within_calendar(now: datetime) -> datetime:
+def _check_year(now: datetime) -> datetime:
     """Leave room for time to pass: the calendar ends with the year 9999."""
-    if now.year > LAST_YEAR:
-        raise ValueError(f"expected a year up to {LAST_YEAR}, not {now.year}")
+    if now.year > MAX_YEAR:
+        raise ValueError(f"expected a year up to {MAX_YEAR}, not {now.year}")
     return now
 
 
-def _short_tick(tick: timedelta) -> timedelta:
+def _check_tick(tick: timedelta) -> timedelta:
     if tick > MAX_TICK:
         raise ValueError("expected at most one day: a tick is the time that one request takes")
     return tick
 
 
-def minutes_ahead(now: datetime) -> int:
+def utc_offset_minutes(now: datetime) -> int:
     """How far a time's zone is ahead of UTC."""
     ahead = now.utcoffset()
     return 0 if ahead is None else int(ahead.total_seconds() // 60)
@@ -124,15 +124,15 @@ class Environment(Frozen):
     description: str = ""
     now: Annotated[
         AwareDatetime,
-        BeforeValidator(_text_or_time),
-        AfterValidator(_within_calendar),
+        BeforeValidator(_reject_number),
+        AfterValidator(_check_year),
         Field(description="when it is, with its zone"),
     ] = datetime(2026, 3, 2, 14, tzinfo=UTC)
     time: Annotated[Literal["stepped", "paced"], Field(description="stepped by touches, or following the wall")] = (
         "stepped"
     )
     tick: Annotated[
-        Duration, AfterValidator(_short_tick), Field(description="how far one touch moves a stepped clock")
+        Duration, AfterValidator(_check_tick), Field(description="how far one touch moves a stepped clock")
     ] = timedelta(seconds=1)
     datasets: tuple[str, ...] = ()
     simulators: Annotated[dict[SandboxName, Simulator], Field(description="name of the sandbox -> its simulator")] = {}
@@ -149,5 +149,7 @@ class Environment(Frozen):
 
 
 CONVERSATION_KIND = "chat"
-CONVERSATION = Environment(name="conversation", simulators={CONVERSATION_KIND: Simulator(kind=CONVERSATION_KIND)})
+CONVERSATION_ENVIRONMENT = Environment(
+    name="conversation", simulators={CONVERSATION_KIND: Simulator(kind=CONVERSATION_KIND)}
+)
 """Where a task takes place whose folder has no environment: a chat and nothing else."""

@@ -62,14 +62,14 @@ IMMUTABLE: frozenset[type] = frozenset((*_SIMPLE, FrozenDict, FrozenList))
 _IMMUTABLE_BASES = (str, bytes, int, float, date, time, tzinfo, Enum, PurePath, re.Pattern)
 
 
-class NotPlain(TypeError):
+class CannotFreeze(TypeError):
     """A value that is not plain data, and so cannot be frozen."""
 
 
 def freeze(value: Any) -> Any:
     """Return an equal value that cannot be changed, at any level.
 
-    Dicts, lists and sets are copied; frozen models are frozen in place. Raises NotPlain for any other mutable object.
+    Dicts, lists and sets are copied; frozen models are frozen in place. Raises CannotFreeze for any other mutable object.
     """
     kind = type(value)
     if kind is dict:
@@ -87,14 +87,14 @@ def _freeze_other(value: Any) -> Any:
     if isinstance(value, tuple):
         return _freeze_tuple(value)
     if isinstance(value, BaseModel) and value.model_config.get("frozen"):
-        for name in open_fields(type(value)):
+        for name in find_mutable_fields(type(value)):
             value.__dict__[name] = freeze(value.__dict__[name])
         return value
     if type(value) is set:
         return frozenset(value)
     if isinstance(value, _IMMUTABLE_BASES):
         return value
-    raise NotPlain(f"a {type(value).__name__} cannot be frozen")
+    raise CannotFreeze(f"a {type(value).__name__} cannot be frozen")
 
 
 def _freeze_tuple(value: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -107,7 +107,7 @@ def _freeze_tuple(value: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @cache
-def open_fields(model: type[BaseModel]) -> tuple[str, ...]:
+def find_mutable_fields(model: type[BaseModel]) -> tuple[str, ...]:
     """Return the names of the fields whose types allow values that can be changed."""
     return tuple(name for name, field in model.model_fields.items() if not _is_immutable(field.annotation))
 
@@ -126,13 +126,13 @@ def _is_immutable(annotation: Any) -> bool:
 def freeze_fields(model: M) -> M:
     """Freeze the fields of a frozen model in place, except those that are not plain data; return the model."""
     fields = model.__dict__
-    for name in open_fields(type(model)):
+    for name in find_mutable_fields(type(model)):
         value = fields[name]
         if value is None or value == ():
             continue
         try:
             fields[name] = freeze(value)
-        except NotPlain:
+        except CannotFreeze:
             continue
     return model
 
@@ -141,5 +141,5 @@ def freeze_or_copy(value: Any) -> Any:
     """Return the value frozen, or a deep copy of it where it is not plain data."""
     try:
         return freeze(value)
-    except NotPlain:
+    except CannotFreeze:
         return deepcopy(value)

@@ -16,7 +16,7 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def plain(value: object) -> object:
+def encode_model(value: object) -> object:
     """What orjson asks about and cannot see by itself: a model inside another."""
     if isinstance(value, BaseModel):
         return value.__dict__

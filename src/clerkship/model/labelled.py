@@ -7,13 +7,13 @@ from pydantic import Field, JsonValue, model_validator
 
 from clerkship.model.frozen import Flag, Frozen, Whole
 
-Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
+NonBlankText = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
 
 class Label(Frozen):
     """What a person says of one criterion."""
 
-    criterion: Annotated[Text, Field(description="in plain language, as `goals.criteria` has it")]
+    criterion: Annotated[NonBlankText, Field(description="in plain language, as `goals.criteria` has it")]
     passed: Annotated[Flag, Field(description="whether it holds, by a person who has read the conversation")]
     note: Annotated[str, Field(description="why, for whoever reads it later; the judge does not see it")] = ""
 
@@ -21,8 +21,8 @@ class Label(Frozen):
 class LabelledTurn(Frozen):
     """What the user said, and what the agent did and said then."""
 
-    user: Annotated[Text | None, Field(description="none where the agent goes on by itself")] = None
-    agent: Annotated[tuple[Text, ...], Field(description="what it said: a text, or a list of them")] = ()
+    user: Annotated[NonBlankText | None, Field(description="none where the agent goes on by itself")] = None
+    agent: Annotated[tuple[NonBlankText, ...], Field(description="what it said: a text, or a list of them")] = ()
     events: Annotated[
         tuple[dict[str, JsonValue], ...],
         Field(description="what its system did, each a map with one key: `flow_started: check_order`"),
@@ -42,10 +42,10 @@ class LabelledTurn(Frozen):
         return self
 
 
-class Labelled(Frozen):
+class LabelledConversation(Frozen):
     """One conversation with its labels: written out in turns, or one that a store has kept."""
 
-    name: Annotated[Text, Field(description="what it is called in the list of disagreements")]
+    name: Annotated[NonBlankText, Field(description="what it is called in the list of disagreements")]
     simulation_context: Annotated[
         str | None, Field(description="who the user was meant to be; the judge sees it, as in a run")
     ] = None
@@ -56,7 +56,7 @@ class Labelled(Frozen):
     labels: Annotated[tuple[Label, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> "Labelled":
+    def _one_of_two(self) -> "LabelledConversation":
         if (self.run is None) == (not self.turns):
             raise ValueError("give `turns`, or `run` with its `task`: one of the two")
         if (self.run is None) != (self.task is None):
@@ -71,4 +71,6 @@ class Labelled(Frozen):
 class LabelledFile(Frozen):
     """A labelled set."""
 
-    labelled: Annotated[tuple[Labelled, ...], Field(min_length=1, description="conversations, each with its labels")]
+    labelled: Annotated[
+        tuple[LabelledConversation, ...], Field(min_length=1, description="conversations, each with its labels")
+    ]

@@ -12,7 +12,7 @@ from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import MISSING
 
-_PARTIAL = re.compile(r"[0-9]{4}(-[0-9]{2})?")
+_PARTIAL_DATE = re.compile(r"[0-9]{4}(-[0-9]{2})?")
 
 
 def equals(expected: Any, actual: Any) -> bool:
@@ -35,21 +35,21 @@ def _contains(expected: Any, actual: Any) -> bool:
 
 
 def _matches(expected: Any, actual: Any) -> bool:
-    return isinstance(actual, str) and pattern.found(expected, actual)
+    return isinstance(actual, str) and pattern.has_match(expected, actual)
 
 
 def _compare(holds: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     def compare(expected: Any, actual: Any) -> bool:
-        pair = _comparable(expected, actual)
+        pair = _to_comparable(expected, actual)
         return pair is not None and holds(pair[1], pair[0])
 
     return compare
 
 
-def _comparable(expected: Any, actual: Any) -> tuple[Any, Any] | None:
+def _to_comparable(expected: Any, actual: Any) -> tuple[Any, Any] | None:
     if is_number(expected) and is_number(actual):
         return expected, actual
-    first, second = as_instant(expected), as_instant(actual)
+    first, second = to_datetime(expected), to_datetime(actual)
     return (first, second) if first is not None and second is not None else None
 
 
@@ -58,11 +58,11 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def as_instant(value: Any) -> datetime | None:
+def to_datetime(value: Any) -> datetime | None:
     """A date or a date and time, in UTC where it names no zone. A day is its first moment; so is a year alone, and a
     year and a month (`1986-03`), which records have where no more is known."""
     if isinstance(value, str):
-        value = f"{value}-01-01"[:10] if _PARTIAL.fullmatch(value) else value
+        value = f"{value}-01-01"[:10] if _PARTIAL_DATE.fullmatch(value) else value
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
@@ -84,7 +84,7 @@ def _approx(expected: Any, actual: Any) -> bool:
 
 
 def _within(expected: Any, actual: Any) -> bool:
-    centre, instant = as_instant(expected["of"]), as_instant(actual)
+    centre, instant = to_datetime(expected["of"]), to_datetime(actual)
     return centre is not None and instant is not None and abs(instant - centre) <= parse_duration(expected["by"])
 
 
@@ -98,7 +98,7 @@ MATCHERS: dict[str, Callable[[Any, Any], bool]] = {
     "lt": _compare(lambda actual, limit: actual < limit),
     "lte": _compare(lambda actual, limit: actual <= limit),
     "exists": lambda expected, actual: (actual is not MISSING) == expected,
-    "not": lambda expected, actual: not holds(expected, actual),
+    "not": lambda expected, actual: not matches_expected(expected, actual),
     "approx": _approx,
     "within": _within,
 }
@@ -114,7 +114,7 @@ def is_matcher(expected: Any) -> bool:
     return True
 
 
-def holds(expected: Any, actual: Any) -> bool:
+def matches_expected(expected: Any, actual: Any) -> bool:
     """Whether the actual value is what was expected. Bytes are compared as the text they are."""
     if type(actual) is bytes:
         actual = actual.decode(errors="replace")
@@ -126,17 +126,26 @@ def holds(expected: Any, actual: Any) -> bool:
     return True
 
 
-_WORDS = {"gt": "more than", "gte": "at least", "lt": "less than", "lte": "at most", "in": "one of", "equals": ""}
+_MATCHER_WORDS = {
+    "gt": "more than",
+    "gte": "at least",
+    "lt": "less than",
+    "lte": "at most",
+    "in": "one of",
+    "equals": "",
+}
 
 
-def describe(expected: Any) -> str:
+def describe_expected(expected: Any) -> str:
     """An expectation in words, for a sentence of detail."""
     if not is_matcher(expected):
-        return _as_json(expected)
-    return " and ".join(f"{_WORDS.get(name, name)} {describe(argument)}".strip() for name, argument in expected.items())
+        return _to_json(expected)
+    return " and ".join(
+        f"{_MATCHER_WORDS.get(name, name)} {describe_expected(argument)}".strip() for name, argument in expected.items()
+    )
 
 
-def _as_json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     """As the author of a file writes it, and quoted as people quote."""
     if isinstance(value, str):
         return repr(value)
@@ -150,14 +159,14 @@ def check_expected(expected: Any) -> Any:
     """Refuse at load what could only fail at run: a bad regex, a bound that is no number or date."""
     if isinstance(expected, Mapping) and (len(expected) == 1 or not MATCHERS.keys().isdisjoint(expected)):
         for name in expected:
-            _refuse_near_miss(name)
+            _reject_misspelled_matcher(name)
     if is_matcher(expected):
         for name, argument in expected.items():
             _CHECKS.get(name, lambda _: None)(argument)
     return expected
 
 
-def _refuse_near_miss(name: Any) -> None:
+def _reject_misspelled_matcher(name: Any) -> None:
     """`{matchs: x}` is a literal by the rule; nobody means that."""
     hint = did_you_mean(str(name), MATCHERS)
     if name not in MATCHERS and hint.startswith("did you mean"):
@@ -165,7 +174,7 @@ def _refuse_near_miss(name: Any) -> None:
 
 
 def _check_bound(argument: Any) -> None:
-    if not is_number(argument) and as_instant(argument) is None:
+    if not is_number(argument) and to_datetime(argument) is None:
         raise ValueError(f"expected a number or a date to compare with, not {argument!r}")
 
 
@@ -193,7 +202,7 @@ def _check_approx(argument: Any) -> None:
 
 
 def _check_within(argument: Any) -> None:
-    if not isinstance(argument, Mapping) or argument.keys() != {"of", "by"} or as_instant(argument["of"]) is None:
+    if not isinstance(argument, Mapping) or argument.keys() != {"of", "by"} or to_datetime(argument["of"]) is None:
         raise ValueError("expected {of: a date, by: a duration}")
     parse_duration(argument["by"])
 

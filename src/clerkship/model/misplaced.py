@@ -6,10 +6,10 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-Place = tuple[int | str, ...]
+FieldPath = tuple[int | str, ...]
 
 
-def misplaced(mistakes: Iterable[tuple[Place, str]]) -> ValidationError:
+def build_located_error(mistakes: Iterable[tuple[FieldPath, str]]) -> ValidationError:
     """What a validator raises so that each mistake keeps its own line."""
     details = [
         InitErrorDetails(type=PydanticCustomError("misplaced", "{text}", {"text": text}), loc=place, input=None)
@@ -18,7 +18,7 @@ def misplaced(mistakes: Iterable[tuple[Place, str]]) -> ValidationError:
     return ValidationError.from_exception_data("misplaced", details)
 
 
-def within(data: Any, place: Place) -> Place:
+def existing_part(data: Any, place: FieldPath) -> FieldPath:
     """As much of a place as there is in some data: what is missing is told where it is missing from."""
     for depth, step in enumerate(place):
         there = isinstance(data, dict) and step in data

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from clerkship.model.frozen import Frozen
 from clerkship.model.usage import Prices
 
-NOBODY: Final = "none"
+NO_MODEL: Final = "none"
 
 
 class ModelChoice(Frozen):
@@ -34,4 +34,4 @@ class ModelChoice(Frozen):
     @property
     def skips(self) -> bool:
         """Whether nobody is asked."""
-        return self.who == NOBODY
+        return self.who == NO_MODEL

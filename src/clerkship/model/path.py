@@ -10,7 +10,7 @@ _BRACKET = re.compile(r"\[(\d+|\*)\]")
 _MAX_INDEX_LENGTH = 10
 
 
-class Missing:
+class MissingValue:
     """What a path leads to when it leads nowhere; `null` is something else."""
 
     def __repr__(self) -> str:
@@ -18,10 +18,10 @@ class Missing:
         return "(absent)"
 
 
-MISSING: Final = Missing()
+MISSING: Final = MissingValue()
 
 
-def split(path: str) -> list[str]:
+def split_path(path: str) -> list[str]:
     """`a[0].b` and `a.0.b` are one path."""
     return [part for part in _BRACKET.sub(r".\1", path).split(".") if part]
 
@@ -30,7 +30,7 @@ def lookup(data: Any, path: str) -> Any:
     """The first value at the path, or MISSING."""
     if "." not in path and "[" not in path and path != "*":
         return _child(data, path)
-    return next(lookup_all(data, split(path)), MISSING)
+    return next(lookup_all(data, split_path(path)), MISSING)
 
 
 def lookup_all(data: Any, parts: Sequence[str]) -> Iterator[Any]:

@@ -24,7 +24,7 @@ def compile_pattern(pattern: str) -> "regex.Pattern[str]":
         raise ValueError(f"not a regular expression: {error}") from None
 
 
-def found(pattern: str, text: str) -> bool:
+def has_match(pattern: str, text: str) -> bool:
     """Whether the pattern is anywhere in the text; raises PatternTooSlow rather than hang."""
     if pattern.isalnum():
         return pattern in text
@@ -34,11 +34,11 @@ def found(pattern: str, text: str) -> bool:
         raise PatternTooSlow(f"the pattern {pattern!r} took over {TIME_LIMIT:g} s on {len(text)} characters") from None
 
 
-def fits(pattern: str, text: str) -> bool:
+def has_match_in_time(pattern: str, text: str) -> bool:
     """Tell whether the pattern is anywhere in the text. A text that makes the pattern too slow does not fit: else an
     agent could break a simulated person, and so the run."""
     try:
-        return found(pattern, text)
+        return has_match(pattern, text)
     except PatternTooSlow:
         return False
 

@@ -11,7 +11,7 @@ from typing import Self
 from clerkship.model.frozen import Frozen
 
 
-class Problem(Frozen):
+class InputProblem(Frozen):
     """One mistake in one place."""
 
     file: str = ""
@@ -41,14 +41,14 @@ class ClerkshipError(Exception):
 class InputError(ClerkshipError):
     """The author's mistakes, all of them at once."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[InputProblem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
     @classmethod
     def of(cls, message: str, *, file: str = "", hint: str = "") -> Self:
         """A single problem without a line."""
-        return cls([Problem(file=file, message=message, hint=hint)])
+        return cls([InputProblem(file=file, message=message, hint=hint)])
 
 
 class PlatformError(ClerkshipError):

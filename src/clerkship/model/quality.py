@@ -8,30 +8,30 @@ from pydantic import AfterValidator, Field, JsonValue
 
 from clerkship.model.frozen import Frozen, Whole
 
-SCALES = ("helpfulness", "repair_quality", "coherence", "tone")
+BUILT_IN_SCALES = ("helpfulness", "repair_quality", "coherence", "tone")
 """The built-in ratings from 1 to 5."""
-COMPLETION = "task_completion"
+TASK_COMPLETION = "task_completion"
 
 MAX_VOTES = 15
 """How often a judge is asked the same at most."""
 
 
-def _odd(votes: int) -> int:
+def _check_odd(votes: int) -> int:
     if votes % 2 == 0:
         raise ValueError("expected an odd number of votes: an even one can be split in halves")
     return votes
 
 
-Votes = Annotated[Whole, Field(ge=1, le=MAX_VOTES), AfterValidator(_odd)]
+Votes = Annotated[Whole, Field(ge=1, le=MAX_VOTES), AfterValidator(_check_odd)]
 
 
-def _plain(name: str) -> str:
+def _check_metric_name(name: str) -> str:
     if not name[:1].isalpha() or not name.replace("_", "a").replace("-", "a").isalnum() or not name.isascii():
         raise ValueError("expected a letter, then letters, digits, `_` and `-`")
     return name
 
 
-def not_blank(text: str) -> str:
+def check_not_blank(text: str) -> str:
     """Refuse a text of white space alone."""
     if not text.strip():
         raise ValueError("expected text that is not empty")
@@ -42,28 +42,33 @@ class Metric(Frozen):
     """A metric of an author's own."""
 
     name: Annotated[
-        str, Field(max_length=60), AfterValidator(_plain), Field(description="what it is called, such as brevity")
+        str,
+        Field(max_length=60),
+        AfterValidator(_check_metric_name),
+        Field(description="what it is called, such as brevity"),
     ]
     description: Annotated[
-        str, AfterValidator(not_blank), Field(description="what is rated, and what speaks for much and for little")
+        str,
+        AfterValidator(check_not_blank),
+        Field(description="what is rated, and what speaks for much and for little"),
     ]
     scale: Annotated[Literal["1-5", "yes/no"], Field(description="`1-5` or `yes/no`")] = "1-5"
 
 
-def _names_of_their_own(metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
+def _check_metric_names(metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
     names = [metric.name for metric in metrics]
     for name in names:
-        if name in (*SCALES, COMPLETION):
+        if name in (*BUILT_IN_SCALES, TASK_COMPLETION):
             raise ValueError(f"`{name}` is a built-in metric: choose another name")
         if names.count(name) > 1:
             raise ValueError(f"two metrics are called `{name}`")
     return metrics
 
 
-Metrics = Annotated[tuple[Metric, ...], AfterValidator(_names_of_their_own)]
+Metrics = Annotated[tuple[Metric, ...], AfterValidator(_check_metric_names)]
 
 
-class Rating(Frozen):
+class MetricRating(Frozen):
     """One metric: a number from 1 to 5, or yes or no; and why."""
 
     score: int | None = None
@@ -74,7 +79,7 @@ class Rating(Frozen):
 class Quality(Frozen):
     """All metrics of one trial, or why there are none."""
 
-    ratings: dict[str, Rating] = {}
+    ratings: dict[str, MetricRating] = {}
     summary: str = ""
     error: str = ""
     model: str = ""
@@ -86,5 +91,7 @@ class Quality(Frozen):
     @property
     def bot_quality(self) -> float | None:
         """The mean of the built-in scales that were rated; none if none was."""
-        scores = [found.score for name in SCALES if (found := self.ratings.get(name)) and found.score is not None]
+        scores = [
+            found.score for name in BUILT_IN_SCALES if (found := self.ratings.get(name)) and found.score is not None
+        ]
         return round(fmean(scores), 2) if scores else None

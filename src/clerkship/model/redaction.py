@@ -15,12 +15,12 @@ import orjson
 from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 
-MIN_EXACT = 4
+MIN_EXACT_LENGTH = 4
 """Characters of a value that is looked for as it is: shorter ones occur by chance."""
-MIN_SECRET = 8
+MIN_SECRET_LENGTH = 8
 """Characters of a value that is looked for in all its forms."""
-_NAME = "${{{}}}"
-_SHOWN = ("path", "expected", "actual")
+_LABEL = "${{{}}}"
+_EVIDENCE_FIELDS = ("path", "expected", "actual")
 """What a row of evidence, or a difference in it, shows."""
 _BASE64 = frozenset(string.ascii_letters + string.digits + "+/-_")
 Replace = Callable[[str], str]
@@ -37,16 +37,16 @@ class Redactor:
     """Replaces values by the names of their variables, in texts and in all texts of a structure."""
 
     def __init__(
-        self, values: Mapping[str, str], *, shortest: int = MIN_EXACT, variants: bool = True, label: str = _NAME
+        self, values: Mapping[str, str], *, shortest: int = MIN_EXACT_LENGTH, variants: bool = True, label: str = _LABEL
     ) -> None:
         known = sorted(((name, value) for name, value in values.items() if len(value) >= shortest), key=_longest_first)
         self._exact: list[_Form] = []
         self._folded: list[_Form] = []
         """Forms that are found in upper, lower or mixed case; their signs are in lower case."""
         for name, value in known:
-            if variants and len(value) >= MIN_SECRET:
-                self._folded += _spelled(label.format(name), value)
-                self._exact += _encoded(label.format(name), value)
+            if variants and len(value) >= MIN_SECRET_LENGTH:
+                self._folded += _build_text_forms(label.format(name), value)
+                self._exact += _build_base64_forms(label.format(name), value)
             else:
                 self._exact.append(_Form(value, partial(_replace, value=value, name=label.format(name))))
 
@@ -66,7 +66,7 @@ class Redactor:
 
     def data(self, data: Any) -> Any:
         """Redact every text in plain data, keys included; numbers stay as they are."""
-        return map_plain(data, self.text)
+        return map_texts(data, self.text)
 
     def body(self, data: bytes) -> bytes:
         """Redact bytes; what is not UTF-8 in them stays as it is."""
@@ -95,23 +95,23 @@ class Redactor:
         return any(form.sign in folded for form in self._folded) or any(form.sign in text for form in self._exact)
 
 
-def map_plain(data: Any, change: Callable[[str], str]) -> Any:
+def map_texts(data: Any, change: Callable[[str], str]) -> Any:
     """Change every text in plain data, keys included."""
     if isinstance(data, str):
         return change(data)
     if isinstance(data, dict):
-        return {map_plain(key, change): map_plain(value, change) for key, value in data.items()}
-    return [map_plain(value, change) for value in data] if isinstance(data, list | tuple) else data
+        return {map_texts(key, change): map_texts(value, change) for key, value in data.items()}
+    return [map_texts(value, change) for value in data] if isinstance(data, list | tuple) else data
 
 
-def redactor(values: Mapping[str, str], *, shortest: int = MIN_EXACT, label: str = _NAME) -> Redactor:
+def build_redactor(values: Mapping[str, str], *, shortest: int = MIN_EXACT_LENGTH, label: str = _LABEL) -> Redactor:
     """Return the redactor of these values; the last ones are kept. `label` is written in place of a value, with the
     name of its variable if it has braces."""
-    return _redactor(tuple(sorted(values.items())), shortest, label)
+    return _build_redactor(tuple(sorted(values.items())), shortest, label)
 
 
 @lru_cache(64)
-def _redactor(values: tuple[tuple[str, str], ...], shortest: int, label: str) -> Redactor:
+def _build_redactor(values: tuple[tuple[str, str], ...], shortest: int, label: str) -> Redactor:
     return Redactor(dict(values), shortest=shortest, label=label)
 
 
@@ -123,9 +123,10 @@ def redact_criterion(criterion: CriterionRun, by: Redactor) -> CriterionRun:
 
 
 def _redact_row(row: FieldCheck, by: Redactor) -> FieldCheck:
-    shown = {field: by.data(getattr(row, field)) for field in _SHOWN}
+    shown = {field: by.data(getattr(row, field)) for field in _EVIDENCE_FIELDS}
     differences = tuple(
-        one.model_copy(update={field: by.data(getattr(one, field)) for field in _SHOWN}) for one in row.differences
+        one.model_copy(update={field: by.data(getattr(one, field)) for field in _EVIDENCE_FIELDS})
+        for one in row.differences
     )
     return row.model_copy(update={**shown, "differences": differences})
 
@@ -161,23 +162,23 @@ def _replace(text: str, value: str, name: str) -> str:
     return text.replace(value, name)
 
 
-def _spelled(name: str, value: str) -> list[_Form]:
+def _build_text_forms(name: str, value: str) -> list[_Form]:
     """Return the forms of a value as it is, and as JSON, URLs, HTML and hex dumps have it, in any case."""
-    spellings = {form.lower(): form for case in (value, value.upper(), value.lower()) for form in _spellings(case)}
+    spellings = {form.lower(): form for case in (value, value.upper(), value.lower()) for form in _list_spellings(case)}
     ordered = sorted(spellings.items(), key=lambda item: (-len(item[0]), item))
     return [
         _Form(sign, partial(re.compile(re.escape(form), re.IGNORECASE).sub, lambda _: name)) for sign, form in ordered
     ]
 
 
-def _spellings(value: str) -> Iterator[str]:
+def _list_spellings(value: str) -> Iterator[str]:
     data = value.encode(errors="surrogateescape")
     quoted = orjson.dumps(value.encode(errors="replace").decode()).decode()[1:-1]
     yield from (value, quoted, orjson.dumps(quoted).decode()[1:-1], json.dumps(value)[1:-1])
     yield from (quote(data, safe=""), quote(data), quote_plus(data), html.escape(value), data.hex())
 
 
-def _encoded(name: str, value: str) -> list[_Form]:
+def _build_base64_forms(name: str, value: str) -> list[_Form]:
     """Return the forms of a value in base64, standard and URL-safe, wherever in the encoded data it begins.
 
     Each character stands for six bits. Those that are of this value alone are known; one before or after them may
@@ -191,11 +192,11 @@ def _encoded(name: str, value: str) -> list[_Form]:
             start, end = -(-before * 8 // 6), (before + len(data)) * 8 // 6
             shares = bool(before), bool((before + len(data)) * 8 % 6)
             for core in (encoded[start:end], encoded[start:end].replace("+", "-").replace("/", "_")):
-                forms[core] = _Form(core, partial(_replace_encoded, core=core, shares=shares, name=name))
+                forms[core] = _Form(core, partial(_replace_base64, core=core, shares=shares, name=name))
     return list(forms.values())
 
 
-def _replace_encoded(text: str, core: str, shares: tuple[bool, bool], name: str) -> str:
+def _replace_base64(text: str, core: str, shares: tuple[bool, bool], name: str) -> str:
     parts: list[str] = []
     done = 0
     while (found := text.find(core, done)) >= 0:
@@ -208,4 +209,4 @@ def _replace_encoded(text: str, core: str, shares: tuple[bool, bool], name: str)
     return "".join([*parts, text[done:]])
 
 
-NOTHING_HIDDEN = Redactor({})
+NO_REDACTION = Redactor({})

@@ -95,7 +95,7 @@ class Attempt(NamedTuple):
     attempt: int
 
 
-class Outcome(NamedTuple):
+class TrialOutcome(NamedTuple):
     """How one trial came out, as far as planning needs it."""
 
     task: str
@@ -134,19 +134,19 @@ class TaskRun(Frozen):
     quality: Quality | None = None
     """How good the conversation was, where that was asked; it decides nothing."""
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> TrialOutcome:
         """How it came out."""
-        return Outcome(self.task, self.trial, self.attempt, self.status, self.verdict)
+        return TrialOutcome(self.task, self.trial, self.attempt, self.status, self.verdict)
 
 
 IsolationLevel = Literal["bubblewrap", "landlock", "none", "trusted", "remote", "built-in"]
 """How an agent was kept from the tasks' files and from this process: by a way to isolate programs, or not at all. A
 Python agent in this process is trusted, one at an address is remote, and a built-in one needs no isolation."""
 IsolationMode = Literal["auto", "always", "never"]
-Tape = Literal["record", "replay", "refresh"]
+RecordingMode = Literal["record", "replay", "refresh"]
 
 
-class Asking(Frozen):
+class ModelOptions(Frozen):
     """What else a run was told about the models it asks."""
 
     prompts: dict[str, str] = {}
@@ -157,13 +157,13 @@ class Asking(Frozen):
     """How often a judge is asked about each criterion that does not say."""
     checks_person: bool = False
     """Whether a model looks at how the person was played."""
-    tape: Tape | None = None
+    tape: RecordingMode | None = None
     """Whether what models answer is taken down, or taken from what was."""
     tapes_agent: bool = False
     """Whether what the agent answers is taken down too."""
 
 
-class Fork(Frozen):
+class ForkOrigin(Frozen):
     """Where a run begins that goes on with a conversation somebody has had before."""
 
     run: str
@@ -188,7 +188,7 @@ class BenchmarkRun(Frozen):
     made_by: Literal["run", "rerun", "rescore", "fork"] = "run"
     origin: str = ""
     """The run it was made from, if it was."""
-    fork: Fork | None = None
+    fork: ForkOrigin | None = None
     """The conversation it goes on with, if it does."""
     path: str = ""
     options: tuple[str, ...] = ()
@@ -213,7 +213,7 @@ class BenchmarkRun(Frozen):
     """Who was to judge what no rule decides, if anybody was."""
     person: ModelChoice | None = None
     """Who was to play people that are not scripted, if anybody was."""
-    asking: Asking = Asking()
+    asking: ModelOptions = ModelOptions()
     judging: JudgeIdentity | None = None
     """Who judged criteria and how, where anybody did: what a calibration must be of, to say anything of this run."""
     calibration: Calibration | None = None

@@ -11,9 +11,9 @@ from clerkship.model.matcher import check_expected
 from clerkship.model.pattern import Regex
 from clerkship.model.persona import Persona
 
-MAX_TURNS = 50
-TURN_TIMEOUT = 60.0
-LANGUAGE = "English"
+DEFAULT_MAX_TURNS = 50
+DEFAULT_TURN_TIMEOUT = 60.0
+DEFAULT_LANGUAGE = "English"
 
 Expected = Annotated[JsonValue, AfterValidator(check_expected)]
 Where = Annotated[dict[str, Expected], Field(description="dotted path in the payload -> literal or matcher")]
@@ -31,7 +31,7 @@ class EventMatch(Frozen):
     actor: Annotated[Actor | None, Field(description="who did it; anybody if not given")] = None
 
 
-class Improvised(Frozen):
+class Improvisation(Frozen):
     """What is left to the model that plays them: with a hint what to do in this turn, or without."""
 
     improvise: Annotated[
@@ -45,22 +45,22 @@ class Improvised(Frozen):
         return "" if self.improvise is True else self.improvise
 
 
-_Hint = Annotated[
+_ImproviseKey = Annotated[
     Annotated[str, Field(min_length=1)] | Literal[True] | None,
     Field(description="have a model say something fitting: a hint what to do, or true to leave it to them"),
 ]
-_Press = Annotated[Regex | None, Field(description="the button to press, by a regex on its title")]
-_Interrupt = Annotated[
-    Annotated[str, Field(min_length=1)] | Improvised | None,
+_PressKey = Annotated[Regex | None, Field(description="the button to press, by a regex on its title")]
+_InterruptKey = Annotated[
+    Annotated[str, Field(min_length=1)] | Improvisation | None,
     Field(description="said without waiting for the answer to what was said before it; then they wait for both"),
 ]
-_Silent = Annotated[
+_GoSilentKey = Annotated[
     Duration | None,
     Field(description="say nothing for so long in simulated time, then go on; gone for good if nothing follows"),
 ]
 
 
-class Rule(Frozen):
+class ScriptRule(Frozen):
     """When the person hears this, or this happens, they say that, or press a button."""
 
     when: Annotated[Regex | EventMatch, Field(description="a regex on what the agent said, or an event")]
@@ -68,22 +68,22 @@ class Rule(Frozen):
         str | tuple[str, ...] | None,
         Field(description="a line, or one line per use, the last repeating; null to stay silent and wait"),
     ] = None
-    improvise: _Hint = None
+    improvise: _ImproviseKey = None
     press: Annotated[
         Regex | None,
         Field(description="the button to press, by a regex on its title; the rule waits for a turn that has one"),
     ] = None
-    go_silent: _Silent = None
-    interrupt: _Interrupt = None
+    go_silent: _GoSilentKey = None
+    interrupt: _InterruptKey = None
     times: Annotated[Whole | None, Field(ge=1, description="how often the rule may be used")] = None
 
     @property
     def improvises(self) -> bool:
         """Whether it leaves something to a model."""
-        return self.improvise is not None or type(self.interrupt) is Improvised  # isinstance is slow for models
+        return self.improvise is not None or type(self.interrupt) is Improvisation  # isinstance is slow for models
 
     @model_validator(mode="after")
-    def _something_to_say(self) -> "Rule":
+    def _something_to_say(self) -> "ScriptRule":
         doing = [key for key in ("say", "improvise", "press") if getattr(self, key) is not None]
         if len(doing) > 1 or not (doing or self.go_silent is not None or "say" in self.model_fields_set):
             raise ValueError("expected `say`, or `press` a button, or `improvise`, or `go_silent`")
@@ -96,32 +96,32 @@ class Rule(Frozen):
         return self
 
 
-def or_text(schema: dict[str, Any]) -> None:
+def allow_text_in_schema(schema: dict[str, Any]) -> None:
     """Let the JSON Schema of a model accept text in its place."""
     whole = dict(schema)
     schema.clear()
     schema.update({"anyOf": [{"type": "string", "minLength": 1}, whole]})
 
 
-_DOING = ("say", "improvise", "press", "interrupt", "go_silent")
+_ACTION_KEYS = ("say", "improvise", "press", "interrupt", "go_silent")
 
 
-class Line(Frozen):
+class ScriptLine(Frozen):
     """A line that is said whatever the agent answers: text alone, or with what is sent along unseen; or what else they
     do when it is their turn."""
 
-    model_config = ConfigDict(json_schema_extra=or_text)
+    model_config = ConfigDict(json_schema_extra=allow_text_in_schema)
     say: Annotated[str | None, Field(min_length=1)] = None
     metadata: Annotated[dict[str, JsonValue] | None, Field(description="sent along with it, unseen")] = None
-    improvise: _Hint = None
-    press: _Press = None
-    interrupt: _Interrupt = None
-    go_silent: _Silent = None
+    improvise: _ImproviseKey = None
+    press: _PressKey = None
+    interrupt: _InterruptKey = None
+    go_silent: _GoSilentKey = None
 
     @property
     def improvises(self) -> bool:
         """Whether it leaves something to a model."""
-        return self.improvise is not None or type(self.interrupt) is Improvised  # isinstance is slow for models
+        return self.improvise is not None or type(self.interrupt) is Improvisation  # isinstance is slow for models
 
     @model_validator(mode="before")
     @classmethod
@@ -129,8 +129,8 @@ class Line(Frozen):
         return {"say": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
-    def _one(self) -> "Line":
-        doing = [key for key in _DOING if getattr(self, key) is not None]
+    def _one(self) -> "ScriptLine":
+        doing = [key for key in _ACTION_KEYS if getattr(self, key) is not None]
         if len(doing) != 1:
             raise ValueError("expected one of `say`, `improvise`, `press`, `interrupt` and `go_silent`")
         if self.metadata is not None and self.go_silent is not None:
@@ -149,14 +149,16 @@ class EndRule(Frozen):
 class PersonVariant(Frozen):
     """What a person says otherwise in some trials. A key that is given replaces that of the person as a whole."""
 
-    opening: Annotated[str | Improvised | None, Field(description="their first line")] = None
-    lines: Annotated[tuple[Line, ...] | None, Field(description="said one after another where no rule fits")] = None
-    script: tuple[Rule, ...] | None = None
-    fallback: Annotated[str | Improvised | None, Field(description="said when no rule fits")] = None
+    opening: Annotated[str | Improvisation | None, Field(description="their first line")] = None
+    lines: Annotated[tuple[ScriptLine, ...] | None, Field(description="said one after another where no rule fits")] = (
+        None
+    )
+    script: tuple[ScriptRule, ...] | None = None
+    fallback: Annotated[str | Improvisation | None, Field(description="said when no rule fits")] = None
     end: EndRule | None = None
 
 
-class Person(Frozen):
+class ScenarioPerson(Frozen):
     """A scripted person: an opening line, rules in order, a fallback, an end; or lines one after another. The same
     every time. One with a `simulation_context` and no words of their own is played by a model."""
 
@@ -168,16 +170,16 @@ class Person(Frozen):
     persona: Annotated[str | Persona | None, Field(description="how they are: the name of a persona, or one")] = None
     language: Annotated[str | None, Field(description="what they speak; as their persona does, or English")] = None
     opening: Annotated[
-        str | Improvised | None,
+        str | Improvisation | None,
         Field(description="their first line, with `starts: person`; none if they wait to be spoken to"),
     ] = None
     lines: Annotated[
-        tuple[Line, ...],
+        tuple[ScriptLine, ...],
         Field(description="said one after another where no rule fits, whatever the agent answers; then they hang up"),
     ] = ()
-    script: tuple[Rule, ...] = ()
+    script: tuple[ScriptRule, ...] = ()
     fallback: Annotated[
-        str | Improvised | None, Field(description="said when no rule fits; without it they hang up")
+        str | Improvisation | None, Field(description="said when no rule fits; without it they hang up")
     ] = None
     end: EndRule = EndRule()
     by_trial: Annotated[
@@ -202,7 +204,7 @@ class Person(Frozen):
         """Return which variant a trial has, from 1; None if the person is the same in every trial."""
         return (trial - 1) % len(self.by_trial) + 1 if self.by_trial else None
 
-    def for_trial(self, trial: int) -> "Person":
+    def for_trial(self, trial: int) -> "ScenarioPerson":
         """Return the person as they are in a trial."""
         number = self.variant_number(trial)
         if number is None:
@@ -211,7 +213,7 @@ class Person(Frozen):
         return self.model_copy(update={"by_trial": (), **given})
 
     @property
-    def variants(self) -> "tuple[Person, ...]":
+    def variants(self) -> "tuple[ScenarioPerson, ...]":
         """The person as they are in each trial, until the variants are repeated."""
         return tuple(self.for_trial(trial) for trial in range(1, len(self.by_trial) + 1)) or (self,)
 
@@ -229,10 +231,10 @@ class Person(Frozen):
         """Whether a model plays all or part of what they say; with variants, in some trial."""
         if self.by_trial:
             return any(variant.needs_model for variant in self.variants)
-        parts: tuple[Line | Rule, ...] = (*self.lines, *self.script)
+        parts: tuple[ScriptLine | ScriptRule, ...] = (*self.lines, *self.script)
         return (
             self.is_played
-            or Improvised in (type(self.opening), type(self.fallback))
+            or Improvisation in (type(self.opening), type(self.fallback))
             or any(part.improvises for part in parts)
         )
 
@@ -258,21 +260,21 @@ class Person(Frozen):
     @property
     def speaks(self) -> str:
         """The language they are to be played in."""
-        return self.language or (self.manner.language if self.manner is not None else None) or LANGUAGE
+        return self.language or (self.manner.language if self.manner is not None else None) or DEFAULT_LANGUAGE
 
     @model_validator(mode="after")
-    def _has_something_to_interrupt(self) -> "Person":
-        before: Line | str | Improvised | None = self.opening
+    def _has_something_to_interrupt(self) -> "ScenarioPerson":
+        before: ScriptLine | str | Improvisation | None = self.opening
         for line in self.lines:
             if line.interrupt is not None and (
-                before is None or (isinstance(before, Line) and before.go_silent is not None)
+                before is None or (isinstance(before, ScriptLine) and before.go_silent is not None)
             ):
                 raise ValueError("`interrupt` comes right after something that is said: put a line before it")
             before = line
         return self
 
 
-def _or_steps_alone(schema: dict[str, Any]) -> None:
+def _allow_step_list_in_schema(schema: dict[str, Any]) -> None:
     whole = dict(schema)
     schema.clear()
     schema.update({"anyOf": [whole, whole["properties"]["steps"]]})
@@ -281,11 +283,11 @@ def _or_steps_alone(schema: dict[str, Any]) -> None:
 class Scenario(Frozen):
     """A short program run before the agent starts; a step with `at` runs while it works."""
 
-    model_config = ConfigDict(json_schema_extra=_or_steps_alone)
+    model_config = ConfigDict(json_schema_extra=_allow_step_list_in_schema)
     steps: tuple[StepCall, ...] = ()
-    person: Annotated[Person | None, Field(description="the only person the agent talks to")] = None
+    person: Annotated[ScenarioPerson | None, Field(description="the only person the agent talks to")] = None
     people: Annotated[
-        tuple[Person, ...],
+        tuple[ScenarioPerson, ...],
         Field(description="several people, each on a sandbox of their own; instead of `person`"),
     ] = ()
     starts: Annotated[Literal["agent", "person"], Field(description="who has the initiative")] = "agent"
@@ -308,7 +310,7 @@ class Scenario(Frozen):
         return {"steps": value} if isinstance(value, list) else value
 
     @property
-    def all_people(self) -> tuple[Person, ...]:
+    def all_people(self) -> tuple[ScenarioPerson, ...]:
         """The people of the scenario, in the order of the file, however many there are."""
         return self.people if self.person is None else (self.person,)
 

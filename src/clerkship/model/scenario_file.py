@@ -8,18 +8,18 @@ from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
 from clerkship.model.criterion import Criterion
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.persona import Persona
-from clerkship.model.quality import Metrics, Votes, not_blank
-from clerkship.model.scenario import Person, Scenario, or_text
+from clerkship.model.quality import Metrics, Votes, check_not_blank
+from clerkship.model.scenario import Scenario, ScenarioPerson, allow_text_in_schema
 from clerkship.model.task import Task
 
 
-class Setup(Frozen):
+class ScenarioSetup(Frozen):
     """What holds before the conversation begins. All but `initial_slots` are ours."""
 
     initial_slots: Annotated[dict[str, JsonValue], Field(description="slot values set before the first turn")] = {}
-    person: Annotated[Person | None, Field(description="what of them is written down, and more about them (ours)")] = (
-        None
-    )
+    person: Annotated[
+        ScenarioPerson | None, Field(description="what of them is written down, and more about them (ours)")
+    ] = None
     persona: Annotated[
         str | Persona | None, Field(description="how the person is: the name of a persona, or one (ours)")
     ] = None
@@ -29,16 +29,16 @@ class Setup(Frozen):
     allow_inaction: Annotated[Flag, Field(description="whether an agent that does nothing may pass (ours)")] = False
 
     @model_validator(mode="after")
-    def _one_persona(self) -> "Setup":
+    def _one_persona(self) -> "ScenarioSetup":
         if self.persona is not None and self.person is not None and self.person.persona is not None:
             raise ValueError("a persona here and one in `person`: give one of them")
         return self
 
 
-class ToolCalled(Frozen):
+class ExpectedToolCall(Frozen):
     """A tool that is to be called: its name alone, or with some of its arguments."""
 
-    model_config = ConfigDict(json_schema_extra=or_text)
+    model_config = ConfigDict(json_schema_extra=allow_text_in_schema)
     tool_name: str
     arguments: dict[str, JsonValue] = {}
 
@@ -48,15 +48,15 @@ class ToolCalled(Frozen):
         return {"tool_name": value} if isinstance(value, str) else value
 
 
-class GroupPart(Frozen):
+class ToolGroupEntry(Frozen):
     """One entry of a group: a tool, or a word about the whole of it."""
 
-    tool_called: ToolCalled | None = None
+    tool_called: ExpectedToolCall | None = None
     ordered: Flag | None = None
     gate: Flag | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> "GroupPart":
+    def _one(self) -> "ToolGroupEntry":
         if len(self.model_fields_set) != 1:
             raise ValueError("expected one of `tool_called`, `ordered` and `gate`")
         return self
@@ -65,8 +65,8 @@ class GroupPart(Frozen):
 class ExpectedTool(Frozen):
     """A tool called at any time, or a group of them called in one turn. It only fails the run if it gates."""
 
-    tool_called: ToolCalled | None = None
-    tool_group: Annotated[tuple[GroupPart, ...] | None, Field(min_length=1)] = None
+    tool_called: ExpectedToolCall | None = None
+    tool_group: Annotated[tuple[ToolGroupEntry, ...] | None, Field(min_length=1)] = None
     gate: Flag = False
 
     @model_validator(mode="after")
@@ -80,8 +80,8 @@ class ExpectedTool(Frozen):
     def criterion(self) -> Criterion:
         """As a task has it."""
         if self.tool_called is not None:
-            call = _call("tool_called", self.tool_called.model_dump())
-            return _expected(call, self.tool_called.tool_name, gate=self.gate)
+            call = _build_call("tool_called", self.tool_called.model_dump())
+            return _build_criterion(call, self.tool_called.tool_name, gate=self.gate)
         parts = self.tool_group or ()
         calls = [part.tool_called for part in parts if part.tool_called is not None]
         args: JsonValue = {
@@ -90,14 +90,14 @@ class ExpectedTool(Frozen):
         }
         gate = self.gate or any(part.gate for part in parts)
         names = ", ".join(call.tool_name for call in calls)
-        return _expected(_call("tool_group", args), names, gate=gate)
+        return _build_criterion(_build_call("tool_group", args), names, gate=gate)
 
 
-def _call(name: str, args: JsonValue) -> AssertionCall:
+def _build_call(name: str, args: JsonValue) -> AssertionCall:
     return AssertionCall.model_validate({name: args})
 
 
-def _expected(call: AssertionCall, names: str, *, gate: bool) -> Criterion:
+def _build_criterion(call: AssertionCall, names: str, *, gate: bool) -> Criterion:
     return Criterion(label=f"{call.name}({names})", assertion=call, gate=gate, weight=1.0 if gate else 0.0)
 
 
@@ -106,7 +106,7 @@ class Goals(Frozen):
 
     assertions: Annotated[tuple[AssertionCall, ...], Field(description="checked against the event history")] = ()
     criteria: Annotated[
-        tuple[Annotated[str, Field(min_length=1), AfterValidator(not_blank)], ...],
+        tuple[Annotated[str, Field(min_length=1), AfterValidator(check_not_blank)], ...],
         Field(description="required behaviour in plain language, judged by a model"),
     ] = ()
     expected_tools: Annotated[tuple[ExpectedTool, ...], Field(description="tools that should have been called")] = ()
@@ -120,16 +120,18 @@ class Goals(Frozen):
 
     def judged(self, text: str) -> AssertionCall:
         """One of the criteria as a task has it."""
-        return _call("judged", text if self.votes is None else {"statement": text, "votes": self.votes})
+        return _build_call("judged", text if self.votes is None else {"statement": text, "votes": self.votes})
 
 
 class ScenarioFile(Frozen):
     """One conversation with a simulated person."""
 
-    name: Annotated[str, Field(max_length=200, description="a label for people; the file's name is what it goes by")]
+    name: Annotated[
+        str, Field(max_length=200, description="a build_label for people; the file's name is what it goes by")
+    ]
     simulation_context: Annotated[str, Field(description="who the person is and what they want, in plain words")]
-    type: Annotated[str | None, Field(description="a label such as happy_path; becomes a tag")] = None
-    setup: Setup = Setup()
+    type: Annotated[str | None, Field(description="a build_label such as happy_path; becomes a tag")] = None
+    setup: ScenarioSetup = ScenarioSetup()
     goals: Annotated[Goals, Field(description="without goals the run gives a transcript, and no verdict")] = Goals()
     tags: Annotated[tuple[str, ...], Field(description="labels to select and group by (ours)")] = ()
     timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds (ours)")] = None
@@ -141,8 +143,8 @@ class ScenarioFile(Frozen):
         setup, goals = self.setup, self.goals
         about: dict[str, Any] = {"simulation_context": self.simulation_context}
         about |= {"persona": setup.persona} if setup.persona is not None else {}
-        person = (setup.person or Person()).model_copy(update=about)
-        asserted = [Criterion(label=label(call), assertion=call, gate=True) for call in goals.assertions]
+        person = (setup.person or ScenarioPerson()).model_copy(update=about)
+        asserted = [Criterion(label=build_label(call), assertion=call, gate=True) for call in goals.assertions]
         judged = [Criterion(label=text, assertion=goals.judged(text), gate=True) for text in goals.criteria]
         return Task(
             name=self.name or slug,
@@ -164,32 +166,32 @@ class ScenarioFile(Frozen):
         )
 
 
-_ABOUT = ("flow_id", "flow_ids", "name", "tool_name", "skill_id", "block_id")
-_SAID = ("utter_name", "text_matches", "utter_source")
+_ID_KEYS = ("flow_id", "flow_ids", "name", "tool_name", "skill_id", "block_id")
+_TEXT_KEYS = ("utter_name", "text_matches", "utter_source")
 
 
-def plain_label(call: AssertionCall) -> str:
+def build_plain_label(call: AssertionCall) -> str:
     """An assertion's name and the ids it is about, as the format's own reports have it."""
     args = call.args
     if call.name == "sequencing":
         return call.name
     if call.name == ANY_OF:
-        return f"{call.name}({', '.join(plain_label(nested) for _, nested in nested_calls(args))})"
+        return f"{call.name}({', '.join(build_plain_label(nested) for _, nested in nested_calls(args))})"
     if isinstance(args, str):
         return f"{call.name}({args})"
     if isinstance(args, list):
-        return f"{call.name}({', '.join(map(_entry, args))})"
-    return _labelled(call.name, args, _ABOUT)
+        return f"{call.name}({', '.join(map(_describe_item, args))})"
+    return _label_with(call.name, args, _ID_KEYS)
 
 
-def label(call: AssertionCall) -> str:
+def build_label(call: AssertionCall) -> str:
     """The same where it is shown by us: also what was said, or how long a sequence is."""
     args = call.args
     if call.name == "sequencing" and isinstance(args, list):
         return f"{call.name}({len(args)} step{'s' * (len(args) != 1)})"
-    plain = plain_label(call)
+    plain = build_plain_label(call)
     if plain == call.name:
-        plain = _labelled(call.name, args, _SAID)
+        plain = _label_with(call.name, args, _TEXT_KEYS)
     buttons = args.get("buttons") if isinstance(args, dict) else None
     if plain == call.name and isinstance(buttons, list):
         titles = [f"[{button.get('title')}]" for button in buttons if isinstance(button, dict)]
@@ -197,17 +199,17 @@ def label(call: AssertionCall) -> str:
     return plain
 
 
-def _labelled(name: str, args: JsonValue, keys: tuple[str, ...]) -> str:
+def _label_with(name: str, args: JsonValue, keys: tuple[str, ...]) -> str:
     about = [args[key] for key in keys if key in args] if isinstance(args, dict) else []
-    return f"{name}({', '.join(map(_words, about))})" if about else name
+    return f"{name}({', '.join(map(_join_values, about))})" if about else name
 
 
-def _entry(item: JsonValue) -> str:
+def _describe_item(item: JsonValue) -> str:
     if isinstance(item, dict) and "name" in item:
         at = " at end" if item.get("at") == "end" else ""
         return (f"{item['name']}={item['value']!r}" if "value" in item else str(item["name"])) + at
     return str(item)
 
 
-def _words(part: JsonValue) -> str:
+def _join_values(part: JsonValue) -> str:
     return ", ".join(map(str, part)) if isinstance(part, list) else str(part)

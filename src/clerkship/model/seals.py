@@ -4,9 +4,9 @@ import re
 
 from clerkship.model.frozen import Frozen
 
-MAX_NAMED = 20
+MAX_LISTED_CHANGES = 20
 """Changed trials that are named in one message."""
-SEAL_KEY = "CLERKSHIP_SEAL_KEY"
+SEAL_KEY_VARIABLE = "CLERKSHIP_SEAL_KEY"
 _BLOB = re.compile("blob|snapshot|dataset")
 """Parts that are stored by their hash, and shared by runs."""
 _NO_SEALS = "it was saved by an older version, or its seals were removed; nothing was checked"
@@ -56,7 +56,7 @@ class SealCheck(Frozen):
         if self.other_key:
             return "not checked: sealed with another key"
         if self.locked:
-            return f"not checked: {SEAL_KEY} is not set"
+            return f"not checked: {SEAL_KEY_VARIABLE} is not set"
         return "intact (with a key)" if self.has_key and not self.unkeyed else "intact (without a key)"
 
     def changed_trials(self) -> dict[tuple[str, int, int], str]:
@@ -65,8 +65,8 @@ class SealCheck(Frozen):
 
     def sentences(self) -> list[str]:
         """Name what was changed, one line each."""
-        named = [str(change) for change in self.changes[:MAX_NAMED]]
-        more = len(self.changes) - MAX_NAMED
+        named = [str(change) for change in self.changes[:MAX_LISTED_CHANGES]]
+        more = len(self.changes) - MAX_LISTED_CHANGES
         return [*named, f"… and {more:,} more"] if more > 0 else named
 
     def headline(self) -> str:
@@ -87,9 +87,9 @@ class SealCheck(Frozen):
         """Say what could not be checked, and why."""
         found = [f"{self.run} has no seals: {_NO_SEALS}"] if self.unsealed else []
         if self.locked:
-            found.append(f"{self.run} is sealed with a key; set {SEAL_KEY} to check it")
+            found.append(f"{self.run} is sealed with a key; set {SEAL_KEY_VARIABLE} to check it")
         if self.other_key:
-            found.append(f"{self.run} is sealed with another key than {SEAL_KEY}; set that key to check it")
+            found.append(f"{self.run} is sealed with another key than {SEAL_KEY_VARIABLE}; set that key to check it")
         if self.unkeyed:
             found.append(f"{self.run} was sealed without a key, so {_UNKEYED}")
         return found
@@ -112,5 +112,5 @@ class SealCheck(Frozen):
         if self.changes:
             return f"{self.headline()}: {'; '.join(self.sentences())}; {advice or self.advice()}"
         if self.has_key and (self.unsealed or self.unkeyed or self.other_key):
-            return f"{self.notes()[-1]}; unset {SEAL_KEY} to use the run as it is"
+            return f"{self.notes()[-1]}; unset {SEAL_KEY_VARIABLE} to use the run as it is"
         return ""

@@ -15,7 +15,7 @@ PROBE_LIMIT = 0.25
 """Seconds for one probe: a pattern that is fast takes about a thousandth of that."""
 MAX_PROBES = 32
 _MAX_VARIANTS = 6
-_UNBOUNDED = 16
+_MIN_PROBED_REPEATS = 16
 """A repeat that may go on at least this often is probed."""
 _ALPHABET = "a0 _-.,!Az9"
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
@@ -33,7 +33,7 @@ Node = tuple[Any, Any]
 
 def is_slow(compiled: "regex.Pattern[str]") -> bool:
     """Tell whether a short text exists on which the pattern takes longer than its limit, twice."""
-    return any(_times_out(compiled, text) and _times_out(compiled, text) for text in _probes(compiled.pattern))
+    return any(_times_out(compiled, text) and _times_out(compiled, text) for text in _build_probes(compiled.pattern))
 
 
 def _times_out(compiled: "regex.Pattern[str]", text: str) -> bool:
@@ -44,7 +44,7 @@ def _times_out(compiled: "regex.Pattern[str]", text: str) -> bool:
     return False
 
 
-def _probes(pattern: str) -> Iterator[str]:
+def _build_probes(pattern: str) -> Iterator[str]:
     if not any(sign in pattern for sign in "*+{"):
         return
     try:
@@ -54,39 +54,39 @@ def _probes(pattern: str) -> Iterator[str]:
         return
     texts = (
         prefix + pump * (PROBE_LENGTH // len(pump)) + suffix
-        for prefix, pump, tail in dict.fromkeys(_pumps(nodes, "", ""))
+        for prefix, pump, tail in dict.fromkeys(_find_repeats(nodes, "", ""))
         for suffix in dict.fromkeys(("\0", "\n", f"{tail}\0", f"\0{tail}"))
     )
     yield from islice(texts, MAX_PROBES)
 
 
-def _pumps(nodes: Sequence[Node], prefix: str, tail: str) -> Iterator[tuple[str, str, str]]:
+def _find_repeats(nodes: Sequence[Node], prefix: str, tail: str) -> Iterator[tuple[str, str, str]]:
     """Yield each repeat that has no end: what comes before it, what to repeat, and what comes after it."""
-    after = [*(next(iter(_variants(node)), "") for node in nodes), tail]
+    after = [*(next(iter(_build_variants(node)), "") for node in nodes), tail]
     for place, (kind, value) in enumerate(nodes):
         rest = "".join(after[place + 1 :])
         if kind in _REPEATS:
             _, high, body = value
-            if high == sre.MAXREPEAT or high >= _UNBOUNDED:
-                yield from ((prefix, pump, rest) for pump in _samples(body) if pump)
-            yield from _pumps(list(body), prefix, rest)
+            if high == sre.MAXREPEAT or high >= _MIN_PROBED_REPEATS:
+                yield from ((prefix, pump, rest) for pump in _build_samples(body) if pump)
+            yield from _find_repeats(list(body), prefix, rest)
         elif kind is sre.SUBPATTERN:
-            yield from _pumps(list(value[-1]), prefix, rest)
+            yield from _find_repeats(list(value[-1]), prefix, rest)
         elif kind is sre.BRANCH:
             for branch in value[1]:
-                yield from _pumps(list(branch), prefix, rest)
+                yield from _find_repeats(list(branch), prefix, rest)
         elif kind in (sre.ASSERT, sre.ASSERT_NOT):
-            yield from _pumps(list(value[1]), prefix, rest)
+            yield from _find_repeats(list(value[1]), prefix, rest)
         prefix += after[place]
 
 
-def _samples(nodes: Iterable[Node]) -> list[str]:
+def _build_samples(nodes: Iterable[Node]) -> list[str]:
     """Return a few different texts that a part of a pattern matches."""
-    choices = [_variants(node) for node in nodes]
+    choices = [_build_variants(node) for node in nodes]
     return list(dict.fromkeys("".join(parts) for parts in islice(product(*choices), _MAX_VARIANTS)))
 
 
-def _variants(node: Node) -> list[str]:
+def _build_variants(node: Node) -> list[str]:
     kind, value = node
     if kind is sre.LITERAL:
         return [chr(value)]
@@ -95,29 +95,29 @@ def _variants(node: Node) -> list[str]:
     if kind is sre.ANY:
         return ["a"]
     if kind is sre.IN:
-        return [_member(value)]
+        return [_sample_class(value)]
     if kind in _REPEATS:
         low, _, body = value
-        once = [sample * max(low, 1) for sample in _samples(body)]
+        once = [sample * max(low, 1) for sample in _build_samples(body)]
         return ["", *once] if low == 0 else once
     if kind in (sre.SUBPATTERN, sre.ATOMIC_GROUP):
-        return _samples(value[-1] if kind is sre.SUBPATTERN else value)
+        return _build_samples(value[-1] if kind is sre.SUBPATTERN else value)
     if kind is sre.BRANCH:
-        return [sample for branch in value[1] for sample in _samples(branch)][:_MAX_VARIANTS]
+        return [sample for branch in value[1] for sample in _build_samples(branch)][:_MAX_VARIANTS]
     return [""]  # an anchor, an assertion, a reference: nothing of its own
 
 
-def _member(items: list[Node]) -> str:
+def _sample_class(items: list[Node]) -> str:
     """Return one character of a class."""
     kind, value = items[0]
     if kind is sre.NEGATE:
-        return next((char for char in _ALPHABET if not any(_has(item, char) for item in items[1:])), "a")
+        return next((char for char in _ALPHABET if not any(_matches_char(item, char) for item in items[1:])), "a")
     if kind is sre.CATEGORY:
         return _SAMPLES.get(value, "a")
     return chr(value if kind is sre.LITERAL else value[0])
 
 
-def _has(item: Node, char: str) -> bool:
+def _matches_char(item: Node, char: str) -> bool:
     kind, value = item
     if kind is sre.LITERAL:
         return bool(ord(char) == value)

@@ -12,13 +12,13 @@ from clerkship.model.environment import GATE_AXES, Environment
 from clerkship.model.freeze import freeze
 from clerkship.model.frozen import Frozen
 from clerkship.model.task import Task
-from clerkship.model.variables import NOT_EXPANDED, names_in
+from clerkship.model.variables import NOT_EXPANDED, find_variable_names
 
-GRADING = "6"
+GRADING_VERSION = "6"
 """Raised whenever the same evidence could get another verdict."""
 
 
-class Addressed(Frozen):
+class ContentAddressed(Frozen):
     """Has one byte form, and is kept by its hash."""
 
     @cached_property
@@ -32,7 +32,7 @@ class Addressed(Frozen):
         return hashlib.sha256(self.data).hexdigest()
 
 
-class Snapshot(Addressed):
+class Snapshot(ContentAddressed):
     """One task as it was when the run began, with everything it names."""
 
     task: Task
@@ -47,7 +47,7 @@ class Snapshot(Addressed):
     source: str = ""
     template: str = ""
     """The name of the task as it is written, of one that is done for each of many records."""
-    grading: str = GRADING
+    grading: str = GRADING_VERSION
 
     @property
     def content(self) -> str:
@@ -56,24 +56,24 @@ class Snapshot(Addressed):
         told = self.model_dump(mode="json", exclude={"source", "timeout", "grading", "template", "solution"})
         told["task"].pop("for_each")  # never in one that is run
         scenario = told["task"]["scenario"] or {}
-        _leave_out_empty(scenario, "people")
-        _leave_out_empty(scenario.get("person") or {}, "by_trial")
+        _remove_if_empty(scenario, "people")
+        _remove_if_empty(scenario.get("person") or {}, "by_trial")
         for limit in ("max_turns", "turn_timeout"):
             scenario.pop(limit, None)
-        _leave_out_empty(told["environment"], "domains")
+        _remove_if_empty(told["environment"], "domains")
         return hashlib.sha256(orjson.dumps(told)).hexdigest()
 
     def variables(self) -> set[str]:
         """Return the names of the environment variables that the task uses."""
         if b"${" not in self.data:
             return set()
-        return names_in(self.task.model_dump_json(exclude=set(NOT_EXPANDED)))
+        return find_variable_names(self.task.model_dump_json(exclude=set(NOT_EXPANDED)))
 
     @cached_property
     def scene(self) -> str:
         """A hash of what an agent finds before it: not of who talks to it, nor of what it is graded by."""
         told = self.model_dump(mode="json", include={"environment", "datasets", "entities"})
-        _leave_out_empty(told["environment"], "domains")
+        _remove_if_empty(told["environment"], "domains")
         task = self.task.model_dump(mode="json", include={"name", "task_item", "scenario"})
         for other in ("max_turns", "turn_timeout", "person", "people"):
             (task["scenario"] or {}).pop(other, None)
@@ -86,7 +86,7 @@ class UntilSure(Frozen):
     threshold: float
 
 
-class Plan(Addressed):
+class Plan(ContentAddressed):
     """Which tasks, how often, in what order. Two runs with one plan did the same work."""
 
     snapshots: tuple[str, ...]
@@ -98,7 +98,7 @@ class Plan(Addressed):
     shuffle: bool = False
 
 
-def _leave_out_empty(data: dict[str, Any], key: str) -> None:
+def _remove_if_empty(data: dict[str, Any], key: str) -> None:
     """Remove a key without content that earlier versions did not have, so that hashes are those of earlier versions."""
     if not data.get(key, True):
         del data[key]

@@ -9,7 +9,7 @@ from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.quality import Metrics
-from clerkship.model.scenario import Expected, Person, Scenario
+from clerkship.model.scenario import Expected, Scenario, ScenarioPerson
 
 MAX_NAME_LENGTH = 200
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)]
@@ -61,7 +61,7 @@ class Task(Frozen):
     solution: Annotated[str | None, Field(description="Python file beside the task that `oracle` runs")] = None
 
     @property
-    def people(self) -> tuple[Person, ...]:
+    def people(self) -> tuple[ScenarioPerson, ...]:
         """The people of its scenario, in the order of the file."""
         return self.scenario.all_people if self.scenario is not None else ()
 

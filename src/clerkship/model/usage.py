@@ -31,7 +31,7 @@ class Usage(Frozen):
         )
 
 
-NOTHING_USED = Usage()
+NO_USAGE = Usage()
 
 
 class Prices(Frozen):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-_NAME = re.compile(r"\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_ESCAPABLE_REFERENCE = re.compile(r"\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 DOLLAR = "CLERKSHIP_DOLLAR"
 """Name that stands for `$` where a value that ends in one comes directly before the author's `${NAME}`. Variables whose
@@ -27,7 +27,7 @@ class UnknownVariable(Exception):
         self.hint = f"set it, or write $${{{name}}} if the text itself is meant"
 
 
-class Used(Mapping[str, str]):
+class TrackedVariables(Mapping[str, str]):
     """Variables, remembering which were asked for."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
@@ -48,9 +48,9 @@ class Used(Mapping[str, str]):
         return len(self._values)
 
 
-def names_in(text: str) -> set[str]:
+def find_variable_names(text: str) -> set[str]:
     """Return the names of the variables that expanding this text would ask for."""
-    return {name for escaped, name in _NAME.findall(text) if not escaped and name != DOLLAR}
+    return {name for escaped, name in _ESCAPABLE_REFERENCE.findall(text) if not escaped and name != DOLLAR}
 
 
 def expand_text(text: str, values: Mapping[str, str]) -> str:
@@ -68,7 +68,7 @@ def expand_text(text: str, values: Mapping[str, str]) -> str:
             raise UnknownVariable(name)
         return values[name]
 
-    return _NAME.sub(value, text)
+    return _ESCAPABLE_REFERENCE.sub(value, text)
 
 
 def escape_text(text: str) -> str:
@@ -80,7 +80,7 @@ def unescape_text(text: str) -> str:
     """Return the text as it is shown: with the names of variables, and without escapes."""
     if "${" not in text:
         return text
-    return _NAME.sub(lambda found: "$" if found[2] == DOLLAR else found[0][len(found[1]) :], text)
+    return _ESCAPABLE_REFERENCE.sub(lambda found: "$" if found[2] == DOLLAR else found[0][len(found[1]) :], text)
 
 
 def escape(data: Any) -> Any:

@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import is_dataclass
 from typing import Any
 
-from clerkship.model.freeze import IMMUTABLE, NotPlain, freeze, freeze_or_copy
+from clerkship.model.freeze import IMMUTABLE, CannotFreeze, freeze, freeze_or_copy
 
 _GONE = object()
 _IDENTITY: Any = object.__eq__
@@ -44,7 +44,7 @@ class Overlay(MutableMapping[str, Any]):
             return self._copies[key]
         try:
             frozen = freeze(value)
-        except NotPlain:
+        except CannotFreeze:
             return self._copies.setdefault(key, deepcopy(value))
         if isinstance(self.base, dict):
             self.base[key] = frozen  # equal to the record, so that no playground has to freeze it again

@@ -72,8 +72,8 @@ from clerkship.model.dataset import Dataset as Dataset
 from clerkship.model.dataset import DatasetFile as DatasetFile
 from clerkship.model.dataset import Record as Record
 from clerkship.model.dataset import RecordView as RecordView
-from clerkship.model.domain import Abilities as Abilities
-from clerkship.model.domain import Domain as Domain
+from clerkship.model.domain import AgentCapabilities as AgentCapabilities
+from clerkship.model.domain import AgentDomain as AgentDomain
 from clerkship.model.duration import Duration as Duration
 from clerkship.model.duration import parse_duration as parse_duration
 from clerkship.model.environment import Environment as Environment
@@ -81,13 +81,13 @@ from clerkship.model.frozen import Flag as Flag
 from clerkship.model.frozen import Frozen as Frozen
 from clerkship.model.frozen import Number as Number
 from clerkship.model.frozen import Whole as Whole
-from clerkship.model.matcher import describe as describe
-from clerkship.model.matcher import holds as holds
+from clerkship.model.matcher import describe_expected as describe_expected
+from clerkship.model.matcher import matches_expected as matches_expected
 from clerkship.model.path import MISSING as MISSING
 from clerkship.model.path import lookup as lookup
 from clerkship.model.problem import InputError as InputError
+from clerkship.model.problem import InputProblem as InputProblem
 from clerkship.model.problem import PlatformError as PlatformError
-from clerkship.model.problem import Problem as Problem
 from clerkship.model.run import FieldCheck as FieldCheck
 from clerkship.model.scenario import EventMatch as EventMatch
 from clerkship.model.scenario import Expected as Expected

@@ -8,7 +8,7 @@ import orjson
 from clerkship.events import agent
 from clerkship.kit.http_body import TooLarge
 from clerkship.llm.wire import fetch
-from clerkship.model.domain import Abilities, Domain
+from clerkship.model.domain import AgentCapabilities, AgentDomain
 from clerkship.model.problem import InputError
 from clerkship.rasa.names import ACTIONS
 from clerkship.rasa.server import API, HINTS, RasaServer, refusal
@@ -25,28 +25,28 @@ CALM = _EVERY - _SKILLS
 MANTLE = _EVERY - _FLOWS - {agent.SlotSet.kind}
 
 
-def ask_abilities(server: RasaServer) -> Abilities:
+def ask_abilities(server: RasaServer) -> AgentCapabilities:
     """Ask it once; what cannot be asked is an input error that says what to do."""
     version = _map(server, "/version").get("version")
     if not isinstance(version, str):
         raise InputError.of(f"{server.host} does not say which version of Rasa it is", hint="is it a Rasa server?")
     engine = str(_map(server, "/status").get("engine_version") or "")
     if "mantle" in engine.lower():
-        return Abilities(engine=f"Rasa {version[:40]} (mantle)", emits=MANTLE)  # it has no slots and no flows
+        return AgentCapabilities(engine=f"Rasa {version[:40]} (mantle)", emits=MANTLE)  # it has no slots and no flows
     domain, flows = _map(server, "/domain"), _flows(server)
     open_source = flows is None
-    return Abilities(
+    return AgentCapabilities(
         engine=f"Rasa {version[:40]} ({'open source' if open_source else 'calm'})",
         domain=read_domain(domain, f"{server.name}/domain", flows),
         emits=OPEN_SOURCE if open_source else CALM,
     )
 
 
-def read_domain(domain: Mapping[str, Any], source: str, flows: frozenset[str] | None) -> Domain:
+def read_domain(domain: Mapping[str, Any], source: str, flows: frozenset[str] | None) -> AgentDomain:
     """The names in a domain, and what every assistant has beside it."""
     responses = frozenset(_names(domain.get("responses")))
     declared = frozenset((*_names(domain.get("actions")), *_names(domain.get("forms"))))
-    return Domain(
+    return AgentDomain(
         source=source,
         slots={name: _type(slot) for name, slot in _pairs(domain.get("slots"))},
         actions=declared | responses | ACTIONS,

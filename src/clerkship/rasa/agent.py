@@ -13,7 +13,7 @@ from clerkship.actors.reply import parse_replies
 from clerkship.kit.http_body import TooLarge
 from clerkship.kit.secrets import new_name
 from clerkship.llm.wire import CONNECT_WITHIN, get, open_client, parse_address, post
-from clerkship.model.domain import Abilities
+from clerkship.model.domain import AgentCapabilities
 from clerkship.model.problem import InputError
 from clerkship.model.run import IsolationLevel
 from clerkship.rasa.abilities import ask_abilities
@@ -207,7 +207,7 @@ class RasaSolver:
         """A conversation that nobody has had before."""
         return RasaAgent(self._server)
 
-    def abilities(self) -> Abilities:
+    def abilities(self) -> AgentCapabilities:
         """What the server says of its assistant."""
         return ask_abilities(self._server)
 

@@ -9,8 +9,8 @@ from clerkship.library.complaint import shown
 from clerkship.library.foreign import top_keys
 from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
 from clerkship.library.yaml import Tree
-from clerkship.model.domain import Domain
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.domain import AgentDomain
+from clerkship.model.problem import InputError, InputProblem
 from clerkship.rasa.names import DOMAIN_KEYS
 
 _FLOWS = "flows"
@@ -24,7 +24,7 @@ def is_domain(path: Path) -> bool:
     return any(file.suffix in SUFFIXES and top_keys(file) & DOMAIN_KEYS for file in files)
 
 
-def read_domain(path: Path) -> Domain:
+def read_domain(path: Path) -> AgentDomain:
     """Read it, all of its files as one; or raise everything that is wrong with it."""
     is_folder = is_existing_folder(path, "there is no such domain", "a file, or a folder of them")
     folder = Folder(path if is_folder else path.parent, merges=True)
@@ -37,7 +37,7 @@ def read_domain(path: Path) -> Domain:
     problems = folder.report.sorted()
     if not problems and not reading.any:
         hint = "it has `slots`, `actions`, `responses`, `forms` or `intents`"
-        problems = [Problem(file=str(path), message="this is no Rasa domain", hint=hint)]
+        problems = [InputProblem(file=str(path), message="this is no Rasa domain", hint=hint)]
     if problems:
         raise InputError(problems)
     return reading.domain(str(path), _flows_beside(path))
@@ -54,14 +54,14 @@ class _Reading:
     controlled: set[str] = field(default_factory=set)
     names: dict[str, set[str]] = field(default_factory=dict)
 
-    def domain(self, source: str, flows_beside: set[str]) -> Domain:
+    def domain(self, source: str, flows_beside: set[str]) -> AgentDomain:
         """All of it. A form and a response are run as actions are."""
         actions = self.names.get("actions")
         if actions is not None:
             actions = actions | self.names.get("forms", set()) | self.names.get("responses", set())
         flows = self.names.get(_FLOWS, set()) | flows_beside
         responses = self.names.get("responses")
-        return Domain(
+        return AgentDomain(
             source=source,
             slots=self.slots,
             choices=self.choices,

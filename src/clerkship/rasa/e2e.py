@@ -21,7 +21,7 @@ from clerkship.library.source import Folder
 from clerkship.library.yaml import Path as Keys
 from clerkship.library.yaml import Tree
 from clerkship.model.call import AssertionCall
-from clerkship.model.environment import CONVERSATION
+from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.names import did_you_mean
 from clerkship.model.variables import UnknownVariable, expand
 from clerkship.rasa.e2e_case import ASSERTIONS, Given, flow_ids, has_assertions, task_of
@@ -34,7 +34,7 @@ _LEGACY = {"bot", "utter", "slot_was_set", "slot_was_not_set"}
 _CLOCK = "mocked_datetime"
 _VARIABLE = re.compile(r"(?<!\$)\$\{[A-Za-z_]")
 
-_CONVERSATION = environment_info(CONVERSATION.model_dump())
+_CONVERSATION = environment_info(CONVERSATION_ENVIRONMENT.model_dump())
 
 
 def is_e2e(tree: Tree) -> bool:
@@ -109,7 +109,7 @@ class E2eFiles:
             task = task_of(case, name, _given(case, names), self.catalog.assertion)
             _note_ignored(file, ["test_cases", number, "steps"], case)
             spot = tree.locate(["test_cases", number])
-            yield LoadedTask(task, CONVERSATION, {}, None, tree.file, spot.line, spot.column)
+            yield LoadedTask(task, CONVERSATION_ENVIRONMENT, {}, None, tree.file, spot.line, spot.column)
 
     def _file(self, tree: Tree) -> tuple[Definition, E2eFile | None]:
         """Return a file as one definition, and read; report every mistake in its shape and its variables."""

@@ -15,8 +15,8 @@ from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.environment import CONVERSATION_KIND
 from clerkship.model.matcher import is_matcher
-from clerkship.model.scenario import MAX_TURNS, Line, Person, Scenario
-from clerkship.model.scenario_file import label
+from clerkship.model.scenario import DEFAULT_MAX_TURNS, Scenario, ScenarioPerson, ScriptLine
+from clerkship.model.scenario_file import build_label
 from clerkship.model.task import Task
 from clerkship.rasa.e2e_file import E2eCase, E2eStep
 
@@ -61,9 +61,9 @@ def task_of(case: E2eCase, name: str, given: Given, model: Callable[[str], type[
     return Task(
         name=name,
         scenario=Scenario(
-            person=Person(lines=lines),
+            person=ScenarioPerson(lines=lines),
             starts="person",
-            max_turns=len(lines) if len(lines) > MAX_TURNS else None,
+            max_turns=len(lines) if len(lines) > DEFAULT_MAX_TURNS else None,
             initial_slots=dict(given.slots),
             stubs=dict(given.stubs),
         ),
@@ -77,11 +77,11 @@ def has_assertions(case: E2eCase) -> bool:
     return any(step.assertions for step in case.steps)
 
 
-def _line(text: str, case: E2eCase, step: E2eStep, given: Given) -> Line:
+def _line(text: str, case: E2eCase, step: E2eStep, given: Given) -> ScriptLine:
     metadata: dict[str, JsonValue] = {}
     for name in (case.metadata, step.metadata):
         metadata |= given.metadata[name] if name is not None else {}
-    return Line(say=text, metadata=metadata or None)
+    return ScriptLine(say=text, metadata=metadata or None)
 
 
 def _criteria(case: E2eCase, model: Callable[[str], type[BaseModel]]) -> Iterator[Criterion]:
@@ -128,7 +128,7 @@ def _call(name: str, args: Any) -> AssertionCall:
 
 
 def _label(call: AssertionCall) -> str:
-    return _cut(label(call))
+    return _cut(build_label(call))
 
 
 def _cut(text: str) -> str:
@@ -145,7 +145,7 @@ def _legacy(step: E2eStep) -> tuple[str, AssertionCall]:
         return f"utter({step.utter})", _call("bot_uttered", {"utter_name": step.utter})
     name = "slot_was_set" if step.slot_was_set is not None else "slot_was_not_set"
     call = _call(name, [entry for slot in getattr(step, name) for entry in _slots(slot)])
-    return label(call), call
+    return build_label(call), call
 
 
 def _slots(slot: str | dict[str, JsonValue]) -> list[dict[str, JsonValue]]:

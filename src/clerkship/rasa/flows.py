@@ -10,7 +10,7 @@ from clerkship.library.foreign import top_keys
 from clerkship.library.source import Folder, is_existing_folder
 from clerkship.library.yaml import Tree
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.problem import InputError, InputProblem
 from clerkship.rasa.flow import END, Edge, Flow, FlowStep, StepKind
 from clerkship.rasa.names import FLOWS
 
@@ -32,12 +32,12 @@ class Flows:
     """All that were found, and what is odd about them."""
 
     found: dict[str, Flow]
-    warnings: tuple[Problem, ...] = ()
+    warnings: tuple[InputProblem, ...] = ()
 
 
 def read_flows(paths: Iterable[Path]) -> Flows:
     """Read them; raises everything that keeps a file from being read, or that there are none."""
-    reading, problems = _Reading(), list[Problem]()
+    reading, problems = _Reading(), list[InputProblem]()
     for path in paths:
         folder, files = _files(path)
         for tree in map(folder.read, files):
@@ -66,7 +66,7 @@ class _Reading:
     """What has been found so far."""
 
     found: dict[str, Flow] = field(default_factory=dict)
-    warnings: list[Problem] = field(default_factory=list)
+    warnings: list[InputProblem] = field(default_factory=list)
 
     def take(self, tree: Tree) -> None:
         """One file more."""

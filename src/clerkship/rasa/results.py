@@ -16,9 +16,9 @@ from typing import Any
 
 import orjson
 
-from clerkship.model.quality import COMPLETION, Quality
+from clerkship.model.quality import TASK_COMPLETION, Quality
 from clerkship.model.run import BenchmarkRun, CriterionRun, TaskRun
-from clerkship.model.scenario_file import label, plain_label
+from clerkship.model.scenario_file import build_label, build_plain_label
 from clerkship.model.snapshot import Snapshot
 from clerkship.rasa.layout import TEMPLATES
 from clerkship.report.jsonl import Kept
@@ -105,8 +105,8 @@ class Results:
         if len(own) != len(written):
             return kept
         criteria = tuple(
-            graded.model_copy(update={"label": plain_label(criterion.assertion)})
-            if criterion.label == label(criterion.assertion)
+            graded.model_copy(update={"label": build_plain_label(criterion.assertion)})
+            if criterion.label == build_label(criterion.assertion)
             else graded
             for graded, criterion in zip(own, written, strict=True)
         )
@@ -225,7 +225,7 @@ class _Trial:
     def _completed(self) -> bool | None:
         """Whether the user got what they came for, where that was rated."""
         quality = self.task_run.quality
-        found = quality.ratings.get(COMPLETION) if quality is not None else None
+        found = quality.ratings.get(TASK_COMPLETION) if quality is not None else None
         return found.passed if found is not None else None
 
     def json(self) -> bytes:

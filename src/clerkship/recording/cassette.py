@@ -20,8 +20,8 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.frozen import Frozen
-from clerkship.model.problem import InputError, PlatformError, Problem
-from clerkship.model.usage import NOTHING_USED, Role, Usage
+from clerkship.model.problem import InputError, InputProblem, PlatformError
+from clerkship.model.usage import NO_USAGE, Role, Usage
 
 VERSION = 1
 Owner = tuple[str, int]
@@ -150,7 +150,7 @@ class Exchange(RecordedEntry):
     """What was wrong, if there was no answer of that shape."""
     by: str = ""
     """The model that answered, if it is not the name it was asked by."""
-    usage: Usage = NOTHING_USED
+    usage: Usage = NO_USAGE
 
 
 class Embedding(RecordedEntry):
@@ -164,7 +164,7 @@ class Embedding(RecordedEntry):
     given: tuple[str, ...]
     vectors: tuple[str, ...]
     """Each as the base64 of its little-endian doubles."""
-    usage: Usage = NOTHING_USED
+    usage: Usage = NO_USAGE
 
 
 class AgentTurn(RecordedEntry):
@@ -265,7 +265,7 @@ class Cassette:
                 raise self._damaged(number, "this was asked and answered in an earlier line, in another way")
 
     def _damaged(self, number: int, what: str, hint: str = _MEND) -> DamagedCassette:
-        return DamagedCassette([Problem(file=str(self.path), line=number, column=1, message=what, hint=hint)])
+        return DamagedCassette([InputProblem(file=str(self.path), line=number, column=1, message=what, hint=hint)])
 
     def _check_references(self) -> None:
         """Raise DamagedCassette if a text that is referred to is missing."""

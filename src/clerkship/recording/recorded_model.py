@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors, is_instant
 from clerkship.model.model_choice import ModelChoice
-from clerkship.model.usage import NOTHING_USED, Role
+from clerkship.model.usage import NO_USAGE, Role
 from clerkship.recording.cassette import (
     Embedding,
     Entry,
@@ -65,7 +65,7 @@ class RecordedModel:
         lookup = self._lookup_vectors([self._redactor.hide(text) for text in texts])
         found = cast(Embedding, self._answer(lookup, lambda: self._embed(texts, lookup)))
         vectors = [unpacked(vector) for vector in found.vectors]
-        return Vectors(vectors, found.usage) if found.usage != NOTHING_USED else vectors
+        return Vectors(vectors, found.usage) if found.usage != NO_USAGE else vectors
 
     def close(self) -> None:
         """Do nothing: the model is shared."""
@@ -153,7 +153,7 @@ class RecordedModel:
     def _embed(self, texts: Sequence[str], lookup: Lookup) -> Embedding:
         made = self._model.embed(texts)
         vectors = tuple(packed(vector) for vector in made)
-        usage = made.usage if isinstance(made, Vectors) else NOTHING_USED
+        usage = made.usage if isinstance(made, Vectors) else NO_USAGE
         return Embedding(
             key=lookup.key, of=(self._owner,), role=self._role, vectors=vectors, usage=usage, **lookup.fields
         )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from clerkship.kit.text import writable
-from clerkship.model.redaction import MIN_EXACT, NOTHING_HIDDEN, Redactor, map_plain
+from clerkship.model.redaction import MIN_EXACT_LENGTH, NO_REDACTION, Redactor, map_texts
 
 _MADE_ANEW = (
     ("clk_", re.compile(r"clk_(?:sbx|ses|oat)_[A-Za-z0-9_-]{43}"), "[token]"),
@@ -28,7 +28,7 @@ class CassetteRedactor(NamedTuple):
 
     names: Mapping[str, str] = {}
     """The values of variables, by name. Each is written as `${NAME}`, and put back."""
-    secrets: Redactor = NOTHING_HIDDEN
+    secrets: Redactor = NO_REDACTION
     """Replaces values that are not put back."""
 
     def with_names(self, names: Mapping[str, str]) -> "CassetteRedactor":
@@ -37,11 +37,11 @@ class CassetteRedactor(NamedTuple):
 
     def hide(self, data: Any) -> Any:
         """Redact every text in plain data."""
-        return map_plain(data, self._hidden)
+        return map_texts(data, self._hidden)
 
     def show(self, data: Any) -> Any:
         """Put the values of variables back; labels of credentials stay."""
-        return map_plain(data, self._shown) if self.names else data
+        return map_texts(data, self._shown) if self.names else data
 
     def _hidden(self, text: str) -> str:
         text = self.secrets.text(self._named(writable(text)))
@@ -80,7 +80,7 @@ def _finder(named: tuple[tuple[str, str], ...]) -> tuple["re.Pattern[str]", dict
 
     A value is found as it is, as it is quoted in JSON, and as that is quoted again.
     """
-    names = {form: name for name, value in sorted(named) if len(value) >= MIN_EXACT for form in _forms(value)}
+    names = {form: name for name, value in sorted(named) if len(value) >= MIN_EXACT_LENGTH for form in _forms(value)}
     values = "|".join(re.escape(form) for form in sorted(names, key=lambda form: (-len(form), form))) or "(?!)"
     return re.compile(rf"(\$*)(?:({values})|(?<=\$)\{{([A-Za-z_][A-Za-z0-9_]*)\}})"), names
 

@@ -11,8 +11,8 @@ from clerkship.kit.wall import monotonic
 from clerkship.llm.contract import BadAnswer
 from clerkship.model.frozen import Frozen
 from clerkship.model.model_choice import ModelChoice
-from clerkship.model.problem import ClerkshipError, InputError, Problem
-from clerkship.model.run import Tape, TaskRun
+from clerkship.model.problem import ClerkshipError, InputError, InputProblem
+from clerkship.model.run import RecordingMode, TaskRun
 from clerkship.model.usage import Role
 from clerkship.recording.cassette import (
     AgentTurn,
@@ -39,7 +39,7 @@ class NotRecorded(ClerkshipError):
 class RecordingReport(Frozen):
     """What a run recorded or replayed."""
 
-    mode: Tape
+    mode: RecordingMode
     replayed: int = 0
     """Entries that were taken from cassettes."""
     written: int = 0
@@ -152,7 +152,7 @@ Explain = Callable[[Cassette, Collection[str]], str]
 class RecordingSession:
     """The recording or replay of one run, used by all its threads. Without a mode, nothing is recorded or replayed."""
 
-    mode: Tape | None = None
+    mode: RecordingMode | None = None
     paths: Mapping[str, Path] = field(default_factory=dict)
     """The cassette of each task."""
     identities: Mapping[Role, ModelChoice] = field(default_factory=dict)
@@ -168,7 +168,7 @@ class RecordingSession:
         """The agent that is recorded or replayed, if any."""
         self.roles: Mapping[str, Sequence[Role]] = {}
         """The roles in which each task asks, whether or not a question comes up."""
-        self.warnings: list[Problem] = []
+        self.warnings: list[InputProblem] = []
         self._lock = threading.RLock()
         self._asking: dict[str, threading.Lock] = {}
         self._misses: dict[Owner, dict[tuple[str, str], Explain]] = {}
@@ -335,7 +335,7 @@ class RecordingSession:
             self.save()
             return self._report(self.mode)
 
-    def _report(self, mode: Tape) -> RecordingReport:
+    def _report(self, mode: RecordingMode) -> RecordingReport:
         cassettes = self._cassettes.values()
         unused = sum(
             one.is_stale(entry, owner) for one in cassettes for entry in one.file.entries.values() for owner in entry.of

@@ -5,10 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from clerkship.kit.statistics import kappa, wilson
-from clerkship.model.calibration import Agreement, Calibration, Difference, differences, nearest
+from clerkship.model.calibration import (
+    Agreement,
+    Calibration,
+    JudgeDifference,
+    find_judge_differences,
+    find_nearest_calibration,
+)
 from clerkship.model.run import BenchmarkRun
 
-_OTHER: dict[Difference, str] = {
+_OTHER: dict[JudgeDifference, str] = {
     "model": "another model",
     "parameters": "other parameters",
     "prompt": "another prompt",
@@ -42,7 +48,7 @@ class Calibrated:
 
     model: str
     calibration: Calibration | None
-    differs: tuple[Difference, ...] = ()
+    differs: tuple[JudgeDifference, ...] = ()
     """In what that one is of another judge; none where it is of this very one."""
 
     @property
@@ -101,5 +107,7 @@ def calibrated(run: BenchmarkRun, known: Iterable[Calibration] = ()) -> Calibrat
     if run.judging is None:
         return None
     frozen = (run.calibration,) if run.calibration is not None else ()
-    found = nearest(run.judging, (*frozen, *known))
-    return Calibrated(run.judging.model, found, differences(run.judging, found.judge) if found is not None else ())
+    found = find_nearest_calibration(run.judging, (*frozen, *known))
+    return Calibrated(
+        run.judging.model, found, find_judge_differences(run.judging, found.judge) if found is not None else ()
+    )

@@ -7,7 +7,7 @@ from typing import Any
 from clerkship.events.request_line import unauthenticated_lines
 from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
-from clerkship.model.scenario import Person
+from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.costs import render_used
 from clerkship.report.detail import TaskDetail
@@ -184,7 +184,7 @@ def _brief(snapshot: Snapshot, trial: int) -> dict[str, Any]:
     }
 
 
-def variant_words(person: Person, trial: int) -> str:
+def variant_words(person: ScenarioPerson, trial: int) -> str:
     """Say which variant of a person a trial had; empty if they are the same in every trial."""
     number = person.variant_number(trial)
     return f"variant {number} of {len(person.by_trial)}" if number is not None else ""

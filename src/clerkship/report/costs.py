@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from clerkship.model.usage import NOTHING_USED, Role, Usage
+from clerkship.model.usage import NO_USAGE, Role, Usage
 
 ROLES: dict[Role, str] = {
     "judge": "judge",
@@ -31,7 +31,7 @@ def render_usage(usage: Usage) -> str:
 
 def per_verdict(used: Mapping[Role, Usage], verdicts: int) -> float | None:
     """Dollars that one verdict of the judge cost; none where that is not known, or none was given."""
-    usage = used.get("judge", NOTHING_USED)
+    usage = used.get("judge", NO_USAGE)
     return usage.cost / verdicts if usage.calls and verdicts and usage.cost is not None else None
 
 

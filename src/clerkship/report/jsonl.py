@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from clerkship.kit.statistics import wilson
-from clerkship.model.frozen import plain
+from clerkship.model.frozen import encode_model
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.report.judged import Judged
@@ -110,4 +110,4 @@ def _blob(body: dict[str, Any], blob: Blob) -> bytes:
 
 
 def _line(sort: str, **fields: Any) -> bytes:
-    return orjson.dumps({"type": sort} | fields, default=plain) + b"\n"
+    return orjson.dumps({"type": sort} | fields, default=encode_model) + b"\n"

@@ -11,7 +11,7 @@ from clerkship.kit.statistics import Interval, wilson
 from clerkship.model.calibration import Calibration
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, CriterionRun, FieldCheck, TaskRun
-from clerkship.model.usage import NOTHING_USED, Role, Usage
+from clerkship.model.usage import NO_USAGE, Role, Usage
 from clerkship.report.calibration import Calibrated, calibrated, count
 from clerkship.report.costs import asked, per_verdict, render_used
 from clerkship.report.percent import percent
@@ -157,7 +157,7 @@ class Judged:
         self.played += task_run.status not in _NO_RUN and self._is_played(task_run)
         self.invalid += task_run.status == "invalid_person"
         for role, usage in task_run.models.items():
-            self.used[role] = self.used.get(role, NOTHING_USED) + usage
+            self.used[role] = self.used.get(role, NO_USAGE) + usage
         if task_run.quality is not None:
             self.ratings.add(task_run.quality)
             self.by_task.setdefault(task_run.task, Ratings()).add(task_run.quality)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from clerkship.model.matcher import describe
+from clerkship.model.matcher import describe_expected
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.report.outcome import OUTCOMES, is_missed, outcome, reason, undecided
 from clerkship.report.reliance import reliance
@@ -155,7 +155,7 @@ _SORTS: dict[type, str] = {bool: "true or false", int: "a number", float: "a num
 
 def in_words(value: Any) -> str:
     """An expectation, or what was found, on one line."""
-    return on_one_line(value if isinstance(value, str) else describe(value))
+    return on_one_line(value if isinstance(value, str) else describe_expected(value))
 
 
 def on_one_line(text: str, limit: int = MAX_VALUE_LENGTH) -> str:

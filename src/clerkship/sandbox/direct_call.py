@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from clerkship.model.frozen import plain
+from clerkship.model.frozen import encode_model
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.exchange import Refusal, Reply, Request
 from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext, ProtocolCall
@@ -103,7 +103,7 @@ def encode_bytes(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [encode_bytes(item) for item in value]
     is_plain = value is None or isinstance(value, str | int | float)
-    return value if is_plain else orjson.loads(orjson.dumps(value, default=plain))
+    return value if is_plain else orjson.loads(orjson.dumps(value, default=encode_model))
 
 
 def decode_bytes(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from clerkship.model.pattern import PatternTooSlow, check_pattern, found
+from clerkship.model.pattern import PatternTooSlow, check_pattern, has_match
 
 Schema = Mapping[str, Any] | bool
 Definitions = Mapping[str, Schema]
@@ -169,7 +169,7 @@ def _check_pattern(schema: Mapping[str, Any], value: Any, definitions: Definitio
     if not isinstance(value, str):
         return None
     try:
-        return _violation_unless(found(schema["pattern"], value), f"must match the pattern {schema['pattern']}")
+        return _violation_unless(has_match(schema["pattern"], value), f"must match the pattern {schema['pattern']}")
     except PatternTooSlow:
         return Violation((), f"takes too long to compare with the pattern {schema['pattern']}")
 

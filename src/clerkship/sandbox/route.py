@@ -11,7 +11,7 @@ import orjson
 from pydantic import ValidationError
 
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
-from clerkship.model.frozen import plain
+from clerkship.model.frozen import encode_model
 from clerkship.sandbox.exchange import MAX_BODY, ByteStream, Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.json_schema import convert_text, find_violation, get_types
 from clerkship.sandbox.operation import Operation, OperationContext, ProtocolCall, SimulatorInterface
@@ -283,7 +283,7 @@ def to_reply(status: int, result: Any) -> Reply:
             return Reply(status, result, BYTES)
         case str():
             return Reply(status, result.encode(), TEXT)
-    return Reply(status, orjson.dumps(result, default=plain))
+    return Reply(status, orjson.dumps(result, default=encode_model))
 
 
 def _compile_path(path: str) -> re.Pattern[str]:

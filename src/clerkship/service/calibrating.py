@@ -18,8 +18,8 @@ from clerkship.library.labelled import LabelledItem, LabelledSet, load_labelled
 from clerkship.llm.asker import Tally
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.model.labelled import Label
-from clerkship.model.problem import ClerkshipError, InputError, Problem
-from clerkship.model.run import Asking, CriterionRun
+from clerkship.model.problem import ClerkshipError, InputError, InputProblem
+from clerkship.model.run import CriterionRun, ModelOptions
 from clerkship.model.usage import Role, Usage
 from clerkship.report.calibration import count, kappa_of
 from clerkship.service.planning.options import Option, check_votes
@@ -146,24 +146,24 @@ def plan_calibration(
     if request.save is not None:
         check_place(request.save)
     labelled = load_labelled(request.path, EVENTS)
-    conversations, problems = dict[str, Conversation](), list[Problem]()
+    conversations, problems = dict[str, Conversation](), list[InputProblem]()
     for item in labelled.items:
         try:
             conversations[item.labelled.name] = _conversation(item, request.path.name, catalog, store)
         except ClerkshipError as error:
             spot = item.place
-            problems.append(Problem(file=spot.file, line=spot.line, column=spot.column, message=str(error)))
+            problems.append(InputProblem(file=spot.file, line=spot.line, column=spot.column, message=str(error)))
     if problems:
         raise InputError(problems)
     file = near(request.path)
     conftest, prompts = load_conftest(file) if file is not None else (None, {})
-    asking = Asking(prompts=prompts, votes=check_votes(request.votes))
+    asking = ModelOptions(prompts=prompts, votes=check_votes(request.votes))
     needs = ModelNeeds(judge=True, skippable=False)
     models = resolve_models(ModelRequest(request.judge, asking=asking, conftest=conftest), settings, needs)
     missing = missing_models(models, needs)
     judge = models.judge_identity()
     if missing or judge is None:
-        raise InputError(missing or [Problem(message="there is nobody to calibrate", hint="give --judge")])
+        raise InputError(missing or [InputProblem(message="there is nobody to calibrate", hint="give --judge")])
     return CalibrationPlan(labelled, conversations, models, judge, request.concurrency or settings.concurrency)
 
 

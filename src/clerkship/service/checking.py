@@ -16,8 +16,8 @@ from clerkship.library.calibration import beside, load_calibrations
 from clerkship.library.foreign import find_domain, read_domain
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
-from clerkship.model.domain import Abilities, Domain
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.domain import AgentCapabilities, AgentDomain
+from clerkship.model.problem import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun
 from clerkship.service.isolating import isolate_import, level_of, task_files
 from clerkship.service.planning.options import DomainPath, Option
@@ -33,10 +33,10 @@ class Validation:
     """What a folder holds, or all that is wrong with it."""
 
     library: Library | None
-    problems: tuple[Problem, ...]
+    problems: tuple[InputProblem, ...]
 
     @property
-    def warnings(self) -> tuple[Problem, ...]:
+    def warnings(self) -> tuple[InputProblem, ...]:
         """What is odd, and changes no exit code."""
         return self.library.warnings if self.library is not None else ()
 
@@ -72,12 +72,12 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
     return Validation(replace(library, warnings=warnings), ())
 
 
-def _ungraded(tasks: Iterable[LoadedTask]) -> Iterator[Problem]:
+def _ungraded(tasks: Iterable[LoadedTask]) -> Iterator[InputProblem]:
     """Warn about tasks with nothing to grade them by: their runs get no verdict, whatever the agent does."""
     for loaded in tasks:
         if not loaded.task.criteria:
             message = f"{loaded.task.name!r} has no criteria, so its runs are ungraded"
-            yield Problem(file=loaded.file, line=loaded.line, column=loaded.column, message=message)
+            yield InputProblem(file=loaded.file, line=loaded.line, column=loaded.column, message=message)
 
 
 def load_checked(
@@ -85,7 +85,7 @@ def load_checked(
 ) -> tuple[Library, Solver | None]:
     """The library at a path, checked against what its agent knows: by the domain that is given, else by what the agent
     says of itself, else by the domain of the project around it. All that is wrong anywhere is said at once."""
-    problems: list[Problem] = []
+    problems: list[InputProblem] = []
     solver = _tried(problems, lambda: None if agent is None else build_agent(agent, settings, catalog))
     _tried(problems, lambda: solver.preflight() if isinstance(solver, Preflighted) else None)
     hosted = solver if isinstance(solver, PythonProcessSolver) else None  # asked later, when it can be isolated
@@ -93,7 +93,7 @@ def load_checked(
     names = abilities.domain if abilities is not None else None
     if domain is not None or names is None:
         names = _tried(problems, lambda: domain_for(path, domain))
-    known = (abilities or Abilities(engine="")).model_copy(update={"domain": names})
+    known = (abilities or AgentCapabilities(engine="")).model_copy(update={"domain": names})
     try:
         library = load(path, catalog, abilities=known, cache=settings.cache)
     except InputError as error:
@@ -149,7 +149,7 @@ def check_reachable(solver: Solver) -> None:
         solver.abilities()
 
 
-def _ask_isolated(solver: PythonProcessSolver, library: Library, settings: Settings) -> Abilities:
+def _ask_isolated(solver: PythonProcessSolver, library: Library, settings: Settings) -> AgentCapabilities:
     """Ask an agent about itself in a process that cannot see the files of the tasks."""
     level = level_of(solver, settings.isolate)
     if level in LEVELS:
@@ -158,7 +158,7 @@ def _ask_isolated(solver: PythonProcessSolver, library: Library, settings: Setti
     return solver.abilities()
 
 
-def _tried(problems: list[Problem], work: Callable[[], T | None]) -> T | None:
+def _tried(problems: list[InputProblem], work: Callable[[], T | None]) -> T | None:
     try:
         return work()
     except InputError as error:
@@ -166,7 +166,7 @@ def _tried(problems: list[Problem], work: Callable[[], T | None]) -> T | None:
         return None
 
 
-def domain_for(path: Path, given: Path | None = None) -> Domain | None:
+def domain_for(path: Path, given: Path | None = None) -> AgentDomain | None:
     """Return the given domain, or that of the project around a path; None if there is none."""
     file = given or find_domain(path)
     return read_domain(file) if file is not None else None

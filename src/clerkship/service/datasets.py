@@ -19,9 +19,9 @@ from clerkship.library.dataset_cache import Cache
 from clerkship.library.load import load
 from clerkship.library.source import SUFFIXES as YAML
 from clerkship.model.dataset import Dataset
-from clerkship.model.environment import CONVERSATION
+from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.problem import InputError, InputProblem
 from clerkship.settings import Settings
 from clerkship.simulators.fhir.datasets.load import BUILT_IN, FORMS, load_built_in, read_path
 
@@ -31,7 +31,7 @@ class DatasetView:
     """A dataset, as somebody looks at it."""
 
     dataset: Dataset
-    warnings: tuple[Problem, ...] = ()
+    warnings: tuple[InputProblem, ...] = ()
 
     def counts(self) -> Mapping[str, int]:
         """Count what is in it: resources and records by type, and files."""
@@ -85,14 +85,14 @@ def find_dataset(reference: str, settings: Settings, catalog: Registered, now: d
     file, _, name = reference.partition("::")
     path = Path(file)
     if reference in BUILT_IN and not path.exists():
-        return DatasetView(load_built_in(reference, now or CONVERSATION.now, cache))
+        return DatasetView(load_built_in(reference, now or CONVERSATION_ENVIRONMENT.now, cache))
     if not path.exists():
         raise InputError.of(
             f"there is no dataset, file or folder `{reference}`", hint=did_you_mean(reference, BUILT_IN)
         )
     if path.suffix in YAML or (path.is_dir() and not name and _defines(path)) or name:
         return _defined(path, name, settings, catalog)
-    warnings: list[Problem] = []
+    warnings: list[InputProblem] = []
     return DatasetView(read_path(path, cache, warnings.append), tuple(warnings))
 
 

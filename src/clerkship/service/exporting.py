@@ -15,7 +15,7 @@ import orjson
 from pydantic import ValidationError
 
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, PlatformError, Problem
+from clerkship.model.problem import InputError, InputProblem, PlatformError
 from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import TaskRun
 from clerkship.model.seals import SealCheck
@@ -119,27 +119,27 @@ def check_results_writable(targets: Targets, run_path: str) -> None:
             raise InputError([problem])
 
 
-def _file_problem(sort: str, target: Path) -> Problem | None:
+def _file_problem(sort: str, target: Path) -> InputProblem | None:
     option = "--report" if sort == "html" else f"--{sort}"
     try:
         if target.is_dir():
-            return Problem(message=f"{option} {target} is a folder", hint="name a file")
+            return InputProblem(message=f"{option} {target} is a folder", hint="name a file")
         if target.is_file():
             target.open("ab").close()
         elif not target.exists():  # a device or a pipe is not opened twice
             _check_folder(target.parent)
     except OSError as error:
         message = f"{option} {target} cannot be written: {error.strerror}"
-        return Problem(message=message, hint="choose a file elsewhere")
+        return InputProblem(message=message, hint="choose a file elsewhere")
     return None
 
 
-def _folder_problem(folder: Path) -> Problem | None:
+def _folder_problem(folder: Path) -> InputProblem | None:
     try:
         _check_folder(folder)
     except OSError as error:
         message = f"--results cannot be written to {folder}: {error.strerror}"
-        return Problem(message=message, hint="choose a folder with rasa:DIR")
+        return InputProblem(message=message, hint="choose a folder with rasa:DIR")
     return None
 
 

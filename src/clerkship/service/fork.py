@@ -7,8 +7,8 @@ from clerkship.actors.contract import AgentError, Solver
 from clerkship.actors.recorded import RecordedSolver
 from clerkship.engine.catalog import Registered
 from clerkship.engine.model_resolver import ModelRequest
-from clerkship.model.problem import InputError, Problem
-from clerkship.model.run import Asking, BenchmarkRun
+from clerkship.model.problem import InputError, InputProblem
+from clerkship.model.run import BenchmarkRun, ModelOptions
 from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.service.frozen import plan_of, snapshot_at
 from clerkship.service.planning.models import choose_models
@@ -54,7 +54,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
     run = store.run(request.run)
     plan_of(store, run)  # of runs that kept none there is no frozen task either
     ran = find_trials(store, run, request.task, request.trial)[0]
-    notes = [Problem(message=note) for note in require_intact(store, run.id, ran.task).notes()]
+    notes = [InputProblem(message=note) for note in require_intact(store, run.id, ran.task).notes()]
     prefix = read_prefix(store, ran, request.turn, catalog, warm_up=request.warm_up)
     stored = open_stored(store, run, request.agent, settings, catalog)
     stored.check_agent()
@@ -81,19 +81,19 @@ def _refuse_recorded(solver: Solver) -> None:
         )
 
 
-def _live(run: BenchmarkRun) -> Asking:
+def _live(run: BenchmarkRun) -> ModelOptions:
     """Return how the run asked its models, without its recording: that is of another conversation."""
     return run.asking.model_copy(update={"tape": None, "tapes_agent": False})
 
 
-def _warm_up(solver: Solver, snapshot: Snapshot, request: ForkRequest) -> list[Problem]:
+def _warm_up(solver: Solver, snapshot: Snapshot, request: ForkRequest) -> list[InputProblem]:
     """Return a warning if the agent is sent the earlier messages again, on request or for lack of `on_history`."""
     if request.turn < 2 or not (request.warm_up or _forgets(solver, snapshot)):
         return []
     lines = "line 1" if request.turn == 2 else f"lines 1 to {request.turn - 1}"
     why = "" if request.warm_up else f"{solver.name} has no on_history: "
     said = f"{why}it is warmed up: it answers {lines} once more, and what it says and does there is thrown away"
-    return [Problem(message=said)]
+    return [InputProblem(message=said)]
 
 
 def _forgets(solver: Solver, snapshot: Snapshot) -> bool:

@@ -8,13 +8,13 @@ from pydantic import ValidationError
 from clerkship.model.dataset import Dataset
 from clerkship.model.problem import InputError
 from clerkship.model.run import BenchmarkRun
-from clerkship.model.snapshot import GRADING, Plan, Snapshot
+from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
 from clerkship.store.contract import Store, StoreDamaged, StoreFailed
 
 
 def graded_now(snapshot: Snapshot) -> Snapshot:
     """The same, to be graded as is done today."""
-    return snapshot if snapshot.grading == GRADING else snapshot.model_copy(update={"grading": GRADING})
+    return snapshot if snapshot.grading == GRADING_VERSION else snapshot.model_copy(update={"grading": GRADING_VERSION})
 
 
 def without_solution(snapshot: Snapshot) -> Snapshot:

@@ -22,7 +22,7 @@ from clerkship.library.library import LoadedTask
 from clerkship.library.load import load
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError
-from clerkship.model.redaction import MIN_SECRET, NOTHING_HIDDEN, Redactor, redactor
+from clerkship.model.redaction import MIN_SECRET_LENGTH, NO_REDACTION, Redactor, build_redactor
 from clerkship.model.run import CriterionRun, Ending
 from clerkship.service.remote import Remote
 from clerkship.service.up import pick_task, place_hash, scene_hash
@@ -72,7 +72,7 @@ def is_wanted(event: dict[str, Any], kinds: Sequence[str]) -> bool:
     return not kinds or any(is_kind(event["kind"], kind) for kind in kinds)
 
 
-def read_events(remote: Remote, after: int = 0, by: Redactor = NOTHING_HIDDEN) -> Iterator[dict[str, Any]]:
+def read_events(remote: Remote, after: int = 0, by: Redactor = NO_REDACTION) -> Iterator[dict[str, Any]]:
     """Yield the events of a log from a place on, up to where it is now, without the values that `by` knows."""
     return (by.event(orjson.loads(line)) for line in remote.lines(after))
 
@@ -81,7 +81,7 @@ def redactor_of(remote: Remote) -> Redactor:
     """Return the redactor for the variables that a playground's task uses, as far as they are set here."""
     known = variables()
     names = remote.about().get("variables", ())
-    return redactor({name: known[name] for name in names if name in known}, shortest=MIN_SECRET)
+    return build_redactor({name: known[name] for name in names if name in known}, shortest=MIN_SECRET_LENGTH)
 
 
 def check_now(

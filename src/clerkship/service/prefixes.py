@@ -12,7 +12,7 @@ from clerkship.events.event import Event
 from clerkship.events.lifecycle import AgentStarted, RunStarted
 from clerkship.events.log import chain_head
 from clerkship.model.problem import InputError
-from clerkship.model.run import BenchmarkRun, Fork, TaskRun
+from clerkship.model.run import BenchmarkRun, ForkOrigin, TaskRun
 from clerkship.playground.playground import Before
 from clerkship.service.sealing import require_intact
 from clerkship.store.contract import Store
@@ -54,7 +54,7 @@ def read_prefix(store: Store, ran: TaskRun, turn: int, catalog: Registered, *, w
     touches = [(touch["seq"], touch["sandbox"], touch["operation"]) for touch in beside.get("touches", ())]
     before = Before(events[:end], lines[:end], {digest: store.blob(digest) for digest in _digests(lines[:end])})
     head = chain_head(before.lines)
-    fork = Fork(run=ran.run, task=ran.task, trial=ran.trial, turn=turn, head=head, warm_up=warm_up)
+    fork = ForkOrigin(run=ran.run, task=ran.task, trial=ran.trial, turn=turn, head=head, warm_up=warm_up)
     messages = [Handed(events, sandbox) for events, sandbox in zip(handed[:turn], sandboxes, strict=False)]
     return ForkPoint(before, fork, messages, [touch for touch in touches if touch[0] <= end])
 

@@ -13,7 +13,7 @@ from clerkship.events.lifecycle import StepFailed
 from clerkship.events.log import Chain
 from clerkship.events.query import is_kind
 from clerkship.model.calibration import Calibration
-from clerkship.model.names import did_you_mean, fitting
+from clerkship.model.names import did_you_mean, find_matching_names
 from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
@@ -228,7 +228,7 @@ def _by_content(store: Store, run: BenchmarkRun, damaged: list[str] | None) -> l
 
 def _by_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:
     names = sorted({task_run.task for task_run in task_runs})
-    found = fitting(part, names)
+    found = find_matching_names(part, names)
     if len(found) == 1:
         return [task_run for task_run in task_runs if task_run.task == found[0]]
     said = f"fits {len(found)} tasks: {'; '.join(found[:5])}" if found else did_you_mean(part, names)

@@ -2,9 +2,9 @@
 
 import orjson
 
-from clerkship.model.redaction import MIN_SECRET, Redactor, redactor
+from clerkship.model.redaction import MIN_SECRET_LENGTH, Redactor, build_redactor
 from clerkship.model.run import BenchmarkRun
-from clerkship.model.variables import names_in
+from clerkship.model.variables import find_variable_names
 from clerkship.service.frozen import snapshots_of
 from clerkship.settings import load_settings, secrets, variables
 from clerkship.store.contract import Store
@@ -20,7 +20,7 @@ def redactor_for(store: Store, run: BenchmarkRun) -> Redactor:
     """
     known = variables()
     used = {name: known[name] for name in _names(store, run) if name in known}
-    return redactor({**_secrets(), **used}, shortest=MIN_SECRET)
+    return build_redactor({**_secrets(), **used}, shortest=MIN_SECRET_LENGTH)
 
 
 def _secrets() -> dict[str, str]:
@@ -43,6 +43,6 @@ def _names(store: Store, run: BenchmarkRun) -> set[str]:
         names |= {name for snapshot in snapshots_of(store, run) for name in snapshot.variables()}
     for choice in (run.judge, run.person):
         if choice is not None:
-            names |= names_in(orjson.dumps(choice.parameters).decode())
+            names |= find_variable_names(orjson.dumps(choice.parameters).decode())
             names |= {choice.key_from} if choice.key_from else set()
     return names

@@ -12,10 +12,10 @@ from clerkship.engine.regrade import regrade
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
-from clerkship.model.model_choice import NOBODY
+from clerkship.model.model_choice import NO_MODEL
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
-from clerkship.model.run import Asking, BenchmarkRun, Tape, TaskRun
+from clerkship.model.run import BenchmarkRun, ModelOptions, RecordingMode, TaskRun
 from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.service.frozen import datasets_of, graded_now, snapshot_at
 from clerkship.service.planning.freeze import FrozenTasks
@@ -49,16 +49,16 @@ class Rejudging:
     tape: TapeMode = None
     settings: Settings = field(default_factory=Settings)
 
-    def asked(self, run: BenchmarkRun) -> Asking:
+    def asked(self, run: BenchmarkRun) -> ModelOptions:
         """Return how models are asked: as in the run, except for what is given now. A replay is graded from its
         cassettes again, unless another judge is named."""
         before = run.asking
         votes = before.votes if self.votes is None else check_votes(self.votes)
-        again: Tape | None = "replay" if run.replayed and self.judge in (None, NOBODY) else None
+        again: RecordingMode | None = "replay" if run.replayed and self.judge in (None, NO_MODEL) else None
         taped = {"tape": self.tape or again, "tapes_agent": False}
         return before.model_copy(update={"votes": votes, "metrics": before.metrics or self.metrics, **taped})
 
-    def options(self, before: tuple[str, ...], tape: Tape | None) -> tuple[str, ...]:
+    def options(self, before: tuple[str, ...], tape: RecordingMode | None) -> tuple[str, ...]:
         """What a run was asked for, with another judge, other votes and metrics where there are; and recorded or
         replayed as this one is."""
         given = {"--judge": self.judge, "--votes": self.votes}
@@ -68,7 +68,7 @@ class Rejudging:
                 del kept[kept.index(option) : kept.index(option) + 2]
         kept = [option for option in kept if self.judge is None or option != "--no-judge"]
         kept += ["--metrics"] if self.metrics and "--metrics" not in kept else []
-        kept += ["--no-judge"] if self.judge == NOBODY else ["--judge", self.judge] if self.judge is not None else []
+        kept += ["--no-judge"] if self.judge == NO_MODEL else ["--judge", self.judge] if self.judge is not None else []
         return (*kept, *(("--votes", str(self.votes)) if self.votes is not None else ()))
 
 
@@ -157,7 +157,7 @@ def _freeze(
     )
 
 
-def _with_prompts(asking: Asking, library: Library) -> Asking:
+def _with_prompts(asking: ModelOptions, library: Library) -> ModelOptions:
     """Return the prompts that the files have now, except the person's: people were played by the earlier one."""
     prompts = {name: text for name, text in library.prompts.items() if name != PERSON}
     prompts |= {PERSON: asking.prompts[PERSON]} if PERSON in asking.prompts else {}

@@ -13,8 +13,8 @@ from clerkship.engine.spec import TrialSpec
 from clerkship.kit.descriptors import check_limit
 from clerkship.kit.wall import now
 from clerkship.model.problem import InputError
-from clerkship.model.run import Attempt, BenchmarkRun, Outcome, Status
-from clerkship.model.snapshot import GRADING, Snapshot
+from clerkship.model.run import Attempt, BenchmarkRun, Status, TrialOutcome
+from clerkship.model.snapshot import GRADING_VERSION, Snapshot
 from clerkship.service.frozen import plan_of, snapshots_of
 from clerkship.service.isolating import level_again
 from clerkship.service.planning.models import choose_models
@@ -77,9 +77,9 @@ def _require_unfinished(store: Store, run: BenchmarkRun) -> None:
     """Raise InputError for a run that ran nothing, or whose trials were graded in another way."""
     if run.made_by == "rescore":
         raise InputError.of(f"{run.id} graded {run.origin} again, it ran nothing", hint=f"rescore {run.origin} again")
-    if run.grading != GRADING:
+    if run.grading != GRADING_VERSION:
         raise InputError.of(
-            f"{run.id} is graded by version {run.grading}, this is {GRADING}: one run has one",
+            f"{run.id} is graded by version {run.grading}, this is {GRADING_VERSION}: one run has one",
             hint=f"`clerkship rerun {run.id}` does all of it anew",
         )
     require_resumable(store, run.id)
@@ -121,7 +121,7 @@ def resume(resumed: Resumed, store: Store, catalog: Registered, watch: Iterable[
 
 
 def _cut_short(
-    plan: RunPlan, built: Iterable[BuiltTask], begun: Iterable[Attempt], known: Iterable[Outcome]
+    plan: RunPlan, built: Iterable[BuiltTask], begun: Iterable[Attempt], known: Iterable[TrialOutcome]
 ) -> list[Finished]:
     tasks = {task.snapshot.task.name: task for task in built}
     last = {(outcome.task, outcome.trial): outcome.attempt for outcome in known}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import clerkship.plugin
-from clerkship.model.names import canonical
+from clerkship.model.names import canonical_name
 from clerkship.model.problem import InputError
 from clerkship.plugin.load import GROUP
 from clerkship.service.scaffold import Files, Values, render, write
@@ -29,7 +29,7 @@ class Named:
     @classmethod
     def parse(cls, text: str) -> "Named":
         """Read `acme.pager`, or `acme_pager`."""
-        plain = canonical(text)
+        plain = canonical_name(text)
         prefix, _, name = plain.partition(".") if "." in plain else plain.partition("_")
         words = all(_WORD.fullmatch(part) and not part.endswith("_") for part in (prefix, name))
         if not words or keyword.iskeyword(name) or len(plain) > MAX_NAME_LENGTH:
@@ -129,7 +129,7 @@ def _into_package(named: Named, values: Values, project: Path) -> NewAssertion:
             file=str(project),
             hint=f"call it {next(iter(known))}.{named.name}",
         )
-    place = known.get(named.prefix, f"{canonical(str(data.get('name', named.package)))}:PLUGIN")
+    place = known.get(named.prefix, f"{canonical_name(str(data.get('name', named.package)))}:PLUGIN")
     package = place.partition(":")[0]
     folder = project.parent.joinpath("src", *package.split("."))
     if not folder.is_dir():

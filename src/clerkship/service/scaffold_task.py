@@ -14,7 +14,7 @@ from clerkship.engine.catalog import Registered
 from clerkship.library.environment_check import environment_info
 from clerkship.library.source import Folder
 from clerkship.library.yaml import parse
-from clerkship.model.environment import CONVERSATION
+from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
 from clerkship.service.scaffold import TEMPLATES, Files, fill, render, write
@@ -93,7 +93,7 @@ def new_scenario(name: str, folder: Path, catalog: Registered, environment: str 
     stem = _stem(name, "scenario")
     found = {str(data.get("name")): data for data in _pieces(folder, "environment")}
     place = _choose(found, environment, folder) if found or environment is not None else None
-    data = found[place] if place is not None else CONVERSATION.model_dump()
+    data = found[place] if place is not None else CONVERSATION_ENVIRONMENT.model_dump()
     kinds = environment_info(data).sandboxes
     talks = [s for s, kind in kinds.items() if kind in catalog.simulators and catalog.simulator(kind).converses]
     if not talks:

@@ -1,6 +1,6 @@
 """Check runs against their seals: the one place where it is decided what a changed run may still be used for."""
 
-from clerkship.model.seals import SEAL_KEY, SealChange, SealCheck
+from clerkship.model.seals import SEAL_KEY_VARIABLE, SealChange, SealCheck
 from clerkship.store.contract import SealBroken, Store
 from clerkship.store.seal import Ledger
 
@@ -24,7 +24,7 @@ def require_resumable(store: Store, run_id: str) -> SealCheck:
     if check.unsealed:
         raise SealBroken(f"{run_id} is not sealed, so nothing can be added to it; `clerkship rerun {run_id}`")
     if check.locked:
-        raise SealBroken(f"{run_id} is sealed with a key; set {SEAL_KEY} to resume it")
+        raise SealBroken(f"{run_id} is sealed with a key; set {SEAL_KEY_VARIABLE} to resume it")
     return check
 
 

@@ -15,7 +15,7 @@ from clerkship.engine.catalog import Registered
 from clerkship.kit.statistics import wilson
 from clerkship.model.problem import InputError
 from clerkship.model.redaction import redact_task_run
-from clerkship.model.run import BenchmarkRun, Counts, Tape, TaskRun
+from clerkship.model.run import BenchmarkRun, Counts, RecordingMode, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.report.command import look_closer
 from clerkship.report.outcome import standing
@@ -116,7 +116,7 @@ class Practice:
     def run(self, path: str | os.PathLike[str], agent: object, **options: Any) -> Result:
         """Run what is at a path with an agent; the options are those of a `RunRequest`, and `record`, `replay` and
         `refresh` as on the command line."""
-        tapes: list[Tape] = [name for name in get_args(Tape) if options.pop(name, False)]
+        tapes: list[RecordingMode] = [name for name in get_args(RecordingMode) if options.pop(name, False)]
         if len(tapes) > 1:
             raise InputError.of(f"{' and '.join(tapes)} exclude each other", hint="give one")
         options |= {"tape": tapes[0]} if tapes else {}

@@ -7,7 +7,7 @@ from clerkship.actors.contract import Solver
 from clerkship.actors.webhook import WebhookSolver
 from clerkship.engine.catalog import Registered
 from clerkship.model.environment import Environment
-from clerkship.model.problem import Problem
+from clerkship.model.problem import InputProblem
 from clerkship.playground.listeners import is_available
 from clerkship.simulators.spec import Spec
 
@@ -21,12 +21,12 @@ def unoffered(spec: Spec) -> dict[str, str]:
     }
 
 
-def warnings_for(solver: Solver, environments: Iterable[Environment], catalog: Registered) -> Iterator[Problem]:
+def warnings_for(solver: Solver, environments: Iterable[Environment], catalog: Registered) -> Iterator[InputProblem]:
     """For an agent outside, which cannot be told when it asks for one."""
     if not isinstance(solver, CommandSolver | WebhookSolver):
         return
     for kind in sorted({simulator.kind for place in environments for simulator in place.simulators.values()}):
         for line, how in unoffered(catalog.simulators.get(kind)).items():
-            yield Problem(
+            yield InputProblem(
                 message=f"`{kind}` sandboxes are not offered over {line}: a package is not installed", hint=how
             )

@@ -27,10 +27,10 @@ from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
 from clerkship.llm.asker import Tally
 from clerkship.model.dataset import Dataset
-from clerkship.model.environment import CONVERSATION, Environment
-from clerkship.model.names import did_you_mean, fitting
+from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
+from clerkship.model.names import did_you_mean, find_matching_names
 from clerkship.model.problem import InputError
-from clerkship.model.redaction import MIN_SECRET, Redactor, redactor
+from clerkship.model.redaction import MIN_SECRET_LENGTH, Redactor, build_redactor
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.playground.control import CONTROL, ControlDoor
@@ -161,7 +161,15 @@ def open_play(
             ways = _ways(playground, url, lines)
             task = loaded.task if loaded else None
             yield Play(
-                where, playground, task, seed, url, ways, _clock(url, ways), alone, redactor(used, shortest=MIN_SECRET)
+                where,
+                playground,
+                task,
+                seed,
+                url,
+                ways,
+                _clock(url, ways),
+                alone,
+                build_redactor(used, shortest=MIN_SECRET_LENGTH),
             )
     finally:
         gateway.dismiss(playground)
@@ -183,7 +191,7 @@ def _people(snapshot: Snapshot | None, library: Library, settings: Settings, cat
 
 def pick_place(library: Library, request: PlayRequest) -> tuple[LoadedTask | None, Environment]:
     """The task that is asked for, and the environment: the task's, the one of that name, or the only one."""
-    known = dict(library.environments) or {CONVERSATION.name: CONVERSATION}
+    known = dict(library.environments) or {CONVERSATION_ENVIRONMENT.name: CONVERSATION_ENVIRONMENT}
     wanted = request.environment
     if wanted is not None and wanted not in known:
         hint = did_you_mean(wanted, known)
@@ -209,7 +217,7 @@ def _of_file(library: Library, path: Path) -> list[str]:
 
 def pick_task(library: Library, name: str) -> LoadedTask:
     """By its name, or by a part of it that only it has."""
-    found = fitting(name, library.tasks)
+    found = find_matching_names(name, library.tasks)
     if len(found) == 1:
         return library.tasks[found[0]]
     hint = f"it fits {'; '.join(found[:5])}" if found else did_you_mean(name, library.tasks)

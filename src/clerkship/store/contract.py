@@ -6,7 +6,7 @@ from typing import Protocol, Self
 
 from clerkship.model.calibration import Calibration
 from clerkship.model.problem import ClerkshipError, PlatformError
-from clerkship.model.run import Attempt, BenchmarkRun, Counts, Outcome, TaskRun
+from clerkship.model.run import Attempt, BenchmarkRun, Counts, TaskRun, TrialOutcome
 from clerkship.model.seals import SealCheck
 from clerkship.store.seal import ChainEnd, Ledger, TrialSeal
 
@@ -174,7 +174,7 @@ class Store(Protocol):
         """A run's trials in the same order, one at a time: for runs too large to hold."""
         ...
 
-    def outcomes(self, run_id: str) -> list[Outcome]:
+    def outcomes(self, run_id: str) -> list[TrialOutcome]:
         """How each trial came out, without its record: the last attempt of each."""
         ...
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from clerkship.kit.depth import MAX_DEPTH, cut_at_depth
 from clerkship.model.calibration import Calibration
-from clerkship.model.run import BenchmarkRun, Counts, Outcome, TaskRun
+from clerkship.model.run import BenchmarkRun, Counts, TaskRun, TrialOutcome
 from clerkship.store.connection import file_identities, open_database, storage_errors
 from clerkship.store.contract import StoreDamaged, StoreFailed, UnknownRun
 from clerkship.store.journal import is_held
@@ -120,10 +120,10 @@ class StoreReader:
             errors += count if agent_error else 0
         return Counts(verdicts=dict(+verdicts), statuses=dict(+statuses), agent_errors=errors)
 
-    def outcomes(self, run_id: str) -> list[Outcome]:
+    def outcomes(self, run_id: str) -> list[TrialOutcome]:
         """How each trial came out: the last attempt of each."""
         query = f"SELECT task, trial, attempt, status, verdict FROM task_runs WHERE run_id = ? AND {_LAST}"
-        return [Outcome(*row) for row in self._read(f"{query} ORDER BY task, trial", run_id)]
+        return [TrialOutcome(*row) for row in self._read(f"{query} ORDER BY task, trial", run_id)]
 
     def task_runs(
         self,

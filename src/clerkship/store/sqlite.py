@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from clerkship.model.calibration import Calibration
-from clerkship.model.frozen import plain
+from clerkship.model.frozen import encode_model
 from clerkship.model.run import Attempt, BenchmarkRun, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.store.connection import storage_errors, writing
@@ -147,7 +147,7 @@ class SqliteStore(StoreReader):
 
 
 def _row(number: int, run: TaskRun, sidecar: bytes) -> tuple[Any, ...]:
-    record = orjson.dumps(run.__dict__, default=plain)
+    record = orjson.dumps(run.__dict__, default=encode_model)
     outcome = (run.status, run.verdict, int(bool(run.agent_error)))
     return (number, run.run, run.task, run.trial, run.attempt, *outcome, record, sidecar)
 

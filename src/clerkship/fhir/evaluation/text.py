@@ -58,7 +58,7 @@ def _substring(call: Call) -> str | None:
 
 
 def _matches_full(text: str, wanted: str) -> bool:
-    return pattern.found(rf"{SINGLE_LINE}\A(?:{wanted})\Z", text)
+    return pattern.has_match(rf"{SINGLE_LINE}\A(?:{wanted})\Z", text)
 
 
 def _replace_matches(text: str, wanted: str, by: str) -> str:
@@ -113,7 +113,7 @@ def _unescape(text: str, form: str) -> str | None:
 
 
 def _matches(text: str, wanted: str) -> bool:
-    return pattern.found(SINGLE_LINE + wanted, text)
+    return pattern.has_match(SINGLE_LINE + wanted, text)
 
 
 TEXT_FUNCTIONS = {

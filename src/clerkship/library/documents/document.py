@@ -16,7 +16,7 @@ import orjson
 from clerkship.library.documents.position import Positions
 from clerkship.library.source import Unreadable
 from clerkship.library.yaml import Spot
-from clerkship.model.problem import Problem
+from clerkship.model.problem import InputProblem
 
 MAX_BYTES = 2_000_000_000
 MAX_TEXT = 200_000_000
@@ -54,7 +54,7 @@ class Document(Protocol):
     def texts(self) -> Iterator[tuple[int, bytes]]:
         """Yield each JSON text with the number of its line; the number is 0 where the whole is one text."""
 
-    def problem(self, line: int, path: Steps, message: str, hint: str = "") -> Problem:
+    def problem(self, line: int, path: Steps, message: str, hint: str = "") -> InputProblem:
         """Something wrong at a line, or at a path in the whole."""
 
 
@@ -92,10 +92,10 @@ class FileDocument:
                 if text:
                     yield number, text
 
-    def problem(self, line: int, path: Steps, message: str, hint: str = "") -> Problem:
+    def problem(self, line: int, path: Steps, message: str, hint: str = "") -> InputProblem:
         """Something wrong at a line, or at a path in the whole."""
         row, column = (line or 1, 0) if line or self.is_lines else self._positions.locate(path)
-        return Problem(file=self.file, line=row, column=column, key=dotted(path), message=message, hint=hint)
+        return InputProblem(file=self.file, line=row, column=column, key=dotted(path), message=message, hint=hint)
 
     @cached_property
     def _positions(self) -> Positions:
@@ -141,11 +141,11 @@ class InlineDocument:
         """Yield the record."""
         yield 0, self._data
 
-    def problem(self, line: int, path: Steps, message: str, hint: str = "") -> Problem:
+    def problem(self, line: int, path: Steps, message: str, hint: str = "") -> InputProblem:
         """Something wrong at a path in the record."""
         spot = self._spot("records", self._number, *path)
         key = dotted(("records", self._number, *path))
-        return Problem(file=spot.file, line=spot.line, column=spot.column, key=key, message=message, hint=hint)
+        return InputProblem(file=spot.file, line=spot.line, column=spot.column, key=key, message=message, hint=hint)
 
 
 def dotted(path: Steps) -> str:
@@ -176,7 +176,7 @@ def read_file(file: Path, forms: Forms) -> FileDocument:
     return FileDocument(file, file.name)
 
 
-def read_tree(folder: Path, forms: Forms, warn: Callable[[Problem], None]) -> list[FileDocument]:
+def read_tree(folder: Path, forms: Forms, warn: Callable[[InputProblem], None]) -> list[FileDocument]:
     """Open every file of these forms in a folder and those below it, in order of name; raises Unreadable.
 
     Warn about other files, which may have been meant too.
@@ -204,7 +204,7 @@ def read_tree(folder: Path, forms: Forms, warn: Callable[[Problem], None]) -> li
     return found
 
 
-def _left_alone(folder: Path, forms: Forms) -> Problem | None:
+def _left_alone(folder: Path, forms: Forms) -> InputProblem | None:
     """Return a warning that names the files of a folder that `read_tree` passes over, if there are any."""
     names = sorted(
         Path(place, name).relative_to(folder).as_posix()
@@ -219,7 +219,7 @@ def _left_alone(folder: Path, forms: Forms) -> Problem | None:
         return None
     told = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
     message = f"{len(names):,} file{'s are' if len(names) > 1 else ' is'} not read: {told}"
-    return Problem(file=str(folder), message=message, hint=f"names that end in {_listed(forms.suffixes)} are")
+    return InputProblem(file=str(folder), message=message, hint=f"names that end in {_listed(forms.suffixes)} are")
 
 
 def _refuse(error: OSError) -> None:

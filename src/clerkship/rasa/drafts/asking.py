@@ -13,7 +13,7 @@ from clerkship.llm.asker import Asker
 from clerkship.llm.contract import BadAnswer, Question
 from clerkship.llm.patience import Declined, ModelOutage
 from clerkship.llm.prompts import Prompts
-from clerkship.model.domain import misfit
+from clerkship.model.domain import describe_slot_mismatch
 from clerkship.rasa.drafts.kinds import Draft, DraftPlan, Project, skeleton, spoken
 from clerkship.rasa.drafts.values import type_of
 
@@ -143,7 +143,7 @@ def _of_texts(written: Written) -> Iterator[str]:
 
 def _of_value(slot: str, value: JsonValue, context: str, project: Project) -> Iterator[str]:
     kind = type_of(slot, project.domain)
-    wanted = misfit(value, kind)
+    wanted = describe_slot_mismatch(value, kind)
     choices = project.domain.choices.get(slot, ()) if project.domain is not None else ()
     if wanted:
         yield f"the slot `{slot}` is of type {kind} and takes {wanted}, not {_json(value)}"

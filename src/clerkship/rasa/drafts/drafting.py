@@ -17,8 +17,8 @@ from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.prompts import Prompts
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, PlatformError, Problem
-from clerkship.model.usage import NOTHING_USED, Usage
+from clerkship.model.problem import InputError, InputProblem, PlatformError
+from clerkship.model.usage import NO_USAGE, Usage
 from clerkship.rasa import names
 from clerkship.rasa.drafts.asking import ask_all
 from clerkship.rasa.drafts.goals import goals
@@ -66,10 +66,10 @@ class Drafts:
     """Files that were there, and stay as they are."""
     skipped: list[tuple[str, str, str]] = field(default_factory=list)
     """Flow, kind, and why there is no draft of it."""
-    warnings: list[Problem] = field(default_factory=list)
+    warnings: list[InputProblem] = field(default_factory=list)
     domain: str | None = None
     model: str | None = None
-    usage: Usage = NOTHING_USED
+    usage: Usage = NO_USAGE
     outage: bool = False
 
     def exit_code(self) -> int:
@@ -147,10 +147,10 @@ def _stems(flows: Sequence[str]) -> dict[str, str]:
     return stems
 
 
-def _doubts(plans: Iterable[DraftPlan], project: Project) -> list[Problem]:
+def _doubts(plans: Iterable[DraftPlan], project: Project) -> list[InputProblem]:
     """What the flows say and the domain does not bear out; each thing once."""
     domain = project.domain
-    none = Problem(message="no domain is known, so slot names and types were not checked", hint="give --domain")
+    none = InputProblem(message="no domain is known, so slot names and types were not checked", hint="give --domain")
     found = {} if domain is not None else {("", ""): none}
     for plan in plans:
         flow, path = plan.flow.id, plan.path
@@ -166,9 +166,9 @@ def _doubts(plans: Iterable[DraftPlan], project: Project) -> list[Problem]:
     return list(found.values())
 
 
-def _doubt(plan: DraftPlan, message: str) -> Problem:
+def _doubt(plan: DraftPlan, message: str) -> InputProblem:
     flow = plan.flow
-    return Problem(file=flow.file, line=flow.line, column=flow.column, key=flow.id, message=message)
+    return InputProblem(file=flow.file, line=flow.line, column=flow.column, key=flow.id, message=message)
 
 
 def _drafted(
@@ -185,7 +185,7 @@ def _drafted(
         drafted = ask_all(plans, project, Asker(model, "draft", 1, tally), Prompts())
     finally:
         model.close()
-    drafts.model, drafts.usage = model.name, tally.used().get("draft", NOTHING_USED)
+    drafts.model, drafts.usage = model.name, tally.used().get("draft", NO_USAGE)
     drafts.outage = any(one.outage for one in drafted)
     return drafted
 

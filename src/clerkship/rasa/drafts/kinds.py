@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import JsonValue
 
-from clerkship.model.domain import Domain, misfit
+from clerkship.model.domain import AgentDomain, describe_slot_mismatch
 from clerkship.rasa import names
 from clerkship.rasa.drafts.path import FlowPath, best_path, implied
 from clerkship.rasa.drafts.tables import COMMON_WORDS, TEXTS
@@ -24,7 +24,7 @@ class Project:
     """The flows of a project, and its domain."""
 
     flows: Mapping[str, Flow]
-    domain: Domain | None
+    domain: AgentDomain | None
 
     @cached_property
     def words(self) -> dict[str, set[str]]:
@@ -115,7 +115,7 @@ def plan_draft(flow: Flow, kind: Kind, project: Project) -> DraftPlan | Skipped:
     setup = {
         slot: value
         for slot, value in implied(flow.guard or "").items()
-        if project.knows(slot) and not misfit(value, type_of(slot, project.domain))
+        if project.knows(slot) and not describe_slot_mismatch(value, type_of(slot, project.domain))
     }
     plan = DraftPlan(flow, kind, path, values, setup=setup)
     if kind in ("correction", "cancellation") and not asked:
@@ -129,7 +129,7 @@ def plan_draft(flow: Flow, kind: Kind, project: Project) -> DraftPlan | Skipped:
 
 def _value(slot: str, path: FlowPath, project: Project) -> JsonValue:
     wanted = path.implied.get(slot)
-    fits = wanted is not None and not misfit(wanted, type_of(slot, project.domain))
+    fits = wanted is not None and not describe_slot_mismatch(wanted, type_of(slot, project.domain))
     return wanted if fits else samples(slot, project.domain).right
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from clerkship.model.domain import Domain
+from clerkship.model.domain import AgentDomain
 from clerkship.rasa import names
 from clerkship.rasa.drafts.tables import WORDS
 
@@ -16,13 +16,13 @@ class Samples(NamedTuple):
     wrong: JsonValue
 
 
-def type_of(slot: str, domain: Domain | None) -> str:
+def type_of(slot: str, domain: AgentDomain | None) -> str:
     """Return the type of a slot; `any` if it is unknown."""
     known = domain.slots if domain is not None else {}
     return known.get(slot) or names.SLOTS.get(slot, "any")
 
 
-def samples(slot: str, domain: Domain | None) -> Samples:
+def samples(slot: str, domain: AgentDomain | None) -> Samples:
     """Return the values of a slot: by its type, for texts by its name."""
     kind = type_of(slot, domain)
     if kind == "bool":

@@ -12,8 +12,8 @@ from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.model_resolver import CassetteConfig, ModelNeeds, ModelRequest, needs_of
 from clerkship.library.calibration import beside
 from clerkship.model.dataset import Dataset
-from clerkship.model.problem import Problem
-from clerkship.model.run import Asking, BenchmarkRun, IsolationLevel
+from clerkship.model.problem import InputProblem
+from clerkship.model.run import BenchmarkRun, IsolationLevel, ModelOptions
 from clerkship.model.snapshot import Plan, Snapshot, UntilSure
 from clerkship.service.frozen import without_solution
 from clerkship.service.isolating import paths_of, task_files
@@ -59,7 +59,7 @@ class FrozenRun(FrozenTasks):
     """The conversation that it goes on with."""
     calibrations: Path | None = None
     """The file that says how good judges are."""
-    warnings: tuple[Problem, ...] = ()
+    warnings: tuple[InputProblem, ...] = ()
     domain: str | None = None
     """The domain that names in the files were checked against."""
     known: frozenset[str] | None = None
@@ -114,8 +114,8 @@ def _snapshots(selected: SelectedTasks) -> tuple[Snapshot, ...]:
     return snapshots if takes_solution(loaded.solver) else tuple(map(without_solution, snapshots))
 
 
-def _asking(request: RunRequest, prompts: Mapping[str, str]) -> Asking:
-    return Asking(
+def _asking(request: RunRequest, prompts: Mapping[str, str]) -> ModelOptions:
+    return ModelOptions(
         prompts=dict(prompts),
         metrics=request.metrics,
         votes=1 if request.votes is None else request.votes,
@@ -135,7 +135,7 @@ def _plan(request: RunRequest, settings: Settings, snapshots: tuple[Snapshot, ..
     )
 
 
-def _warnings(selected: SelectedTasks) -> tuple[Problem, ...]:
+def _warnings(selected: SelectedTasks) -> tuple[InputProblem, ...]:
     loaded, environments = selected.loaded, [task.environment for task in selected.tasks]
     missing = warnings_for(loaded.solver, environments, loaded.catalog)
     return (*loaded.library.warnings_of(selected.tasks), *missing)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from clerkship.faults.chaos import PROFILES
-from clerkship.model.model_choice import NOBODY
+from clerkship.model.model_choice import NO_MODEL
 from clerkship.model.problem import InputError
 from clerkship.model.quality import MAX_VOTES
-from clerkship.model.run import IsolationMode, Tape
+from clerkship.model.run import IsolationMode, RecordingMode
 
 MAX_TIMEOUT = 86_400
 MAX_TURN_LIMIT = 10_000
@@ -101,7 +101,7 @@ Judge = Annotated[
         f"Who judges what no rule decides: {_MODELS}.",
         "WHO",
         _GRADED,
-        flags={"--no-judge": (NOBODY, "Skip what a model must judge.")},
+        flags={"--no-judge": (NO_MODEL, "Skip what a model must judge.")},
     ),
 ]
 """The model that judges what no rule decides; `none` to skip it."""
@@ -124,7 +124,7 @@ PersonModel = Annotated[
     str | None, Option(("--person",), f"Who plays people without a script: {_MODELS}.", "WHO", _PEOPLE)
 ]
 TapeMode = Annotated[
-    Tape | None,
+    RecordingMode | None,
     Option(
         panel=_RECORDINGS,
         flags={

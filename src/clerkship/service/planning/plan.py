@@ -14,9 +14,9 @@ from clerkship.engine.models import ModelSelection
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.library.calibration import load_calibrations
-from clerkship.model.calibration import Calibration, JudgeIdentity, nearest
+from clerkship.model.calibration import Calibration, JudgeIdentity, find_nearest_calibration
 from clerkship.model.run import BenchmarkRun
-from clerkship.model.snapshot import GRADING, Plan, Snapshot
+from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
 from clerkship.service.checking import options_with
 from clerkship.service.planning.freeze import FrozenRun, freeze
 from clerkship.service.planning.load import load_suite
@@ -85,7 +85,7 @@ def _calibration(file: Path | None, judge: JudgeIdentity | None) -> Calibration 
     """Return what a file says of the judge, or of the one most like it; without its criteria, to be short."""
     if judge is None or file is None:
         return None
-    found = nearest(judge, load_calibrations(file))
+    found = find_nearest_calibration(judge, load_calibrations(file))
     return found.model_copy(update={"criteria": {}}) if found is not None else None
 
 
@@ -102,7 +102,7 @@ def new_run(plan: Plan, snapshots: Iterable[Snapshot], solver: str, **about: Any
         started_at=started.isoformat(),
         total=len(plan.snapshots) * plan.trials,
         criteria=sum(bool(one.weight or one.gate) for snapshot in snapshots for one in snapshot.task.criteria),
-        grading=GRADING,
+        grading=GRADING_VERSION,
         clerkship=__version__,
         variables=tuple(sorted(set().union(*(snapshot.variables() for snapshot in snapshots)))),
         sealed=True,

@@ -9,7 +9,7 @@ from clerkship.faults.chaos import chaos
 from clerkship.library.library import Library, LoadedTask
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.problem import InputError, InputProblem
 from clerkship.model.scenario import Scenario
 from clerkship.service.planning.load import LoadedSuite
 from clerkship.service.planning.request import RunRequest
@@ -61,9 +61,9 @@ def _require_stubs(tasks: Iterable[LoadedTask], solver: Solver) -> None:
         raise InputError(_cannot_stub(loaded, solver) for loaded in stubbed)
 
 
-def _cannot_stub(loaded: LoadedTask, solver: Solver) -> Problem:
+def _cannot_stub(loaded: LoadedTask, solver: Solver) -> InputProblem:
     stubs = ", ".join(f"`{name}`" for name in loaded.task.scenario.stubs) if loaded.task.scenario else ""
-    return Problem(
+    return InputProblem(
         file=loaded.file,
         line=loaded.line,
         column=loaded.column,

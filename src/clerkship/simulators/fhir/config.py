@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clerkship.model.environment import Environment, minutes_ahead
+from clerkship.model.environment import Environment, utc_offset_minutes
 from clerkship.model.frozen import Flag, Frozen, Whole
 
 
@@ -37,4 +37,6 @@ class FhirConfig(Frozen):
 
 def apply_environment_zone(config: FhirConfig, environment: Environment) -> FhirConfig:
     """A server that is where its environment is, unless it says otherwise."""
-    return config if config.zone is not None else config.model_copy(update={"zone": minutes_ahead(environment.now)})
+    return (
+        config if config.zone is not None else config.model_copy(update={"zone": utc_offset_minutes(environment.now)})
+    )

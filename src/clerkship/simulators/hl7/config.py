@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from clerkship.hl7.validation import Level
 from clerkship.model.duration import Duration
-from clerkship.model.environment import Environment, minutes_ahead
+from clerkship.model.environment import Environment, utc_offset_minutes
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.transports.outbound.address import OutboundAddress
 
@@ -60,4 +60,6 @@ class Hl7Config(Frozen):
 
 def located(config: Hl7Config, environment: Environment) -> Hl7Config:
     """An engine that is where its environment is, unless it says otherwise."""
-    return config if config.zone is not None else config.model_copy(update={"zone": minutes_ahead(environment.now)})
+    return (
+        config if config.zone is not None else config.model_copy(update={"zone": utc_offset_minutes(environment.now)})
+    )

@@ -14,8 +14,8 @@ from clerkship.events.query import field_check, shown
 from clerkship.fhir import exact
 from clerkship.fhir.chart import View
 from clerkship.model.frozen import Flag
-from clerkship.model.matcher import describe, holds
-from clerkship.model.misplaced import Place, misplaced
+from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.misplaced import FieldPath, build_located_error
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fhir.assertions.footprint import Change, footprint, moments
@@ -50,14 +50,14 @@ class FhirNoOtherChanges(Assertion):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
-        found: list[tuple[Place, str]] = []
+        found: list[tuple[FieldPath, str]] = []
         for number, item in enumerate(self.must_not):
             if item.count is not None:
                 found.append((("must_not", number, "count"), "what must not happen is not counted"))
             if item.elements:
                 found.append((("must_not", number, "elements"), "name what must not be set by `fields` or `where`"))
         if found:
-            raise misplaced(found)
+            raise build_located_error(found)
         return self
 
     @property
@@ -92,7 +92,7 @@ class FhirNoOtherChanges(Assertion):
                 expected = expected if expected is not None else {"gte": 1}
                 number = sum(item.admits(change, view) for change in changes)
                 yield FieldCheck(
-                    path=f"{sort}: {item}", expected=expected, actual=number, passed=holds(expected, number)
+                    path=f"{sort}: {item}", expected=expected, actual=number, passed=matches_expected(expected, number)
                 )
 
     def _wrong(self, change: Change, view: View, judge: Judge) -> Iterator[FieldCheck]:
@@ -164,7 +164,7 @@ def _told(change: Change) -> Iterator[FieldCheck]:
 
 def _detail(counts: Sequence[FieldCheck], others: Sequence[FieldCheck], changes: Sequence[Change]) -> str:
     missed = [row for row in counts if not row.passed]
-    wrong = [f"{row.path}: {row.actual} (expected {describe(row.expected)})" for row in missed]
+    wrong = [f"{row.path}: {row.actual} (expected {describe_expected(row.expected)})" for row in missed]
     places = list(dict.fromkeys(row.path for row in others))
     if places:
         wrong.append(f"not allowed: {listed(places, most=MAX_NAMES)}")

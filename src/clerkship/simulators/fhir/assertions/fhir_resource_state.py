@@ -13,8 +13,8 @@ from clerkship.events.evidence import Evidence
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag
-from clerkship.model.matcher import describe, holds
-from clerkship.model.misplaced import Place, misplaced
+from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.misplaced import FieldPath, build_located_error
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fhir.assertions.field import FhirField
 from clerkship.simulators.fhir.assertions.query import (
@@ -52,14 +52,16 @@ class FhirResourceState(Assertion):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
-        paths: list[tuple[Place, str]] = [(("fields", n, "path"), field.path) for n, field in enumerate(self.fields)]
-        wanted: list[tuple[Place, str, Any]] = [
+        paths: list[tuple[FieldPath, str]] = [
+            (("fields", n, "path"), field.path) for n, field in enumerate(self.fields)
+        ]
+        wanted: list[tuple[FieldPath, str, Any]] = [
             (("fields", n, "expected"), field.path, field.expected) for n, field in enumerate(self.fields)
         ]
         found = [*search_mistakes(self.resource_type, self.search), *path_mistakes(self.resource_type, paths)]
         found += expected_mistakes(self.resource_type, wanted)
         if found:
-            raise misplaced(found)
+            raise build_located_error(found)
         counted = [key for key in ("count", "none", "which") if key in self.model_fields_set]
         if len(counted) > 1:
             raise ValueError(f"`{counted[0]}` and `{counted[1]}` do not go together")
@@ -114,13 +116,11 @@ class FhirResourceState(Assertion):
     def _by_number(self, looked_at: dict[str, Rows], subject: Subject | None) -> Check:
         expected: Any = 0 if self.none else self.count
         good = [key for key, rows in looked_at.items() if _good(rows)]
-        passed = holds(expected, len(good))
-        wanted = ", ".join(f"{field.path} {describe(field.expected)}" for field in self.fields)
+        passed = matches_expected(expected, len(good))
+        wanted = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in self.fields)
         fields = f" that has {wanted}" if wanted else ""
         row = FieldCheck(path="count", expected=expected, actual=len(good), passed=passed)
-        detail = (
-            f"{self._asked(subject)}{fields}: {listed(good, most=MAX_NAMES) or 'none'} (expected {describe(expected)})"
-        )
+        detail = f"{self._asked(subject)}{fields}: {listed(good, most=MAX_NAMES) or 'none'} (expected {describe_expected(expected)})"
         if passed or not self.fields or self.none:
             return Check.of(passed, detail, row)
         rest = [check for key, rows in looked_at.items() if not _good(rows) for check in prefix_paths(key, rows)]

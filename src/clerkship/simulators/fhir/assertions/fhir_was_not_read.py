@@ -10,7 +10,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.request_line import line_of
 from clerkship.fhir.reference import parse_reference, references
 from clerkship.fhir.search.compartment import compartment_parameters
-from clerkship.model.misplaced import misplaced
+from clerkship.model.misplaced import build_located_error
 from clerkship.model.problem import InputError
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fhir.assertions.looks import Look
@@ -40,7 +40,7 @@ class FhirWasNotRead(Sight):
     def _can_fail(self) -> Self:
         if self.resource_type is not None and self.resource_type in self.except_types:
             wrong = f"{self.resource_type} is what must not be read: with it among the exceptions this cannot fail"
-            raise misplaced([(("except_types",), wrong)])
+            raise build_located_error([(("except_types",), wrong)])
         return self
 
     def check(self, evidence: Evidence) -> Check:

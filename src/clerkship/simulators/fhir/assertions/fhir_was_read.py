@@ -7,7 +7,7 @@ from pydantic import Field
 from clerkship.assertions.contract import Check
 from clerkship.assertions.occurrence import HowMany, allows_zero
 from clerkship.events.evidence import Evidence
-from clerkship.model.matcher import describe, holds
+from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fhir.assertions.sight import Sight, listed
 
@@ -29,10 +29,10 @@ class FhirWasRead(Sight):
         """Look for it in the log."""
         found, expected = list(self.meant(evidence)), self.count if self.count is not None else {"gte": 1}
         number = len({look.key for look in found})
-        passed, asked = holds(expected, number), self.asked(evidence)
+        passed, asked = matches_expected(expected, number), self.asked(evidence)
         seq = found[0].event.seq if found else None
         row = FieldCheck(path="read", expected=expected, actual=number, passed=passed, seq=seq)
-        wanted = f" (expected {describe(expected)})" if self.count is not None else ""
+        wanted = f" (expected {describe_expected(expected)})" if self.count is not None else ""
         if found:
             first = f", first {evidence.when(found[0].event)}" if passed else ""
             return Check.of(passed, f"the agent read {listed(found)}{first}: {asked}{wanted}", row)

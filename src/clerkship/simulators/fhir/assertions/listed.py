@@ -12,8 +12,8 @@ from clerkship.fhir.expectation import all_fit
 from clerkship.fhir.fhirpath import PathText, plain_steps
 from clerkship.fhir.search import matches
 from clerkship.model.frozen import Frozen
-from clerkship.model.matcher import describe
-from clerkship.model.misplaced import Place, misplaced
+from clerkship.model.matcher import describe_expected
+from clerkship.model.misplaced import FieldPath, build_located_error
 from clerkship.model.scenario import Expected
 from clerkship.simulators.fhir.assertions.asked import literals, measures_expected
 from clerkship.simulators.fhir.assertions.footprint import Change
@@ -85,24 +85,24 @@ class ListedChange(Frozen):
             raise ValueError("`search` needs a `type`: its parameters are those of a type")
         type = self.kind
         if type and type not in RESOURCE_TYPES:
-            raise misplaced([(("id",), f"unknown resource type `{type}`")])
+            raise build_located_error([(("id",), f"unknown resource type `{type}`")])
         found = [*self._path_mistakes(type), *self._element_mistakes()]
         found += [*(search_mistakes(type, self.search) if type else ()), *shaping_mistakes(self.search)]
         if self.type and self.id and self.id.rpartition("/")[0] not in ("", self.type):
             found.append((("id",), f"`{self.id}` is no {self.type}"))
         if found:
-            raise misplaced(found)
+            raise build_located_error(found)
         return self
 
-    def _path_mistakes(self, type: str | None) -> Iterator[tuple[Place, str]]:
-        wanted: list[tuple[Place, str, Any]] = [(("where", path), path, said) for path, said in self.where.items()]
+    def _path_mistakes(self, type: str | None) -> Iterator[tuple[FieldPath, str]]:
+        wanted: list[tuple[FieldPath, str, Any]] = [(("where", path), path, said) for path, said in self.where.items()]
         wanted += [(("elements", path), path, said) for path, said in self.elements.items()]
-        paths: list[tuple[Place, str]] = [(place, path) for place, path, _ in wanted]
+        paths: list[tuple[FieldPath, str]] = [(place, path) for place, path, _ in wanted]
         paths += [(("fields", number), path) for number, path in enumerate(self.fields)]
         yield from path_mistakes(type, paths)
         yield from expected_mistakes(type, wanted)
 
-    def _element_mistakes(self) -> Iterator[tuple[Place, str]]:
+    def _element_mistakes(self) -> Iterator[tuple[FieldPath, str]]:
         if self.elements and self.change == "deleted":
             yield ("elements",), "a deletion sets no elements"
         if self.quantities and not self.elements:
@@ -169,6 +169,10 @@ class ListedChange(Frozen):
         words += [self.id] if self.id else []
         query = "&".join(f"{name}={value}" for name, value in pairs(self.search))
         words += [f"with {query}"] if query else []
-        words += ["where " + ", ".join(f"{path} {describe(e)}" for path, e in self.where.items())] if self.where else []
+        words += (
+            ["where " + ", ".join(f"{path} {describe_expected(e)}" for path, e in self.where.items())]
+            if self.where
+            else []
+        )
         words += [f"at {', '.join(self.fields)}"] if self.fields else []
         return " ".join(filter(None, words))

@@ -10,7 +10,7 @@ from clerkship.fhir.issue import Invalid
 from clerkship.fhir.route import misstep, misstep_anywhere, unfit, unfit_token
 from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag, Number, Whole
-from clerkship.model.misplaced import Place
+from clerkship.model.misplaced import FieldPath
 from clerkship.model.names import did_you_mean
 
 Value = Flag | Whole | Number | str
@@ -44,7 +44,7 @@ def _text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def search_mistakes(type: str, search: Mapping[str, Value | tuple[Value, ...]]) -> Iterator[tuple[Place, str]]:
+def search_mistakes(type: str, search: Mapping[str, Value | tuple[Value, ...]]) -> Iterator[tuple[FieldPath, str]]:
     """What a server would refuse, parameter by parameter."""
     for name, value in search.items():
         try:
@@ -59,13 +59,13 @@ def search_mistakes(type: str, search: Mapping[str, Value | tuple[Value, ...]]) 
 SHAPING = ("_sort", "_count")
 
 
-def shaping_mistakes(search: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+def shaping_mistakes(search: Mapping[str, Any]) -> Iterator[tuple[FieldPath, str]]:
     """Of a search that each resource is held against by itself: what would say which come first, and how many."""
     wrong = "it has no meaning here: each resource is looked at by itself"
     return ((("search", name), f"`{name}`: {wrong}") for name in SHAPING if name in search)
 
 
-def path_mistakes(type: str | None, paths: Iterable[tuple[Place, str]]) -> Iterator[tuple[Place, str]]:
+def path_mistakes(type: str | None, paths: Iterable[tuple[FieldPath, str]]) -> Iterator[tuple[FieldPath, str]]:
     """Paths that lead nowhere in a resource of this type; or of any, where none is named."""
     for place, path in paths:
         wrong = misstep(type, path) if type is not None else misstep_anywhere(path)
@@ -73,7 +73,9 @@ def path_mistakes(type: str | None, paths: Iterable[tuple[Place, str]]) -> Itera
             yield place, wrong
 
 
-def expected_mistakes(type: str | None, expected: Iterable[tuple[Place, str, Any]]) -> Iterator[tuple[Place, str]]:
+def expected_mistakes(
+    type: str | None, expected: Iterable[tuple[FieldPath, str, Any]]
+) -> Iterator[tuple[FieldPath, str]]:
     """What can never be found where it is expected."""
     for place, path, wanted in expected if type is not None else ():
         wrong = unfit(type or "", path, wanted)

@@ -14,8 +14,8 @@ from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.expectation import all_fit
 from clerkship.fhir.fhirpath import PathText
 from clerkship.fhir.search import matches
-from clerkship.model.matcher import describe
-from clerkship.model.misplaced import Place, misplaced
+from clerkship.model.matcher import describe_expected
+from clerkship.model.misplaced import FieldPath, build_located_error
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.simulators.fhir.assertions.looks import Look, looks, name_of
 from clerkship.simulators.fhir.assertions.query import (
@@ -52,16 +52,16 @@ class Sight(Assertion):
     def _makes_sense(self) -> Self:
         if self.search and self.resource_type is None:
             raise ValueError("`search` needs a `resource_type`: its parameters are those of a type")
-        paths: list[tuple[Place, str]] = [(("where", path), path) for path in self.where]
-        wanted: list[tuple[Place, str, Any]] = [(("where", path), path, said) for path, said in self.where.items()]
+        paths: list[tuple[FieldPath, str]] = [(("where", path), path) for path in self.where]
+        wanted: list[tuple[FieldPath, str, Any]] = [(("where", path), path, said) for path, said in self.where.items()]
         found = [*path_mistakes(self.resource_type, paths), *expected_mistakes(self.resource_type, wanted)]
         found += [*self._id_mistakes(), *shaping_mistakes(self.search)]
         found += search_mistakes(self.resource_type, self.search) if self.resource_type is not None else ()
         if found:
-            raise misplaced(found)
+            raise build_located_error(found)
         return self
 
-    def _id_mistakes(self) -> Iterator[tuple[Place, str]]:
+    def _id_mistakes(self) -> Iterator[tuple[FieldPath, str]]:
         """Ids that say another type than the one that is meant, or none that there is."""
         for id in (self.id,) if isinstance(self.id, str) else self.id or ():
             type = id.rpartition("/")[0]
@@ -111,7 +111,11 @@ class Sight(Assertion):
             words.append(self.id if isinstance(self.id, str) else " or ".join(self.id))
         query = "&".join(f"{name}={value}" for name, value in pairs(self.search))
         words += [f"with {query}"] if query else []
-        words += ["where " + ", ".join(f"{path} {describe(e)}" for path, e in self.where.items())] if self.where else []
+        words += (
+            ["where " + ", ".join(f"{path} {describe_expected(e)}" for path, e in self.where.items())]
+            if self.where
+            else []
+        )
         words += [f"about {subject}"] if subject is not None else []
         words += [f"before {phrase(self.before)}"] if self.before is not None else []
         return " ".join(words)

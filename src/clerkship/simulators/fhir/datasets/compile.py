@@ -13,7 +13,7 @@ from clerkship.fhir.resource import Resource, key_in, render
 from clerkship.fhir.shift import moved
 from clerkship.fhir.validation import lenient, validate
 from clerkship.library.documents.document import Document, Steps
-from clerkship.model.problem import Problem
+from clerkship.model.problem import InputProblem
 from clerkship.simulators.fhir.datasets.entries import Entry, Reader
 from clerkship.simulators.fhir.datasets.links import Links
 
@@ -40,8 +40,8 @@ class Compiled:
     """What came of it. Where there are problems the lines are not to be used."""
 
     lines: tuple[bytes, ...] = ()
-    problems: list[Problem] = field(default_factory=list)
-    warnings: list[Problem] = field(default_factory=list)
+    problems: list[InputProblem] = field(default_factory=list)
+    warnings: list[InputProblem] = field(default_factory=list)
 
 
 class NotValid(Exception):
@@ -124,7 +124,7 @@ class _Compiler:
         if errors:
             raise NotValid
 
-    def _worded(self, entry: Entry, issue: Issue) -> Problem:
+    def _worded(self, entry: Entry, issue: Issue) -> InputProblem:
         told = issue.text.removeprefix(f"{issue.expression}: ")  # where is said before it
         return entry.problem(_steps(issue.expression), f"{entry.key}: {told}")
 
@@ -144,7 +144,7 @@ def _steps(expression: str) -> Steps:
     return tuple(parts[1:] if parts and parts[0] in RESOURCE_TYPES else parts)
 
 
-def _dangling(lines: Sequence[bytes], places: dict[str, Entry]) -> list[Problem]:
+def _dangling(lines: Sequence[bytes], places: dict[str, Entry]) -> list[InputProblem]:
     """References to what is not in the dataset: it may be in another, so one warning for each sort of thing missing."""
     known = {key.encode() for key in map(key_in, lines)}
     missing: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -156,13 +156,13 @@ def _dangling(lines: Sequence[bytes], places: dict[str, Entry]) -> list[Problem]
     return [_told(type, pairs, places) for type, pairs in sorted(missing.items())]
 
 
-def _told(type: str, pairs: list[tuple[str, str]], places: dict[str, Entry]) -> Problem:
+def _told(type: str, pairs: list[tuple[str, str]], places: dict[str, Entry]) -> InputProblem:
     shown = ", ".join(f"{source} to {target}" for source, target in pairs[:_SHOWN])
     more = ", …" if len(pairs) > _SHOWN else ""
     count = f"{len(pairs):,} reference{'s' * (len(pairs) != 1)}"
     first = places.get(pairs[0][0])
     message = f"{count} to {type} lead nowhere: {shown}{more}"
-    return first.problem((), message) if first is not None else Problem(message=message)
+    return first.problem((), message) if first is not None else InputProblem(message=message)
 
 
 def when(as_of: datetime | None, now: datetime) -> Options:

@@ -13,9 +13,9 @@ from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.resource import ID, Resource
 from clerkship.library.documents.document import Document, Steps
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import Problem
+from clerkship.model.problem import InputProblem
 
-Note = Callable[[Problem], None]
+Note = Callable[[InputProblem], None]
 _PUT = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})")
 _NO_DATASET = ("history", "transaction-response", "batch-response")
 
@@ -41,7 +41,7 @@ class Entry:
         """`Patient/42`."""
         return f"{self.resource['resourceType']}/{self.id}"
 
-    def problem(self, path: Steps, message: str, hint: str = "") -> Problem:
+    def problem(self, path: Steps, message: str, hint: str = "") -> InputProblem:
         """Something wrong inside it."""
         return self.document.problem(self.line, (*self.path, *path), message, hint)
 
@@ -156,7 +156,7 @@ def _is_too_deep(resource: Resource) -> bool:
     return False
 
 
-def _not_json(document: Document, data: bytes, line: int, error: orjson.JSONDecodeError) -> Problem:
+def _not_json(document: Document, data: bytes, line: int, error: orjson.JSONDecodeError) -> InputProblem:
     told = document.problem(line or error.lineno, (), f"it is not JSON: {_why(error.msg)}")
     return told.model_copy(update={"column": error.colno})
 

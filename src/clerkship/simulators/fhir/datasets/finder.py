@@ -18,7 +18,7 @@ from clerkship.fhir.search import Meaning, find, parse_query
 from clerkship.fhir.wording import title
 from clerkship.library.finding import BadBinding, PathIndex
 from clerkship.model.dataset import Dataset, Record
-from clerkship.model.environment import minutes_ahead
+from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.names import did_you_mean
 from clerkship.model.task import Entity
 from clerkship.simulators.fhir.datasets.pid import Messaged
@@ -40,7 +40,7 @@ class FhirFinder:
 
     def find(self, query: Entity, now: datetime) -> Sequence[Record]:
         """Return all resources that fit."""
-        chart, zone = self._chart, minutes_ahead(now)
+        chart, zone = self._chart, utc_offset_minutes(now)
         if query.type is not None and query.type not in RESOURCE_TYPES:
             hint = did_you_mean(query.type, RESOURCE_TYPES)
             raise BadBinding(f"`{query.id}`: R4 has no resource `{query.type[:60]}`; {hint}")

@@ -16,8 +16,8 @@ from clerkship.library.documents.document import Document, Forms, InlineDocument
 from clerkship.library.source import Folder, Unreadable
 from clerkship.library.yaml import Spot
 from clerkship.model.dataset import Dataset
-from clerkship.model.environment import CONVERSATION
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.environment import CONVERSATION_ENVIRONMENT
+from clerkship.model.problem import InputError, InputProblem
 from clerkship.simulators.fhir.datasets.compile import Options, compile_all, when
 from clerkship.simulators.fhir.datasets.file import FhirDatasetFile, Generate
 from clerkship.simulators.fhir.datasets.finder import FhirFinder
@@ -37,7 +37,7 @@ def load_fhir(written: FhirDatasetFile, source: DatasetSource) -> Dataset | None
     """Load what a file defines; return None after a mistake was reported."""
     try:
         moves = written.as_of is not None or written.generate is not None
-        now = source.now() if moves else CONVERSATION.now
+        now = source.now() if moves else CONVERSATION_ENVIRONMENT.now
     except Disagreement as disagreement:
         key = "as_of" if written.as_of is not None else "generate"
         source.note(key, str(disagreement), _instead_of(written))
@@ -63,7 +63,7 @@ def _made(
     documents: Sequence[Document],
     options: Options,
     source: DatasetSource,
-    generated: tuple[Generate | None, datetime] = (None, CONVERSATION.now),
+    generated: tuple[Generate | None, datetime] = (None, CONVERSATION_ENVIRONMENT.now),
 ) -> Dataset | None:
     """Compile documents, and resources that are made up around some time."""
     generate, now = generated
@@ -99,9 +99,9 @@ def _key(documents: Sequence[Document], options: Options, generate: Generate | N
     return key_of(parts)
 
 
-def read_path(path: Path, cache: Cache, warn: Callable[[Problem], None]) -> Dataset:
+def read_path(path: Path, cache: Cache, warn: Callable[[InputProblem], None]) -> Dataset:
     """Load a file of FHIR, or a folder of such files; raises InputError with all that is wrong."""
-    problems: list[Problem] = []
+    problems: list[InputProblem] = []
     source = _outside(path, cache, problems.append, warn)
     try:
         documents = read_tree(path, FORMS, warn) if path.is_dir() else [read_file(path, FORMS)]
@@ -121,23 +121,23 @@ def load_built_in(name: str, now: datetime, cache: Cache) -> Dataset:
 
 
 def _outside(
-    path: Path, cache: Cache, problem: Callable[[Problem], None], warn: Callable[[Problem], None]
+    path: Path, cache: Cache, problem: Callable[[InputProblem], None], warn: Callable[[InputProblem], None]
 ) -> DatasetSource:
     """Return the source of a dataset that no file defines."""
     spot = Spot(str(path), 0, 0, [])
-    return DatasetSource(Folder(path), lambda *keys: spot, problem, warn, lambda: CONVERSATION.now, cache)
+    return DatasetSource(Folder(path), lambda *keys: spot, problem, warn, lambda: CONVERSATION_ENVIRONMENT.now, cache)
 
 
-def _never(problem: Problem) -> None:
+def _never(problem: InputProblem) -> None:
     raise AssertionError(problem)
 
 
-def _number(warning: Problem, documents: Sequence[Document]) -> int:
+def _number(warning: InputProblem, documents: Sequence[Document]) -> int:
     files = [getattr(document, "file", "") for document in documents]
     return files.index(warning.file) if warning.file in files else -1
 
 
-def _moved(warning: Problem, documents: Sequence[Document], number: int) -> Problem:
+def _moved(warning: InputProblem, documents: Sequence[Document], number: int) -> InputProblem:
     """A warning about a file, wherever that is now."""
     return warning.model_copy(update={"file": getattr(documents[number], "file", "")}) if number >= 0 else warning
 

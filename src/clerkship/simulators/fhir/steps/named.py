@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.reference import parse_reference
-from clerkship.model.misplaced import Place
+from clerkship.model.misplaced import FieldPath
 from clerkship.model.names import did_you_mean
 from clerkship.steps.contract import Step
 
@@ -25,11 +25,11 @@ class OnResource(Step):
         """`Patient/42`."""
         return self.resource if self.resource is not None else f"{self.type}/{self.id}"
 
-    def needs(self) -> Iterable[tuple[Place, str]]:
+    def needs(self) -> Iterable[tuple[FieldPath, str]]:
         """The one that it acts on."""
         return [(("resource",) if self.resource is not None else ("id",), self.key)]
 
-    def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+    def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[FieldPath, str]]:
         """No other resource."""
         return ()
 

@@ -8,7 +8,7 @@ from clerkship.fhir.fhirpath import plain_steps
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.route import misstep, unfit_value
 from clerkship.model.frozen import Frozen
-from clerkship.model.misplaced import Place, misplaced
+from clerkship.model.misplaced import FieldPath, build_located_error
 from clerkship.model.problem import InputError
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.named import OnResource
@@ -65,9 +65,11 @@ class Patch(OnResource):
     def _changes_something(self) -> Self:
         if not self.operations and not self.set:
             raise ValueError("expected `operations` or `set`")
-        places: dict[Place, str] = {("set", path): _mistake(self.key, path, value) for path, value in self.set.items()}
+        places: dict[FieldPath, str] = {
+            ("set", path): _mistake(self.key, path, value) for path, value in self.set.items()
+        }
         if any(places.values()):
-            raise misplaced((place, wrong) for place, wrong in places.items() if wrong)
+            raise build_located_error((place, wrong) for place, wrong in places.items() if wrong)
         return self
 
     def run(self, stage: Stage) -> None:

@@ -11,7 +11,7 @@ from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.reference import parse_reference, references
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.fhir.validation import validate
-from clerkship.model.misplaced import Place, misplaced, within
+from clerkship.model.misplaced import FieldPath, build_located_error, existing_part
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.writing import put_resource
@@ -24,11 +24,11 @@ def valid(resource: Resource) -> Resource:
     """Refuse what the standard does not allow, each mistake at its place."""
     issues = [issue for issue in validate(resource) if issue.severity in ("fatal", "error")]
     if issues:
-        raise misplaced((_place(resource, issue.expression), issue.text) for issue in issues)
+        raise build_located_error((_place(resource, issue.expression), issue.text) for issue in issues)
     return resource
 
 
-def _place(resource: Resource, expression: str) -> Place:
+def _place(resource: Resource, expression: str) -> FieldPath:
     """Where `Observation.component[1].value` is in the data: `component, 1, valueQuantity`."""
     data: Any = resource
     place: list[int | str] = []
@@ -37,9 +37,9 @@ def _place(resource: Resource, expression: str) -> Place:
         if isinstance(data, dict) and isinstance(name, str) and name not in data:
             name = next((spelt for spelt in spellings(name) if spelt in data), name)
         place.append(name)
-        inside = within(data, (name,))
+        inside = existing_part(data, (name,))
         data = data[name] if inside else None
-    return within(resource, tuple(place))
+    return existing_part(resource, tuple(place))
 
 
 class Put(Step):
@@ -50,11 +50,11 @@ class Put(Step):
     resource: Annotated[dict[str, Any], AfterValidator(valid), Field(description="a whole resource, valid by FHIR R4")]
     sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
 
-    def needs(self) -> Iterable[tuple[Place, str]]:
+    def needs(self) -> Iterable[tuple[FieldPath, str]]:
         """It makes what is not there."""
         return ()
 
-    def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+    def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[FieldPath, str]]:
         """What the resource refers to, of what a server could have; not itself. Nothing where that is not checked."""
         if config.get("references") == "unchecked":
             return

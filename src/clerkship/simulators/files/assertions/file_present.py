@@ -11,8 +11,8 @@ from clerkship.assertions.field_rows import MAX_NAMES, Rows
 from clerkship.assertions.occurrence import HowMany, allows_zero, listed
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
-from clerkship.model.matcher import describe, holds
-from clerkship.model.names import nearest
+from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.names import find_nearest_name
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
@@ -115,10 +115,10 @@ class FilePresent(Assertion):
     def _by_number(self, good: Sequence[str], looked_at: dict[str, Rows], state: FilesState) -> Check:
         none = self.absent or self.none
         expected: Any = 0 if none else self.count if self.count is not None else {"gte": 1}
-        passed = holds(expected, len(good))
+        passed = matches_expected(expected, len(good))
         row = FieldCheck(path=self.path, expected=expected, actual=len(good), passed=passed)
         found = listed(good, most=MAX_NAMES) or self._instead(state)
-        told = f"files that fit {self.path}: {found} (expected {describe(expected)})"
+        told = f"files that fit {self.path}: {found} (expected {describe_expected(expected)})"
         other = next((path for path in looked_at if path not in good), None)
         if passed or none or other is None:
             return Check.of(passed, told, row)
@@ -127,7 +127,7 @@ class FilePresent(Assertion):
     def _instead(self, state: FilesState) -> str:
         """What there is, where there is nothing of the sort."""
         paths = list(state.volume.paths())
-        near = nearest(self.path, paths[:_MAX_NEAR])
+        near = find_nearest_name(self.path, paths[:_MAX_NEAR])
         there = listed(paths, most=MAX_NAMES) or "no file at all"
         return f"none{f' (nearest is {near})' if near else ''}; there is {there}"
 
@@ -171,11 +171,14 @@ def _why(rows: Rows) -> str:
     if unfit is not None:
         return f" ({unfit.actual})"
     wrong = [row for row in rows if not row.passed]
-    told = [f"{row.path} is {_short(row.actual)}, expected {describe(row.expected)}" for row in wrong[:_MAX_REASONS]]
+    told = [
+        f"{row.path} is {_short(row.actual)}, expected {describe_expected(row.expected)}"
+        for row in wrong[:_MAX_REASONS]
+    ]
     more = f" and {len(wrong) - _MAX_REASONS} more" if len(wrong) > _MAX_REASONS else ""
     return f": {'; '.join(told)}{more}" if told else ""
 
 
 def _short(value: Any) -> str:
-    text = value if value == repr(MISSING) else describe(value)
+    text = value if value == repr(MISSING) else describe_expected(value)
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"

@@ -10,7 +10,7 @@ from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.assertions.occurrence import HowMany, listed, times
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
-from clerkship.model.matcher import describe, holds
+from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.files.events import FileRead
 from clerkship.simulators.files.paths import check_path as check_glob
@@ -57,10 +57,12 @@ class FileWasRead(Assertion):
 
     def _by_number(self, hits: list[tuple[int, str]]) -> Check:
         expected: Any = 0 if self.none else self.count
-        passed = holds(expected, len(hits))
+        passed = matches_expected(expected, len(hits))
         names = list(dict.fromkeys(path for _, path in hits))
         what = listed(names, most=MAX_NAMES) if names else self.path
         row = FieldCheck(
             path="read", expected=expected, actual=len(hits), passed=passed, seq=hits[0][0] if hits else None
         )
-        return Check.of(passed, f"the agent read {what} {times(len(hits))} (expected {describe(expected)})", row)
+        return Check.of(
+            passed, f"the agent read {what} {times(len(hits))} (expected {describe_expected(expected)})", row
+        )

@@ -12,7 +12,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.query import shown
 from clerkship.model.duration import Duration, render_duration
 from clerkship.model.frozen import Flag
-from clerkship.model.matcher import check_expected, describe, holds, is_matcher
+from clerkship.model.matcher import check_expected, describe_expected, is_matcher, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
@@ -75,10 +75,10 @@ class Hl7Acknowledged(AboutMessages):
     def _by_number(self, asked: str, found: Sequence[Incoming], rows: Sequence[FieldCheck]) -> Check:
         expected: Any = 0 if self.none else self.count
         good = [entry for entry, row in zip(found, rows, strict=True) if row.passed]
-        passed = holds(expected, len(good))
+        passed = matches_expected(expected, len(good))
         seq = self._fitting(good[0]).seq if good else None
         row = FieldCheck(path="count", expected=expected, actual=len(good), passed=passed, seq=seq)
-        told = f"{asked} acknowledged {self._so()}: {listed(good)} (expected {describe(expected)})"
+        told = f"{asked} acknowledged {self._so()}: {listed(good)} (expected {describe_expected(expected)})"
         if passed or self.none:
             return Check.of(passed, told, row)
         wrong = [entry for entry in found if entry not in good]
@@ -101,15 +101,15 @@ class Hl7Acknowledged(AboutMessages):
 
     def _fits(self, entry: Incoming, said: Said) -> bool:
         return (
-            holds(self.code, said.code)
-            and (self.text is None or holds(self.text, said.text))
+            matches_expected(self.code, said.code)
+            and (self.text is None or matches_expected(self.text, said.text))
             and (self.within is None or said.at - entry.at <= self.within)
         )
 
     def _so(self) -> str:
         """How, in words."""
-        words = f"with {describe(self.code)}"
-        words += f" and the text {describe(self.text)}" if self.text is not None else ""
+        words = f"with {describe_expected(self.code)}"
+        words += f" and the text {describe_expected(self.text)}" if self.text is not None else ""
         return words + (f" within {render_duration(self.within)}" if self.within is not None else "")
 
     def _instead(self, entries: Sequence[Incoming]) -> str:

@@ -13,7 +13,7 @@ from clerkship.hl7.message import Message
 from clerkship.hl7.path import BadPath, parse_path
 from clerkship.hl7.validation import validate
 from clerkship.model.frozen import Flag
-from clerkship.model.matcher import describe, holds
+from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.hl7.assertions.meant import AboutMessages, Kept, Patient, listed, patient_of
 from clerkship.simulators.hl7.assertions.value import Hl7Field, compare
@@ -87,7 +87,7 @@ class Hl7Structural(AboutMessages):
             yield field.compare(message, seq)
         for name, expected in self.segments.items():
             number = len(message.all(parse_path(name).segment))
-            passed = holds(expected, number)
+            passed = matches_expected(expected, number)
             yield FieldCheck(path=f"{name} segments", expected=expected, actual=number, passed=passed, seq=seq)
         if self.valid:
             flaws = [flaw.text for flaw in validate(message)[:MAX_REASONS]]
@@ -99,13 +99,13 @@ class Hl7Structural(AboutMessages):
     def _by_number(self, looked_at: list[tuple[Kept, Rows]], state: Hl7State, patient: Patient | None) -> Check:
         expected: Any = 0 if self.none else self.count
         good = [each for each, rows in looked_at if all(row.passed for row in rows)]
-        passed = holds(expected, len(good))
+        passed = matches_expected(expected, len(good))
         row = FieldCheck(
             path="count", expected=expected, actual=len(good), passed=passed, seq=good[0].seq if good else None
         )
-        wanted = ", ".join(f"{field.path} {describe(field.expected)}" for field in self.fields)
+        wanted = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in self.fields)
         that = f" that has {wanted}" if wanted else ""
-        told = f"{self.asked(patient)}{that}, {self.direction}: {listed(good)} (expected {describe(expected)})"
+        told = f"{self.asked(patient)}{that}, {self.direction}: {listed(good)} (expected {describe_expected(expected)})"
         if passed or self.none:
             return Check.of(passed, told, row)
         rest = [check for each, rows in looked_at if each not in good for check in prefix_paths(each.control_id, rows)]
@@ -128,7 +128,7 @@ class Hl7Structural(AboutMessages):
             found = self.meant(kept, patient, but=path)
             if found:
                 said = found[0].message.value(path)
-                yield f"but for {path} {describe(expected)} it would be {listed(found)}, with {said!r}"
+                yield f"but for {path} {describe_expected(expected)} it would be {listed(found)}, with {said!r}"
         found = self.meant(kept, None) if patient is not None else []
         if found:
             yield f"about others there is {listed(found)}"

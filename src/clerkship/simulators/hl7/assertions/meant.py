@@ -13,7 +13,7 @@ from clerkship.assertions.text_value import fits
 from clerkship.events.evidence import Evidence
 from clerkship.hl7.message import Message
 from clerkship.hl7.tables import VERSIONS, read_table
-from clerkship.model.matcher import describe
+from clerkship.model.matcher import describe_expected
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
 from clerkship.model.scenario import Expected
@@ -117,7 +117,7 @@ class AboutMessages(Assertion):
 
     def asked(self, patient: Patient | None) -> str:
         """What is looked for, in words."""
-        where = ", ".join(f"{path} is {describe(expected)}" for path, expected in self.correlate_by.items())
+        where = ", ".join(f"{path} is {describe_expected(expected)}" for path, expected in self.correlate_by.items())
         about = f" about {patient}" if patient is not None else ""
         return (self.type or "message") + about + (f" where {where}" if where else "")
 

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from clerkship.hl7.message import BadMessage, Message, field, parse, write_segment
 from clerkship.hl7.validation import validate
 from clerkship.model.frozen import Flag, Whole
-from clerkship.model.misplaced import misplaced
+from clerkship.model.misplaced import build_located_error
 from clerkship.model.problem import InputError
 from clerkship.simulators.hl7.events import ARRIVED
 from clerkship.simulators.hl7.intake import MAX_FLAWS
@@ -66,14 +66,14 @@ class Send(Step):
         try:
             message = self._filled("LAB", "CLERKSHIP", ANY_TIME, ANY_ID)
         except BadMessage as bad:
-            raise misplaced([((place,), f"this is no HL7 v2 message: {bad}")]) from None
+            raise build_located_error([((place,), f"this is no HL7 v2 message: {bad}")]) from None
         if message.type not in ARRIVED:
             said = f"messages of type {message.type or '(none)'} are not sent; {', '.join(ARRIVED)} are"
-            raise misplaced([((place if self.type is None else "type",), said)])
+            raise build_located_error([((place if self.type is None else "type",), said)])
         flaws = [] if self.invalid else validate(message)[:MAX_FLAWS]
         if flaws:
             hint = "" if len(flaws) > 1 else "; `invalid: true` sends it all the same"
-            raise misplaced(((place,), f"{flaw.text}{hint}") for flaw in flaws)
+            raise build_located_error(((place,), f"{flaw.text}{hint}") for flaw in flaws)
 
     def run(self, stage: Stage) -> None:
         """Do it."""
