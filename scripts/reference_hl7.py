@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from clerkship.hl7.flaw import CONDITIONS
-from clerkship.hl7.lenient import READ
-from clerkship.hl7.message import Message, write_segment
-from clerkship.hl7.tables import VERSIONS, read_table
+from clerkship.hl7.flaw import ERROR_CONDITIONS
+from clerkship.hl7.lenient import CHECKED_TIMES
+from clerkship.hl7.message import Hl7Message, build_segment
+from clerkship.hl7.tables import VERSIONS, load_tables
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import SENT
 from clerkship.simulators.hl7.intake import MAX_FLAWS, UNSUPPORTED, Fate, Verdict, answers
@@ -105,7 +105,7 @@ In versions {", ".join(VERSIONS)}:
 
 
 def _levels() -> str:
-    times = ", ".join(f"{name}-{field}" for name, fields in READ.items() for field in fields)
+    times = ", ".join(f"{name}-{field}" for name, fields in CHECKED_TIMES.items() for field in fields)
     return f"""## Validation
 
 What a message is held against is the config's `validation`:
@@ -130,7 +130,7 @@ whatever the sandbox took: with a lenient sandbox, say `valid: false` where only
 
 
 def _events(type: str) -> str:
-    found = {event for version in VERSIONS for event in read_table(version)["events"].get(type, {})}
+    found = {event for version in VERSIONS for event in load_tables(version)["events"].get(type, {})}
     return ", ".join(sorted(found))
 
 
@@ -165,13 +165,13 @@ def _rows() -> Iterator[str]:
 
 
 def _told(accept: str, application: str, fate: Fate) -> tuple[str, str]:
-    message = Message([write_segment("MSH", {9: "ADT^A01", 10: "1", 15: accept, 16: application})])
+    message = Hl7Message([build_segment("MSH", {9: "ADT^A01", 10: "1", 15: accept, 16: application})])
     found = answers(message, Verdict(fate))
     return found.code if found.now else "–", found.later or "–"
 
 
 def _codes() -> str:
-    rows = "\n".join(f"| {code} | {CONDITIONS[code]} | {TOLD[code]} |" for code in sorted(TOLD))
+    rows = "\n".join(f"| {code} | {ERROR_CONDITIONS[code]} | {TOLD[code]} |" for code in sorted(TOLD))
     assert set(UNSUPPORTED) <= TOLD.keys()
     return f"""## Errors
 

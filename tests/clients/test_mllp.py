@@ -15,7 +15,7 @@ import pytest
 from hl7.client import MLLPClient
 from hl7.mllp import open_hl7_connection
 
-from clerkship.hl7.message import parse
+from clerkship.hl7.message import parse_message
 from tests.clients.conftest import NODE
 from tests.simulators.hl7.feed import BODIES, Feed, Lab, message, said, until
 
@@ -45,7 +45,7 @@ def test_mllp_send_sends_a_file(lab: Lab, tmp_path: Path) -> None:
     command = [MLLP_SEND, "--loose", "--file", str(file), "--port", str(lab.told["port"]), "127.0.0.1"]
     done = subprocess.run(command, capture_output=True, timeout=30, check=False)
     assert done.returncode == 0, done.stderr
-    answered = [parse(frame.strip(b"\x0b\r\n")) for frame in done.stdout.split(b"\x1c") if frame.strip()]
+    answered = [parse_message(frame.strip(b"\x0b\r\n")) for frame in done.stdout.split(b"\x1c") if frame.strip()]
     assert [said(ack) for ack in answered] == [("AA", f"C{number}") for number in range(len(BODIES))]
     assert lab.kinds() == SENT
 
@@ -95,8 +95,8 @@ def test_medplum_sends_one_by_one_and_all_together(lab: Lab, medplum: Path) -> N
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     answered = [("AA", f"C{number}") for number in range(len(BODIES))]
-    assert [said(parse(ack)) for ack in told["oneByOne"]] == answered
-    assert [said(parse(ack)) for ack in told["together"]] == answered
+    assert [said(parse_message(ack)) for ack in told["oneByOne"]] == answered
+    assert [said(parse_message(ack)) for ack in told["together"]] == answered
     assert lab.kinds() == SENT + ["hl7.message.repeated"] * len(BODIES)
 
 
@@ -120,7 +120,9 @@ def test_medplum_listens_and_acknowledges_what_is_delivered(lab: Lab, medplum: P
             lab.end()
         out, err = node.communicate(timeout=20)
     assert node.returncode == 0, err
-    assert [parse(text).control_id for text in json.loads(out)] == [f"C{number}" for number in range(len(BODIES))]
+    assert [parse_message(text).control_id for text in json.loads(out)] == [
+        f"C{number}" for number in range(len(BODIES))
+    ]
     assert lab.kinds().count("hl7.message.taken") == len(BODIES)
 
 

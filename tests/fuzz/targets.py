@@ -3,15 +3,15 @@
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from clerkship.hl7.ack import acknowledge, mode, read_ack
+from clerkship.hl7.ack import ack_mode, build_ack, parse_ack
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.framing import Deframer
-from clerkship.hl7.message import BadMessage, Message, parse
-from clerkship.hl7.path import BadPath, parse_path
-from clerkship.hl7.stream import MAX_FLAWS as MAX_AROUND
-from clerkship.hl7.stream import split
-from clerkship.hl7.tables import known_version
-from clerkship.hl7.validation import MAX_FLAWS, validate
+from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
+from clerkship.hl7.path import BadMessagePath, parse_path
+from clerkship.hl7.stream import MAX_BATCH_FLAWS as MAX_AROUND
+from clerkship.hl7.stream import split_messages
+from clerkship.hl7.tables import resolve_version
+from clerkship.hl7.validation import MAX_FLAWS, validate_message
 from clerkship.sandbox.exchange import Refusal
 from clerkship.simulators.files import paths
 
@@ -48,41 +48,41 @@ PATHS = [b"PID.5.1", b"OBX[2].5", b"PID-3[*].1.2", b"inbox/a.hl7", b"a/../b"]
 def judge(data: bytes) -> None:
     """Read, judged and answered."""
     try:
-        message = parse(data)
+        message = parse_message(data)
     except BadMessage:
         return
-    again = parse(message.render)
+    again = parse_message(message.render)
     assert [segment.fields for segment in again.segments] == [segment.fields for segment in message.segments]
-    flaws = validate(message)
+    flaws = validate_message(message)
     assert len(flaws) <= MAX_FLAWS
     assert all(flaw.text and flaw.sequence > 0 for flaw in flaws)
     _answered(message, flaws)
     for path in ("PID.3[*].1", "OBX[*].5", "MSH.9.2", "PID", "ZZZ[2].1.1.1"):
         list(message.values(path))
     if message.first("MSA") is not None:
-        read_ack(message)
+        parse_ack(message)
 
 
-def _answered(message: Message, flaws: list[Flaw]) -> None:
-    written = acknowledge(message, "AE" if flaws else "AA", flaws, control_id="1", at=AT, text="so | it ~ is")
-    assert mode(written) == "original"
-    said = read_ack(parse(written.render))
+def _answered(message: Hl7Message, flaws: list[Flaw]) -> None:
+    written = build_ack(message, "AE" if flaws else "AA", flaws, control_id="1", at=AT, text="so | it ~ is")
+    assert ack_mode(written) == "original"
+    said = parse_ack(parse_message(written.render))
     assert said.control_id == message.control_id
     if not flaws:
-        assert validate(written) == [], written.render
-    elif known_version(message.version) and all(message.delimiters[:5]):
-        assert {flaw.segment for flaw in validate(written)} <= {"MSH", "MSA"}, written.render
+        assert validate_message(written) == [], written.render
+    elif resolve_version(message.version) and all(message.delimiters[:5]):
+        assert {flaw.segment for flaw in validate_message(written)} <= {"MSH", "MSA"}, written.render
         assert [flaw.code for flaw in said.errors] == [flaw.code for flaw in flaws]
 
 
 def streamed(data: bytes) -> None:
     """Split into messages, from bytes and from text."""
-    batch = split(data)
+    batch = split_messages(data)
     assert len(batch.flaws) <= MAX_AROUND
-    assert split("".join(batch.messages)).messages == batch.messages
+    assert split_messages("".join(batch.messages)).messages == batch.messages
     for text in batch.messages:
         judge(text.encode())
-    split(data.decode("latin-1"))
+    split_messages(data.decode("latin-1"))
 
 
 def deframed(data: bytes, deframer: type[Deframer] = Deframer) -> None:
@@ -97,7 +97,7 @@ def deframed(data: bytes, deframer: type[Deframer] = Deframer) -> None:
 def pathed(data: bytes) -> None:
     """Paths into messages, and those of files."""
     text = data.decode("utf-8", errors="surrogateescape")
-    with suppress(BadPath):
+    with suppress(BadMessagePath):
         parse_path(text)
     for read in (paths.parse_path, paths.parse_folder):
         try:

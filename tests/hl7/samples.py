@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from clerkship.hl7.tables import Table, read_table
+from clerkship.hl7.tables import VersionTables, load_tables
 
 VERSIONS = ("2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6", "2.7", "2.7.1", "2.8")
 EVENTS = ("ADT^A01", "ADT^A03", "ADT^A08", "ADT^A40", "ORM^O01", "ORU^R01", "SIU^S12", "SIU^S15", "MDM^T01", "MDM^T02")
@@ -14,7 +14,7 @@ Fields = list[str]
 
 def sample(version: str, kind: str, *, full: bool = False) -> list[Fields]:
     """The segments of a message of this kind (`ADT^A01`), each as its fields; `full` has all that may be there."""
-    table = read_table(version)
+    table = load_tables(version)
     type, _, event = kind.partition("^")
     structure = table["events"][type][event]
     names = all_names(table["structures"][structure]) if full else required_names(table["structures"][structure])
@@ -34,7 +34,7 @@ def render(segments: list[Fields]) -> str:
     return "".join(f"{line}\r" for line in lines)
 
 
-def segment(table: Table, name: str, *, full: bool = False) -> Fields:
+def segment(table: VersionTables, name: str, *, full: bool = False) -> Fields:
     """One segment with a value in each field that must have one, or in each that is there."""
     listed = table["segments"][name]
     fields = [name]
@@ -48,7 +48,7 @@ def segment(table: Table, name: str, *, full: bool = False) -> Fields:
     return fields
 
 
-def value(table: Table, kind: str, *, full: bool = False, depth: int = 0) -> str:
+def value(table: VersionTables, kind: str, *, full: bool = False, depth: int = 0) -> str:
     """A value that fits a data type."""
     name = kind.rstrip("!*")
     components = table["types"].get(name)
@@ -84,5 +84,5 @@ def _required(notation: str) -> Iterator[str]:
 
 def kinds(version: str) -> list[str]:
     """Those of EVENTS that a version has."""
-    events = read_table(version)["events"]
+    events = load_tables(version)["events"]
     return [kind for kind in EVENTS if kind[4:] in events.get(kind[:3], {})]

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from clerkship.hl7.ack import Ack, acknowledge, mode, read_ack, wants
+from clerkship.hl7.ack import Ack, ack_mode, build_ack, is_ack_wanted, parse_ack
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import BadMessage, Message, parse
+from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
 from clerkship.hl7.tables import VERSIONS
-from clerkship.hl7.validation import validate
+from clerkship.hl7.validation import validate_message
 
 AT = datetime(2026, 3, 2, 9, 0, 5, tzinfo=UTC)
 FLAWS = [
@@ -18,12 +18,14 @@ FLAWS = [
 ]
 
 
-def asked(version: str = "2.5.1", *, head: str = "MSH|^~\\&|LAB|NORTH^1.2^ISO|EHR|CLINIC", rest: str = "") -> Message:
-    return parse(f"{head}|20260302||ORU^R01^ORU_R01|M1|T|{version}{rest}\rPID|1\r")
+def asked(
+    version: str = "2.5.1", *, head: str = "MSH|^~\\&|LAB|NORTH^1.2^ISO|EHR|CLINIC", rest: str = ""
+) -> Hl7Message:
+    return parse_message(f"{head}|20260302||ORU^R01^ORU_R01|M1|T|{version}{rest}\rPID|1\r")
 
 
-def answer(message: Message, code: str = "AA", flaws: list[Flaw] | None = None, text: str = "") -> Message:
-    return acknowledge(message, code, flaws or [], control_id="A1", at=AT, text=text)
+def answer(message: Hl7Message, code: str = "AA", flaws: list[Flaw] | None = None, text: str = "") -> Hl7Message:
+    return build_ack(message, code, flaws or [], control_id="A1", at=AT, text=text)
 
 
 def test_it_goes_back_to_the_sender() -> None:
@@ -41,8 +43,8 @@ def test_before_2_3_1_it_is_just_an_acknowledgement() -> None:
 def test_it_is_valid_itself_and_says_what_was_said(version: str, code: str) -> None:
     wrong = FLAWS if code[1] != "A" else []
     written = answer(asked(version), code, wrong, "it | is ~ so")
-    assert validate(written) == []
-    said = read_ack(parse(written.render.encode()))
+    assert validate_message(written) == []
+    said = parse_ack(parse_message(written.render.encode()))
     assert (said.code, said.control_id) == (code, "M1")
     assert said.text == ("it | is ~ so" if version < "2.7" else "")
     assert [(flaw.code, flaw.text, flaw.segment, flaw.sequence, flaw.field) for flaw in said.errors] == [
@@ -65,48 +67,50 @@ def test_errors_from_2_5_on_have_place_code_and_words() -> None:
 
 def test_what_is_refused_in_words_alone_is_said_somewhere_in_every_version() -> None:
     assert answer(asked("2.5"), "AR", text="not today").segments[1].render() == "MSA|AR|M1|not today"
-    [error] = read_ack(answer(asked("2.8"), "AR", text="not today")).errors
+    [error] = parse_ack(answer(asked("2.8"), "AR", text="not today")).errors
     assert (error.code, error.text) == ("207", "not today")
 
 
 def test_delimiters_and_charset_are_those_of_the_sender() -> None:
-    message = parse("MSH#*!?%#LAB#N#E#C#20260302##ADT*A01*ADT_A01#M1#P#2.5.1######8859/1\r")
+    message = parse_message("MSH#*!?%#LAB#N#E#C#20260302##ADT*A01*ADT_A01#M1#P#2.5.1######8859/1\r")
     written = answer(message, "AE", [Flaw("101", "a # b", "PID", 1, 3)])
     assert written.render == (
         "MSH#*!?%#E#C#LAB#N#20260302090005+0000##ACK*A01*ACK#A1#P#2.5.1######8859/1\rMSA#AE#M1\r"
         "ERR##PID*1*3#101*Required field missing*HL70357#E####a ?F? b\r"
     )
-    assert validate(written) == []
+    assert validate_message(written) == []
 
 
 def test_an_unknown_version_is_answered_in_one_that_is_known() -> None:
     assert answer(asked("9.1"), "AR").version == "2.5.1"
-    assert answer(parse("MSH|^~\\&"), "AR").render.startswith(
+    assert answer(parse_message("MSH|^~\\&"), "AR").render.startswith(
         "MSH|^~\\&|||||20260302090005+0000||ACK^^ACK|A1|P|2.5.1\rMSA|AR|\r"
     )
 
 
 def test_an_answer_that_is_none_is_refused() -> None:
     with pytest.raises(BadMessage, match="MSA"):
-        read_ack(asked())
+        parse_ack(asked())
 
 
 def test_answers_of_others_are_read() -> None:
     head = "MSH|^~\\&|A|B|C|D|20260302||ACK|9|P|2.3\r"
     text = f"{head}MSA|AE|M1|no such patient\rERR|PID^x^3^204&Unknown key identifier~^^^207\r"
-    assert read_ack(parse(text)) == Ack(
+    assert parse_ack(parse_message(text)) == Ack(
         "AE",
         "M1",
         "no such patient",
         (Flaw("204", "Unknown key identifier", "PID", 1, 3), Flaw("207", "")),
     )
-    odd = parse("MSH|^~\\&|A|B|C|D|20260302||ACK|9|P|2.5\rMSA|AR|M1\rERR|||207^Internal|E||||\rERR\r")
-    assert read_ack(odd).errors == (Flaw("207", "Internal"),)
+    odd = parse_message("MSH|^~\\&|A|B|C|D|20260302||ACK|9|P|2.5\rMSA|AR|M1\rERR|||207^Internal|E||||\rERR\r")
+    assert parse_ack(odd).errors == (Flaw("207", "Internal"),)
 
 
 def test_when_it_is_wanted() -> None:
-    assert mode(asked()) == "original"
-    assert mode(asked(rest="|||AL|NE")) == "enhanced"
-    assert mode(asked(rest="||||ER")) == "enhanced"
+    assert ack_mode(asked()) == "original"
+    assert ack_mode(asked(rest="|||AL|NE")) == "enhanced"
+    assert ack_mode(asked(rest="||||ER")) == "enhanced"
     expected = {"AL": (True, True), "NE": (False, False), "ER": (False, True), "SU": (True, False), "": (False, False)}
-    assert {condition: (wants(condition, True), wants(condition, False)) for condition in expected} == expected
+    assert {
+        condition: (is_ack_wanted(condition, True), is_ack_wanted(condition, False)) for condition in expected
+    } == expected

@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from clerkship.hl7.ack import acknowledge
-from clerkship.hl7.charset import find_codec, in_signs_of
+from clerkship.hl7.ack import build_ack
+from clerkship.hl7.charset import find_codec, replace_unencodable
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import decode, encode, parse
-from clerkship.hl7.stream import split
-from clerkship.hl7.validation import validate
+from clerkship.hl7.message import decode_message, encode_message, parse_message
+from clerkship.hl7.stream import split_messages
+from clerkship.hl7.validation import validate_message
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NAMED = [
@@ -37,32 +37,32 @@ def admission(name: str, charset: str) -> str:
 def test_a_charset_of_table_0211_is_read_and_written(charset: str, codec: str, name: str) -> None:
     text = admission(name, charset)
     data = text.encode(codec)
-    assert decode(data) == text
-    assert split(data).messages == [text]
-    assert split(data + data).messages == [text, text]
-    assert decode(encode(text)[0]) == text
-    assert validate(parse(text)) == []
+    assert decode_message(data) == text
+    assert split_messages(data).messages == [text]
+    assert split_messages(data + data).messages == [text, text]
+    assert decode_message(encode_message(text)[0]) == text
+    assert validate_message(parse_message(text)) == []
 
 
 @pytest.mark.parametrize("codec", WIDE)
 def test_wide_charsets_are_seen_by_how_they_begin(codec: str) -> None:
     text = admission("山田", f"UNICODE {codec[:6].upper()}")
-    assert split(text.encode(codec)).messages == [text]
-    assert parse(text.encode(codec)).render == text
-    data, called = encode(text)
+    assert split_messages(text.encode(codec)).messages == [text]
+    assert parse_message(text.encode(codec)).render == text
+    data, called = encode_message(text)
     assert (called, data.decode(called)) == (codec[:6], text)
 
 
 @pytest.mark.parametrize("charset", ["CNS 11643-1992", "KLINGON", "8859/12", "~X"])
 def test_a_charset_that_is_not_known_is_a_flaw(charset: str) -> None:
-    [flaw] = validate(parse(admission("Lopez", charset)))
+    [flaw] = validate_message(parse_message(admission("Lopez", charset)))
     assert (flaw.code, flaw.segment, flaw.field) == ("103", "MSH", 18)
     assert "table 0211" in flaw.text
 
 
 def test_who_says_nothing_and_is_not_utf_8_is_windows() -> None:
-    assert decode(admission("O’Brien – Müller", "").encode("cp1252")) == admission("O’Brien – Müller", "")
-    assert "\x81" in decode(admission("a\x81ü", "").encode("latin-1"))  # which Windows has not
+    assert decode_message(admission("O’Brien – Müller", "").encode("cp1252")) == admission("O’Brien – Müller", "")
+    assert "\x81" in decode_message(admission("a\x81ü", "").encode("latin-1"))  # which Windows has not
 
 
 @pytest.mark.parametrize(
@@ -70,24 +70,24 @@ def test_who_says_nothing_and_is_not_utf_8_is_windows() -> None:
 )
 def test_an_answer_is_in_the_charset_that_it_states_whatever_it_quotes(charset: str, quoted: str) -> None:
     flaw = Flaw("102", "'Müller 山田' is not a number", "OBX", 1, 5)
-    answer = acknowledge(parse(admission("x", charset)), "AE", [flaw], control_id="A1", at=AT)
-    data, _ = encode(answer.render)
+    answer = build_ack(parse_message(admission("x", charset)), "AE", [flaw], control_id="A1", at=AT)
+    data, _ = encode_message(answer.render)
     codec = find_codec(charset)
     assert codec is not None
-    read = parse(data.decode(codec))
+    read = parse_message(data.decode(codec))
     assert (read.value("MSH.18"), read.value("ERR.8")) == (charset, f"'{quoted}' is not a number")
 
 
 def test_an_answer_to_an_unknown_charset_is_in_utf_8_and_says_so() -> None:
     flaw = Flaw("102", "'Müller' is not a number")
-    answer = acknowledge(parse(admission("x", "KLINGON")), "AE", [flaw], control_id="A1", at=AT)
+    answer = build_ack(parse_message(admission("x", "KLINGON")), "AE", [flaw], control_id="A1", at=AT)
     assert answer.value("MSH.18") == "UNICODE UTF-8"
-    assert "Müller" in encode(answer.render)[0].decode()
-    assert validate(answer) == []
+    assert "Müller" in encode_message(answer.render)[0].decode()
+    assert validate_message(answer) == []
 
 
 def test_no_sign_is_replaced_by_a_delimiter() -> None:
-    message = parse("MSH#*!?%#A#B#C#D#20260302##ADT*A01#1#P#2.5######ASCII\r")
-    answer = acknowledge(message, "AE", [Flaw("102", "Ümlaut")], control_id="A1", at=AT)
+    message = parse_message("MSH#*!?%#A#B#C#D#20260302##ADT*A01#1#P#2.5######ASCII\r")
+    answer = build_ack(message, "AE", [Flaw("102", "Ümlaut")], control_id="A1", at=AT)
     assert answer.value("ERR.8") == " mlaut"
-    assert in_signs_of("us-ascii", "plain") == "plain"
+    assert replace_unencodable("us-ascii", "plain") == "plain"

@@ -4,20 +4,20 @@ import time
 
 import pytest
 
-from clerkship.hl7.framing import KEPT, Deframer, Frame, frame
+from clerkship.hl7.framing import MAX_TRUNCATED_BYTES, Deframer, Frame, frame_message
 
 
 def test_a_frame_comes_back() -> None:
-    assert frame(b"MSH|x\r") == b"\x0bMSH|x\r\x1c\r"
-    assert Deframer(100).feed(frame(b"MSH|x\r")) == [Frame(b"MSH|x\r")]
+    assert frame_message(b"MSH|x\r") == b"\x0bMSH|x\r\x1c\r"
+    assert Deframer(100).feed(frame_message(b"MSH|x\r")) == [Frame(b"MSH|x\r")]
 
 
 def test_marks_inside_a_message_cannot_break_it() -> None:
-    assert Deframer(100).feed(frame(b"a\x1cb\x0bc")) == [Frame(b"a b c")]
+    assert Deframer(100).feed(frame_message(b"a\x1cb\x0bc")) == [Frame(b"a b c")]
 
 
 def test_many_frames_at_once_and_one_byte_at_a_time() -> None:
-    data = b"".join(frame(b"m%d" % number) for number in range(50))
+    data = b"".join(frame_message(b"m%d" % number) for number in range(50))
     expected = [Frame(b"m%d" % number) for number in range(50)]
     assert Deframer(100).feed(data) == expected
     slowly = Deframer(100)
@@ -55,14 +55,18 @@ def test_whether_a_frame_is_open() -> None:
 @pytest.mark.parametrize("piece", [1, 1000, 10_000_000])
 def test_what_is_too_large_is_cut_and_does_not_spoil_the_next(piece: int) -> None:
     deframer = Deframer(200_000)
-    data = frame(b"x" * 300_000) + frame(b"y" * 200_000) + frame(b"z")
+    data = frame_message(b"x" * 300_000) + frame_message(b"y" * 200_000) + frame_message(b"z")
     found = [each for at in range(0, len(data), piece) for each in deframer.feed(data[at : at + piece])]
-    assert found == [Frame(b"x" * KEPT, "too_large", 300_000 - KEPT), Frame(b"y" * 200_000), Frame(b"z")]
+    assert found == [
+        Frame(b"x" * MAX_TRUNCATED_BYTES, "too_large", 300_000 - MAX_TRUNCATED_BYTES),
+        Frame(b"y" * 200_000),
+        Frame(b"z"),
+    ]
     assert [each.size for each in found] == [300_000, 200_000, 1]
 
 
 def test_a_limit_below_what_is_kept() -> None:
-    assert Deframer(3).feed(frame(b"abcd")) == [Frame(b"abc", "too_large", 1)]
+    assert Deframer(3).feed(frame_message(b"abcd")) == [Frame(b"abc", "too_large", 1)]
 
 
 def test_how_long_a_frame_may_be_can_depend_on_how_it_begins() -> None:
@@ -73,7 +77,7 @@ def test_how_long_a_frame_may_be_can_depend_on_how_it_begins() -> None:
         return 50 if begun.startswith(b"b") else 0
 
     deframer = Deframer(10, limit_of)
-    data = b"".join(frame(sign * size) for sign, size in ((b"a", 10), (b"a", 11), (b"b", 50), (b"b", 51)))
+    data = b"".join(frame_message(sign * size) for sign, size in ((b"a", 10), (b"a", 11), (b"b", 50), (b"b", 51)))
     found = [each for at in range(len(data)) for each in deframer.feed(data[at : at + 1])]
     assert [(each.data[:1], each.size, each.flaw) for each in found] == [
         (b"a", 10, None),

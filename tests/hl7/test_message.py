@@ -2,9 +2,17 @@
 
 import pytest
 
-from clerkship.hl7.escape import USUAL, Delimiters, escape, unescape
-from clerkship.hl7.message import BadMessage, decode, encode, field, parse, read_segment, write_segment
-from clerkship.hl7.path import BadPath, Path, parse_path
+from clerkship.hl7.escape import DEFAULT_DELIMITERS, Delimiters, escape, unescape
+from clerkship.hl7.message import (
+    BadMessage,
+    build_field,
+    build_segment,
+    decode_message,
+    encode_message,
+    parse_message,
+    parse_segment,
+)
+from clerkship.hl7.path import BadMessagePath, MessagePath, parse_path
 
 ORU = (
     "MSH|^~\\&|LAB|NORTH|EHR|CLINIC|20260302090000||ORU^R01^ORU_R01|M1|P|2.5.1\r"
@@ -17,17 +25,17 @@ ORU = (
 
 
 def test_a_message_comes_back_as_it_was() -> None:
-    assert parse(ORU).render == ORU
+    assert parse_message(ORU).render == ORU
 
 
 def test_blanks_at_the_end_are_a_part_of_the_last_field() -> None:
     text = "MSH|^~\\&|A\rPID|1|blank  \r"
-    assert parse(text).render == text
+    assert parse_message(text).render == text
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\n", "\r"])
 def test_any_line_end_is_read(end: str) -> None:
-    assert parse(ORU.replace("\r", end)).render == ORU
+    assert parse_message(ORU.replace("\r", end)).render == ORU
 
 
 @pytest.mark.parametrize(
@@ -50,22 +58,22 @@ def test_any_line_end_is_read(end: str) -> None:
     ],
 )
 def test_values_are_found_by_path(path: str, expected: str | None) -> None:
-    assert parse(ORU).value(path) == expected
+    assert parse_message(ORU).value(path) == expected
 
 
 def test_a_star_is_every_one() -> None:
-    assert list(parse(ORU).values("OBX[*].3.1")) == ["2823-3", "8251-1"]
-    assert list(parse(ORU).values("PID.3[*].4")) == ["NORTH", "SOUTH"]
+    assert list(parse_message(ORU).values("OBX[*].3.1")) == ["2823-3", "8251-1"]
+    assert list(parse_message(ORU).values("PID.3[*].4")) == ["NORTH", "SOUTH"]
 
 
 @pytest.mark.parametrize("text", ["", "PID.0", "pid.5", "PID.5.1.1.1", "PID.5[0]", "PID..5", "PIDX.1"])
 def test_what_is_no_path_is_refused(text: str) -> None:
-    with pytest.raises(BadPath, match=r"PID\.5\.1"):
+    with pytest.raises(BadMessagePath, match=r"PID\.5\.1"):
         parse_path(text)
 
 
 def test_a_path_has_its_parts() -> None:
-    assert parse_path("PID.3[2].4.1") == Path("PID", 1, 3, 2, 4, 1)
+    assert parse_path("PID.3[2].4.1") == MessagePath("PID", 1, 3, 2, 4, 1)
 
 
 @pytest.mark.parametrize("text", ["a|b^c~d\\e&f", "two\nlines", "tab\there", "plain", "\\", "\\F", "ends\\"])
@@ -80,7 +88,7 @@ def test_escapes_that_mean_something() -> None:
 
 
 def test_other_delimiters_are_heeded() -> None:
-    message = parse(ORU.translate(str.maketrans("|^~\\&", "!@#$%")))
+    message = parse_message(ORU.translate(str.maketrans("|^~\\&", "!@#$%")))
     assert message.value("PID.5.1.2") == "de"
     assert message.value("OBX[2].5") == "high % dry\ncall back"
 
@@ -90,30 +98,30 @@ def test_other_delimiters_are_heeded() -> None:
 )
 def test_charsets(charset: str, encoding: str) -> None:
     text = f"MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5.1||||||{charset}\rPID|1||5||Müller"
-    assert parse(text.encode(encoding)).value("PID.5.1") == "Müller"
+    assert parse_message(text.encode(encoding)).value("PID.5.1") == "Müller"
 
 
 def test_byte_order_marks_are_no_text() -> None:
     for encoding in ("utf-8-sig", "utf-16"):
-        assert parse(ORU.encode(encoding)).render == ORU
-    assert decode(b"\xef\xbb\xbfMSH|") == "MSH|"
+        assert parse_message(ORU.encode(encoding)).render == ORU
+    assert decode_message(b"\xef\xbb\xbfMSH|") == "MSH|"
 
 
 @pytest.mark.parametrize("data", [b"", b"\r\n", b"PID|1", b"MSH", b"MSH|", b"MSH|^^^^|", b"MSHabcd", bytes(range(256))])
 def test_what_is_no_message_is_refused(data: bytes) -> None:
     with pytest.raises(BadMessage):
-        parse(data)
+        parse_message(data)
 
 
 def test_segments_are_written() -> None:
-    segment = write_segment("PID", {3: field("77", "", "", "NORTH", "MR"), 5: field("O^Neil", "Ann", "")})
+    segment = build_segment("PID", {3: build_field("77", "", "", "NORTH", "MR"), 5: build_field("O^Neil", "Ann", "")})
     assert segment.render() == "PID|||77^^^NORTH^MR||O\\S\\Neil^Ann"
-    assert write_segment("MSH", {9: "ACK"}).render() == "MSH|^~\\&|||||||ACK"
-    assert read_segment("PID|1", USUAL).replaced(3, "9").render() == "PID|1||9"
+    assert build_segment("MSH", {9: "ACK"}).render() == "MSH|^~\\&|||||||ACK"
+    assert parse_segment("PID|1", DEFAULT_DELIMITERS).replaced(3, "9").render() == "PID|1||9"
 
 
 def test_a_message_may_name_fewer_delimiters_than_usual() -> None:
-    message = parse("MSH|^|A|B|C|D|||ADT^A01|1~2&3|P|2.3\r")
+    message = parse_message("MSH|^|A|B|C|D|||ADT^A01|1~2&3|P|2.3\r")
     assert (message.type, message.trigger, message.control_id) == ("ADT", "A01", "1~2&3")
     assert list(message.values("MSH.10[*]")) == ["1~2&3"]
 
@@ -124,25 +132,25 @@ def test_a_message_may_name_fewer_delimiters_than_usual() -> None:
 )
 def test_a_message_is_written_in_the_charset_it_states_if_that_has_signs_for_it(stated: str, charset: str) -> None:
     text = f"MSH|^~\\&|Köln||||||ADT^A01|1|P|2.5||||||{stated}\r"
-    data, called = encode(text)
+    data, called = encode_message(text)
     assert (data, called) == (text.encode(charset), charset)
-    assert decode(data) == text
+    assert decode_message(data) == text
 
 
 @pytest.mark.parametrize("charset", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_utf_16_is_seen_by_how_it_begins(charset: str) -> None:
     text = "MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5||||||UNICODE UTF-16\rPID|1||||Müller\r"
-    assert parse(text.encode(charset)).render == text
-    assert parse(text.encode()).render == text  # whatever it says of itself
+    assert parse_message(text.encode(charset)).render == text
+    assert parse_message(text.encode()).render == text  # whatever it says of itself
 
 
 @pytest.mark.parametrize("head", ["MSH^|", "MSH|^", "MSH|^~", "MSH|^~\\"])
 def test_delimiters_that_are_not_named_divide_nothing(head: str) -> None:
     sign = head[3]
-    message = parse(f"{head}{sign}A~B{sign}C&D\rPID{sign}1~2{sign}x&y")
+    message = parse_message(f"{head}{sign}A~B{sign}C&D\rPID{sign}1~2{sign}x&y")
     assert message.value("PID.1") == ("1" if "~" in head else "1~2")
     assert message.value("PID.2.1") == "x&y"
-    assert parse(message.render).render == message.render
+    assert parse_message(message.render).render == message.render
 
 
 def test_where_nothing_can_be_escaped_what_would_break_a_message_becomes_blank() -> None:

@@ -11,9 +11,9 @@ from hl7apy.exceptions import HL7apyException
 from hl7apy.parser import parse_message
 from hl7types import decode_er7
 
-from clerkship.hl7.message import parse
-from clerkship.hl7.tables import Table, read_table
-from clerkship.hl7.validation import validate
+from clerkship.hl7.message import parse_message
+from clerkship.hl7.tables import VersionTables, load_tables
+from clerkship.hl7.validation import validate_message
 from tests.hl7.samples import VERSIONS, Fields, kinds, render, sample
 
 JUDGED = ("2.3", "2.4", "2.5.1", "2.7")
@@ -83,7 +83,7 @@ def of_hl7apy(text: str) -> str | None:
 
 def ours(text: str) -> list[str]:
     """What we say of it."""
-    return [flaw.text for flaw in validate(parse(text))]
+    return [flaw.text for flaw in validate_message(parse_message(text))]
 
 
 def comparable(version: str, kind: str, *, full: bool = False) -> list[Fields]:
@@ -97,7 +97,7 @@ def comparable(version: str, kind: str, *, full: bool = False) -> list[Fields]:
                 fields[number] = fields[number] or ("ST" if (name, number) == ("OBX", 2) else "1")
     if segments[-1][0] == "OBR" and version in THEY_WANT_OBX:
         segments.append(["OBX", "1", "ST", "K", "1", "x", "", "", "", "", "", "F"])
-    listed = read_table(version)["segments"]
+    listed = load_tables(version)["segments"]
     for fields in segments:
         for number, of_type in enumerate(listed[fields[0]], 1):
             if number < len(fields) and "*" in of_type and of_type.rstrip("!*") in FORMS:
@@ -110,9 +110,9 @@ def changes(version: str, kind: str) -> Iterator[Change]:
     whole = comparable(version, kind)
     yield from _moved(version, whole)
     for at, fields in enumerate(whole):
-        for number, of_type in enumerate(read_table(version)["segments"][fields[0]], 1):
+        for number, of_type in enumerate(load_tables(version)["segments"][fields[0]], 1):
             if fields[0] != "MSH" or number not in (1, 2, 9, 12):
-                for change, value in _wrong_values(read_table(version), of_type):
+                for change, value in _wrong_values(load_tables(version), of_type):
                     what = f"{fields[0]}-{number} {value!r}"
                     yield Change(change, what, _with(whole, at, number, value))
     for at, fields in enumerate(whole):
@@ -143,7 +143,7 @@ def _with(whole: list[Fields], at: int, number: int, value: str) -> str:
     return render([*whole[:at], fields, *whole[at + 1 :]])
 
 
-def _wrong_values(table: Table, of_type: str) -> Iterator[tuple[str, str]]:
+def _wrong_values(table: VersionTables, of_type: str) -> Iterator[tuple[str, str]]:
     name = of_type.rstrip("!*")
     if "!" in of_type:
         yield "missing field", ""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clerkship.hl7.stamp import stamp
+from clerkship.hl7.stamp import to_hl7_time
 
 
 @pytest.mark.parametrize(
@@ -18,10 +18,10 @@ from clerkship.hl7.stamp import stamp
     ],
 )
 def test_a_time_is_as_precise_as_it_was(iso: str, written: str) -> None:
-    assert stamp(iso) == written
+    assert to_hl7_time(iso) == written
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-3-2", "20260302", "2026-03-02T9", "2026-03-02 \n"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no date or time"):
-        stamp(text)
+        to_hl7_time(text)

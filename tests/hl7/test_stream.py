@@ -2,7 +2,7 @@
 
 import pytest
 
-from clerkship.hl7.stream import Batch, split
+from clerkship.hl7.stream import Batch, split_messages
 
 
 def message(number: int) -> str:
@@ -15,29 +15,29 @@ WHOLE = f"{FHS}{BHS}{message(1)}{message(2)}BTS|2\rFTS|1\r"
 
 
 def wrong(text: str | bytes) -> list[str]:
-    return [f"{flaw.code} {flaw.segment} {flaw.text}" for flaw in split(text).flaws]
+    return [f"{flaw.code} {flaw.segment} {flaw.text}" for flaw in split_messages(text).flaws]
 
 
 def test_one_message() -> None:
-    assert split(message(1)) == Batch(messages=[message(1)])
-    assert not split(message(1)).batched
+    assert split_messages(message(1)) == Batch(messages=[message(1)])
+    assert not split_messages(message(1)).batched
 
 
 def test_several_messages() -> None:
-    assert split(message(1) + message(2) + message(3)).messages == [message(1), message(2), message(3)]
+    assert split_messages(message(1) + message(2) + message(3)).messages == [message(1), message(2), message(3)]
 
 
 @pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "\n\n", "\r\n \t\r\n"])
 @pytest.mark.parametrize("start", ["", "\ufeff", "\n\n  "])
 def test_line_ends_and_blank_lines(start: str, end: str) -> None:
     text = start + (message(1) + message(2)).replace("\r", end)
-    assert split(text).messages == [message(1), message(2)]
-    assert split(text.encode()).messages == [message(1), message(2)]
+    assert split_messages(text).messages == [message(1), message(2)]
+    assert split_messages(text.encode()).messages == [message(1), message(2)]
     assert wrong(text) == []
 
 
 def test_a_file_of_batches() -> None:
-    batch = split(WHOLE)
+    batch = split_messages(WHOLE)
     assert batch.messages == [message(1), message(2)]
     assert batch.flaws == []
     assert batch.batched
@@ -94,33 +94,33 @@ def test_what_is_wrong_around_messages(text: str, expected: list[str]) -> None:
 
 
 def test_what_is_no_message_is_none() -> None:
-    assert split("").messages == split(b"").messages == split("  \r\n").messages == []
-    assert split(b"\x00\xff\xfe").messages == []
+    assert split_messages("").messages == split_messages(b"").messages == split_messages("  \r\n").messages == []
+    assert split_messages(b"\x00\xff\xfe").messages == []
     assert wrong("") == []
 
 
 def test_a_line_that_is_no_segment_stays_with_its_message() -> None:
-    assert split(f"{message(1)}and so on\r").messages == [f"{message(1)}and so on\r"]
+    assert split_messages(f"{message(1)}and so on\r").messages == [f"{message(1)}and so on\r"]
 
 
 def test_each_message_has_its_own_charset() -> None:
     latin = "MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5||||||8859/1\rPID|1||||Müller\r"
     wide = "MSH|^~\\&|A|B|C|D|1||ADT^A01|2|P|2.5||||||UNICODE UTF-8\rPID|1||||Müller\r"
-    assert split(latin.encode("latin-1") + wide.encode()).messages == [latin, wide]
-    assert split((latin + wide).encode("utf-16")).messages == [latin, wide]
+    assert split_messages(latin.encode("latin-1") + wide.encode()).messages == [latin, wide]
+    assert split_messages((latin + wide).encode("utf-16")).messages == [latin, wide]
 
 
 def test_marks_of_mllp_in_a_file_are_passed_over() -> None:
     framed = f"\x0b{message(1)}\x1c\r\x0b{message(2)}\x1c\r"
-    assert split(framed).messages == [message(1), message(2)]
+    assert split_messages(framed).messages == [message(1), message(2)]
     assert wrong(framed) == []
 
 
 def test_files_that_were_put_together_keep_their_byte_order_marks_to_themselves() -> None:
-    assert split((f"\ufeff{message(1)}" * 2).encode()).messages == [message(1)] * 2
-    assert split(f"\ufeff{message(1)}" * 2).messages == [message(1)] * 2
+    assert split_messages((f"\ufeff{message(1)}" * 2).encode()).messages == [message(1)] * 2
+    assert split_messages(f"\ufeff{message(1)}" * 2).messages == [message(1)] * 2
 
 
 def test_bytes_and_text_begin_a_message_in_the_same_places() -> None:
     odd = f"{message(1)}MSH\u202eno\r"
-    assert split(odd).messages == split(odd.encode()).messages == [odd]
+    assert split_messages(odd).messages == split_messages(odd.encode()).messages == [odd]

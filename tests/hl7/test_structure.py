@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from clerkship.hl7.structure import Structure, find_structure
-from clerkship.hl7.tables import VERSIONS, read_table
+from clerkship.hl7.structure import MessageStructure, find_structure
+from clerkship.hl7.tables import VERSIONS, load_tables
 
-STRUCTURES = [(version, name) for version in VERSIONS for name in read_table(version)["structures"]]
+STRUCTURES = [(version, name) for version in VERSIONS for name in load_tables(version)["structures"]]
 Tree = str | tuple[str, list["Tree"]]
 
 
@@ -110,7 +110,7 @@ def changed(names: list[str], rng: Random) -> list[str]:
 
 @pytest.mark.parametrize(("version", "name"), STRUCTURES)
 def test_the_automaton_takes_what_the_notation_does(version: str, name: str) -> None:
-    notation = read_table(version)["structures"][name]
+    notation = load_tables(version)["structures"][name]
     structure, tree, rng = find_structure(version, name), as_tree(notation), Random(f"{version} {name}")
     for _ in range(40):
         names = walked(notation, rng)
@@ -121,18 +121,18 @@ def test_the_automaton_takes_what_the_notation_does(version: str, name: str) -> 
 
 
 def test_a_group_that_may_be_empty_and_come_again() -> None:
-    structure = Structure("X", "A {[B] [{C}]} [D]")
+    structure = MessageStructure("X", "A {[B] [{C}]} [D]")
     assert structure.misplaced(["A"], 9) == []
     assert structure.misplaced(["A", "B", "B", "C", "C", "B", "D"], 9) == []
     assert [found.text for found in structure.misplaced(["A", "D", "B"], 9)] == ["B (segment 3) may not stand after D"]
 
 
 def test_a_choice_of_more_than_names() -> None:
-    structure = Structure("X", "A <B|C [{D}]|E> [{F}]")
+    structure = MessageStructure("X", "A <B|C [{D}]|E> [{F}]")
     assert structure.misplaced(["A", "C", "D", "D", "F"], 9) == structure.misplaced(["A", "B", "F"], 9) == []
     assert [found.text for found in structure.misplaced(["A", "B", "D"], 9)] == ["D (segment 3) may not stand after B"]
     assert [found.text for found in structure.misplaced(["A"], 9)] == ["B or C or E is missing after A"]
 
 
 def test_nothing_at_all() -> None:
-    assert [found.name for found in Structure("X", "A B [C]").misplaced([], 9)] == ["A", "B"]
+    assert [found.name for found in MessageStructure("X", "A B [C]").misplaced([], 9)] == ["A", "B"]

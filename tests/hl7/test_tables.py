@@ -2,7 +2,7 @@
 
 import pytest
 
-from clerkship.hl7.tables import VERSIONS, known_version, read_table
+from clerkship.hl7.tables import VERSIONS, load_tables, resolve_version
 from scripts import hl7_tables
 
 
@@ -19,7 +19,7 @@ def test_script_and_library_know_the_same_versions() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_name_leads_somewhere(version: str) -> None:
-    table = read_table(version)
+    table = load_tables(version)
     for events in table["events"].values():
         assert set(events.values()) <= set(table["structures"])
     for notation in table["structures"].values():
@@ -28,7 +28,7 @@ def test_every_name_leads_somewhere(version: str) -> None:
 
 
 def test_names_that_come_twice_in_a_structure_are_there_twice() -> None:
-    structures = read_table("2.5.1")["structures"]
+    structures = load_tables("2.5.1")["structures"]
     assert structures["ADT_A17"].count("PID") == 2
     assert structures["ADT_A01"].count("[{ROL}]") == 4
     assert "<OBR|RQD|RQ1|RXO [{NTE}] [{RXR}] [{RXC [{NTE}]}]|ODS|ODT>" in structures["ORM_O01"]
@@ -36,7 +36,7 @@ def test_names_that_come_twice_in_a_structure_are_there_twice() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_usual_events_are_in_every_version(version: str) -> None:
-    events = read_table(version)["events"]
+    events = load_tables(version)["events"]
     assert {f"A{number:02}" for number in (1, 2, 3, 4, 5, 8, 11, 13, 28, 31, 40)} <= set(events["ADT"])
     assert set(events["MDM"]) == {f"T{number:02}" for number in range(1, 12)}
     assert {f"S{number}" for number in (12, 13, 14, 15, 26)} <= set(events["SIU"])
@@ -44,4 +44,4 @@ def test_the_usual_events_are_in_every_version(version: str) -> None:
 
 
 def test_later_editions_are_read_as_2_8() -> None:
-    assert [known_version(text) for text in ("2.8", "2.8.1", "2.8.2", "2.9", "2.2", "")] == ["2.8"] * 3 + [None] * 3
+    assert [resolve_version(text) for text in ("2.8", "2.8.1", "2.8.2", "2.9", "2.2", "")] == ["2.8"] * 3 + [None] * 3

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from clerkship.hl7.message import Message, parse
-from clerkship.hl7.validation import MAX_FLAWS, Flaw, validate, validate_file
+from clerkship.hl7.message import Hl7Message, parse_message
+from clerkship.hl7.validation import MAX_FLAWS, Flaw, validate_file, validate_message
 
 HEAD = "MSH|^~\\&|LAB|NORTH|EHR|CLINIC|20260302090000||{kind}|M1|P|{version}"
 PID = "PID|1||77^^^NORTH^MR||Lopez^Maria||19650315|F"
@@ -15,17 +15,17 @@ OBR = "OBR|1|||24323-8^CMP^LN"
 OBX = "OBX|1|NM|2823-3^Potassium^LN||2.9|mmol/L|||||F"
 
 
-def message(kind: str, *lines: str, version: str = "2.5.1") -> Message:
-    return parse("\r".join([HEAD.format(kind=kind, version=version), *lines]))
+def message(kind: str, *lines: str, version: str = "2.5.1") -> Hl7Message:
+    return parse_message("\r".join([HEAD.format(kind=kind, version=version), *lines]))
 
 
 def lenient(kind: str, *lines: str, version: str = "2.5.1") -> list[str]:
-    found = validate(message(kind, *lines, version=version), "lenient")
+    found = validate_message(message(kind, *lines, version=version), "lenient")
     return [f"{flaw.code} {flaw.segment}-{flaw.field} {flaw.repetition} {flaw.component}" for flaw in found]
 
 
 def said(kind: str, *lines: str, version: str = "2.5.1") -> list[str]:
-    return [f"{flaw.code} {flaw.text}" for flaw in validate(message(kind, *lines, version=version))]
+    return [f"{flaw.code} {flaw.text}" for flaw in validate_message(message(kind, *lines, version=version))]
 
 
 def test_valid_messages_have_no_flaws() -> None:
@@ -110,7 +110,7 @@ def test_segments_of_ones_own_are_anywhere() -> None:
     ],
 )
 def test_what_is_not_taken_at_all(kind: str, version: str, expected: Flaw) -> None:
-    first = validate(message(kind, EVN, PID, PV1, version=version))[0]
+    first = validate_message(message(kind, EVN, PID, PV1, version=version))[0]
     assert first._replace(text="") == expected
 
 
@@ -139,7 +139,7 @@ def test_a_structure_may_be_named_after_the_event_or_as_the_table_has_it(structu
     ],
 )
 def test_fields(line: str, expected: Flaw | None) -> None:
-    found = validate(message("ADT^A01^ADT_A01", EVN, line, PV1))
+    found = validate_message(message("ADT^A01^ADT_A01", EVN, line, PV1))
     assert [flaw._replace(text="") for flaw in found] == ([] if expected is None else [expected])
 
 
@@ -212,11 +212,11 @@ def test_what_a_document_easily_lacks() -> None:
 
 def test_other_delimiters() -> None:
     text = "MSH#*!?%#LAB#N#E#C#20260302090000##ADT*A01#1#P#2.5.1\rEVN##20260302\rPID#1##7***N!8***N##L*M##soon\rPV1#1#O"
-    assert [(flaw.segment, flaw.field) for flaw in validate(parse(text))] == [("PID", 7)]
+    assert [(flaw.segment, flaw.field) for flaw in validate_message(parse_message(text))] == [("PID", 7)]
 
 
 def test_no_more_is_said_than_helps() -> None:
-    assert len(validate(message("ORU^R01", PID, OBR, *["OBX|x"] * 500))) == MAX_FLAWS
+    assert len(validate_message(message("ORU^R01", PID, OBR, *["OBX|x"] * 500))) == MAX_FLAWS
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_no_more_is_said_than_helps() -> None:
 def test_a_hundred_thousand_segments_take_seconds_at_most(lines: list[str]) -> None:
     many = message("ORU^R01", PID, OBR, *lines * (100_000 // len(lines)))
     started = time.process_time()
-    validate(many)
+    validate_message(many)
     assert time.process_time() - started < 10
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from clerkship.hl7.message import parse
+from clerkship.hl7.message import parse_message
 from clerkship.hl7.tables import VERSIONS
-from clerkship.hl7.validation import validate
+from clerkship.hl7.validation import validate_message
 from clerkship.library.template import render
 from clerkship.simulators.fhir.datasets.pid import Messaged
 from clerkship.synthetic.generator import generate
@@ -41,7 +41,7 @@ def test_a_message_with_it_is_valid(version: str) -> None:
     for patient in patients():
         head = f"MSH|^~\\&|A|B|C|D|20260302090000||ADT^A01^ADT_A01|1|P|{version}"
         text = f"{head}\rEVN|A01|20260302090000\r{patient.get('pid')}\rPV1|1|O\r"
-        assert validate(parse(text)) == []
+        assert validate_message(parse_message(text)) == []
 
 
 def test_what_would_be_taken_for_a_delimiter_is_escaped() -> None:
@@ -54,7 +54,7 @@ def test_what_would_be_taken_for_a_delimiter_is_escaped() -> None:
     assert found == (
         "PID|1||4\\F\\1^^^&1.2.3&ISO^MR||Silva \\T\\ Filha^Ana\\S\\^Maria^^Dr^^L||196503||||||020 7946 0000^PRN^PH"
     )
-    message = parse(f"MSH|^~\\&\r{found}\r")
+    message = parse_message(f"MSH|^~\\&\r{found}\r")
     assert (message.value("PID.3.1"), message.value("PID.5.1"), message.value("PID.5.2")) == (
         "4|1",
         "Silva & Filha",

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clerkship.hl7.ack import acknowledge, mode, read_ack
-from clerkship.hl7.escape import USUAL, Delimiters, escape, unescape
-from clerkship.hl7.framing import Deframer, Frame, frame
-from clerkship.hl7.message import BadMessage, Message, Segment, decode, parse, read_segment
-from clerkship.hl7.path import BadPath, Path, parse_path
-from clerkship.hl7.stream import split
+from clerkship.hl7.ack import ack_mode, build_ack, parse_ack
+from clerkship.hl7.escape import DEFAULT_DELIMITERS, Delimiters, escape, unescape
+from clerkship.hl7.framing import Deframer, Frame, frame_message
+from clerkship.hl7.message import BadMessage, Hl7Message, Segment, decode_message, parse_message, parse_segment
+from clerkship.hl7.path import BadMessagePath, MessagePath, parse_path
+from clerkship.hl7.stream import split_messages
 from clerkship.hl7.tables import VERSIONS
-from clerkship.hl7.validation import MAX_FLAWS, validate
+from clerkship.hl7.validation import MAX_FLAWS, validate_message
 
 AT = datetime(2026, 3, 2, tzinfo=UTC)
 SIGNS = "|^~\\&#*!?%$@+=:;<>"
 delimiters = st.lists(st.sampled_from(SIGNS), min_size=5, max_size=6, unique=True).map(
     lambda signs: Delimiters(*signs)
-) | st.just(USUAL)
+) | st.just(DEFAULT_DELIMITERS)
 words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"], exclude_characters="\x85"), max_size=12)
 names = st.sampled_from(["PID", "PV1", "OBR", "OBX", "NTE", "ORC", "EVN", "ZAB", "TXA", "SCH", "QQQ"])
 kinds = st.sampled_from(
@@ -37,7 +37,7 @@ shapes = st.lists(
 
 
 @st.composite
-def messages(draw: st.DrawFn, signs: st.SearchStrategy[Delimiters] = delimiters) -> Message:
+def messages(draw: st.DrawFn, signs: st.SearchStrategy[Delimiters] = delimiters) -> Hl7Message:
     """A message that may be wrong in every way but its form."""
     own, found = draw(signs), cycle(draw(texts))
     kind = draw(kinds).replace("^", own.component)
@@ -54,29 +54,29 @@ def messages(draw: st.DrawFn, signs: st.SearchStrategy[Delimiters] = delimiters)
         ]
         for name, fields in draw(shapes)
     ]
-    return Message([Segment(head, own), *(Segment(fields, own) for fields in body)])
+    return Hl7Message([Segment(head, own), *(Segment(fields, own) for fields in body)])
 
 
 @given(messages())
-@example(parse("MSH|^~\\&|A\rPID|1|blank \r"))
-def test_a_message_comes_back_as_it_was(message: Message) -> None:
-    again = parse(message.render.encode())
+@example(parse_message("MSH|^~\\&|A\rPID|1|blank \r"))
+def test_a_message_comes_back_as_it_was(message: Hl7Message) -> None:
+    again = parse_message(message.render.encode())
     assert again.render == message.render
     assert again.delimiters == message.delimiters
     assert [segment.fields for segment in again.segments] == [segment.fields for segment in message.segments]
-    assert split(message.render).messages == [message.render]
+    assert split_messages(message.render).messages == [message.render]
 
 
 @given(messages())
-def test_a_message_is_judged_and_answered_whatever_is_in_it(message: Message) -> None:
-    flaws = validate(message)
+def test_a_message_is_judged_and_answered_whatever_is_in_it(message: Hl7Message) -> None:
+    flaws = validate_message(message)
     assert len(flaws) <= MAX_FLAWS
     assert all(flaw.text and flaw.code and flaw.sequence > 0 for flaw in flaws)
-    answer = acknowledge(message, "AE", flaws, control_id="1", at=AT, text="so it is")
-    assert read_ack(parse(answer.render)).control_id == message.control_id
+    answer = build_ack(message, "AE", flaws, control_id="1", at=AT, text="so it is")
+    assert parse_ack(parse_message(answer.render)).control_id == message.control_id
     if message.trigger and message.version in VERSIONS:
-        assert [flaw for flaw in validate(answer) if flaw.segment != "MSH"] == []
-    assert mode(message) == "original"
+        assert [flaw for flaw in validate_message(answer) if flaw.segment != "MSH"] == []
+    assert ack_mode(message) == "original"
 
 
 @given(st.binary(max_size=300) | st.text(max_size=300))
@@ -84,24 +84,24 @@ def test_a_message_is_judged_and_answered_whatever_is_in_it(message: Message) ->
 @example("MSH|^~\\&|||||||ADT^A01||\rOBX|||||")
 def test_garbage_is_a_message_or_a_refusal(data: bytes | str) -> None:
     try:
-        message = parse(data)
+        message = parse_message(data)
     except BadMessage:
         return
-    validate(message)
+    validate_message(message)
     message.value("PID.3[2].1")
-    acknowledge(message, "AR", validate(message), control_id="1", at=AT)
+    build_ack(message, "AR", validate_message(message), control_id="1", at=AT)
 
 
 @given(st.text('MSH|^~\\&ABTFPIDOX.123\r\n \x0b\x1c"', max_size=200), st.booleans())
 def test_nearly_messages_are_judged(text: str, headed: bool) -> None:
     whole = f"MSH|^~\\&|A|B|C|D|20260302||ORU^R01|1|P|2.5.1\rPID|1\r{text}" if headed else text
-    batch = split(whole)
+    batch = split_messages(whole)
     for found in batch.messages:
         try:
-            validate(parse(found))
+            validate_message(parse_message(found))
         except BadMessage:
             continue
-    assert split(whole.encode()).messages == batch.messages
+    assert split_messages(whole.encode()).messages == batch.messages
 
 
 @given(words | st.text(max_size=20), delimiters)
@@ -122,11 +122,11 @@ def test_the_library_hl7_reads_what_we_escape(text: str) -> None:
     message = hl7.parse(f"MSH|^~\\&|A|B|C|D|20260302||ADT^A01|1|P|2.5\rPID|{escape(text)}|\r")
     if "\\" not in text:  # it cannot tell a backslash that was escaped from one that was not
         assert message.unescape(str(message.segment("PID")(1))) == text
-    assert str(message.segment("PID")(1)) == read_segment(f"PID|{escape(text)}").raw(1)
+    assert str(message.segment("PID")(1)) == parse_segment(f"PID|{escape(text)}").raw(1)
 
 
-@given(messages(st.just(USUAL)))
-def test_the_library_hl7_finds_the_same_values(message: Message) -> None:
+@given(messages(st.just(DEFAULT_DELIMITERS)))
+def test_the_library_hl7_finds_the_same_values(message: Hl7Message) -> None:
     other = hl7.parse(message.render)
     for segment, theirs in zip(message.segments, other, strict=True):
         assert segment.render() == str(theirs)
@@ -135,7 +135,7 @@ def test_the_library_hl7_finds_the_same_values(message: Message) -> None:
 
 
 paths = st.builds(
-    Path,
+    MessagePath,
     names,
     st.integers(0, 3),
     st.none() | st.integers(1, 12),
@@ -146,7 +146,7 @@ paths = st.builds(
 
 
 @given(messages(), paths)
-def test_any_path_leads_somewhere_or_nowhere(message: Message, path: Path) -> None:
+def test_any_path_leads_somewhere_or_nowhere(message: Hl7Message, path: MessagePath) -> None:
     found = list(message.values(path))
     assert message.value(path) == (found[0] if found else None)
 
@@ -155,14 +155,16 @@ def test_any_path_leads_somewhere_or_nowhere(message: Message, path: Path) -> No
 def test_a_text_is_a_path_or_is_refused(text: str) -> None:
     try:
         path = parse_path(text)
-    except BadPath:
+    except BadMessagePath:
         return
     assert path.which >= 0
 
 
 @given(st.lists(st.binary(max_size=40), max_size=6), st.data())
 def test_how_bytes_are_cut_does_not_matter(parts: list[bytes], data: st.DataObject) -> None:
-    stream = b"".join(data.draw(st.sampled_from([part, frame(part), b"\x0b" + part + b"\x1c"])) for part in parts)
+    stream = b"".join(
+        data.draw(st.sampled_from([part, frame_message(part), b"\x0b" + part + b"\x1c"])) for part in parts
+    )
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=10)))
     whole, cut = Deframer(30), Deframer(30)
     expected = whole.feed(stream)
@@ -173,14 +175,14 @@ def test_how_bytes_are_cut_does_not_matter(parts: list[bytes], data: st.DataObje
 
 @given(st.lists(st.binary(max_size=60).filter(lambda data: not set(data) & {0x0B, 0x1C}), max_size=8))
 def test_frames_come_back(parts: list[bytes]) -> None:
-    assert Deframer(100).feed(b"".join(frame(part) for part in parts)) == [Frame(part) for part in parts]
+    assert Deframer(100).feed(b"".join(frame_message(part) for part in parts)) == [Frame(part) for part in parts]
 
 
 @given(
     st.binary(max_size=80), st.sampled_from([b"", b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"MSH|^~\\&|" + b"|" * 15])
 )
 def test_any_bytes_are_a_text(data: bytes, start: bytes) -> None:
-    decode(start + data)
+    decode_message(start + data)
 
 
 @pytest.mark.parametrize(
@@ -188,4 +190,4 @@ def test_any_bytes_are_a_text(data: bytes, start: bytes) -> None:
 )
 @given(st.binary(max_size=60))
 def test_a_charset_that_does_not_fit_is_no_obstacle(charset: str, data: bytes) -> None:
-    decode(b"MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5||||||" + charset.encode() + b"\rPID|" + data)
+    decode_message(b"MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5||||||" + charset.encode() + b"\rPID|" + data)

@@ -4,13 +4,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from clerkship.hl7.ack import read_ack
-from clerkship.hl7.message import parse
-from clerkship.hl7.stream import split
-from clerkship.hl7.validation import Level
+from clerkship.hl7.ack import parse_ack
+from clerkship.hl7.message import parse_message
+from clerkship.hl7.stream import split_messages
+from clerkship.hl7.validation import ValidationLevel
 from tests.simulators.hl7.interface import Interface, admission, head, results
 
-LEVELS: st.SearchStrategy[Level] = st.sampled_from(["strict", "lenient"])
+LEVELS: st.SearchStrategy[ValidationLevel] = st.sampled_from(["strict", "lenient"])
 WHOLE = (
     admission("A1"),
     results("R1", "4.2", "6.1"),
@@ -42,15 +42,17 @@ def mangled(draw: st.DrawFn) -> bytes:
 @example(bodies=[b"MSH||||||||ADT^A01|1|P|2.5\r"], level="strict")
 @example(bodies=[b"MSH|^|a|b|c|d|||ADT^A01|1~2|P|2.3\rERR|\r"], level="strict")
 @example(bodies=[b"BHS|^~\\&\rMSH|^~\\&|a|b|||||ADT^A01|1|P|2.5\rBHS*\r"], level="lenient")
-def test_nothing_that_is_sent_breaks_it(bodies: list[bytes], level: Level) -> None:
+def test_nothing_that_is_sent_breaks_it(bodies: list[bytes], level: ValidationLevel) -> None:
     engine = Interface(validation=level)
     for body in bodies:
         reply = engine.post(body)
         assert reply.status in (200, 204, 400), reply
         if reply.status == 200:
-            answer = split(reply.body)
+            answer = split_messages(reply.body)
             assert answer.messages
-            assert all(read_ack(parse(text)).code in ("AA", "AE", "AR", "CA", "CE", "CR") for text in answer.messages)
+            assert all(
+                parse_ack(parse_message(text)).code in ("AA", "AE", "AR", "CA", "CE", "CR") for text in answer.messages
+            )
         engine.ask("GET", "/hl7/outbound")
         assert engine.ask("GET", "/hl7/inbox", all="true").status == 200
     assert engine.rig.playground.broken is None

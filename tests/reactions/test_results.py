@@ -1,7 +1,7 @@
 """The operation that emitted an event can read the results of the reactions to it."""
 
 from clerkship.events.event import Event
-from clerkship.hl7.message import parse
+from clerkship.hl7.message import parse_message
 from clerkship.model.environment import Environment
 from clerkship.playground.playground import Before, Playground
 from clerkship.playground.sandbox import PreparedSimulator
@@ -20,7 +20,7 @@ def send(clinic: Clinic, pid: str, trigger: str = "A01", id: str = "1") -> tuple
     assert isinstance(state, Hl7State)
     segments = [head(f"ADT^{trigger}^ADT_A01", id), "EVN||20260302085500", pid, "PV1|1|I|||||||||||||||||V-1"]
     act = clinic.playground.act("lab", "agent")
-    state.receive(act, parse("\r".join(segments)))
+    state.receive(act, parse_message("\r".join(segments)))
     [event] = [each for each in clinic.playground.log.events if each.kind == "hl7.adt.sent"][-1:]
     return act, event
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import paramiko
 
-from clerkship.hl7.message import parse
+from clerkship.hl7.message import parse_message
 from tests.suites.test_shipped import ROOT
 
 FEEDS = ROOT / "suites" / "feeds"
@@ -168,7 +168,7 @@ def by_name(task_item: Any, sandboxes: Any) -> Any:
     """Takes the first patient of the name, whatever the number."""
     ehr, lab = sandboxes["ehr"], sandboxes["lab"]
     [entry] = lab.inbox()
-    message = parse(entry["message"])
+    message = parse_message(entry["message"])
     found = ehr.search("Patient", family=message.value("PID.5.1"), given=str(message.value("PID.5.2")).split()[0])
     wrong = next(p for p in found if p["birthDate"].replace("-", "") != message.value("PID.7"))
     make = runpy.run_path(str(FEEDS / "solutions" / "file_results.py"))["observation"]
@@ -206,7 +206,7 @@ def waits_for_the_final(task_item: Any, sandboxes: Any) -> Any:
     sandboxes.wait("40m")
     ehr, lab = sandboxes["ehr"], sandboxes["lab"]
     entries = lab.inbox()
-    message = parse(entries[-1]["message"])
+    message = parse_message(entries[-1]["message"])
     [patient] = ehr.search("Patient", identifier=message.value("PID.3.1"))
     make = runpy.run_path(str(FEEDS / "solutions" / "file_results.py"))["observation"]
     ehr.create(make(message, patient))
@@ -333,7 +333,7 @@ def by_listener(task_item: Any, sandboxes: Any) -> Any:
     def answer(listening: socket.socket) -> None:
         line, _ = listening.accept()
         with line:
-            message = parse(read_frame(line))
+            message = parse_message(read_frame(line))
             [patient] = ehr.search("Patient", identifier=message.value("PID.3.1"))
             ehr.create(make(message, patient))
             notice = f'{{"mrn": "{message.value("PID.3.1")}", "code": "2823-3", "value": {message.value("OBX.5")}}}'

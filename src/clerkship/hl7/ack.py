@@ -4,87 +4,102 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from clerkship.hl7.charset import in_signs_of, read_codec
+from clerkship.hl7.charset import choose_codec, replace_unencodable
 from clerkship.hl7.escape import Delimiters, escape
-from clerkship.hl7.flaw import CONDITIONS, Flaw
-from clerkship.hl7.message import BadMessage, Message, Segment, field, write_segment
-from clerkship.hl7.tables import VERSIONS, known_version
+from clerkship.hl7.flaw import ERROR_CONDITIONS, Flaw
+from clerkship.hl7.message import BadMessage, Hl7Message, Segment, build_field, build_segment
+from clerkship.hl7.tables import VERSIONS, resolve_version
 
-Mode = Literal["original", "enhanced"]
-_FALLBACK = "2.5.1"
+AckMode = Literal["original", "enhanced"]
+_DEFAULT_VERSION = "2.5.1"
 """In which an answer is given to a message of a version that is not known."""
-_ANY = "UNICODE UTF-8"
+_DEFAULT_CHARSET = "UNICODE UTF-8"
 """The charset of an answer to a message whose own is not known."""
-_BIG_ERR = VERSIONS.index("2.5")
-_NO_TEXT = VERSIONS.index("2.7")
+_FIRST_WITH_ERR_FIELDS = VERSIONS.index("2.5")
+_FIRST_WITHOUT_MSA_3 = VERSIONS.index("2.7")
 
 
-def mode(message: Message) -> Mode:
+def ack_mode(message: Hl7Message) -> AckMode:
     """Enhanced, if the sender says in MSH-15 or MSH-16 when it wants to hear."""
     return "enhanced" if message.head.raw(15) or message.head.raw(16) else "original"
 
 
-def wants(condition: str, good: bool) -> bool:
+def is_ack_wanted(condition: str, good: bool) -> bool:
     """Whether an acknowledgement is wanted on this condition (table 0155); an empty one beside another means never."""
     return {"AL": True, "NE": False, "": False, "ER": not good, "SU": good}.get(condition, True)
 
 
-def acknowledge(
-    message: Message, code: str, flaws: Sequence[Flaw] = (), *, control_id: str, at: datetime, text: str = ""
-) -> Message:
+def build_ack(
+    message: Hl7Message, code: str, flaws: Sequence[Flaw] = (), *, control_id: str, at: datetime, text: str = ""
+) -> Hl7Message:
     """The answer to a message: from its receiver to its sender, in its version, delimiters and charset."""
-    version = known_version(message.version) or _FALLBACK
+    version = resolve_version(message.version) or _DEFAULT_VERSION
     number = VERSIONS.index(version)
     delimiters = message.delimiters
     said = {1: code, 2: message.head.raw(10)}
-    if text and number < _NO_TEXT:  # MSA-3 is withdrawn from 2.7 on
+    if text and number < _FIRST_WITHOUT_MSA_3:  # MSA-3 is withdrawn from 2.7 on
         said[3] = escape(text, delimiters)
-    if text and not flaws and number >= _NO_TEXT and code[1:] != "A":
+    if text and not flaws and number >= _FIRST_WITHOUT_MSA_3 and code[1:] != "A":
         flaws = [Flaw("207", text)]
-    errors = _errors(flaws, delimiters) if number >= _BIG_ERR else _old_errors(flaws, delimiters)
-    head = _head(message, version, control_id, at)
-    return Message(_in_its_charset([head, write_segment("MSA", said, delimiters), *errors]))
+    errors = (
+        _build_errors(flaws, delimiters)
+        if number >= _FIRST_WITH_ERR_FIELDS
+        else _build_errors_before_2_5(flaws, delimiters)
+    )
+    head = _build_header(message, version, control_id, at)
+    return Hl7Message(_replace_unencodable([head, build_segment("MSA", said, delimiters), *errors]))
 
 
-def _head(message: Message, version: str, control_id: str, at: datetime) -> Segment:
+def _build_header(message: Hl7Message, version: str, control_id: str, at: datetime) -> Segment:
     asked, delimiters = message.head, message.delimiters
-    kind = "ACK" if version == "2.3" else field("ACK", message.trigger, "ACK", delimiters=delimiters)
+    kind = "ACK" if version == "2.3" else build_field("ACK", message.trigger, "ACK", delimiters=delimiters)
     sender, receiver = [asked.raw(3), asked.raw(4)], [asked.raw(5), asked.raw(6)]
-    stated = asked.raw(12) if known_version(message.version) else version
-    written = [*receiver, *sender, _stamp(at), "", kind, escape(control_id, delimiters), asked.raw(11) or "P", stated]
+    stated = asked.raw(12) if resolve_version(message.version) else version
+    written = [
+        *receiver,
+        *sender,
+        _format_time(at),
+        "",
+        kind,
+        escape(control_id, delimiters),
+        asked.raw(11) or "P",
+        stated,
+    ]
     head = Segment(["MSH", delimiters.field, delimiters.encoding, *written], delimiters)
-    return head.replaced(18, asked.raw(18) if read_codec(asked.raw(18)) else _ANY) if asked.raw(18) else head
+    return (
+        head.replaced(18, asked.raw(18) if choose_codec(asked.raw(18)) else _DEFAULT_CHARSET) if asked.raw(18) else head
+    )
 
 
-def _in_its_charset(segments: list[Segment]) -> list[Segment]:
+def _replace_unencodable(segments: list[Segment]) -> list[Segment]:
     """Without signs that the charset of MSH-18 has not: what is quoted may be of another."""
-    codec = read_codec(segments[0].raw(18))
+    codec = choose_codec(segments[0].raw(18))
     if codec is None:
         return segments
     other = " " if "?" in segments[0].delimiters else "?"
     return [
         Segment(
-            [*segment.fields[:1], *(in_signs_of(codec, value, other) for value in segment.fields[1:])],
+            [*segment.fields[:1], *(replace_unencodable(codec, value, other) for value in segment.fields[1:])],
             segment.delimiters,
         )
         for segment in segments
     ]
 
 
-def _stamp(at: datetime) -> str:
+def _format_time(at: datetime) -> str:
     """`20260302090000+0000`: as strftime writes it, in a tenth of the time."""
     written = at.isoformat(timespec="seconds")
     return written[:19].replace("-", "").replace("T", "").replace(":", "") + written[19:].replace(":", "")
 
 
-def _errors(flaws: Sequence[Flaw], delimiters: Delimiters) -> list[Segment]:
+def _build_errors(flaws: Sequence[Flaw], delimiters: Delimiters) -> list[Segment]:
     """From 2.5 on: a segment for each, with place, code, severity and words."""
     return [
-        write_segment(
+        build_segment(
             "ERR",
             {
-                2: field(*_place(flaw), delimiters=delimiters),
-                3: field(flaw.code, CONDITIONS.get(flaw.code, ""), "HL70357", delimiters=delimiters),
+                2: build_field(*_error_location(flaw), delimiters=delimiters),
+                3: build_field(flaw.code, ERROR_CONDITIONS.get(flaw.code, ""), "HL70357", delimiters=delimiters),
                 4: "E",
                 8: escape(flaw.text, delimiters),
             },
@@ -94,14 +109,14 @@ def _errors(flaws: Sequence[Flaw], delimiters: Delimiters) -> list[Segment]:
     ]
 
 
-def _place(flaw: Flaw) -> list[str]:
+def _error_location(flaw: Flaw) -> list[str]:
     if not flaw.segment:
         return []
     numbers = (flaw.sequence, flaw.field, flaw.repetition, flaw.component)
     return [flaw.segment, *("" if number is None else str(number) for number in numbers)]
 
 
-def _old_errors(flaws: Sequence[Flaw], delimiters: Delimiters) -> list[Segment]:
+def _build_errors_before_2_5(flaws: Sequence[Flaw], delimiters: Delimiters) -> list[Segment]:
     """Before 2.5: one segment, one field, a repetition for each; the code is a component with parts."""
     if not flaws:
         return []
@@ -118,7 +133,7 @@ def _old_errors(flaws: Sequence[Flaw], delimiters: Delimiters) -> list[Segment]:
         )
         for flaw in flaws
     ]
-    return [write_segment("ERR", {1: (delimiters.repetition or " ").join(written)}, delimiters)]
+    return [build_segment("ERR", {1: (delimiters.repetition or " ").join(written)}, delimiters)]
 
 
 class Ack(NamedTuple):
@@ -132,19 +147,19 @@ class Ack(NamedTuple):
     errors: tuple[Flaw, ...]
 
 
-def read_ack(message: Message) -> Ack:
+def parse_ack(message: Hl7Message) -> Ack:
     """What it says; raises BadMessage where there is no MSA, which makes a message an acknowledgement."""
     said = message.first("MSA")
     if said is None:
         raise BadMessage("an acknowledgement has an MSA segment; this message has none")
-    errors = [flaw for segment in message.all("ERR") for flaw in _read_error(segment)]
+    errors = [flaw for segment in message.all("ERR") for flaw in _parse_errors(segment)]
     return Ack(said.text(1), said.text(2), said.text(3), tuple(errors))
 
 
-def _read_error(segment: Segment) -> list[Flaw]:
+def _parse_errors(segment: Segment) -> list[Flaw]:
     if segment.raw(3) or segment.raw(2):
-        number = _number(segment.text(2, 2)) or 1
-        place = [_number(segment.text(2, part)) for part in (3, 4, 5)]
+        number = _parse_number(segment.text(2, 2)) or 1
+        place = [_parse_number(segment.text(2, part)) for part in (3, 4, 5)]
         words = segment.text(8) or segment.text(7) or segment.text(3, 2)
         return [Flaw(segment.text(3, 1), words, segment.text(2, 1), number, *place)]
     return [
@@ -152,12 +167,12 @@ def _read_error(segment: Segment) -> list[Flaw]:
             segment.text(1, 4, 1, at=at),
             segment.text(1, 4, 2, at=at),
             segment.text(1, 1, at=at),
-            _number(segment.text(1, 2, at=at)) or 1,
-            _number(segment.text(1, 3, at=at)),
+            _parse_number(segment.text(1, 2, at=at)) or 1,
+            _parse_number(segment.text(1, 3, at=at)),
         )
         for at in range(1, len(segment.repetitions(1)) + 1)
     ]
 
 
-def _number(text: str) -> int | None:
+def _parse_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

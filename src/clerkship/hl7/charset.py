@@ -3,19 +3,19 @@
 import re
 from functools import lru_cache
 
-from clerkship.hl7.tables import code_table
+from clerkship.hl7.tables import load_code_table
 
 JAPANESE = "iso2022_jp_ext"
 """ISO IR14, IR87 and IR159 are sets that escape sequences change between (ISO 2022): one codec reads all of them."""
-_NAMED = code_table("0211")
+_CODECS = load_code_table("0211")
 """HL7 table 0211 without 8859, and without CNS 11643-1992, which Python has no codec for; UTF-8, UTF8, UTF-16,
 WINDOWS-1252 and CP1252 are not in it, but occur. KS X 1001 and BIG-5 are read with what Windows adds to them. Not used
 where bytes are wide: see `wide`."""
-CALLED = {JAPANESE: "iso-2022-jp", "cp949": "ks_c_5601-1987", "cp950": "big5", "cp1252": "windows-1252"}
+MIME_NAMES = {JAPANESE: "iso-2022-jp", "cp949": "ks_c_5601-1987", "cp950": "big5", "cp1252": "windows-1252"}
 """By what name others know those that have a name of their own in Python."""
 _LATIN = re.compile(r"(?:ISO[ -]?)?8859[/-](1[0-6]|[1-9])")
-_NO_SUCH_PART = "12"
-_WIDE = (
+_MISSING_PART = "12"
+_WIDE_STARTS = (
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),
     (b"M\x00\x00\x00", "utf-32-le"),
@@ -26,15 +26,15 @@ _WIDE = (
     (b"\x00M", "utf-16-be"),
 )
 """How bytes begin that are in UTF-32 or UTF-16."""
-_NOT_BY_NAME = ("utf-16", "utf-32")
+_WIDE_CODECS = ("utf-16", "utf-32")
 """What bytes are not in that could be read so far as to say it."""
 
 
-def wide(data: bytes) -> str | None:
+def detect_wide_codec(data: bytes) -> str | None:
     """The codec of bytes in which a sign takes more than one, by how they begin; None for all others."""
     if data.startswith(b"MSH"):  # as nearly always
         return None
-    return next((codec for start, codec in _WIDE if data.startswith(start)), None)
+    return next((codec for start, codec in _WIDE_STARTS if data.startswith(start)), None)
 
 
 @lru_cache(maxsize=200)
@@ -43,21 +43,21 @@ def find_codec(name: str) -> str | None:
     plain = " ".join(name.upper().split())
     part = _LATIN.fullmatch(plain)
     if part is not None:
-        return f"iso-8859-{part[1]}" if part[1] != _NO_SUCH_PART else None
-    return _NAMED.get(plain)
+        return f"iso-8859-{part[1]}" if part[1] != _MISSING_PART else None
+    return _CODECS.get(plain)
 
 
-def read_codec(stated: str) -> str | None:
+def choose_codec(stated: str) -> str | None:
     """The codec for MSH-18 as it stands: the first that is known; None where none is. The first repetition is often
     empty (`~ISO IR87`): a message begins in ASCII, and goes on in the others by escape sequences."""
     found = [find_codec(name.partition("^")[0]) for name in stated.split("~")] if stated else []
     return JAPANESE if JAPANESE in found else next((codec for codec in found if codec), None)
 
 
-def decode_as(data: bytes, codec: str | None) -> str:
+def decode_with_fallback(data: bytes, codec: str | None) -> str:
     """Bytes of a message that says so, in the first charset that they can be in: that one, UTF-8, Windows-1252, which
     is what a sender has that says nothing and is old, and Latin-1, in which any byte is something."""
-    for each in dict.fromkeys((None if codec in _NOT_BY_NAME else codec, "utf-8", "cp1252")):
+    for each in dict.fromkeys((None if codec in _WIDE_CODECS else codec, "utf-8", "cp1252")):
         if each:
             try:
                 return data.decode(each)
@@ -66,12 +66,16 @@ def decode_as(data: bytes, codec: str | None) -> str:
     return data.decode("latin-1")
 
 
-def in_signs_of(codec: str, text: str, other: str = "?") -> str:
+def replace_unencodable(codec: str, text: str, other: str = "?") -> str:
     """A text with another sign for each that a charset has not."""
-    return text if text.isascii() or _has(codec, text) else "".join(c if _has(codec, c) else other for c in text)
+    return (
+        text
+        if text.isascii() or _can_encode(codec, text)
+        else "".join(c if _can_encode(codec, c) else other for c in text)
+    )
 
 
-def _has(codec: str, text: str) -> bool:
+def _can_encode(codec: str, text: str) -> bool:
     try:
         text.encode(codec)
     except UnicodeEncodeError:

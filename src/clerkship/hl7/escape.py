@@ -21,12 +21,12 @@ class Delimiters(NamedTuple):
         return f"{self.component}{self.repetition}{self.escape}{self.subcomponent}{self.truncation}"
 
 
-USUAL = Delimiters()
+DEFAULT_DELIMITERS = Delimiters()
 _HEX = re.compile(r"X(?:[0-9A-Fa-f]{2})+")
-_BREAK = re.compile(r"\.(?:br|sp)(?:\s*\+?(\d{1,2}))?")
+_LINE_BREAK = re.compile(r"\.(?:br|sp)(?:\s*\+?(\d{1,2}))?")
 
 
-def unescape(text: str, delimiters: Delimiters = USUAL) -> str:
+def unescape(text: str, delimiters: Delimiters = DEFAULT_DELIMITERS) -> str:
     """The text that is meant. What is no escape sequence that has a meaning as text stays as it is."""
     mark = delimiters.escape
     if not mark or mark not in text:
@@ -35,7 +35,7 @@ def unescape(text: str, delimiters: Delimiters = USUAL) -> str:
     found = [parts[0]]
     number = 1
     while number < len(parts):
-        meant = _meaning(parts[number], delimiters) if number + 1 < len(parts) else None
+        meant = _decode_sequence(parts[number], delimiters) if number + 1 < len(parts) else None
         if meant is None:  # not a sequence: the mark stands for itself
             found.append(mark + parts[number])
             number += 1
@@ -45,7 +45,7 @@ def unescape(text: str, delimiters: Delimiters = USUAL) -> str:
     return "".join(found)
 
 
-def _meaning(sequence: str, delimiters: Delimiters) -> str | None:
+def _decode_sequence(sequence: str, delimiters: Delimiters) -> str | None:
     simple = {
         "F": delimiters.field,
         "S": delimiters.component,
@@ -64,11 +64,11 @@ def _meaning(sequence: str, delimiters: Delimiters) -> str | None:
             return data.decode()
         except UnicodeDecodeError:
             return data.decode("latin-1")
-    line = _BREAK.fullmatch(sequence)
+    line = _LINE_BREAK.fullmatch(sequence)
     return "\n" * int(line[1] or 1) if line is not None else None
 
 
-def escape(text: str, delimiters: Delimiters = USUAL) -> str:
+def escape(text: str, delimiters: Delimiters = DEFAULT_DELIMITERS) -> str:
     """A text as it may stand in a field: delimiters, line ends and control characters are written as sequences."""
     mark = delimiters.escape
     if text.isalnum():

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from clerkship.hl7.tables import code_table
+from clerkship.hl7.tables import load_code_table
 
-CONDITIONS = code_table("0357")
+ERROR_CONDITIONS = load_code_table("0357")
 """HL7 table 0357: what each code is called."""
 
 

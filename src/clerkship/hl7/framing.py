@@ -4,21 +4,21 @@ import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-START = b"\x0b"
-END = b"\x1c\r"
-KEPT = 65536
+START_BLOCK = b"\x0b"
+END_BLOCK = b"\x1c\r"
+MAX_TRUNCATED_BYTES = 65536
 """What is kept of a frame that is too large: enough to read its MSH, and answer."""
-_MARKS = re.compile(rb"[\x0b\x1c]")
-_START = START[0]
+_FRAMING_BYTES = re.compile(rb"[\x0b\x1c]")
+_START_BYTE = START_BLOCK[0]
 
-Fault = Literal["too_large", "unfinished"]
+FrameFlaw = Literal["too_large", "unfinished"]
 
 
 class Frame(NamedTuple):
     """What stood between a start and an end. With a flaw, there was more of it, or it was not ended."""
 
     data: bytes
-    flaw: Fault | None = None
+    flaw: FrameFlaw | None = None
     cut: int = 0
     """Bytes that were not kept."""
 
@@ -28,14 +28,14 @@ class Frame(NamedTuple):
         return len(self.data) + self.cut
 
 
-def frame(data: bytes) -> bytes:
+def frame_message(data: bytes) -> bytes:
     """A message as it goes over the line. The two bytes that mark frames may not be in it: they become spaces."""
-    return START + _MARKS.sub(b" ", data) + END
+    return START_BLOCK + _FRAMING_BYTES.sub(b" ", data) + END_BLOCK
 
 
-def _is_whole(data: bytes) -> bool:
+def _is_one_frame(data: bytes) -> bool:
     """Whether what begins with a frame is that frame and no more, as it nearly always comes."""
-    return data.endswith(END) and data.find(END[:1]) == len(data) - 2 and data.find(START, 1) < 0
+    return data.endswith(END_BLOCK) and data.find(END_BLOCK[:1]) == len(data) - 2 and data.find(START_BLOCK, 1) < 0
 
 
 class Deframer:
@@ -68,24 +68,24 @@ class Deframer:
 
     def let_go(self) -> None:
         """Keep no more of it than its head: there is no room for it."""
-        if len(self._held) > KEPT:
+        if len(self._held) > MAX_TRUNCATED_BYTES:
             self._large = True
-            self._held = self._held[:KEPT]
+            self._held = self._held[:MAX_TRUNCATED_BYTES]
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that these bytes complete. A frame ends at FS; the carriage return after it may be missing."""
-        if not self._inside and len(data) <= self.limit and data[:1] == START and _is_whole(data):
+        if not self._inside and len(data) <= self.limit and data[:1] == START_BLOCK and _is_one_frame(data):
             self._ended = False
             return [Frame(data[1:-2])]
         found: list[Frame] = []
-        if _MARKS.search(data) is None:
+        if _FRAMING_BYTES.search(data) is None:
             self._take(data)
             return found
         at = 0
-        for mark in _MARKS.finditer(data):
+        for mark in _FRAMING_BYTES.finditer(data):
             self._take(data[at : mark.start()])
             at = mark.end()
-            if data[mark.start()] == _START:
+            if data[mark.start()] == _START_BYTE:
                 if self._inside:  # the sender broke off and began anew
                     found.append(self._close("unfinished"))
                 self._inside = True
@@ -101,7 +101,7 @@ class Deframer:
         if not data:
             return
         if not self._inside:
-            self.ignored += len(data) - (self._ended and data[0] == END[1])
+            self.ignored += len(data) - (self._ended and data[0] == END_BLOCK[1])
             self._ended = False
             return
         self._size += len(data)
@@ -113,12 +113,12 @@ class Deframer:
     def _measure(self) -> None:
         """It is longer than it may be; or else it is now known how long it may be."""
         if self._limit_of is not None and self._limit == self.limit:
-            self._limit = max(self._limit_of(bytes(self._held[:KEPT])), self.limit)
+            self._limit = max(self._limit_of(bytes(self._held[:MAX_TRUNCATED_BYTES])), self.limit)
         if len(self._held) > self._limit:
             self._large = True
-            self._held = self._held[: min(self._limit, KEPT)]
+            self._held = self._held[: min(self._limit, MAX_TRUNCATED_BYTES)]
 
-    def _close(self, flaw: Fault | None) -> Frame:
+    def _close(self, flaw: FrameFlaw | None) -> Frame:
         whole = Frame(bytes(self._held), "too_large" if self._large else flaw, self._size - len(self._held))
         self._held, self._size, self._limit = bytearray(), 0, self.limit
         self._inside = self._large = self._ended = False

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from clerkship.hl7.escape import Delimiters
-from clerkship.hl7.tables import VERSIONS, read_table
+from clerkship.hl7.tables import VERSIONS, load_tables
 
 NULL = '""'
 """Two quotes: the sender wants the value removed (§2.5.3). It is a value like any other, of any type."""
@@ -17,11 +17,11 @@ _DATE = r"(?P<year>\d{4})(?:(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])
 _ZONE = r"(?:[+-](?:0\d|1[0-5])[0-5]\d)?"
 _CLOCK = r"[0-5]\d(?:[0-5]\d(?:\.\d{1,4})?)?"
 _HOUR = r"(?:[01]\d|2[0-3])"
-_LONG = r"(?P<year>\d{4})(?:(?P<month>0[1-9]|1[0-2])(?:(?P<day>0[1-9]|[12]\d|3[01])"
+_FULL_DATE = r"(?P<year>\d{4})(?:(?P<month>0[1-9]|1[0-2])(?:(?P<day>0[1-9]|[12]\d|3[01])"
 _DT = re.compile(_DATE, re.ASCII)
 _TM = re.compile(rf"{_HOUR}(?:{_CLOCK})?{_ZONE}", re.ASCII)
-_DTM = re.compile(rf"{_LONG}(?:{_HOUR}(?:{_CLOCK})?)?)?)?{_ZONE}", re.ASCII)
-_DTM_OLD = re.compile(rf"{_LONG}(?:{_HOUR}{_CLOCK})?)?)?{_ZONE}", re.ASCII)
+_DTM = re.compile(rf"{_FULL_DATE}(?:{_HOUR}(?:{_CLOCK})?)?)?)?{_ZONE}", re.ASCII)
+_DTM_OLD = re.compile(rf"{_FULL_DATE}(?:{_HOUR}{_CLOCK})?)?)?{_ZONE}", re.ASCII)
 _NM = re.compile(r" *[+-]?(?:\d+(?:\.\d*)?|\.\d+) *", re.ASCII)
 _SI = re.compile(r" *\d+ *", re.ASCII)
 """Feeds that come from fixed columns fill numbers and dates up with blanks: they are not a part of them."""
@@ -40,36 +40,36 @@ def _is_date(text: str, pattern: re.Pattern[str]) -> bool:
     return int(day) <= _DAYS[int(month) - 1]
 
 
-class Form(NamedTuple):
+class ValueFormat(NamedTuple):
     """What a value without components has to look like."""
 
     fits: Callable[[str], object]
     words: str
 
 
-_NEW_TIME = Form(lambda text: _is_date(text, _DTM), "a time as YYYY[MM[DD[HH[MM[SS[.S]]]]]][+/-ZZZZ]")
-_OLD_TIME = Form(lambda text: _is_date(text, _DTM_OLD), "a time as YYYY[MM[DD[HHMM[SS[.S]]]]][+/-ZZZZ]")
-FORMS = {
-    "DT": Form(lambda text: _is_date(text.strip(" "), _DT), "a date as YYYY[MM[DD]]"),
-    "TM": Form(_TM.fullmatch, "a time of day as HH[MM[SS[.S]]][+/-ZZZZ]"),
-    "DTM": _NEW_TIME,
-    "TS": _NEW_TIME,  # no longer a type from 2.6 on, and still seen in OBX-2
-    "NM": Form(_NM.fullmatch, "a number"),
-    "SI": Form(_SI.fullmatch, "a whole number, not negative"),
+_TIME = ValueFormat(lambda text: _is_date(text, _DTM), "a time as YYYY[MM[DD[HH[MM[SS[.S]]]]]][+/-ZZZZ]")
+_OLD_TIME = ValueFormat(lambda text: _is_date(text, _DTM_OLD), "a time as YYYY[MM[DD[HHMM[SS[.S]]]]][+/-ZZZZ]")
+VALUE_FORMATS = {
+    "DT": ValueFormat(lambda text: _is_date(text.strip(" "), _DT), "a date as YYYY[MM[DD]]"),
+    "TM": ValueFormat(_TM.fullmatch, "a time of day as HH[MM[SS[.S]]][+/-ZZZZ]"),
+    "DTM": _TIME,
+    "TS": _TIME,  # no longer a type from 2.6 on, and still seen in OBX-2
+    "NM": ValueFormat(_NM.fullmatch, "a number"),
+    "SI": ValueFormat(_SI.fullmatch, "a whole number, not negative"),
 }
 """What a value of a data type without components looks like; of a type that is not here, any text will do."""
-_OLDER = VERSIONS[: VERSIONS.index("2.5")]
+_VERSIONS_BEFORE_2_5 = VERSIONS[: VERSIONS.index("2.5")]
 
 
-class Kind(NamedTuple):
+class DataType(NamedTuple):
     """What has to be checked of a data type: its form, or some of its components."""
 
-    form: Form | None = None
-    parts: "tuple[tuple[int, bool, Kind | None], ...]" = ()
+    form: ValueFormat | None = None
+    parts: "tuple[tuple[int, bool, DataType | None], ...]" = ()
     """Component (from 0), whether it must be there, what has to be checked of it."""
 
 
-class Unfit(NamedTuple):
+class TypeMismatch(NamedTuple):
     """Why a value cannot be of its data type."""
 
     component: int | None
@@ -79,46 +79,46 @@ class Unfit(NamedTuple):
 
 
 @lru_cache(maxsize=1000)
-def find_kind(version: str, name: str) -> Kind | None:
+def find_data_type(version: str, name: str) -> DataType | None:
     """What has to be checked of a data type in a version; None where any text will do."""
-    return _kind(read_table(version)["types"], name, version in _OLDER, 2)
+    return _build_data_type(load_tables(version)["types"], name, version in _VERSIONS_BEFORE_2_5, 2)
 
 
-def _kind(types: Mapping[str, list[str]], name: str, older: bool, depth: int) -> Kind | None:
+def _build_data_type(types: Mapping[str, list[str]], name: str, older: bool, depth: int) -> DataType | None:
     if name not in types:
-        form = _OLD_TIME if older and name == "DTM" else FORMS.get(name)
-        return Kind(form) if form is not None else None
+        form = _OLD_TIME if older and name == "DTM" else VALUE_FORMATS.get(name)
+        return DataType(form) if form is not None else None
     if depth == 0:  # there is no delimiter left: what stands there is the first of its components
-        return _kind(types, types[name][0].rstrip("!*"), older, 0)
+        return _build_data_type(types, types[name][0].rstrip("!*"), older, 0)
     parts = [
-        (number, "!" in part, _kind(types, part.rstrip("!*"), older, depth - 1))
+        (number, "!" in part, _build_data_type(types, part.rstrip("!*"), older, depth - 1))
         for number, part in enumerate(types[name])
     ]
     needed = tuple(part for part in parts if part[1] or part[2] is not None)
-    return Kind(None, needed) if needed else None
+    return DataType(None, needed) if needed else None
 
 
-def unfit(value: str, kind: Kind, delimiters: Delimiters) -> Iterator[Unfit]:
+def find_mismatches(value: str, kind: DataType, delimiters: Delimiters) -> Iterator[TypeMismatch]:
     """Why a value, which is not empty, cannot be of its kind."""
     if value == NULL:
         return
     if kind.form is not None:
         if not kind.form.fits(value):
-            yield Unfit(None, f"{shown(value)} is not {kind.form.words}")
+            yield TypeMismatch(None, f"{quote_value(value)} is not {kind.form.words}")
         return
     found = value.split(delimiters.component) if delimiters.component else [value]
     for number, required, inner in kind.parts:
         part = found[number] if number < len(found) else ""
         if not part:
             if required:
-                yield Unfit(number + 1, "it must be there", MISSING)
+                yield TypeMismatch(number + 1, "it must be there", MISSING)
         elif inner is not None:
-            for wrong in _unfit_part(part, inner, delimiters.subcomponent):
+            for wrong in _find_component_mismatches(part, inner, delimiters.subcomponent):
                 yield wrong._replace(component=number + 1)
 
 
-def fits(value: str, kind: Kind, delimiters: Delimiters) -> bool:
-    """Whether there is nothing that `unfit` would say: what is right is found right quickly."""
+def matches_type(value: str, kind: DataType, delimiters: Delimiters) -> bool:
+    """Whether there is nothing that `find_mismatches` would say: what is right is found right quickly."""
     if value == NULL:
         return True
     if kind.form is not None:
@@ -133,30 +133,30 @@ def fits(value: str, kind: Kind, delimiters: Delimiters) -> bool:
         elif inner is None:
             continue
         elif inner.form is None:
-            if next(_unfit_part(part, inner, delimiters.subcomponent), None) is not None:
+            if next(_find_component_mismatches(part, inner, delimiters.subcomponent), None) is not None:
                 return False
         elif part != NULL and not inner.form.fits(part):
             return False
     return True
 
 
-def _unfit_part(value: str, kind: Kind, separator: str) -> Iterator[Unfit]:
+def _find_component_mismatches(value: str, kind: DataType, separator: str) -> Iterator[TypeMismatch]:
     if value == NULL:
         return
     if kind.form is not None:
         if not kind.form.fits(value):
-            yield Unfit(None, f"{shown(value)} is not {kind.form.words}")
+            yield TypeMismatch(None, f"{quote_value(value)} is not {kind.form.words}")
         return
     found = value.split(separator) if separator else [value]
     for number, required, inner in kind.parts:
         part = found[number] if number < len(found) else ""
         if not part:
             if required:
-                yield Unfit(None, f"its part {number + 1} must be there", MISSING)
+                yield TypeMismatch(None, f"its part {number + 1} must be there", MISSING)
         elif inner is not None and inner.form is not None and part != NULL and not inner.form.fits(part):
-            yield Unfit(None, f"{shown(part)} is not {inner.form.words}")
+            yield TypeMismatch(None, f"{quote_value(part)} is not {inner.form.words}")
 
 
-def shown(value: str) -> str:
+def quote_value(value: str) -> str:
     """A value as it is quoted to somebody."""
     return repr(value if len(value) <= 40 else f"{value[:40]}…")

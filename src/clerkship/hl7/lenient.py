@@ -4,56 +4,56 @@ import re
 from collections.abc import Iterator
 
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.kinds import FORMS, NULL, Form, shown
-from clerkship.hl7.message import Message, Segment
+from clerkship.hl7.kinds import NULL, VALUE_FORMATS, ValueFormat, quote_value
+from clerkship.hl7.message import Hl7Message, Segment
 
-Places = tuple[tuple[int, Form], ...]
+ComponentFormats = tuple[tuple[int, ValueFormat], ...]
 """Components of a field, each with what it looks like."""
-_SEGMENT = re.compile(r"[A-Z][A-Z0-9]{2}|Z.*", re.ASCII | re.DOTALL)
-_COMPARED = re.compile(r" *(?:<=|>=|<|>)? *[+-]?(?:\d+(?:\.\d*)?|\.\d+) *", re.ASCII)
-_NUMBER = Form(_COMPARED.fullmatch, "a number")
+_SEGMENT_NAME = re.compile(r"[A-Z][A-Z0-9]{2}|Z.*", re.ASCII | re.DOTALL)
+_NUMBER_WITH_COMPARATOR = re.compile(r" *(?:<=|>=|<|>)? *[+-]?(?:\d+(?:\.\d*)?|\.\d+) *", re.ASCII)
+_NUMBER = ValueFormat(_NUMBER_WITH_COMPARATOR.fullmatch, "a number")
 """As laboratories have it: `<5` is one, though the standard has SN for that."""
 
 
-_TIME = FORMS["DTM"]
-READ: dict[str, dict[int, Places]] = {
+_TIME = VALUE_FORMATS["DTM"]
+CHECKED_TIMES: dict[str, dict[int, ComponentFormats]] = {
     "PID": {7: ((1, _TIME),)},
     "OBR": {7: ((1, _TIME),)},
     "OBX": {14: ((1, _TIME),)},
     "SCH": {11: ((4, _TIME), (5, _TIME))},
 }
 """Times that others act on: birth, when it was observed, when an appointment begins and ends."""
-_OBSERVED: dict[str, Places] = {
+_CHECKED_OBSERVATIONS: dict[str, ComponentFormats] = {
     "NM": ((1, _NUMBER),),
     "SN": ((2, _NUMBER), (4, _NUMBER)),
-    "DT": ((1, FORMS["DT"]),),
-    "TM": ((1, FORMS["TM"]),),
+    "DT": ((1, VALUE_FORMATS["DT"]),),
+    "TM": ((1, VALUE_FORMATS["TM"]),),
     "DTM": ((1, _TIME),),
     "TS": ((1, _TIME),),
 }
 """OBX-5, by what OBX-2 says that it is."""
 
 
-def unreadable(message: Message) -> Iterator[Flaw]:
+def find_unreadable(message: Hl7Message) -> Iterator[Flaw]:
     """Lines that are no segment, and times and numbers that are none."""
     counts: dict[str, int] = {}
     for place, segment in enumerate(message.segments, 1):
         name = segment.name
         counts[name] = sequence = counts.get(name, 0) + 1
-        if _SEGMENT.fullmatch(name) is None:
-            yield Flaw("100", f"{shown(name)} (segment {place}) is no segment", name[:3], sequence)
-        for field, places in READ.get(name, {}).items():
-            yield from _unread(segment, sequence, field, places)
+        if _SEGMENT_NAME.fullmatch(name) is None:
+            yield Flaw("100", f"{quote_value(name)} (segment {place}) is no segment", name[:3], sequence)
+        for field, places in CHECKED_TIMES.get(name, {}).items():
+            yield from _find_unreadable_values(segment, sequence, field, places)
         if name == "OBX":
-            yield from _unread(segment, sequence, 5, _OBSERVED.get(segment.text(2), ()))
+            yield from _find_unreadable_values(segment, sequence, 5, _CHECKED_OBSERVATIONS.get(segment.text(2), ()))
 
 
-def _unread(segment: Segment, sequence: int, field: int, places: Places) -> Iterator[Flaw]:
+def _find_unreadable_values(segment: Segment, sequence: int, field: int, places: ComponentFormats) -> Iterator[Flaw]:
     if not places or not segment.raw(field):
         return
     for repetition in range(1, len(segment.repetitions(field)) + 1):
         for component, form in places:
             value = segment.text(field, component, 1, at=repetition).strip(" ")
             if value and value != NULL and not form.fits(value):
-                text = f"{segment.name}-{field}: {shown(value)} is not {form.words}"
+                text = f"{segment.name}-{field}: {quote_value(value)} is not {form.words}"
                 yield Flaw("102", text, segment.name, sequence, field, repetition, component)

@@ -3,19 +3,19 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from clerkship.hl7.charset import CALLED, decode_as, read_codec, wide
-from clerkship.hl7.escape import USUAL, Delimiters, escape, unescape
-from clerkship.hl7.path import Path, parse_path
+from clerkship.hl7.charset import MIME_NAMES, choose_codec, decode_with_fallback, detect_wide_codec
+from clerkship.hl7.escape import DEFAULT_DELIMITERS, Delimiters, escape, unescape
+from clerkship.hl7.path import MessagePath, parse_path
 from clerkship.model.lazy import lazy_property
 
-MEDIA = "application/hl7-v2"
+MEDIA_TYPE = "application/hl7-v2"
 """What ER7 is called over HTTP (HL7 over HTTP, as HAPI has it)."""
 MAX_SHOWN_LENGTH = 60
-_ENDS = re.compile(r"\r\n|\n|\r")
-_HEADS = ("MSH", "FHS", "BHS")
-_CHARSET_FIELD = 17
+_LINE_ENDS = re.compile(r"\r\n|\n|\r")
+_HEADER_SEGMENTS = ("MSH", "FHS", "BHS")
+_DELIMITERS_BEFORE_CHARSET = 17
 """Delimiters that stand before MSH-18."""
-USUAL_SIGNS = f"{USUAL.field}{USUAL.encoding}{USUAL.field}"
+DEFAULT_MSH_START = f"{DEFAULT_DELIMITERS.field}{DEFAULT_DELIMITERS.encoding}{DEFAULT_DELIMITERS.field}"
 """What stands after the name of nearly every MSH."""
 
 
@@ -28,7 +28,7 @@ class Segment:
 
     __slots__ = ("delimiters", "fields", "name")
 
-    def __init__(self, fields: list[str], delimiters: Delimiters = USUAL) -> None:
+    def __init__(self, fields: list[str], delimiters: Delimiters = DEFAULT_DELIMITERS) -> None:
         self.name = fields[0]
         self.fields = fields
         self.delimiters = delimiters
@@ -68,15 +68,15 @@ class Segment:
         if self._is_encoding(field):
             return part if component is None else ""
         if component is not None:
-            part = nth(part, delimiters.component, component)
+            part = get_part(part, delimiters.component, component)
             if subcomponent is not None:
-                part = nth(part, delimiters.subcomponent, subcomponent)
+                part = get_part(part, delimiters.subcomponent, subcomponent)
         if delimiters.component in part or (delimiters.subcomponent and delimiters.subcomponent in part):
             return part
         return unescape(part, delimiters)
 
     def _is_encoding(self, field: int) -> bool:
-        return field <= 2 and self.name in _HEADS
+        return field <= 2 and self.name in _HEADER_SEGMENTS
 
     def replaced(self, field: int, value: str) -> "Segment":
         """The same with another field, as it is to stand."""
@@ -87,18 +87,18 @@ class Segment:
     def render(self) -> str:
         """The line, without its end."""
         separator = self.delimiters.field
-        if self.name in _HEADS:
+        if self.name in _HEADER_SEGMENTS:
             return f"{self.name}{separator}{separator.join(self.fields[2:])}"
         return separator.join(self.fields)
 
 
-def nth(text: str, delimiter: str, number: int) -> str:
+def get_part(text: str, delimiter: str, number: int) -> str:
     """A part, counted from one; empty if there is none."""
     parts = text.split(delimiter) if delimiter else [text]
     return parts[number - 1] if number <= len(parts) else ""
 
 
-class Message:
+class Hl7Message:
     """Segments in order; the first is MSH."""
 
     def __init__(self, segments: Iterable[Segment]) -> None:
@@ -139,11 +139,11 @@ class Message:
         """The first segment of this name."""
         return next((segment for segment in self.segments if segment.name == name), None)
 
-    def value(self, path: Path | str) -> str | None:
+    def value(self, path: MessagePath | str) -> str | None:
         """What is at a path, as it is meant; None where there is no such segment, empty where the field is."""
         return next(self.values(path), None)
 
-    def values(self, path: Path | str) -> Iterator[str]:
+    def values(self, path: MessagePath | str) -> Iterator[str]:
         """Everything at a path: several where it has a `[*]`."""
         place = parse_path(path) if isinstance(path, str) else path
         found = self.all(place.segment)
@@ -155,95 +155,97 @@ class Message:
             else:
                 yield segment.text(place.field, place.component, place.subcomponent, at=place.repetition)
 
-    def replaced(self, index: int, segment: Segment) -> "Message":
+    def replaced(self, index: int, segment: Segment) -> "Hl7Message":
         """The same with another segment at this place."""
-        return Message((*self.segments[:index], segment, *self.segments[index + 1 :]))
+        return Hl7Message((*self.segments[:index], segment, *self.segments[index + 1 :]))
 
 
-def decode(data: bytes) -> str:
+def decode_message(data: bytes) -> str:
     """Bytes as text: by how they begin, by MSH-18, else UTF-8, Windows-1252 or Latin-1."""
-    codec = wide(data)
+    codec = detect_wide_codec(data)
     if codec is not None:
         return data.decode(codec, errors="replace").removeprefix("\ufeff")
     data = data.removeprefix(b"\xef\xbb\xbf")
-    return decode_as(data, read_codec(_stated(data)))
+    return decode_with_fallback(data, choose_codec(_read_charset_field(data)))
 
 
-def encode(text: str) -> tuple[bytes, str]:
+def encode_message(text: str) -> tuple[bytes, str]:
     """A message as bytes, and what their charset is called: the one that MSH-18 states, where it has signs for all of
     it, else UTF-8."""
-    if text.partition("\r")[0].count(text[3:4] or "|") < _CHARSET_FIELD:  # it states none, as most do
+    if text.partition("\r")[0].count(text[3:4] or "|") < _DELIMITERS_BEFORE_CHARSET:  # it states none, as most do
         return text.encode(errors="replace"), "utf-8"
-    charset = read_codec(_stated(text[:2000].encode(errors="replace"))) or "utf-8"
+    charset = choose_codec(_read_charset_field(text[:2000].encode(errors="replace"))) or "utf-8"
     try:
-        return text.encode(charset), CALLED.get(charset, charset)
+        return text.encode(charset), MIME_NAMES.get(charset, charset)
     except UnicodeEncodeError:
         return text.encode(errors="replace"), "utf-8"
 
 
-def _stated(data: bytes) -> str:
+def _read_charset_field(data: bytes) -> str:
     """MSH-18 as it can be read before the charset is known: its repetitions, each a name."""
     start = data.lstrip()[:2000]
     if len(start) < 9 or start[:3] not in (b"MSH", b"FHS", b"BHS"):
         return ""
     line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
     fields = line.split(start[3:4])
-    return fields[_CHARSET_FIELD].decode("latin-1") if len(fields) > _CHARSET_FIELD else ""
+    return fields[_DELIMITERS_BEFORE_CHARSET].decode("latin-1") if len(fields) > _DELIMITERS_BEFORE_CHARSET else ""
 
 
-def parse(data: bytes | str) -> Message:
+def parse_message(data: bytes | str) -> Hl7Message:
     """One message, whatever ends its lines; raises BadMessage where it does not begin with a whole MSH."""
-    text = (decode(data) if isinstance(data, bytes) else data).lstrip("\ufeff\r\n \t\x00").rstrip("\x00")
-    lines = [line for line in (_ENDS.split(text) if "\n" in text else text.split("\r")) if line and not line.isspace()]
+    text = (decode_message(data) if isinstance(data, bytes) else data).lstrip("\ufeff\r\n \t\x00").rstrip("\x00")
+    lines = [
+        line for line in (_LINE_ENDS.split(text) if "\n" in text else text.split("\r")) if line and not line.isspace()
+    ]
     if not lines or not lines[0].startswith("MSH"):
         raise BadMessage(f"a message begins with MSH, not with {text[:MAX_SHOWN_LENGTH]!r}" if text else "it is empty")
-    delimiters = read_delimiters(lines[0])
-    message = Message([read_segment(line, delimiters) for line in lines])
+    delimiters = parse_delimiters(lines[0])
+    message = Hl7Message([parse_segment(line, delimiters) for line in lines])
     if text[-1] == "\r" and "\n" not in text and text.count("\r") == len(lines):
         message.render = text  # in the form that one is kept in already
     return message
 
 
-def read_delimiters(head: str) -> Delimiters:
+def parse_delimiters(head: str) -> Delimiters:
     """What MSH-1 and MSH-2 (or those of FHS, BHS) say; raises BadMessage where they say nothing sensible."""
     separator = head[3:4]
-    if separator and head.startswith(USUAL_SIGNS, 3):
-        return USUAL
+    if separator and head.startswith(DEFAULT_MSH_START, 3):
+        return DEFAULT_DELIMITERS
     encoding = head[4:].split(separator, 1)[0] if separator else ""
     signs = separator + encoding
-    if not separator or not 1 <= len(encoding) <= 5 or len(set(signs)) != len(signs) or _is_text(signs):
+    if not separator or not 1 <= len(encoding) <= 5 or len(set(signs)) != len(signs) or _has_text_characters(signs):
         raise BadMessage(f"{head[:3]}-1 and {head[:3]}-2 do not name the delimiters: {head[:MAX_SHOWN_LENGTH]!r}")
     return Delimiters(separator, *encoding[:5], *[""] * (4 - len(encoding)))
 
 
-def _is_text(signs: str) -> bool:
+def _has_text_characters(signs: str) -> bool:
     return any(sign.isalnum() or sign.isspace() or not sign.isprintable() for sign in signs)
 
 
-def read_head(text: str) -> Segment:
+def parse_header(text: str) -> Segment:
     """The first segment of a message, as it is kept."""
     line = text.partition("\r")[0]
-    return read_segment(line, read_delimiters(line))
+    return parse_segment(line, parse_delimiters(line))
 
 
-def read_segment(line: str, delimiters: Delimiters = USUAL) -> Segment:
+def parse_segment(line: str, delimiters: Delimiters = DEFAULT_DELIMITERS) -> Segment:
     """One line."""
     fields = line.split(delimiters.field)
-    if fields[0] in _HEADS:
+    if fields[0] in _HEADER_SEGMENTS:
         fields.insert(1, delimiters.field)
     return Segment(fields, delimiters)
 
 
-def write_segment(name: str, values: dict[int, str], delimiters: Delimiters = USUAL) -> Segment:
-    """A segment from fields as they are to stand, by number; see `field` for how to write one."""
+def build_segment(name: str, values: dict[int, str], delimiters: Delimiters = DEFAULT_DELIMITERS) -> Segment:
+    """A segment from fields as they are to stand, by number; see `build_field` for how to write one."""
     fields = [name, *[""] * max(values, default=0)]
     for number, value in values.items():
         fields[number] = value
-    if name in _HEADS:
+    if name in _HEADER_SEGMENTS:
         fields[1], fields[2] = delimiters.field, delimiters.encoding
     return Segment(fields, delimiters)
 
 
-def field(*components: str, delimiters: Delimiters = USUAL) -> str:
+def build_field(*components: str, delimiters: Delimiters = DEFAULT_DELIMITERS) -> str:
     """Components, each escaped, without empty ones at the end."""
     return delimiters.component.join(escape(part, delimiters) for part in components).rstrip(delimiters.component)

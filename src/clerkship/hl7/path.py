@@ -8,14 +8,14 @@ _PATH = re.compile(
     r"(?:[.-](?P<field>[1-9]\d{0,2})(?:\[(?P<repetition>[1-9]\d{0,3}|\*)\])?"
     r"(?:[.-](?P<component>[1-9]\d?)(?:[.-](?P<subcomponent>[1-9]\d?))?)?)?"
 )
-WRITTEN_SO = "write a path as PID.5.1, OBX[2].5 or PID.3[2].1: segment, field, component"
+PATH_HELP = "write a path as PID.5.1, OBX[2].5 or PID.3[2].1: segment, field, component"
 
 
-class BadPath(ValueError):
+class BadMessagePath(ValueError):
     """A text that is not a path into a message."""
 
 
-class Path(NamedTuple):
+class MessagePath(NamedTuple):
     """Counted from one, as HL7 does. None means the whole; 0 means every one."""
 
     segment: str
@@ -26,20 +26,20 @@ class Path(NamedTuple):
     subcomponent: int | None = None
 
 
-def parse_path(text: str) -> Path:
+def parse_path(text: str) -> MessagePath:
     """A path as somebody writes it; `[*]` is every segment, or every repetition."""
     found = _PATH.fullmatch(text.strip())
     if found is None:
-        raise BadPath(f"`{text[:60]}` is not a path into a message; {WRITTEN_SO}")
-    return Path(
+        raise BadMessagePath(f"`{text[:60]}` is not a path into a message; {PATH_HELP}")
+    return MessagePath(
         found["segment"],
-        _count(found["which"]),
+        _parse_index(found["which"]),
         int(found["field"]) if found["field"] else None,
-        _count(found["repetition"]),
+        _parse_index(found["repetition"]),
         int(found["component"]) if found["component"] else None,
         int(found["subcomponent"]) if found["subcomponent"] else None,
     )
 
 
-def _count(text: str | None) -> int:
+def _parse_index(text: str | None) -> int:
     return 1 if text is None else 0 if text == "*" else int(text)

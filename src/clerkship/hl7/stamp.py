@@ -7,7 +7,7 @@ _ISO = re.compile(
 )
 
 
-def stamp(text: str) -> str:
+def to_hl7_time(text: str) -> str:
     """A date or time of ISO 8601, as precise as it is; raises ValueError for what is none."""
     found = _ISO.fullmatch(text)
     if found is None:

@@ -3,24 +3,24 @@
 import re
 from dataclasses import dataclass, field
 
-from clerkship.hl7.charset import wide
+from clerkship.hl7.charset import detect_wide_codec
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import MAX_SHOWN_LENGTH, BadMessage, Segment, decode, read_delimiters, read_segment
+from clerkship.hl7.message import MAX_SHOWN_LENGTH, BadMessage, Segment, decode_message, parse_delimiters, parse_segment
 
-_ENDS = re.compile(r"\r\n|\n|\r")
-_MARKS = "\x00\x0b\x1c"
+_LINE_ENDS = re.compile(r"\r\n|\n|\r")
+_PADDING = "\x00\x0b\x1c"
 """What may stand around a segment and is nothing: the marks of MLLP, and what fills up a block."""
-_BEFORE = f"{_MARKS} \t\ufeff"
+_LEADING_PADDING = f"{_PADDING} \t\ufeff"
 """And before it: after it, blanks are a part of its last field."""
-_MARK_AS_LATIN = b"\xef\xbb\xbf".decode("latin-1")
-_MORE = (
+_BYTE_ORDER_MARK_AS_LATIN = b"\xef\xbb\xbf".decode("latin-1")
+_NOT_IN_SINGLE_MESSAGE = (
     *("\n", "\r\r", "\r ", " \r", "\r\t", "\t\r", "\x00", "\x0b", "\x1c", "\x1b", "\ufeff"),
     *("\rMSH", "\rFHS", "\rBHS", "\rBTS", "\rFTS"),
 )
 """What is in no text that is one message and nothing else; an escape character changes the charset (ISO 2022)."""
 _HEADERS = ("FHS", "BHS")
 _TRAILERS = ("BTS", "FTS")
-MAX_FLAWS = 20
+MAX_BATCH_FLAWS = 20
 
 
 @dataclass
@@ -41,47 +41,47 @@ class Batch:
         return bool(self.headers or self.trailers)
 
 
-def split(data: bytes | str) -> Batch:
+def split_messages(data: bytes | str) -> Batch:
     """Every message of a text, with what is wrong around them. Nothing raises: no message is an empty list."""
-    if isinstance(data, bytes) and data.isascii() and _is_one(text := data.decode("ascii")):
+    if isinstance(data, bytes) and data.isascii() and _is_single_message(text := data.decode("ascii")):
         return Batch([text])
     is_bytes = isinstance(data, bytes)
     if isinstance(data, bytes):
-        is_bytes = wide(data) is None
-        data = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1") if is_bytes else decode(data)
-    if not is_bytes and _is_one(data):
+        is_bytes = detect_wide_codec(data) is None
+        data = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1") if is_bytes else decode_message(data)
+    if not is_bytes and _is_single_message(data):
         return Batch([data])
-    reader = _Reader(is_bytes)
-    for line in _ENDS.split(data):
-        reader.take(_bare(line))
+    reader = _BatchReader(is_bytes)
+    for line in _LINE_ENDS.split(data):
+        reader.take(_strip_padding(line))
     return reader.done()
 
 
-def _bare(line: str) -> str:
+def _strip_padding(line: str) -> str:
     """A line without what is around it; files that were put together have a byte order mark in the midst of them."""
-    line = line.lstrip(_BEFORE)
-    while line.startswith(_MARK_AS_LATIN):
-        line = line[len(_MARK_AS_LATIN) :].lstrip(_BEFORE)
-    return line.rstrip(_MARKS)
+    line = line.lstrip(_LEADING_PADDING)
+    while line.startswith(_BYTE_ORDER_MARK_AS_LATIN):
+        line = line[len(_BYTE_ORDER_MARK_AS_LATIN) :].lstrip(_LEADING_PADDING)
+    return line.rstrip(_PADDING)
 
 
-def _begins(line: str, *names: str) -> bool:
+def _is_segment(line: str, *names: str) -> bool:
     """Whether it is one of these. Their delimiter is ASCII: other bytes are nothing before the charset is known."""
     sign = line[3:4]
     return line[:3] in names and sign.isascii() and not sign.isalnum()
 
 
-def _is_one(data: str) -> bool:
+def _is_single_message(data: str) -> bool:
     """Whether it is one message in the form that one is kept in, as nearly all are; others are looked at closely."""
-    if not _begins(data, "MSH") or not data.endswith("\r"):
+    if not _is_segment(data, "MSH") or not data.endswith("\r"):
         return False
-    for sign in _MORE:  # noqa: SIM110  (each message comes by here)
+    for sign in _NOT_IN_SINGLE_MESSAGE:  # noqa: SIM110  (each message comes by here)
         if sign in data:
             return False
     return True
 
 
-class _Reader:
+class _BatchReader:
     """Goes over the lines once. Bytes are read as Latin-1 first, for each message has a charset of its own."""
 
     def __init__(self, is_bytes: bool) -> None:
@@ -99,13 +99,13 @@ class _Reader:
         """One line without what is around it."""
         if not line:
             return
-        if _begins(line, "MSH"):
+        if _is_segment(line, "MSH"):
             self._finish()
             self._begin(line)
-        elif _begins(line, *_HEADERS):
+        elif _is_segment(line, *_HEADERS):
             self._finish()
             self._header(line)
-        elif _begins(line, *_TRAILERS):
+        elif _is_segment(line, *_TRAILERS):
             self._finish()
             self._trailer(line)
         elif self._lines:
@@ -135,7 +135,7 @@ class _Reader:
     def _finish(self) -> None:
         if self._lines:
             text = "".join(f"{line}\r" for line in self._lines)
-            self.batch.messages.append(decode(text.encode("latin-1")) if self._is_bytes else text)
+            self.batch.messages.append(decode_message(text.encode("latin-1")) if self._is_bytes else text)
             self._lines = []
 
     def _header(self, line: str) -> None:
@@ -179,12 +179,12 @@ class _Reader:
     def _segment(self, line: str) -> Segment:
         head = self.batch.headers[-1] if self.batch.headers else None
         try:
-            delimiters = read_delimiters(line if line[:3] in _HEADERS or head is None else head.render())
+            delimiters = parse_delimiters(line if line[:3] in _HEADERS or head is None else head.render())
         except BadMessage as wrong:
             if line[:3] in _HEADERS:
                 self._say("102", str(wrong), line[:3], field=2)
-            return read_segment(line)
-        return read_segment(line, delimiters)
+            return parse_segment(line)
+        return parse_segment(line, delimiters)
 
     def _count(self, segment: Segment, found: int, what: str, where: str) -> None:
         stated = segment.text(1)
@@ -203,5 +203,5 @@ class _Reader:
         self._say("100", f"{trailer} is missing: nothing ends what {header} began", trailer)
 
     def _say(self, code: str, text: str, segment: str, field: int | None = None) -> None:
-        if len(self.batch.flaws) < MAX_FLAWS:
+        if len(self.batch.flaws) < MAX_BATCH_FLAWS:
             self.batch.flaws.append(Flaw(code, text, segment, 1, field))

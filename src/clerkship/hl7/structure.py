@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from clerkship.hl7.tables import read_table
+from clerkship.hl7.tables import load_tables
 
 _TOKENS = re.compile(r"[\[\]{}<>|]|\w+")
 _START = -1
 State = frozenset[int]
 
 
-class Misplaced(NamedTuple):
+class StructureDeviation(NamedTuple):
     """Where a message leaves its structure."""
 
     name: str
@@ -23,7 +23,7 @@ class Misplaced(NamedTuple):
     text: str
 
 
-class Part(NamedTuple):
+class StructureFragment(NamedTuple):
     """A piece of a structure as Glushkov's construction needs it: by which places it begins and ends."""
 
     first: frozenset[int]
@@ -32,7 +32,7 @@ class Part(NamedTuple):
     """Whether it may be missing as a whole."""
 
 
-class Structure:
+class MessageStructure:
     """Its places, one for each segment named in it, and which may follow which.
 
     What a message may be next is a set of places; the sets met so far are kept with what follows from them, so that
@@ -43,7 +43,7 @@ class Structure:
         self.name = name
         self.places: list[str] = []
         self._follow: list[set[int]] = []
-        reader = _Reader(self.places, self._follow)
+        reader = _NotationParser(self.places, self._follow)
         whole = reader.read(notation)
         self._choices = reader.choices
         self._first = whole.first
@@ -51,9 +51,9 @@ class Structure:
         self.names = frozenset(self.places)
         self._next: dict[State, dict[str, State]] = {}
 
-    def misplaced(self, names: Sequence[str], most: int) -> list[Misplaced]:
+    def misplaced(self, names: Sequence[str], most: int) -> list[StructureDeviation]:
         """Where these segments leave the structure, up to so many places; those that begin with Z are anywhere."""
-        return _Walk(self, names, most).walk()
+        return _StructureChecker(self, names, most).walk()
 
     def step(self, state: State, name: str) -> State:
         """The places where a message may be after one more segment; none if it may not come there."""
@@ -85,7 +85,7 @@ class Structure:
         while waiting:
             place = waiting.popleft()
             if self.places[place] == name or (name is None and place in self._last):
-                return _path(place, came)
+                return _trace_back(place, came)
             for further in sorted(self._follow[place]):
                 if further > place and further not in came:
                     came[further] = place
@@ -97,7 +97,7 @@ class Structure:
         return [self.places[other] for other in sorted(self._choices.get(place, {place}))]
 
 
-def _path(place: int, came: dict[int, int | None]) -> list[int]:
+def _trace_back(place: int, came: dict[int, int | None]) -> list[int]:
     path: list[int] = []
     at: int | None = place
     while at is not None:
@@ -106,7 +106,7 @@ def _path(place: int, came: dict[int, int | None]) -> list[int]:
     return path[::-1]
 
 
-class _Reader:
+class _NotationParser:
     """Reads the notation, and notes which place may follow which."""
 
     def __init__(self, places: list[str], follow: list[set[int]]) -> None:
@@ -116,20 +116,20 @@ class _Reader:
         self.choices: dict[int, frozenset[int]] = {}
         """The places by which the members of a choice begin, for each of them."""
 
-    def read(self, notation: str) -> Part:
+    def read(self, notation: str) -> StructureFragment:
         """A whole structure."""
         self._tokens = _TOKENS.findall(notation)[::-1]
         return self._sequence("")
 
-    def _sequence(self, end: str) -> Part:
-        whole = Part(frozenset(), frozenset(), True)
+    def _sequence(self, end: str) -> StructureFragment:
+        whole = StructureFragment(frozenset(), frozenset(), True)
         while self._tokens and self._tokens[-1] != end:
             whole = self._then(whole, self._one())
         if self._tokens:
             self._tokens.pop()
         return whole
 
-    def _one(self) -> Part:
+    def _one(self) -> StructureFragment:
         token = self._tokens.pop()
         if token == "[":
             return self._sequence("]")._replace(empty=True)
@@ -142,49 +142,49 @@ class _Reader:
         self._places.append(token)
         self._follow.append(set())
         place = frozenset({len(self._places) - 1})
-        return Part(place, place, False)
+        return StructureFragment(place, place, False)
 
-    def _choice(self) -> Part:
+    def _choice(self) -> StructureFragment:
         found = [self._member()]
         while self._tokens.pop() == "|":
             found.append(self._member())
         first = frozenset(place for part in found for place in part.first)
         self.choices |= dict.fromkeys(first, first)
-        return Part(first, frozenset(place for part in found for place in part.last), False)
+        return StructureFragment(first, frozenset(place for part in found for place in part.last), False)
 
-    def _member(self) -> Part:
+    def _member(self) -> StructureFragment:
         """What stands between two bars: a segment, or one with what belongs to it alone."""
         whole = self._one()
         while self._tokens[-1] not in "|>":
             whole = self._then(whole, self._one())
         return whole
 
-    def _then(self, one: Part, other: Part) -> Part:
+    def _then(self, one: StructureFragment, other: StructureFragment) -> StructureFragment:
         self._link(one.last, other.first)
         first = one.first | other.first if one.empty else one.first
         last = one.last | other.last if other.empty else other.last
-        return Part(first, last, one.empty and other.empty)
+        return StructureFragment(first, last, one.empty and other.empty)
 
     def _link(self, before: frozenset[int], after: frozenset[int]) -> None:
         for place in before:
             self._follow[place] |= after
 
 
-class _Walk:
+class _StructureChecker:
     """Goes over a message's segments once, and says where they leave the structure."""
 
-    def __init__(self, structure: Structure, names: Sequence[str], most: int) -> None:
+    def __init__(self, structure: MessageStructure, names: Sequence[str], most: int) -> None:
         self._structure = structure
         self._names = names
         self._most = most
-        self._found: list[Misplaced] = []
+        self._found: list[StructureDeviation] = []
         self._state: State = frozenset({_START})
         self._before = 0
         """The segment after which the next one stands."""
         self._late: set[str] = set()
         """What was said to stand too late, so that it is not said again when it comes."""
 
-    def walk(self) -> list[Misplaced]:
+    def walk(self) -> list[StructureDeviation]:
         step = self._structure.step
         for index, name in enumerate(self._names):
             if name[:1] == "Z":
@@ -202,7 +202,7 @@ class _Walk:
     def _leave(self, index: int, name: str) -> None:
         place = index + 1
         if name not in self._structure.names:
-            self._say(name, index, f"{_shown(name)} (segment {place}) does not belong in {self._structure.name}")
+            self._say(name, index, f"{_quote_name(name)} (segment {place}) does not belong in {self._structure.name}")
             return
         way = self._structure.way(self._state, name)
         if way is not None:
@@ -238,14 +238,14 @@ class _Walk:
         return " or ".join(self._structure.alternatives(place))
 
     def _say(self, name: str, index: int, text: str) -> None:
-        self._found.append(Misplaced(name, index, text))
+        self._found.append(StructureDeviation(name, index, text))
 
 
-def _shown(name: str) -> str:
+def _quote_name(name: str) -> str:
     return name if re.fullmatch(r"[A-Z][A-Z0-9]{2}", name) else repr(name[:20])
 
 
 @lru_cache(maxsize=400)
-def find_structure(version: str, name: str) -> Structure:
+def find_structure(version: str, name: str) -> MessageStructure:
     """A structure of a version's table; made once."""
-    return Structure(name, read_table(version)["structures"][name])
+    return MessageStructure(name, load_tables(version)["structures"][name])

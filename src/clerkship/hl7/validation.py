@@ -8,26 +8,26 @@ from typing import Literal, NamedTuple
 from clerkship.hl7.charset import find_codec
 from clerkship.hl7.escape import Delimiters
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.kinds import Kind, find_kind, fits, shown, unfit
-from clerkship.hl7.lenient import unreadable
-from clerkship.hl7.message import BadMessage, Message, Segment, parse
-from clerkship.hl7.stream import split
+from clerkship.hl7.kinds import DataType, find_data_type, find_mismatches, matches_type, quote_value
+from clerkship.hl7.lenient import find_unreadable
+from clerkship.hl7.message import BadMessage, Hl7Message, Segment, parse_message
+from clerkship.hl7.stream import split_messages
 from clerkship.hl7.structure import find_structure
-from clerkship.hl7.tables import VERSIONS, Table, known_version, read_table
+from clerkship.hl7.tables import VERSIONS, VersionTables, load_tables, resolve_version
 
-__all__ = ["MAX_FLAWS", "Flaw", "Level", "validate", "validate_file"]
+__all__ = ["MAX_FLAWS", "Flaw", "ValidationLevel", "validate_message", "validate_file"]
 
-Level = Literal["strict", "lenient"]
+ValidationLevel = Literal["strict", "lenient"]
 """All that the standard asks, or no more than daily feeds keep to."""
 MAX_FLAWS = 20
 """More than these are not said: whoever sent so many has to look at all of it anyway."""
-_OBSERVED = """
+_OBSERVATION_TYPES = """
 AD CE CF CK CN CNE CP CWE CX DR DT DTM ED EI FT HD ID IS MA MO NA NM NR PL PN PPN RI RP SI SN ST TM TN TS TX XAD XCN XON
 XPN XTN
 """
-_VALUE_TYPES = frozenset(_OBSERVED.split())
+_VALUE_TYPES = frozenset(_OBSERVATION_TYPES.split())
 """Table 0125 through all versions, and some that are seen in its place."""
-_HEAD_FIELDS = 2
+_DELIMITER_FIELDS = 2
 """MSH-1 and MSH-2 are the delimiters themselves."""
 
 
@@ -35,10 +35,10 @@ class FieldRule(NamedTuple):
     """What has to be checked of a field that is there."""
 
     many: bool
-    kind: Kind | None
+    kind: DataType | None
 
 
-class Shape(NamedTuple):
+class SegmentRules(NamedTuple):
     """What has to be checked of a segment."""
 
     required: tuple[int, ...]
@@ -46,43 +46,43 @@ class Shape(NamedTuple):
     """In order, without those where anything goes."""
 
 
-def validate(message: Message, level: Level = "strict") -> list[Flaw]:
+def validate_message(message: Hl7Message, level: ValidationLevel = "strict") -> list[Flaw]:
     """Everything that is wrong with a message, in its order, as far as MAX_FLAWS; an empty list if nothing is. On the
     level `lenient`, what nobody could work with: see `clerkship.hl7.lenient`."""
-    return list(islice(_flaws(message, level), MAX_FLAWS))
+    return list(islice(_find_flaws(message, level), MAX_FLAWS))
 
 
-def validate_file(data: bytes | str, level: Level = "strict") -> list[Flaw]:
+def validate_file(data: bytes | str, level: ValidationLevel = "strict") -> list[Flaw]:
     """Everything that is wrong with a file of one message, or of several: around them, and with each in turn."""
-    return list(islice(_file_flaws(data, level), MAX_FLAWS))
+    return list(islice(_find_file_flaws(data, level), MAX_FLAWS))
 
 
-def _file_flaws(data: bytes | str, level: Level) -> Iterator[Flaw]:
-    batch = split(data)
+def _find_file_flaws(data: bytes | str, level: ValidationLevel) -> Iterator[Flaw]:
+    batch = split_messages(data)
     yield from batch.flaws
     if not batch.messages and not batch.flaws:
         yield Flaw("100", "there is no message: none begins with MSH")
     for number, text in enumerate(batch.messages, 1):
         which = f"message {number}: " if len(batch.messages) > 1 else ""
         try:
-            found = validate(parse(text), level)
+            found = validate_message(parse_message(text), level)
         except BadMessage as bad:
             found = [Flaw("102", str(bad), "MSH", 1, 2)]
         yield from (flaw._replace(text=which + flaw.text) for flaw in found)
 
 
-def _flaws(message: Message, level: Level) -> Iterator[Flaw]:
+def _find_flaws(message: Hl7Message, level: ValidationLevel) -> Iterator[Flaw]:
     head = message.head
     stated = message.version
-    version = known_version(stated)
+    version = resolve_version(stated)
     if version is None:
-        yield _wrong_version(stated)
+        yield _version_flaw(stated)
         return
-    structure, wrong = _find(message, read_table(version))
+    structure, wrong = _find_structure_name(message, load_tables(version))
     if wrong is not None and (level == "strict" or structure is None):
         yield wrong
     if level == "lenient":
-        yield from unreadable(message)
+        yield from find_unreadable(message)
         return
     yield from _processing_flaws(head)
     if structure is None:
@@ -101,17 +101,17 @@ def _processing_flaws(head: Segment) -> Iterator[Flaw]:
     """Table 0103: production, debugging, training."""
     stated = head.text(11, 1)
     if stated and stated not in ("P", "D", "T"):
-        yield Flaw("202", f"MSH-11: {shown(stated)} is none of P, D and T", "MSH", 1, 11, 1, 1)
+        yield Flaw("202", f"MSH-11: {quote_value(stated)} is none of P, D and T", "MSH", 1, 11, 1, 1)
 
 
-def _wrong_version(stated: str) -> Flaw:
+def _version_flaw(stated: str) -> Flaw:
     if not stated:
         return Flaw("101", "MSH-12 is missing: it says which version of HL7 this is", "MSH", 1, 12)
-    text = f"version {shown(stated)} is not known here; these are: {', '.join(VERSIONS)}"
+    text = f"version {quote_value(stated)} is not known here; these are: {', '.join(VERSIONS)}"
     return Flaw("203", text, "MSH", 1, 12, 1, 1)
 
 
-def _find(message: Message, table: Table) -> tuple[str | None, Flaw | None]:
+def _find_structure_name(message: Hl7Message, table: VersionTables) -> tuple[str | None, Flaw | None]:
     """The structure that type and event ask for, and what is wrong with how they are stated."""
     kind, event = message.type, message.trigger
     version, events = table["version"], table["events"]
@@ -119,24 +119,24 @@ def _find(message: Message, table: Table) -> tuple[str | None, Flaw | None]:
         return None, Flaw("101", "MSH-9 is missing: it says what kind of message this is", "MSH", 1, 9)
     if kind not in events:
         others = ", ".join(events)
-        text = f"messages of type {shown(kind)} are not taken in version {version}; these are: {others}"
+        text = f"messages of type {quote_value(kind)} are not taken in version {version}; these are: {others}"
         return None, Flaw("200", text, "MSH", 1, 9, 1, 1)
     if kind == "ACK":
         return "ACK", None
     structure = events[kind].get(event)
     if structure is None:
-        text = f"there is no event {shown(event)} of {kind} in version {version}"
+        text = f"there is no event {quote_value(event)} of {kind} in version {version}"
         if not event:
             text = f"MSH-9.2 is missing: it says which event of {kind} this is"
         return None, Flaw("201", text, "MSH", 1, 9, 1, 2)
-    return structure, _wrong_structure(message, structure)
+    return structure, _structure_flaw(message, structure)
 
 
-def _wrong_structure(message: Message, structure: str) -> Flaw | None:
+def _structure_flaw(message: Hl7Message, structure: str) -> Flaw | None:
     stated = message.head.text(9, 3)
     if stated in ("", structure, f"{message.type}_{message.trigger}"):
         return None
-    text = f"MSH-9.3 says {shown(stated)}; {message.type}^{message.trigger} has the structure {structure}"
+    text = f"MSH-9.3 says {quote_value(stated)}; {message.type}^{message.trigger} has the structure {structure}"
     return Flaw("103", text, "MSH", 1, 9, 1, 3)
 
 
@@ -144,11 +144,11 @@ def _charset_flaws(head: Segment) -> Iterator[Flaw]:
     """What is in a charset that is not known here has been read as something else."""
     for repetition, name in enumerate(head.texts(18), 1):
         if name and find_codec(name) is None:
-            text = f"MSH-18: the charset {shown(name)} cannot be read here; write it as table 0211 does"
+            text = f"MSH-18: the charset {quote_value(name)} cannot be read here; write it as table 0211 does"
             yield Flaw("103", text, "MSH", 1, 18, repetition)
 
 
-def _segment_flaws(message: Message, version: str) -> Iterator[Flaw]:
+def _segment_flaws(message: Hl7Message, version: str) -> Iterator[Flaw]:
     counts: dict[str, int] = {}
     for segment in message.segments:
         name = segment.name
@@ -158,7 +158,7 @@ def _segment_flaws(message: Message, version: str) -> Iterator[Flaw]:
 
 
 def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw]:
-    shape = find_shape(version, segment.name)
+    shape = find_segment_rules(version, segment.name)
     if shape is None:
         return
     fields, delimiters = segment.fields, segment.delimiters
@@ -172,7 +172,9 @@ def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw
         if number >= count:
             break
         value = fields[number]
-        if value and ((mark and mark in value) or (rule.kind is not None and not fits(value, rule.kind, delimiters))):
+        if value and (
+            (mark and mark in value) or (rule.kind is not None and not matches_type(value, rule.kind, delimiters))
+        ):
             yield from _value_flaws(segment, sequence, number, rule)
     if segment.name == "OBX":
         yield from _observation_flaws(segment, sequence, version)
@@ -197,7 +199,7 @@ def _value_flaws(segment: Segment, sequence: int, number: int, rule: FieldRule) 
         return
     for repetition, value in enumerate(found, 1):
         if value:
-            for component, text, code in unfit(value, rule.kind, delimiters):
+            for component, text, code in find_mismatches(value, rule.kind, delimiters):
                 if _is_empty(value, delimiters):
                     break
                 place = f"{segment.name}-{number}" if component is None else f"{segment.name}-{number}.{component}"
@@ -212,11 +214,11 @@ def _observation_flaws(segment: Segment, sequence: int, version: str) -> Iterato
         if value and not _is_empty(value, segment.delimiters) and segment.text(11) != "X":
             yield Flaw("101", "OBX-2 is missing: it says what OBX-5 is", "OBX", sequence, 2)
         return
-    if stated not in _VALUE_TYPES and stated not in read_table(version)["types"]:
-        yield Flaw("103", f"OBX-2: there is no data type {shown(stated)}", "OBX", sequence, 2)
+    if stated not in _VALUE_TYPES and stated not in load_tables(version)["types"]:
+        yield Flaw("103", f"OBX-2: there is no data type {quote_value(stated)}", "OBX", sequence, 2)
     elif value:
-        kind = find_kind(version, stated)
-        if kind is not None and (_repeats(value, segment) or not fits(value, kind, segment.delimiters)):
+        kind = find_data_type(version, stated)
+        if kind is not None and (_repeats(value, segment) or not matches_type(value, kind, segment.delimiters)):
             yield from _value_flaws(segment, sequence, 5, FieldRule(True, kind))
 
 
@@ -225,20 +227,20 @@ def _repeats(value: str, segment: Segment) -> bool:
     return bool(mark) and mark in value
 
 
-def find_shape(version: str, name: str) -> Shape | None:
+def find_segment_rules(version: str, name: str) -> SegmentRules | None:
     """What has to be checked of a segment in a version; None where it is not known."""
-    return _read_shape(version, name) if name in read_table(version)["segments"] else None
+    return _build_segment_rules(version, name) if name in load_tables(version)["segments"] else None
 
 
 @lru_cache(maxsize=1000)
-def _read_shape(version: str, name: str) -> Shape:
-    listed = read_table(version)["segments"][name]
-    start = _HEAD_FIELDS + 1 if name == "MSH" else 1
+def _build_segment_rules(version: str, name: str) -> SegmentRules:
+    listed = load_tables(version)["segments"][name]
+    start = _DELIMITER_FIELDS + 1 if name == "MSH" else 1
     required = tuple(number for number, kind in enumerate(listed, 1) if "!" in kind and number >= start)
-    rules = ((number, _rule(version, kind)) for number, kind in enumerate(listed, 1) if number >= start)
-    return Shape(required, tuple((number, rule) for number, rule in rules if rule is not None))
+    rules = ((number, _build_field_rule(version, kind)) for number, kind in enumerate(listed, 1) if number >= start)
+    return SegmentRules(required, tuple((number, rule) for number, rule in rules if rule is not None))
 
 
-def _rule(version: str, listed: str) -> FieldRule | None:
-    many, kind = "*" in listed, find_kind(version, listed.rstrip("!*"))
+def _build_field_rule(version: str, listed: str) -> FieldRule | None:
+    many, kind = "*" in listed, find_data_type(version, listed.rstrip("!*"))
     return None if not listed or (many and kind is None) else FieldRule(many, kind)

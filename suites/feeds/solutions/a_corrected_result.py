@@ -1,12 +1,12 @@
 """The Observation that has the filler number is the one to change."""
 
-from clerkship.hl7.message import parse
+from clerkship.hl7.message import parse_message
 
 
 def on_task(task_item, sandboxes):
     ehr, lab = sandboxes["ehr"], sandboxes["lab"]
     [entry] = lab.inbox()
-    message = parse(entry["message"])
+    message = parse_message(entry["message"])
     [patient] = ehr.search("Patient", identifier=message.value("PID.3.1"))
     [there] = ehr.search("Observation", patient=patient["id"], identifier=message.value("OBR.3.1"))
     before, after = there["valueQuantity"]["value"], float(message.value("OBX.5"))

@@ -2,14 +2,14 @@
 
 import json
 
-from clerkship.hl7.message import parse
+from clerkship.hl7.message import parse_message
 
 
 def on_task(task_item, sandboxes):
     ehr, lab, drop = sandboxes["ehr"], sandboxes["lab"], sandboxes["drop"]
     while not (found := lab.inbox()):
         sandboxes.wait("5m")
-    message = parse(found[0]["message"])
+    message = parse_message(found[0]["message"])
     mrn, code, value = message.value("PID.3.1"), message.value("OBX.3.1"), float(message.value("OBX.5"))
     [patient] = ehr.search("Patient", identifier=mrn)
     ehr.create(

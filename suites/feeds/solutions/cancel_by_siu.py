@@ -2,7 +2,7 @@
 
 import re
 
-from clerkship.hl7.message import field, parse
+from clerkship.hl7.message import build_field, parse_message
 
 
 def on_task(task_item, sandboxes):
@@ -16,7 +16,7 @@ def on_task(task_item, sandboxes):
     schedule = {
         1: number,
         2: number,
-        6: field(reason),
+        6: build_field(reason),
         11: "^^30^20260319100000-0400",
         16: "1^Desk",
         20: "1^Desk",
@@ -25,10 +25,10 @@ def on_task(task_item, sandboxes):
     segments = [
         f"MSH|^~\\&|ASSISTANT|RIVERBEND|ENGINE|RIVERBEND|{at}||SIU^S15^SIU_S12|S15-0001|P|2.5.1",
         "SCH|" + "|".join(schedule.get(n, "") for n in range(1, 26)),
-        f"PID|1||{mrn}^^^RIVERBEND^MR||{field(name['family'], *name['given'])}||{born}|{patient['gender'][0].upper()}",
+        f"PID|1||{mrn}^^^RIVERBEND^MR||{build_field(name['family'], *name['given'])}||{born}|{patient['gender'][0].upper()}",
         "RGS|1",
     ]
-    ack = parse(engine.send("\r".join(segments))).value("MSA.1")
+    ack = parse_message(engine.send("\r".join(segments))).value("MSA.1")
     if ack == "AA":
         drop.rename("inbox/note.txt", "archive/note.txt")
     return {"ack": ack}

@@ -1,12 +1,12 @@
 """The placer's number leads to the order; the result is based on it."""
 
-from clerkship.hl7.message import parse
+from clerkship.hl7.message import parse_message
 
 
 def on_task(task_item, sandboxes):
     ehr, lab = sandboxes["ehr"], sandboxes["lab"]
     [entry] = lab.inbox()
-    message = parse(entry["message"])
+    message = parse_message(entry["message"])
     [patient] = ehr.search("Patient", identifier=message.value("PID.3.1"))
     [order] = ehr.search("ServiceRequest", patient=patient["id"], identifier=message.value("OBR.2.1"))
     ehr.create(

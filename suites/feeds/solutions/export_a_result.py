@@ -2,7 +2,7 @@
 
 import re
 
-from clerkship.hl7.message import field
+from clerkship.hl7.message import build_field
 
 
 def on_task(task_item, sandboxes):
@@ -21,7 +21,7 @@ def on_task(task_item, sandboxes):
     at, observed = sandboxes.now.strftime("%Y%m%d%H%M%S"), re.sub(r"[-:T]", "", result["effectiveDateTime"][:19])
     segments = [
         f"MSH|^~\\&|ASSISTANT|RIVERBEND|PARTNER|PARTNER|{at}||ORU^R01^ORU_R01|EXPORT-1|P|2.5.1",
-        f"PID|1||{mrn}^^^RIVERBEND^MR||{field(name['family'], *name['given'])}||{born}|{patient['gender'][0].upper()}",
+        f"PID|1||{mrn}^^^RIVERBEND^MR||{build_field(name['family'], *name['given'])}||{born}|{patient['gender'][0].upper()}",
         f"OBR|1||{result['id']}^RIVERBEND|4548-4^Hemoglobin A1c^LN|||{observed}|||||||||||||||{at}|||F",
         f"OBX|1|NM|4548-4^Hemoglobin A1c^LN||{value['value']}|{value.get('code', value['unit'])}|||||F|||{observed}",
     ]

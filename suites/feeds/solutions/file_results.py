@@ -1,13 +1,13 @@
 """Each message on its own: whose it is, by number, name and birth date; filed once; then acknowledged."""
 
-from clerkship.hl7.message import parse
+from clerkship.hl7.message import parse_message
 
 
 def on_task(task_item, sandboxes):
     ehr, lab = sandboxes["ehr"], sandboxes["lab"]
     filed, rejected, answer = 0, 0, {}
     for entry in lab.inbox():
-        message = parse(entry["message"])
+        message = parse_message(entry["message"])
         patient, objection = owner(ehr, message)
         if objection:
             rejected += 1

@@ -1,12 +1,12 @@
 """PID stays, MRG goes; each is linked to the other."""
 
-from clerkship.hl7.message import parse
+from clerkship.hl7.message import parse_message
 
 
 def on_task(task_item, sandboxes):
     ehr, lab = sandboxes["ehr"], sandboxes["lab"]
     [entry] = lab.inbox()
-    message = parse(entry["message"])
+    message = parse_message(entry["message"])
     [kept] = ehr.search("Patient", identifier=message.value("PID.3.1"))
     [gone] = ehr.search("Patient", identifier=message.value("MRG.1.1"))
     ehr.update({**gone, "active": False, "link": [*gone.get("link", ()), link(kept, "replaced-by")]})

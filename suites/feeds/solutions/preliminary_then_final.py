@@ -1,12 +1,12 @@
 """The first at once; then the inbox again, until the second is there."""
 
-from clerkship.hl7.message import parse
+from clerkship.hl7.message import parse_message
 
 
 def on_task(task_item, sandboxes):
     ehr, lab = sandboxes["ehr"], sandboxes["lab"]
     [entry] = lab.inbox()
-    first = parse(entry["message"])
+    first = parse_message(entry["message"])
     [patient] = ehr.search("Patient", identifier=first.value("PID.3.1"))
     unit = first.value("OBX.6.1")
     filed = ehr.create(
@@ -23,7 +23,7 @@ def on_task(task_item, sandboxes):
     lab.acknowledge(entry["id"])
     while not (later := lab.inbox()):
         sandboxes.wait("10m")
-    final = parse(later[0]["message"])
+    final = parse_message(later[0]["message"])
     ehr.update({**filed, "status": "final", "valueQuantity": {"value": float(final.value("OBX.5")), "unit": unit}})
     lab.acknowledge(later[0]["id"])
     return {"preliminary": float(first.value("OBX.5")), "final": float(final.value("OBX.5"))}

@@ -2,7 +2,7 @@
 
 import re
 
-from clerkship.hl7.message import field, parse
+from clerkship.hl7.message import build_field, parse_message
 from clerkship.sandbox.door import Dropped
 
 
@@ -14,13 +14,13 @@ def on_task(task_item, sandboxes):
     at = sandboxes.now.strftime("%Y%m%d%H%M%S")
     segments = [
         f"MSH|^~\\&|ASSISTANT|RIVERBEND|ENGINE|RIVERBEND|{at}||ORM^O01^ORM_O01|O01-0001|P|2.5.1",
-        f"PID|1||{mrn}^^^RIVERBEND^MR||{field(name['family'], *name['given'])}||{born}|{patient['gender'][0].upper()}",
+        f"PID|1||{mrn}^^^RIVERBEND^MR||{build_field(name['family'], *name['given'])}||{born}|{patient['gender'][0].upper()}",
         f"ORC|NW|RB-6001^RIVERBEND|||||||{at}",
         "OBR|1|RB-6001^RIVERBEND||4548-4^Hemoglobin A1c^LN",
     ]
     while True:
         try:
-            ack = parse(engine.send("\r".join(segments)))
+            ack = parse_message(engine.send("\r".join(segments)))
         except Dropped:
             continue
         return {"control_id": "O01-0001", "ack": ack.value("MSA.1")}

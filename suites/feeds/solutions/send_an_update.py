@@ -2,7 +2,7 @@
 
 import re
 
-from clerkship.hl7.message import field, parse
+from clerkship.hl7.message import build_field, parse_message
 
 
 def on_task(task_item, sandboxes):
@@ -16,9 +16,9 @@ def on_task(task_item, sandboxes):
     segments = [
         f"MSH|^~\\&|ASSISTANT|RIVERBEND|ENGINE|RIVERBEND|{at}||ADT^A08^ADT_A01|A08-0001|P|2.5.1",
         f"EVN|A08|{at}",
-        f"PID|1||{mrn}^^^RIVERBEND^MR||{field(name['family'], *name['given'])}||{born}|{sex}|||||{field(phone)}^PRN^PH",
+        f"PID|1||{mrn}^^^RIVERBEND^MR||{build_field(name['family'], *name['given'])}||{born}|{sex}|||||{build_field(phone)}^PRN^PH",
         "PV1|1|N",
     ]
-    ack = parse(engine.send("\r".join(segments)))
+    ack = parse_message(engine.send("\r".join(segments)))
     ehr.read("Patient", patient["id"])
     return {"control_id": "A08-0001", "ack": ack.value("MSA.1")}

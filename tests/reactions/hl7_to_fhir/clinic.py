@@ -7,8 +7,8 @@ from clerkship.events.lifecycle import RequestRefused
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.resource import Resource, render
 from clerkship.fhir.validation import validate
-from clerkship.hl7.message import parse
-from clerkship.hl7.validation import validate as flaws
+from clerkship.hl7.message import parse_message
+from clerkship.hl7.validation import validate_message as flaws
 from clerkship.model.environment import Environment
 from clerkship.playground.playground import Playground, replay
 from clerkship.playground.sandbox import PreparedSimulator
@@ -125,7 +125,7 @@ class Clinic:
     def tell(self, *segments: str, way: str = "sent", checked: bool = True) -> list[Event]:
         """A message comes in; what the chart did about it. Where it is `checked`, HL7 has nothing against it."""
         text = "".join(f"{line}\r" for line in segments)
-        message = parse(text)
+        message = parse_message(text)
         if checked:
             assert flaws(message) == []
         common = {"control_id": message.control_id, "trigger": message.trigger, "message": text}

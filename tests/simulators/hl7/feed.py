@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from clerkship.hl7.message import Message, parse
+from clerkship.hl7.message import Hl7Message, parse_message
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
@@ -140,7 +140,7 @@ class Lab:
         """A connection."""
         return Wire(int(self.told["port"]))
 
-    def ask(self, data: bytes | None = None, **about: Any) -> Message:
+    def ask(self, data: bytes | None = None, **about: Any) -> Hl7Message:
         """One message on a connection of its own, and what is answered."""
         with self.connect() as wire:
             return wire.ask(message(self.facility, **about) if data is None else data)
@@ -152,7 +152,7 @@ class Lab:
             text = text.replace(old, new)
         with self.playground.lock:
             state, act = self.playground.state(hl7.SPEC.state, "lab")
-            return state.deliver(act, parse(text))  # type: ignore[attr-defined, no-any-return]
+            return state.deliver(act, parse_message(text))  # type: ignore[attr-defined, no-any-return]
 
     def end(self) -> None:
         """The run is over."""
@@ -190,13 +190,13 @@ class Wire:
         """What came of a frame that did not end."""
         return self._rest
 
-    def answer(self) -> Message:
+    def answer(self) -> Hl7Message:
         """The next frame, read."""
         data = self.frame()
         assert data is not None, "the connection ended"
-        return parse(data)
+        return parse_message(data)
 
-    def ask(self, data: bytes) -> Message:
+    def ask(self, data: bytes) -> Hl7Message:
         """There and back."""
         self.send(framed(data))
         return self.answer()
@@ -210,6 +210,6 @@ class Wire:
         self.socket.close()
 
 
-def said(ack: Message) -> tuple[str | None, str | None]:
+def said(ack: Hl7Message) -> tuple[str | None, str | None]:
     """MSA-1 and MSA-2."""
     return ack.value("MSA.1"), ack.value("MSA.2")

@@ -7,8 +7,8 @@ import orjson
 
 from clerkship.conformance.rig import Rig
 from clerkship.events.event import Event
-from clerkship.hl7.ack import Ack, read_ack
-from clerkship.hl7.message import MEDIA, parse
+from clerkship.hl7.ack import Ack, parse_ack
+from clerkship.hl7.message import MEDIA_TYPE, parse_message
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.playground import replay
@@ -72,7 +72,7 @@ class Interface:
     def ask(self, method: str, path: str, body: str | bytes = b"", **query: str) -> Reply:
         """Any request."""
         data = body.encode() if isinstance(body, str) else body
-        headers = {"content-type": MEDIA} if body else {}
+        headers = {"content-type": MEDIA_TYPE} if body else {}
         return self.rig.send(Request(method, path, query, headers, data))
 
     def post(self, body: str | bytes, headers: Mapping[str, str] | None = None) -> Reply:
@@ -84,7 +84,7 @@ class Interface:
         """Send a message that is answered, and read the answer."""
         reply = self.post(message)
         assert reply.status == 200, reply
-        return read_ack(parse(reply.body))
+        return parse_ack(parse_message(reply.body))
 
     def inbox(self, **query: str) -> list[dict[str, Any]]:
         """What is in it."""

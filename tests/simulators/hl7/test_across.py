@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from clerkship.hl7.ack import read_ack
-from clerkship.hl7.message import parse
+from clerkship.hl7.ack import parse_ack
+from clerkship.hl7.message import parse_message
 from clerkship.service.rescore import rescore
 from clerkship.simulators.hl7.handle import Hl7
 from tests.simulators.hl7.interface import admission, results
@@ -45,10 +45,10 @@ def careful(task_item: Any, sandboxes: Any) -> None:
     """Looks, files and answers, and says so."""
     lab = sandboxes.get_as(Hl7)
     [entry] = lab.inbox()
-    assert parse(lab.take(entry["id"])).value("OBX.5") == "6.2"
-    assert sandboxes["ehr"].search("Patient", {"identifier": parse(entry["message"]).value("PID.3.1")})
+    assert parse_message(lab.take(entry["id"])).value("OBX.5") == "6.2"
+    assert sandboxes["ehr"].search("Patient", {"identifier": parse_message(entry["message"]).value("PID.3.1")})
     lab.acknowledge(entry["id"])
-    assert read_ack(parse(lab.send(admission("A8").replace("ADT^A01", "ADT^A08")))).code == "AA"
+    assert parse_ack(parse_message(lab.send(admission("A8").replace("ADT^A01", "ADT^A08")))).code == "AA"
     assert lab.inbox() == []
     assert len(lab.inbox(all=True)) == len(lab.sent()) == 1
 
@@ -57,7 +57,7 @@ def careless(task_item: Any, sandboxes: Any) -> None:
     """Answers before it looks, and sends what is not taken."""
     lab = sandboxes["lab"]
     lab.acknowledge("1", "AE", "later")
-    assert read_ack(parse(lab.send(results("R1").replace("4711^^^CLINIC^MR", "")))).code == "AE"
+    assert parse_ack(parse_message(lab.send(results("R1").replace("4711^^^CLINIC^MR", "")))).code == "AE"
     assert lab.send(admission("A8", accept="NE|NE", mrn="4712").replace("ADT^A01", "ADT^A08")) == ""
     lab.listen("127.0.0.1", 7654)
     lab.listen_no_more()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from clerkship.hl7.ack import read_ack
-from clerkship.hl7.message import parse
+from clerkship.hl7.ack import parse_ack
+from clerkship.hl7.message import parse_message
 from clerkship.simulators.hl7.events import MessageAcknowledged, MessageTaken
 from clerkship.simulators.hl7.mllp_call import read_message
 from tests.simulators.hl7.interface import Interface, admission, head, results
@@ -67,7 +67,7 @@ def test_an_acknowledgement_that_is_written_for_the_agent_says_what_it_said(vers
     said = engine.last.payload
     assert isinstance(said, MessageAcknowledged)
     assert (said.ack, said.text) == ("AE", "no such patient & no order")
-    assert read_ack(parse(said.message)).control_id == "IN-1"
+    assert parse_ack(parse_message(said.message)).control_id == "IN-1"
 
 
 @pytest.mark.parametrize(

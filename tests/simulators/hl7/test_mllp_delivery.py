@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from clerkship.faults.drop import Drop
 from clerkship.faults.error import Error
-from clerkship.hl7.message import Message, parse
+from clerkship.hl7.message import Hl7Message, parse_message
 from clerkship.playground.agent_clock import skip, wait
 from clerkship.playground.pacer import paced
 from clerkship.sandbox.door import Refused
@@ -24,7 +24,7 @@ from clerkship.simulators.hl7.config import Hl7Config
 from tests.simulators.hl7.feed import END, START, Feed, Lab, until
 
 QUICK = {"resend": "50ms", "attempts": 3}
-Answer = Callable[[Message], str | None]
+Answer = Callable[[Hl7Message], str | None]
 
 
 class Bystander:
@@ -63,7 +63,7 @@ class Bystander:
                 data += more
                 while END in data:
                     frame, _, data = data.partition(END)
-                    message = parse(frame.removeprefix(START))
+                    message = parse_message(frame.removeprefix(START))
                     self.heard.append(message.control_id)
                     code = self._answer(message)
                     if code == "hang up":
@@ -81,7 +81,7 @@ class Bystander:
             connection.close()
 
 
-def ack_of(message: Message, code: str, control_id: str = "") -> bytes:
+def ack_of(message: Hl7Message, code: str, control_id: str = "") -> bytes:
     head = rf"MSH|^~\&|AGENT|CLINIC|LAB|X|20260302||ACK|A{message.control_id}|P|2.5.1"
     return f"{head}\rMSA|{code}|{control_id or message.control_id}|said\r".encode()
 
@@ -195,7 +195,7 @@ def test_attempts_are_apart_in_simulated_time_and_each_is_in_the_log(feed: Feed,
     lab = feed.lab(resend="1h", attempts=3)
     heard: list[str] = []
 
-    def answer(message: Message) -> str:
+    def answer(message: Hl7Message) -> str:
         heard.append(message.control_id)
         return "AA" if len(heard) == 3 else "hang up"
 
@@ -255,7 +255,7 @@ def test_an_agent_may_move_or_listen_no_more(feed: Feed, listen: Listen) -> None
 def test_an_agent_may_ask_any_sandbox_before_it_acknowledges(feed: Feed, listen: Listen) -> None:
     lab = feed.lab()
 
-    def look_first(message: Message) -> str:
+    def look_first(message: Hl7Message) -> str:
         assert lab.handle.inbox(), "the playground's lock is free"
         lab.handle.send(f"MSH|^~\\&|AGENT|CLINIC|LAB|X|20260302||ACK|Q{message.control_id}|P|2.5.1\rMSA|AA|none\r")
         return "AA"
@@ -270,7 +270,7 @@ def test_an_agent_may_ask_any_sandbox_before_it_acknowledges(feed: Feed, listen:
 def test_an_acknowledgement_of_something_else_is_none(feed: Feed, listen: Listen) -> None:
     lab, heard = feed.lab(**QUICK), list[str]()
 
-    def answer(message: Message) -> str | None:
+    def answer(message: Hl7Message) -> str | None:
         heard.append(message.control_id)
         return "AA" if len(heard) > 1 else None
 
@@ -278,7 +278,7 @@ def test_an_acknowledgement_of_something_else_is_none(feed: Feed, listen: Listen
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1")
     until(lambda: heard == ["C1"])
-    agent.open[0].sendall(START + ack_of(parse(lab.handle.take("1")), "AA", "OTHER") + END)
+    agent.open[0].sendall(START + ack_of(parse_message(lab.handle.take("1")), "AA", "OTHER") + END)
     eventually(lab, lambda: acks(lab) == [("1", "AA")])
     assert agent.heard == ["C1", "C1"]
     assert "sandbox.refused" in lab.kinds()
@@ -290,7 +290,7 @@ def test_the_applications_word_may_come_after_the_commit_on_the_same_connection(
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1", **{"|P|2.5.1": "|P|2.5.1|||AL|AL"})
     until(lambda: acks(lab) == [("1", "CA")])
-    agent.open[0].sendall(START + ack_of(parse(lab.handle.take("1")), "AA") + END)
+    agent.open[0].sendall(START + ack_of(parse_message(lab.handle.take("1")), "AA") + END)
     until(lambda: acks(lab) == [("1", "CA"), ("1", "AA")])
     lab.arrive("C2")
     until(lambda: acks(lab)[-1] == ("2", "CA"))
@@ -364,7 +364,7 @@ def test_an_agent_that_sends_and_never_reads_is_not_read_from(feed: Feed, monkey
         lab.arrive("C1")
         connection, _ = server.accept()
         with connection:
-            sent = parse(connection.recv(65536).strip(START + END))
+            sent = parse_message(connection.recv(65536).strip(START + END))
             connection.sendall(START + ack_of(sent, "AA") + END)
             until(lambda: acks(lab) == [("1", "AA")])
             writer = feed.delivery(lab)._writer
@@ -443,7 +443,7 @@ def test_the_server_of_the_hl7_library_is_served(feed: Feed) -> None:
 def test_a_slow_agent_holds_up_no_other(feed: Feed, listen: Listen) -> None:
     held = threading.Event()
 
-    def slow(_: Message) -> str:
+    def slow(_: Hl7Message) -> str:
         held.wait(10)
         return "AA"
 

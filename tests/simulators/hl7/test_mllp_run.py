@@ -3,7 +3,7 @@
 import socket
 from typing import Any
 
-from clerkship.hl7.message import parse
+from clerkship.hl7.message import parse_message
 from clerkship.sandbox.door import Sandboxes
 from clerkship.simulators.hl7.handle import Hl7
 from tests.simulators.hl7.feed import END, START, Wire, message, said, until
@@ -56,7 +56,7 @@ def listen(task_item: Any, sandboxes: Sandboxes) -> None:
             data = b""
             while END not in data:
                 data += connection.recv(65536)
-            heard = parse(data.removeprefix(START).removesuffix(END))
+            heard = parse_message(data.removeprefix(START).removesuffix(END))
             head = r"MSH|^~\&|AGENT|CLINIC|LAB|CLERKSHIP|20260302||ACK|A1|P|2.5.1"
             connection.sendall(START + f"{head}\rMSA|AA|{heard.control_id}\r".encode() + END)
             until(lambda: not lab.inbox())

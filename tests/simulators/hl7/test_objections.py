@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.hl7.message import parse
+from clerkship.hl7.message import parse_message
 from clerkship.sandbox.exchange import Refusal
 from clerkship.simulators.hl7.intake import objection
 from tests.workbench import Workbench
@@ -53,10 +53,10 @@ def test_a_message_about_nobody_is_answered_with_an_error(bench: Workbench) -> N
 
     def on_task(task_item: Any, sandboxes: Any) -> None:
         engine = sandboxes["engine"]
-        told["nobody"] = parse(engine.send(update("9999", "M1")))
-        told["again"] = parse(engine.send(update("9999", "M1")))
+        told["nobody"] = parse_message(engine.send(update("9999", "M1")))
+        told["again"] = parse_message(engine.send(update("9999", "M1")))
         told["sent"] = engine.sent()
-        told["somebody"] = parse(engine.send(update("4711", "M1")))
+        told["somebody"] = parse_message(engine.send(update("4711", "M1")))
 
     run = bench.run_one(on_task)
     assert [told[which].value("MSA.1") for which in ("nobody", "again", "somebody")] == ["AE", "AE", "AA"]
@@ -84,7 +84,7 @@ def test_a_message_about_nobody_is_answered_with_an_error(bench: Workbench) -> N
 def test_what_is_objected_has_its_code_and_place(
     status: int, reason: str, code: str, place: tuple[str, int | None]
 ) -> None:
-    found = objection(parse(update("1", "M1")), Refusal(status, "no", reason))
+    found = objection(parse_message(update("1", "M1")), Refusal(status, "no", reason))
     assert (found.code, (found.segment, found.field), found.text) == (code, place, reason)
 
 
@@ -94,11 +94,11 @@ def test_in_enhanced_mode_it_is_accepted_first(bench: Workbench) -> None:
 
     def on_task(task_item: Any, sandboxes: Any) -> None:
         engine = sandboxes["engine"]
-        told["now"] = parse(engine.send(update("9999", "M1", "|||AL|AL")))
+        told["now"] = parse_message(engine.send(update("9999", "M1", "|||AL|AL")))
         [told["later"]] = engine.inbox()
 
     run = bench.run_one(on_task)
     assert told["now"].value("MSA.1") == "CA"
-    later = parse(told["later"]["message"])
+    later = parse_message(told["later"]["message"])
     assert (later.value("MSA.1"), later.value("MSA.2")) == ("AE", "M1")
     assert run.verdict != "pass"

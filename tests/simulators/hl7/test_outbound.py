@@ -5,9 +5,9 @@ import re
 import orjson
 import pytest
 
-from clerkship.hl7.ack import read_ack
-from clerkship.hl7.message import parse
-from clerkship.hl7.stream import split
+from clerkship.hl7.ack import parse_ack
+from clerkship.hl7.message import parse_message
+from clerkship.hl7.stream import split_messages
 from clerkship.sandbox.exchange import Request
 from clerkship.simulators.hl7.mllp_call import SendMessage
 from tests.simulators.hl7.interface import Interface, admission, head, results
@@ -17,7 +17,7 @@ def test_a_message_that_is_taken_is_answered_with_its_control_id() -> None:
     engine = Interface()
     reply = engine.post(admission("A1"))
     assert (reply.status, reply.media) == (200, "application/hl7-v2; charset=utf-8")
-    ack = parse(reply.body)
+    ack = parse_message(reply.body)
     assert (ack.type, ack.value("MSA.1"), ack.value("MSA.2")) == ("ACK", "AA", "A1")
     assert [ack.value(f"MSH.{n}") for n in (3, 4, 5, 6)] == ["LAB", "CLERKSHIP", "EHR", "CLINIC"]
     assert engine.kinds == ["hl7.adt.sent"]
@@ -85,11 +85,11 @@ def test_a_lenient_engine_takes_what_daily_feeds_send_and_refuses_what_nobody_co
     message: str, code: str
 ) -> None:
     engine = Interface(validation="lenient")
-    said = read_ack(parse(split(engine.post(message).body).messages[0]))
+    said = parse_ack(parse_message(split_messages(engine.post(message).body).messages[0]))
     assert [error.code for error in said.errors] == ([code] if code else [])
     assert (said.code == "AA") == (not code)
     if not code:
-        assert read_ack(parse(Interface().post(message).body)).code == "AE"
+        assert parse_ack(parse_message(Interface().post(message).body)).code == "AE"
 
 
 def test_a_processing_id_is_of_its_table() -> None:
@@ -115,7 +115,7 @@ def test_what_is_too_large_is_rejected_and_only_its_head_kept() -> None:
     assert "1000 bytes" in said.errors[0].text
     assert engine.state.sent[0].text.count("\r") == 1
     reply = engine.rig.call(SendMessage(results("R2").encode(), 52_000_000))  # a listener that did not keep its end
-    assert read_ack(parse(reply.body)).code == "AR"
+    assert parse_ack(parse_message(reply.body)).code == "AR"
 
 
 def test_the_same_message_again_is_answered_and_not_taken_again() -> None:
@@ -171,10 +171,10 @@ def test_in_enhanced_mode_the_sender_says_what_it_wants_to_hear(
     reply = engine.post(f"{first}|||{accept}\r{rest}")
     assert reply.status == (200 if now else 204)
     if now:
-        said = read_ack(parse(reply.body))
+        said = parse_ack(parse_message(reply.body))
         assert (said.code, said.control_id) == (now, "A1")
     waiting = engine.inbox()
-    assert [read_ack(parse(entry["message"])).code for entry in waiting] == ([later] if later else [])
+    assert [parse_ack(parse_message(entry["message"])).code for entry in waiting] == ([later] if later else [])
     if later:
         assert engine.kinds[1] == "hl7.ack.arrived"
         assert (waiting[0]["type"], engine.state.inbox["1"].message.value("MSA.2")) == ("ACK^A01", "A1")
@@ -187,12 +187,12 @@ def test_a_batch_is_answered_with_a_batch_that_has_an_answer_for_each() -> None:
     messages = admission("A1") + BAD.replace("A1", "A2") + results("R1")
     body = f"{HEADERS}{messages}BTS|3\rFTS|1\r"
     reply = engine.post(body)
-    answer = split(reply.body)
+    answer = split_messages(reply.body)
     assert not answer.flaws
     assert [segment.name for segment in answer.headers] == ["FHS", "BHS"]
     assert [segment.text(12) for segment in answer.headers] == ["F-1", "B-1"]
     assert [segment.text(6) for segment in answer.headers] == ["CLINIC", "CLINIC"]
-    said = [read_ack(parse(text)) for text in answer.messages]
+    said = [parse_ack(parse_message(text)) for text in answer.messages]
     assert [(each.code, each.control_id) for each in said] == [("AA", "A1"), ("AE", "A2"), ("AA", "R1")]
     assert engine.kinds == ["hl7.adt.sent", "hl7.message.refused", "hl7.oru.sent"]
 
@@ -203,7 +203,7 @@ HEADERS = "FHS|^~\\&|EHR|CLINIC|LAB|CLERKSHIP|20260302||||F-1\rBHS|^~\\&|EHR|CLI
 def test_of_a_batch_that_is_broken_nothing_is_taken() -> None:
     engine = Interface()
     reply = engine.post(f"{HEADERS}{admission('A1')}{admission('A2')}BTS|3\rFTS|1\r")
-    said = [read_ack(parse(text)) for text in split(reply.body).messages]
+    said = [parse_ack(parse_message(text)) for text in split_messages(reply.body).messages]
     assert [each.code for each in said] == ["AE", "AE"]
     assert "BTS-1 says 3" in said[0].errors[0].text
     assert not any(sent.taken for sent in engine.state.sent)
@@ -212,9 +212,9 @@ def test_of_a_batch_that_is_broken_nothing_is_taken() -> None:
 def test_several_messages_without_a_batch_are_answered_one_after_another() -> None:
     engine = Interface()
     reply = engine.post(admission("A1") + results("R1") + admission("A2", accept="NE|NE"))
-    answer = split(reply.body)
+    answer = split_messages(reply.body)
     assert not answer.batched
-    assert [read_ack(parse(text)).control_id for text in answer.messages] == ["A1", "R1"]
+    assert [parse_ack(parse_message(text)).control_id for text in answer.messages] == ["A1", "R1"]
     assert len(engine.state.sent) == 3
 
 
@@ -225,7 +225,7 @@ def test_an_unguessable_facility_is_in_no_log_and_yet_in_the_answer(case: type[s
     sandbox.address = "Q7XK2M9PLW3ZT8VB4RNC"
     written = str(case(sandbox.address))
     reply = engine.post(admission("A1", to=written, name=f"{written}^Ada"))
-    assert parse(reply.body).value("MSH.4") == written
+    assert parse_message(reply.body).value("MSH.4") == written
     assert engine.send(BAD.replace("CLERKSHIP", written)).code == "AE"
     engine.post(f"{written}\r{HEADERS}{admission('A2', to=written)}")
     engine.post(f"{HEADERS.replace('CLERKSHIP', written)}{admission('A3', to=written)}BTS|1\rFTS|1\r")
@@ -289,7 +289,7 @@ def test_a_charset_is_what_the_request_says_else_what_the_message_says() -> None
     reply = engine.post(latin.encode("latin-1"))
     assert (reply.media, "Köln".encode("latin-1") in reply.body) == ("application/hl7-v2; charset=iso-8859-1", True)
     stated = {"content-type": "application/hl7-v2; charset=utf-8"}
-    assert read_ack(parse(engine.post(latin, stated).body)).code == "AA"
+    assert parse_ack(parse_message(engine.post(latin, stated).body)).code == "AA"
     assert engine.kinds == ["hl7.adt.sent", "hl7.message.repeated"]  # the same, written otherwise
     assert engine.state.sent[0].text == latin
     engine.arrive(message=latin, control_id="IN-1")
@@ -323,7 +323,7 @@ def test_a_charset_that_is_text_is_read_and_what_does_not_fit_it_breaks_nothing(
     engine = Interface()
     media = {"content-type": f'application/hl7-v2; charset="{charset}"'}
     reply = engine.post(admission("A1").encode("ascii") + tail, media)
-    assert (reply.status, read_ack(parse(reply.body)).code) == (200, "AA")
+    assert (reply.status, parse_ack(parse_message(reply.body)).code) == (200, "AA")
     engine.state.sent[0].text.encode()
 
 

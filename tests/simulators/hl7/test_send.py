@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.hl7.message import parse
+from clerkship.hl7.message import parse_message
 from clerkship.simulators.hl7.steps.send import Send
 from tests.simulators.hl7.interface import Interface, results
 from tests.simulators.hl7.lab import mistakes, task
@@ -46,7 +46,7 @@ def test_messages_come_before_the_agent_starts_and_while_it_works(bench: Workben
     run = bench.run_one(looks)
     assert run.status == "completed", run.error
     assert [entry["control_id"] for entry in seen[0]] == ["K1"]
-    first = parse(seen[0][0]["message"])
+    first = parse_message(seen[0][0]["message"])
     assert [first.value(path) for path in ("MSH.3", "MSH.4", "MSH.12", "PID.3.1")] == [
         "LAB",
         "CLERKSHIP",
@@ -56,8 +56,8 @@ def test_messages_come_before_the_agent_starts_and_while_it_works(bench: Workben
     assert first.value("MSH.7") == "20260302090000-0500"
     _, once, twice = (entry["message"] for entry in seen[1])
     assert once == twice
-    assert parse(once).control_id.startswith("msg_")
-    assert parse(once).value("MSH.7") == "20260302091000-0500"
+    assert parse_message(once).control_id.startswith("msg_")
+    assert parse_message(once).value("MSH.7") == "20260302091000-0500"
     again = bench.run_one(looks)
     assert again.head == run.head
 

@@ -9,10 +9,10 @@ import orjson
 
 _HERE = Path(__file__).parent
 VERSIONS = ("2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6", "2.7", "2.7.1", "2.8")
-_READ_AS = {version: version for version in VERSIONS} | {"2.8.1": "2.8", "2.8.2": "2.8"}
+_TABLES_VERSION = {version: version for version in VERSIONS} | {"2.8.1": "2.8", "2.8.2": "2.8"}
 
 
-class Table(TypedDict):
+class VersionTables(TypedDict):
     """One version."""
 
     version: str
@@ -26,19 +26,19 @@ class Table(TypedDict):
     """The data type of each component; `!` where it must be there. What is not here has no components."""
 
 
-def known_version(text: str) -> str | None:
+def resolve_version(text: str) -> str | None:
     """The version whose table is used for one that a message states; None where there is none."""
-    return _READ_AS.get(text)
+    return _TABLES_VERSION.get(text)
 
 
-def code_table(number: str) -> Mapping[str, str]:
+def load_code_table(number: str) -> Mapping[str, str]:
     """Return an HL7 table that is the same in every version, code by code."""
     table: Mapping[str, str] = orjson.loads((_HERE.parent / "codes.json").read_bytes())[number]
     return table
 
 
 @cache
-def read_table(version: str) -> Table:
+def load_tables(version: str) -> VersionTables:
     """The table of a version in VERSIONS."""
-    table: Table = orjson.loads((_HERE / f"{version}.json").read_bytes())
+    table: VersionTables = orjson.loads((_HERE / f"{version}.json").read_bytes())
     return table

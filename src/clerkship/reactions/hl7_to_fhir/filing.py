@@ -11,7 +11,7 @@ from clerkship.fhir.chart import Chart
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import Resource, key_of, render
 from clerkship.fhir.search import find_keys
-from clerkship.hl7.message import BadMessage, Message, Segment, parse
+from clerkship.hl7.message import BadMessage, Hl7Message, Segment, parse_message
 from clerkship.reactions.contract import React
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir import writing
@@ -28,7 +28,7 @@ _SPECIAL = re.compile(r"([,|$\\])")
 class Filing:
     """A message, and a draft of the chart with what has been filed of the message so far."""
 
-    def __init__(self, draft: Transaction, message: Message) -> None:
+    def __init__(self, draft: Transaction, message: Hl7Message) -> None:
         self.draft = draft
         self.message = message
         self.operation = f"{message.type}^{message.trigger}"
@@ -141,7 +141,7 @@ def reaction(files: Mapping[str, File], type: str) -> React:
         if not isinstance(event.payload, Sent | Arrived):
             return None
         try:
-            message = parse(event.payload.message)
+            message = parse_message(event.payload.message)
         except BadMessage as wrong:
             raise refusal(422, "structure", f"this is no message: {wrong}") from None
         file = files.get(message.trigger)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from clerkship.hl7.message import Message, Segment
+from clerkship.hl7.message import Hl7Message, Segment
 from clerkship.reactions.hl7_to_fhir.filing import Filing
 from clerkship.reactions.hl7_to_fhir.numbers import Number, of_ei
 from clerkship.reactions.hl7_to_fhir.parts import part, parts
@@ -48,12 +48,12 @@ class Order:
         return None
 
 
-def orders_of(message: Message) -> list[Order]:
+def orders_of(message: Hl7Message) -> list[Order]:
     """Return the orders of a message, which may be about several patients."""
     return list(_orders(message))
 
 
-def _orders(message: Message) -> Iterator[Order]:
+def _orders(message: Hl7Message) -> Iterator[Order]:
     pid: Segment | None = None
     pv1: Segment | None = None
     current: Order | None = None

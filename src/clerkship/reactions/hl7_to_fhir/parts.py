@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from clerkship.hl7.escape import USUAL, Delimiters, unescape
+from clerkship.hl7.escape import DEFAULT_DELIMITERS, Delimiters, unescape
 from clerkship.hl7.kinds import NULL
-from clerkship.hl7.message import Segment, nth
+from clerkship.hl7.message import Segment, get_part
 
 
 class Part(NamedTuple):
@@ -13,13 +13,13 @@ class Part(NamedTuple):
     raw: str
     where: str
     """The name of the field for error messages: `PID-3`."""
-    delimiters: Delimiters = USUAL
+    delimiters: Delimiters = DEFAULT_DELIMITERS
 
     def text(self, component: int = 1, subcomponent: int | None = None) -> str:
         """Return a component or subcomponent; empty if it is missing or HL7's null."""
-        found = nth(self.raw, self.delimiters.component, component)
+        found = get_part(self.raw, self.delimiters.component, component)
         if subcomponent is not None:
-            found = nth(found, self.delimiters.subcomponent, subcomponent)
+            found = get_part(found, self.delimiters.subcomponent, subcomponent)
         return _meant(found, self.delimiters)
 
     @property

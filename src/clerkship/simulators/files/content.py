@@ -14,10 +14,10 @@ import orjson
 from clerkship.assertions.contract import compared
 from clerkship.assertions.field_rows import compare_texts
 from clerkship.assertions.text_value import fits
-from clerkship.hl7.message import BadMessage, Message, parse
+from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
 from clerkship.hl7.path import parse_path
-from clerkship.hl7.stream import split
-from clerkship.hl7.validation import validate
+from clerkship.hl7.stream import split_messages
+from clerkship.hl7.validation import validate_message
 from clerkship.model.path import MISSING
 from clerkship.model.path import lookup as lookup_json
 from clerkship.model.run import FieldCheck
@@ -103,7 +103,7 @@ class Table(Content):
 class OneMessage(Content):
     """An HL7 message."""
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: Hl7Message) -> None:
         self._message = message
 
     def compare(self, path: str, expected: Any) -> FieldCheck:
@@ -112,7 +112,7 @@ class OneMessage(Content):
 
     def flaws(self) -> Sequence[str]:
         """What HL7 v2 has against it."""
-        return [flaw.text for flaw in validate(self._message)]
+        return [flaw.text for flaw in validate_message(self._message)]
 
 
 def cell_at(path: str) -> tuple[str, str]:
@@ -217,10 +217,10 @@ def _delimiter(text: str) -> str:
 def _read_hl7(data: bytes) -> list[Content]:
     if data.count(b"\r") + data.count(b"\n") > MAX_LINES:
         raise Unfit(f"too large to be looked into: it has more than {MAX_LINES:,} lines")
-    messages = split(data).messages
+    messages = split_messages(data).messages
     if not messages:
         raise Unfit("not HL7: no message begins in it with MSH")
     try:
-        return [OneMessage(parse(message)) for message in messages]
+        return [OneMessage(parse_message(message)) for message in messages]
     except BadMessage as bad:
         raise Unfit(f"not HL7: {str(bad)[:MAX_REASON_LENGTH]}") from None

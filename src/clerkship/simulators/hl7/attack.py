@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar, cast
 
-from clerkship.hl7.message import decode
+from clerkship.hl7.message import decode_message
 from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack
 from clerkship.sandbox.door import Dropped, Handle, Refused
 from clerkship.sandbox.exchange import Request
@@ -43,7 +43,7 @@ class Hl7Attack(SandboxAttack):
         """Add a note to a message that is sent."""
         if request.method != "POST" or request.path != "/hl7/outbound" or kind not in self.harms:
             return None
-        text = decode(request.body).rstrip("\r")
+        text = decode_message(request.body).rstrip("\r")
         return replace(request, body=f"{text}\rNTE|1|L|{note}\r".encode())
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from clerkship.hl7.validation import Level
+from clerkship.hl7.validation import ValidationLevel
 from clerkship.model.duration import Duration
 from clerkship.model.environment import Environment, utc_offset_minutes
 from clerkship.model.frozen import Flag, Frozen, Whole
@@ -35,7 +35,7 @@ class Hl7Config(Frozen):
         "CLERKSHIP"
     )
     validation: Annotated[
-        Level,
+        ValidationLevel,
         Field(description="what a message is held against: all of the standard, or no more than daily feeds keep to"),
     ] = "strict"
     max_message: Annotated[Whole, Field(ge=1000, le=20_000_000, description="bytes in one message")] = 5_000_000

@@ -3,8 +3,8 @@
 import re
 from typing import NamedTuple
 
-from clerkship.hl7.message import BadMessage, Message, parse, read_segment
-from clerkship.hl7.stream import Batch, split
+from clerkship.hl7.message import BadMessage, Hl7Message, parse_message, parse_segment
+from clerkship.hl7.stream import Batch, split_messages
 from clerkship.sandbox.exchange import Refusal
 from clerkship.simulators.hl7.mask import Mask
 
@@ -27,7 +27,7 @@ class MessageBatch(NamedTuple):
     """What came in one body."""
 
     batch: Batch
-    messages: list[Message]
+    messages: list[Hl7Message]
 
 
 def _read(body: bytes, charset: str) -> bytes | str:
@@ -48,7 +48,7 @@ def _read(body: bytes, charset: str) -> bytes | str:
 
 def _split(data: bytes | str) -> Batch:
     """Split a body into messages, unread; refuse all of it where they are too many or too long."""
-    batch = split(data)
+    batch = split_messages(data)
     if len(batch.messages) > MAX_MESSAGES:
         reason = f"a batch may have {MAX_MESSAGES} messages, not {len(batch.messages)}; send several"
         raise Refusal(413, "too_many_messages", reason)
@@ -62,9 +62,9 @@ def parse_content(body: bytes, charset: str, mask: Mask) -> MessageBatch:
     """Parse the messages of a body; refuse all of it where it is no HL7 v2."""
     batch = _split(_read(body, charset))
     batch.flaws[:] = [each._replace(text=mask.hide(each.text)) for each in batch.flaws]
-    batch.headers[:] = [read_segment(mask.hide(each.render()), each.delimiters) for each in batch.headers]
+    batch.headers[:] = [parse_segment(mask.hide(each.render()), each.delimiters) for each in batch.headers]
     try:
-        messages = [parse(mask.hide(each)) for each in batch.messages]
+        messages = [parse_message(mask.hide(each)) for each in batch.messages]
     except BadMessage as bad:
         raise Refusal(400, "not_hl7", f"this is no HL7 v2 message: {bad}") from None
     if not messages:
@@ -73,7 +73,7 @@ def parse_content(body: bytes, charset: str, mask: Mask) -> MessageBatch:
     return MessageBatch(batch, messages)
 
 
-def parse_acknowledgement(body: bytes, charset: str, mask: Mask) -> Message:
+def parse_acknowledgement(body: bytes, charset: str, mask: Mask) -> Hl7Message:
     """Parse one acknowledgement."""
     messages = parse_content(body, charset, mask).messages
     if len(messages) != 1 or messages[0].first("MSA") is None:
@@ -81,9 +81,9 @@ def parse_acknowledgement(body: bytes, charset: str, mask: Mask) -> Message:
     return messages[0]
 
 
-def header_of(message: Message) -> Message:
+def header_of(message: Hl7Message) -> Hl7Message:
     """Return the MSH alone."""
-    return Message(message.segments[:1])
+    return Hl7Message(message.segments[:1])
 
 
 def size_of(text: str) -> int:

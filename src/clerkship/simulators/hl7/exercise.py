@@ -1,11 +1,11 @@
 """Requests that touch every operation of an interface engine."""
 
-from clerkship.hl7.message import MEDIA
+from clerkship.hl7.message import MEDIA_TYPE
 from clerkship.sandbox.exchange import Request
 
 
 def _sent(text: str) -> Request:
-    return Request("POST", "/hl7/outbound", headers={"content-type": MEDIA}, body=text.encode())
+    return Request("POST", "/hl7/outbound", headers={"content-type": MEDIA_TYPE}, body=text.encode())
 
 
 def _admission(id: str, *, accept: str = "", version: str = "2.5.1", type: str = "ADT^A01^ADT_A01") -> str:

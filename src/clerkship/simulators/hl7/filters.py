@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from clerkship.hl7.escape import escape
-from clerkship.hl7.stamp import stamp
+from clerkship.hl7.stamp import to_hl7_time
 from clerkship.library.template import Filter
 
 FILTERS: Mapping[str, Filter] = {
     "hl7": lambda value, _, text: escape(text(value)),
-    "hl7date": lambda value, _, __: stamp(str(value)),
+    "hl7date": lambda value, _, __: to_hl7_time(str(value)),
 }

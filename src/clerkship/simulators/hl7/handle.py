@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from clerkship.hl7.message import decode
+from clerkship.hl7.message import decode_message
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.simulators.hl7.http import ER7
@@ -14,7 +14,7 @@ class Hl7(Handle):
 
     def send(self, message: str) -> str:
         """Send one message, or a batch; its acknowledgement, whatever it says. Empty where none was asked for."""
-        return decode(self.request("POST", "/hl7/outbound", body=message.encode(), media=ER7).body)
+        return decode_message(self.request("POST", "/hl7/outbound", body=message.encode(), media=ER7).body)
 
     def sent(self) -> list[dict[str, Any]]:
         """What was sent, each with its acknowledgement's code."""
@@ -29,7 +29,7 @@ class Hl7(Handle):
 
     def take(self, id: str) -> str:
         """A message of the inbox, in ER7."""
-        return decode(self.request("GET", f"/hl7/inbox/{id}").body)
+        return decode_message(self.request("GET", f"/hl7/inbox/{id}").body)
 
     def acknowledge(self, id: str, code: str = "AA", text: str = "") -> None:
         """Say what you made of a message: AA, AE or AR, and why."""

@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from clerkship.hl7.message import MEDIA, encode
+from clerkship.hl7.message import MEDIA_TYPE, encode_message
 from clerkship.sandbox.exchange import Refusal, Reply, json_reply
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.hl7 import operations as ops
 from clerkship.simulators.hl7.operations import Context
 from clerkship.simulators.hl7.state import Incoming, Outgoing
 
-ER7 = f"{MEDIA}; charset=utf-8"
+ER7 = f"{MEDIA_TYPE}; charset=utf-8"
 _CHARSET = re.compile(r";\s*charset\s*=\s*\"?([\w.:-]{1,40})", re.IGNORECASE)
 
 
@@ -62,8 +62,8 @@ def render_er7(call: HttpCall, context: Context, text: str) -> Reply:
     """Write messages in the charset that they state; 204 where there is none."""
     if not text:
         return Reply(204)
-    body, charset = encode(text)
-    return Reply(200, body, f"{MEDIA}; charset={charset}")
+    body, charset = encode_message(text)
+    return Reply(200, body, f"{MEDIA_TYPE}; charset={charset}")
 
 
 def render_sent(call: HttpCall, context: Context, sent: Sequence[Outgoing]) -> Reply:

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from clerkship.hl7.ack import mode, wants
+from clerkship.hl7.ack import ack_mode, is_ack_wanted
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import Message
-from clerkship.hl7.validation import validate
+from clerkship.hl7.message import Hl7Message
+from clerkship.hl7.validation import validate_message
 from clerkship.sandbox.exchange import Refusal
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import SENT
@@ -50,7 +50,7 @@ def flaw(code: str, text: str, field: int | None = None) -> Flaw:
     return Flaw(code, text, "MSH", 1, field)
 
 
-def objection(message: Message, refusal: Refusal) -> Flaw:
+def objection(message: Hl7Message, refusal: Refusal) -> Flaw:
     """What was said against a message that had been taken, as a flaw of it: at the field that is named, if one is."""
     code, reason = _OBJECTED.get(refusal.status, "207"), refusal.reason
     if code == "201":
@@ -61,7 +61,7 @@ def objection(message: Message, refusal: Refusal) -> Flaw:
     return Flaw(code, reason, "PID", 1, 3) if code == "204" else Flaw(code, reason)
 
 
-def weigh(message: Message, config: Hl7Config, around: Sequence[Flaw] = ()) -> Verdict:
+def weigh(message: Hl7Message, config: Hl7Config, around: Sequence[Flaw] = ()) -> Verdict:
     """What the engine says to a message, by the standard and by its config; of a batch that is broken `around` its
     messages nothing is taken."""
     if not message.control_id:
@@ -69,7 +69,7 @@ def weigh(message: Message, config: Hl7Config, around: Sequence[Flaw] = ()) -> V
     if message.type not in SENT:
         kinds = ", ".join(SENT)
         return Verdict("R", [flaw("200", f"messages of type {message.type or '(none)'} are not taken; {kinds} are", 9)])
-    flaws = [*around, *validate(message, config.validation)][:MAX_FLAWS]
+    flaws = [*around, *validate_message(message, config.validation)][:MAX_FLAWS]
     if any(each.code in UNSUPPORTED for each in flaws):
         return Verdict("R", [each for each in flaws if each.code in UNSUPPORTED])
     return Verdict("E" if flaws else "A", flaws)
@@ -86,15 +86,15 @@ class Answers(NamedTuple):
     """The code of one that comes in a message of its own; empty if none does."""
 
 
-def answers_after_all(message: Message, accepted: Answers) -> Answers:
+def answers_after_all(message: Hl7Message, accepted: Answers) -> Answers:
     """Which acknowledgements a message gets that was accepted, and then could not be followed."""
     application = message.head.text(16) or NEVER
     if accepted.code[0] == "C":
-        return accepted._replace(later="AE" if wants(application, good=False) else "")
-    return Answers("AE", mode(message) == "original" or wants(application, good=False), "")
+        return accepted._replace(later="AE" if is_ack_wanted(application, good=False) else "")
+    return Answers("AE", ack_mode(message) == "original" or is_ack_wanted(application, good=False), "")
 
 
-def answers(message: Message, verdict: Verdict) -> Answers:
+def answers(message: Hl7Message, verdict: Verdict) -> Answers:
     """By MSH-15 and MSH-16 (HL7 v2.5.1 §2.9.2, §2.9.3).
 
     Where no accept acknowledgement is asked for, the application's is the answer: the standard calls the original mode
@@ -105,10 +105,10 @@ def answers(message: Message, verdict: Verdict) -> Answers:
     if message.type == ACK:
         return Answers("", now=False, later="")
     accept, application = (message.head.text(number) or NEVER for number in (15, 16))
-    if mode(message) == "original":
+    if ack_mode(message) == "original":
         return Answers(f"A{verdict.fate}", now=True, later="")
     if accept == NEVER:
-        return Answers(f"A{verdict.fate}", wants(application, verdict.good), "")
-    now = wants(accept, verdict.good)
-    later = wants(application, verdict.good) and (verdict.good or not now)
+        return Answers(f"A{verdict.fate}", is_ack_wanted(application, verdict.good), "")
+    now = is_ack_wanted(accept, verdict.good)
+    later = is_ack_wanted(application, verdict.good) and (verdict.good or not now)
     return Answers(f"C{verdict.fate}", now, f"A{verdict.fate}" if later else "")

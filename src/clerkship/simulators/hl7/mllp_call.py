@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, TypeVar
 
-from clerkship.hl7.message import encode
+from clerkship.hl7.message import encode_message
 from clerkship.sandbox.exchange import Refusal, Reply
 from clerkship.sandbox.operation import OK, OperationCall, OperationContext, SimulatorInterface
 from clerkship.simulators.hl7 import operations as ops
@@ -20,7 +20,7 @@ class MllpCall(OperationCall[InputT, ResultT]):
     def render(self, context: OperationContext[Any], result: Any) -> Reply:
         """Write acknowledgements, or a message of the inbox."""
         text, codes = result if isinstance(result, ops.Answered) else (result or "", "")
-        return Reply(OK, encode(text)[0] if text else b"", answer=codes, result=result)
+        return Reply(OK, encode_message(text)[0] if text else b"", answer=codes, result=result)
 
     def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
         """Write a reject, from the sender's own MSH if it can be read."""

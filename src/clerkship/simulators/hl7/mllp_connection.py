@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import cast
 
-from clerkship.hl7.framing import KEPT, Deframer, Frame, frame
+from clerkship.hl7.framing import MAX_TRUNCATED_BYTES, Deframer, Frame, frame_message
 from clerkship.kit.wall import monotonic
 from clerkship.sandbox.exchange import IMMEDIATE, Reply
 from clerkship.sandbox.listener import SandboxClient
@@ -32,7 +32,7 @@ class MllpConnection(TcpConnection):
         self._find = find
         self._list_refused = list_refused
         """Lists a message for a facility that is not here."""
-        self._deframer = Deframer(KEPT, self._limit_of)
+        self._deframer = Deframer(MAX_TRUNCATED_BYTES, self._limit_of)
         self._queue: deque[Frame] = deque()
         self._queued_bytes = 0
         self._has_paused_reading = False
@@ -77,7 +77,7 @@ class MllpConnection(TcpConnection):
     def _count(self) -> None:
         """Small frames are not worth counting: each connection may have one."""
         held = self._deframer.held + self._queued_bytes
-        if held <= KEPT and not self._counted:
+        if held <= MAX_TRUNCATED_BYTES and not self._counted:
             return
         if not self._table.hold(self, self._sandbox, held):
             self._deframer.let_go()
@@ -148,7 +148,7 @@ class MllpConnection(TcpConnection):
         answer = self._ask(arrived)
         if isinstance(answer, Reply) and answer.delivery is IMMEDIATE and not answer.lost:
             if answer.body:
-                self._transport.write(frame(answer.body))
+                self._transport.write(frame_message(answer.body))
         elif answer is not None:
             self._queued_bytes += len(arrived.data)
             self._task = asyncio.get_running_loop().create_task(self._answer_all(self._carry(arrived, answer)))
@@ -172,7 +172,7 @@ class MllpConnection(TcpConnection):
             self._refuse(arrived.data, "more comes in at once than there is room for; send it again later")
             return None
         if arrived.size > max_message(client):  # the sandbox says no, from what it is and how long it was
-            return client.call_now(SendMessage(arrived.data[:KEPT], arrived.size))
+            return client.call_now(SendMessage(arrived.data[:MAX_TRUNCATED_BYTES], arrived.size))
         return client.call_now(SendMessage(arrived.data))
 
     async def _carry(self, arrived: Frame, answer: Reply | Awaitable[Reply]) -> None:
@@ -195,12 +195,12 @@ class MllpConnection(TcpConnection):
         self._list_refused(name, head.head.text(9, 1) or "message", "MSH-6 names no facility of a run under way")
         text = f"MSH-6: no facility {name or '(none)'} is here, or its run is over; write the one you were told"
         if answer := reject(head, text, NO_SUCH_VALUE, 6):
-            self._transport.write(frame(answer))
+            self._transport.write(frame_message(answer))
 
     def _refuse(self, data: bytes, text: str) -> None:
         head = read_head(data)
         if head is not None and (answer := reject(head, text)):
-            self._transport.write(frame(answer))
+            self._transport.write(frame_message(answer))
 
     # Closing.
 
@@ -218,7 +218,7 @@ class MllpConnection(TcpConnection):
         """Answer AR to the message that `data` begins, and close the connection."""
         head = read_head(data) if data else None
         answer = reject(head, text) if head is not None else reject_unread(text)
-        self.close_with(frame(answer) if answer else b"")
+        self.close_with(frame_message(answer) if answer else b"")
 
     def sweep_input(self, now: float) -> None:
         """Close it if it is idle for too long, or does not finish its first message or a frame in time."""
@@ -242,7 +242,7 @@ async def carry(transport: asyncio.WriteTransport, reply: Reply) -> bool:
         return False
     if not body:
         return True
-    whole = frame(body)
+    whole = frame_message(body)
     if delivery is IMMEDIATE:
         transport.write(whole)
         return True

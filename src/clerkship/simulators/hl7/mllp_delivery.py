@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from clerkship.events.lifecycle import OutboundOutcome
-from clerkship.hl7.ack import Ack, mode, read_ack, wants
+from clerkship.hl7.ack import Ack, ack_mode, is_ack_wanted, parse_ack
 from clerkship.hl7.framing import Deframer
-from clerkship.hl7.message import BadMessage, Message, parse
+from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.exchange import Reply
 from clerkship.simulators.hl7.config import Hl7Config
@@ -166,15 +166,15 @@ async def _drain(writer: asyncio.StreamWriter) -> None:
 def parse_ack(data: bytes) -> Ack:
     """Return what an acknowledgement says; an empty one if it is none."""
     try:
-        return read_ack(parse(data))
+        return parse_ack(parse_message(data))
     except BadMessage:
         return NO_ACK
 
 
-def _is_acknowledged(head: Message) -> bool:
+def _is_acknowledged(head: Hl7Message) -> bool:
     """Whether the agent answers a message: not an acknowledgement, nor where MSH-15 and MSH-16 ask for none."""
     if head.type == "ACK":
         return False
-    if mode(head) == "original":
+    if ack_mode(head) == "original":
         return True
-    return any(wants(head.head.text(number) or "NE", True) for number in (15, 16))
+    return any(is_ack_wanted(head.head.text(number) or "NE", True) for number in (15, 16))

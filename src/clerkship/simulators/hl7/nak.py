@@ -2,9 +2,17 @@
 
 from datetime import UTC, datetime
 
-from clerkship.hl7.ack import acknowledge, mode, wants
+from clerkship.hl7.ack import ack_mode, build_ack, is_ack_wanted
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import BadMessage, Message, Segment, decode, encode, parse, write_segment
+from clerkship.hl7.message import (
+    BadMessage,
+    Hl7Message,
+    Segment,
+    build_segment,
+    decode_message,
+    encode_message,
+    parse_message,
+)
 from clerkship.kit.wall import now
 
 INTERNAL, NO_SUCH_VALUE = "207", "103"
@@ -39,20 +47,20 @@ def _head_lines(data: bytes) -> list[bytes]:
     return [line for line in lines if line.startswith(_HEADS) and len(line) > len(b"MSH|")]
 
 
-def read_head(data: bytes) -> Message | None:
+def read_head(data: bytes) -> Hl7Message | None:
     """The MSH of a message, or of the first in a batch; None if there is none to be read."""
-    text = decode(data[:HEAD_LIMIT])
+    text = decode_message(data[:HEAD_LIMIT])
     start = text.find("MSH")
     while start > 0 and text[start - 1] not in "\r\n\ufeff \t":
         start = text.find("MSH", start + 1)
     try:
-        message = parse(text[start:] if start > 0 else text)
+        message = parse_message(text[start:] if start > 0 else text)
     except BadMessage:
         return None
-    return Message(message.segments[:1])
+    return Hl7Message(message.segments[:1])
 
 
-def reject(head: Message, text: str, code: str = INTERNAL, field: int | None = None) -> bytes:
+def reject(head: Hl7Message, text: str, code: str = INTERNAL, field: int | None = None) -> bytes:
     """AR, or CR where the sender wants an accept acknowledgement; nothing where it wants neither.
 
     Rejects are for what has to do neither with content nor with form: HL7 v2.5.1 §2.9.2.2 names a system that is down,
@@ -62,19 +70,19 @@ def reject(head: Message, text: str, code: str = INTERNAL, field: int | None = N
     if not answer:
         return b""
     flaw = Flaw(code, plain(text), "MSH", 1, field)
-    ack = acknowledge(head, answer, [flaw], control_id=f"NAK{head.control_id}"[:20], at=_time_of(head), text=flaw.text)
-    return encode(ack.render)[0]
+    ack = build_ack(head, answer, [flaw], control_id=f"NAK{head.control_id}"[:20], at=_time_of(head), text=flaw.text)
+    return encode_message(ack.render)[0]
 
 
 def reject_unread(text: str) -> bytes:
     """The same for who sent nothing that could be answered: it names no message."""
     made = {3: "CLERKSHIP", 7: now().strftime("%Y%m%d%H%M%S"), 9: "ACK", 10: "NAK", 11: "P", 12: "2.5.1"}
     segments: list[Segment] = [
-        write_segment("MSH", made),
-        write_segment("MSA", {1: "AR"}),
-        write_segment("ERR", {3: f"{INTERNAL}^Application internal error^HL70357", 4: "E", 8: plain(text)}),
+        build_segment("MSH", made),
+        build_segment("MSA", {1: "AR"}),
+        build_segment("ERR", {3: f"{INTERNAL}^Application internal error^HL70357", 4: "E", 8: plain(text)}),
     ]
-    return Message(segments).render.encode()
+    return Hl7Message(segments).render.encode()
 
 
 def plain(text: str) -> str:
@@ -82,16 +90,16 @@ def plain(text: str) -> str:
     return text.encode("ascii", errors="replace").decode()[:MAX_TEXT_LENGTH]
 
 
-def _answer_code(head: Message) -> str:
-    if mode(head) == "original":
+def _answer_code(head: Hl7Message) -> str:
+    if ack_mode(head) == "original":
         return "AR"
     accept, application = head.head.text(15) or "NE", head.head.text(16) or "NE"
     if accept != "NE":
-        return "CR" if wants(accept, False) else ""
-    return "AR" if wants(application, False) else ""
+        return "CR" if is_ack_wanted(accept, False) else ""
+    return "AR" if is_ack_wanted(application, False) else ""
 
 
-def _time_of(head: Message) -> datetime:
+def _time_of(head: Hl7Message) -> datetime:
     """The sender's own time: the listener knows no simulated time."""
     digits = head.head.text(7)[:14]
     try:

@@ -8,7 +8,7 @@ from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import Message, Segment, write_segment
+from clerkship.hl7.message import Hl7Message, Segment, build_segment
 from clerkship.hl7.stream import Batch
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.sandbox.exchange import Refusal
@@ -98,7 +98,7 @@ def send_message(context: Context, sent: NewMessages) -> Answered:
     return Answered(mask.show(_render_answers(batch, acks, context.act)), ", ".join(codes))
 
 
-def _render_answers(batch: Batch, acks: Sequence[Message], act: ActionContext) -> str:
+def _render_answers(batch: Batch, acks: Sequence[Hl7Message], act: ActionContext) -> str:
     """Return the text of the answer; empty if nothing in it is to be answered.
 
     A file is answered with a file (FHS), a batch with a batch (BHS), which name what they answer (HL7 v2.5.1 §2.10.3).
@@ -111,7 +111,7 @@ def _render_answers(batch: Batch, acks: Sequence[Message], act: ActionContext) -
         if found:
             number = len(acks) if name == "BHS" else 1
             head = _batch_head(found, act.ids.new("ack"), act.now)
-            end = write_segment(trailer, {1: str(number)}, head.delimiters)
+            end = build_segment(trailer, {1: str(number)}, head.delimiters)
             written = f"{head.render()}\r{written}{end.render()}\r"
     return written
 
@@ -121,10 +121,10 @@ def _batch_head(found: Sequence[Segment], id: str, at: datetime) -> Segment:
     asked = found[0]
     values = {3: asked.raw(5), 4: asked.raw(6), 5: asked.raw(3), 6: asked.raw(4), 7: at.strftime("%Y%m%d%H%M%S%z")}
     values |= {11: id} | ({12: asked.raw(11)} if len(found) == 1 and asked.raw(11) else {})
-    return write_segment(asked.name, values, asked.delimiters)
+    return build_segment(asked.name, values, asked.delimiters)
 
 
-def _receive(context: Context, message: Message, around: Sequence[Flaw], stated_size: int) -> Message | None:
+def _receive(context: Context, message: Hl7Message, around: Sequence[Flaw], stated_size: int) -> Hl7Message | None:
     state = context.state
     size = max(size_of(message.render), stated_size)
     if size > state.settings.max_message:

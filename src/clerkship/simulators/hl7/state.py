@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any, NamedTuple, cast
 
 from clerkship.events.event import Event
-from clerkship.hl7.ack import Ack, acknowledge, read_ack
+from clerkship.hl7.ack import Ack, build_ack, parse_ack
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import Message, Segment, parse, read_head
+from clerkship.hl7.message import Hl7Message, Segment, parse_header, parse_message
 from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.hl7.config import Hl7Config
@@ -54,9 +54,9 @@ class Outgoing(NamedTuple):
         return not self.reasons
 
     @property
-    def message(self) -> Message:
+    def message(self) -> Hl7Message:
         """It, read."""
-        return parse(self.text)
+        return parse_message(self.text)
 
 
 class Said(NamedTuple):
@@ -83,9 +83,9 @@ class Incoming:
     said: list[Said] = field(default_factory=list)
 
     @property
-    def message(self) -> Message:
+    def message(self) -> Hl7Message:
         """It, read."""
-        return parse(self.text)
+        return parse_message(self.text)
 
     @property
     def open(self) -> bool:
@@ -105,7 +105,7 @@ class Hl7State(State):
         self.inbox: dict[str, Incoming] = {}
         self.listening = False
         self._known: dict[Key, Outgoing] = {}
-        self._parsed: Message | None = None
+        self._parsed: Hl7Message | None = None
         """The message that is being received: its event has the same text, which need not be parsed again."""
 
     @property
@@ -115,7 +115,7 @@ class Hl7State(State):
 
     # What the agent sends.
 
-    def receive(self, act: ActionContext, message: Message, around: Sequence[Flaw] = ()) -> Message | None:
+    def receive(self, act: ActionContext, message: Hl7Message, around: Sequence[Flaw] = ()) -> Hl7Message | None:
         """The agent sends a message, perhaps in a batch that is flawed around it; its acknowledgement, if one is
         asked for."""
         if message.type == ACK and message.first("MSA") is not None:
@@ -130,12 +130,12 @@ class Hl7State(State):
                 verdict = Verdict("E", [flaw("205", text, 10)])
         return self._settle(act, message, verdict)
 
-    def refuse_size(self, act: ActionContext, head: Message, size: int) -> Message | None:
+    def refuse_size(self, act: ActionContext, head: Hl7Message, size: int) -> Hl7Message | None:
         """The agent sends more than one message may have: of it the MSH is kept."""
         text = f"a message may have {self.settings.max_message} bytes, not {size}"
         return self._settle(act, head, Verdict("R", [flaw("207", text)]))
 
-    def _settle(self, act: ActionContext, message: Message, verdict: Verdict) -> Message | None:
+    def _settle(self, act: ActionContext, message: Hl7Message, verdict: Verdict) -> Hl7Message | None:
         told = answers(message, verdict)
         if verdict.good:
             self._parsed, sent = message, SENT[message.type]
@@ -155,8 +155,8 @@ class Hl7State(State):
         return self._answer(act, message, verdict, told)
 
     def _object(
-        self, act: ActionContext, message: Message, told: Answers, objections: Sequence[Refusal]
-    ) -> Message | None:
+        self, act: ActionContext, message: Hl7Message, told: Answers, objections: Sequence[Refusal]
+    ) -> Hl7Message | None:
         """Whoever should have followed could not: the application's acknowledgement says so, not the engine's own."""
         verdict = Verdict("E", [objection(message, each) for each in objections])
         act.emit(MessageObjected(control_id=message.control_id, ack="AE", reasons=verdict.reasons))
@@ -166,23 +166,23 @@ class Hl7State(State):
         accepted = Verdict("A") if told.code == "CA" else verdict
         return self._written(act, message, told.code, accepted) if told.now else None
 
-    def _answer(self, act: ActionContext, message: Message, verdict: Verdict, told: Answers) -> Message | None:
+    def _answer(self, act: ActionContext, message: Hl7Message, verdict: Verdict, told: Answers) -> Hl7Message | None:
         if told.later:
             self.deliver(act, self._written(act, message, told.later, verdict))
         return self._written(act, message, told.code, verdict) if told.now else None
 
-    def _written(self, act: ActionContext, message: Message, code: str, verdict: Verdict) -> Message:
-        return acknowledge(message, code, verdict.flaws, control_id=act.ids.new("ack"), at=act.now)
+    def _written(self, act: ActionContext, message: Hl7Message, code: str, verdict: Verdict) -> Hl7Message:
+        return build_ack(message, code, verdict.flaws, control_id=act.ids.new("ack"), at=act.now)
 
-    def _repeat(self, act: ActionContext, message: Message, verdict: Verdict) -> Message | None:
+    def _repeat(self, act: ActionContext, message: Hl7Message, verdict: Verdict) -> Hl7Message | None:
         told = answers(message, verdict)
         act.emit(MessageRepeated(control_id=message.control_id, ack=told.code if told.now else ""))
         return self._written(act, message, told.code, verdict) if told.now else None
 
-    def _receive_ack(self, act: ActionContext, message: Message) -> Message | None:
+    def _receive_ack(self, act: ActionContext, message: Hl7Message) -> Hl7Message | None:
         """In enhanced mode an application acknowledges in a message of its own; nobody acknowledges that in turn, even
         if nobody waits for it."""
-        said = read_ack(message)
+        said = parse_ack(message)
         meant = [entry for entry in self.inbox.values() if entry.control_id == said.control_id and said.control_id]
         entry = next((entry for entry in meant if not entry.said), next(iter(meant), None))
         if entry is None or said.code not in CODES or not _may_say(entry, said.code):
@@ -193,7 +193,7 @@ class Hl7State(State):
 
     # What there is for the agent.
 
-    def deliver(self, act: ActionContext, message: Message) -> str:
+    def deliver(self, act: ActionContext, message: Hl7Message) -> str:
         """A message comes for the agent; its place in the inbox."""
         id = str(len(self.inbox) + 1)
         arrived = ARRIVED[message.type]
@@ -223,9 +223,9 @@ class Hl7State(State):
             raise Refusal(404, "no_such_message", f"the inbox has no message {id[:40]}; {there}")
         return self.inbox[id]
 
-    def acknowledge(self, act: ActionContext, id: str, ack: Message) -> None:
+    def acknowledge(self, act: ActionContext, id: str, ack: Hl7Message) -> None:
         """The agent says what it made of a message; the same again changes nothing."""
-        entry, said = self.entry(id), read_ack(ack)
+        entry, said = self.entry(id), parse_ack(ack)
         if said.code not in CODES:
             raise Refusal(400, "bad_code", f"MSA-1 is {said.code or '(none)'}; expected one of {', '.join(CODES)}")
         if said.control_id != entry.control_id:
@@ -247,7 +247,7 @@ class Hl7State(State):
         if code not in CODES:
             raise Refusal(400, "bad_code", f"{code[:20]!r} is no code; expected one of {', '.join(CODES)}")
         message = self.entry(id).message
-        self.acknowledge(act, id, acknowledge(message, code, control_id=act.ids.new("ack"), at=act.now, text=text))
+        self.acknowledge(act, id, build_ack(message, code, control_id=act.ids.new("ack"), at=act.now, text=text))
 
     def name_listener(self, act: ActionContext) -> None:
         """The agent says that it listens."""
@@ -282,7 +282,7 @@ class Hl7State(State):
         type = f"{event.kind.split('.')[1].upper()}^{sent.trigger}".removesuffix("^")
         message, self._parsed = self._parsed, None
         if message is None or message.render is not sent.message:  # the event is replayed from a log
-            message = Message([read_head(sent.message)])
+            message = Hl7Message([parse_header(sent.message)])
         head, told = message.head, answers(message, Verdict("A"))
         ack = told.code if told.now else ""
         kept = Outgoing(event.seq, event.at, sent.control_id, type, ack, (), sent.message)
@@ -325,6 +325,6 @@ def _key(head: Segment) -> Key:
     return head.raw(3), head.raw(4), head.text(10)
 
 
-def type_of(message: Message) -> str:
+def type_of(message: Hl7Message) -> str:
     """`ORU^R01`, as far as it can be read."""
     return f"{message.type}^{message.trigger}".removesuffix("^")

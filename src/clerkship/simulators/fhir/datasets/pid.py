@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from clerkship.fhir.record import DERIVED, Charted, Derived
 from clerkship.fhir.resource import objects_in
 from clerkship.fhir.wording import preferred
-from clerkship.hl7.message import field, write_segment
-from clerkship.hl7.stamp import stamp
+from clerkship.hl7.message import build_field, build_segment
+from clerkship.hl7.stamp import to_hl7_time
 
 _SEXES = {"male": "M", "female": "F", "other": "O", "unknown": "U"}
 _NUMBER = re.compile(r"(?:\+?1[ .-]?)?\(?(\d{3})\)?[ .-]?(\d{3})[ .-]?(\d{4})", re.ASCII)
@@ -30,7 +30,7 @@ def pid(resource: Charted) -> str | None:
         13: _phone(resource),
     }
     last = max(at for at, value in values.items() if value)
-    return write_segment("PID", {at: value for at, value in values.items() if at <= last}).render()
+    return build_segment("PID", {at: value for at, value in values.items() if at <= last}).render()
 
 
 def _text(data: Mapping[str, Any], name: str) -> str:
@@ -47,19 +47,19 @@ def _number(resource: Charted) -> str:
     """The medical record number and who gave it out; of a patient without one, the chart's own id (PI)."""
     value = resource.get("mrn")
     if not isinstance(value, str):
-        return field(str(resource.get("id", "")), "", "", "", "PI")
+        return build_field(str(resource.get("id", "")), "", "", "", "PI")
     held = next(item for item in objects_in(resource, "identifier") if item.get("value") == value)
-    # an authority has parts of its own, which `field` would take for text
-    return f"{field(value)}^^^{_authority(_text(held, 'system'))}^MR"
+    # an authority has parts of its own, which `build_field` would take for text
+    return f"{build_field(value)}^^^{_authority(_text(held, 'system'))}^MR"
 
 
 def _authority(system: str) -> str:
     """An identifier's system as an HD: a name for people, and the uri or oid that nobody else has."""
     if system.startswith("urn:oid:"):
-        return f"&{field(system.removeprefix('urn:oid:'))}&ISO"
+        return f"&{build_field(system.removeprefix('urn:oid:'))}&ISO"
     host = (urlsplit(system).hostname or "") if system.startswith(("http://", "https://")) else ""
     name = next((part for part in host.split(".") if part != "www"), "").upper()
-    return f"{field(name)}&{field(system)}&URI" if system else ""
+    return f"{build_field(name)}&{build_field(system)}&URI" if system else ""
 
 
 def _name(resource: Charted) -> str:
@@ -69,12 +69,12 @@ def _name(resource: Charted) -> str:
     name = preferred(names, ("official", "usual", None))
     first, *others = _texts(name, "given") or [""]
     suffix, prefix = " ".join(_texts(name, "suffix")), " ".join(_texts(name, "prefix"))
-    return field(_text(name, "family"), first, " ".join(others), suffix, prefix, "", "L")
+    return build_field(_text(name, "family"), first, " ".join(others), suffix, prefix, "", "L")
 
 
 def _born(resource: Charted) -> str:
     try:
-        return stamp(str(resource.get("birthDate", "")))
+        return to_hl7_time(str(resource.get("birthDate", "")))
     except ValueError:
         return ""
 
@@ -86,7 +86,7 @@ def _address(resource: Charted) -> str:
     address = preferred(found, ("home", None, "temp"))
     street, *others = _texts(address, "line") or [""]
     places = (_text(address, name) for name in ("city", "state", "postalCode", "country"))
-    return field(street, ", ".join(others), *places, "H")
+    return build_field(street, ", ".join(others), *places, "H")
 
 
 def _phone(resource: Charted) -> str:
@@ -95,8 +95,8 @@ def _phone(resource: Charted) -> str:
         return ""
     parts = _NUMBER.fullmatch(value.strip())
     if parts is None:
-        return field(value, "PRN", "PH")
-    return field("", "PRN", "PH", "", "", parts[1], parts[2] + parts[3])
+        return build_field(value, "PRN", "PH")
+    return build_field("", "PRN", "PH", "", "", parts[1], parts[2] + parts[3])
 
 
 class Messaged(Charted):

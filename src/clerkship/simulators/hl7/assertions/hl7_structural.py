@@ -9,9 +9,9 @@ from clerkship.assertions.contract import Check
 from clerkship.assertions.field_rows import Rows, prefix_paths, share_passed
 from clerkship.assertions.occurrence import HowMany, allows_zero
 from clerkship.events.evidence import Evidence
-from clerkship.hl7.message import Message
-from clerkship.hl7.path import BadPath, parse_path
-from clerkship.hl7.validation import validate
+from clerkship.hl7.message import Hl7Message
+from clerkship.hl7.path import BadMessagePath, parse_path
+from clerkship.hl7.validation import validate_message
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
@@ -24,7 +24,7 @@ MAX_REASONS = 3
 
 def _segment(name: str) -> str:
     if parse_path(name).field is not None:
-        raise BadPath(f"`{name}` is no segment; write its name alone, such as OBX")
+        raise BadMessagePath(f"`{name}` is no segment; write its name alone, such as OBX")
     return name
 
 
@@ -82,7 +82,7 @@ class Hl7Structural(AboutMessages):
             return list(state.inbox.values())
         return [each for each in state.sent if each.taken]
 
-    def _rows(self, message: Message, seq: int) -> Iterator[FieldCheck]:
+    def _rows(self, message: Hl7Message, seq: int) -> Iterator[FieldCheck]:
         for field in self.fields:
             yield field.compare(message, seq)
         for name, expected in self.segments.items():
@@ -90,7 +90,7 @@ class Hl7Structural(AboutMessages):
             passed = matches_expected(expected, number)
             yield FieldCheck(path=f"{name} segments", expected=expected, actual=number, passed=passed, seq=seq)
         if self.valid:
-            flaws = [flaw.text for flaw in validate(message)[:MAX_REASONS]]
+            flaws = [flaw.text for flaw in validate_message(message)[:MAX_REASONS]]
             actual: Any = "; ".join(flaws) or True
             yield FieldCheck(path="valid", expected=True, actual=actual, passed=not flaws, seq=seq)
         if not self.fields and not self.segments and not self.valid:

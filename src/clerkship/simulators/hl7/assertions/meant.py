@@ -11,8 +11,8 @@ from clerkship.assertions.contract import Assertion
 from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.assertions.text_value import fits
 from clerkship.events.evidence import Evidence
-from clerkship.hl7.message import Message
-from clerkship.hl7.tables import VERSIONS, read_table
+from clerkship.hl7.message import Hl7Message
+from clerkship.hl7.tables import VERSIONS, load_tables
 from clerkship.model.matcher import describe_expected
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
@@ -39,7 +39,7 @@ class Kept(Protocol):
         """MSH-10."""
 
     @property
-    def message(self) -> Message:
+    def message(self) -> Hl7Message:
         """It, read."""
 
 
@@ -59,7 +59,7 @@ def _type(text: str) -> str:
 
 def _events(kind: str) -> set[str]:
     """Of a type of message, in any version."""
-    return {event for version in VERSIONS for event in read_table(version)["events"].get(kind, ())}
+    return {event for version in VERSIONS for event in load_tables(version)["events"].get(kind, ())}
 
 
 class Patient:
@@ -73,7 +73,7 @@ class Patient:
         known = [item.get("value") for item in found if isinstance(item, dict)] if isinstance(found, list) else []
         self.ids = {str(value) for value in (*known, record.get("id")) if value}
 
-    def is_in(self, message: Message) -> bool:
+    def is_in(self, message: Hl7Message) -> bool:
         """Whether one of its PIDs is theirs."""
         return any(value in self.ids for value in values_at(message, "PID[*].3[*].1"))
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from clerkship.assertions.field_rows import compare_texts
-from clerkship.hl7.message import Message
+from clerkship.hl7.message import Hl7Message
 from clerkship.hl7.path import parse_path
 from clerkship.model.frozen import Frozen
 from clerkship.model.run import FieldCheck
@@ -27,16 +27,16 @@ class Hl7Field(Frozen):
     path: PathText
     expected: Expected
 
-    def compare(self, message: Message, seq: int | None = None) -> FieldCheck:
+    def compare(self, message: Hl7Message, seq: int | None = None) -> FieldCheck:
         """What is there beside it."""
         return compare(message, self.path, self.expected, seq)
 
 
-def compare(message: Message, path: str, expected: Any, seq: int | None = None) -> FieldCheck:
+def compare(message: Hl7Message, path: str, expected: Any, seq: int | None = None) -> FieldCheck:
     """One expectation beside what is there."""
     return compare_texts(path, expected, values_at(message, path), seq)
 
 
-def values_at(message: Message, path: str) -> list[str]:
+def values_at(message: Hl7Message, path: str) -> list[str]:
     """What is at a path; what is empty is not there."""
     return [value for value in message.values(path) if value]

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.hl7.message import BadMessage, Message, field, parse, write_segment
-from clerkship.hl7.validation import validate
+from clerkship.hl7.message import BadMessage, Hl7Message, build_field, build_segment, parse_message
+from clerkship.hl7.validation import validate_message
 from clerkship.model.frozen import Flag, Whole
 from clerkship.model.misplaced import build_located_error
 from clerkship.model.problem import InputError
@@ -70,7 +70,7 @@ class Send(Step):
         if message.type not in ARRIVED:
             said = f"messages of type {message.type or '(none)'} are not sent; {', '.join(ARRIVED)} are"
             raise build_located_error([((place if self.type is None else "type",), said)])
-        flaws = [] if self.invalid else validate(message)[:MAX_FLAWS]
+        flaws = [] if self.invalid else validate_message(message)[:MAX_FLAWS]
         if flaws:
             hint = "" if len(flaws) > 1 else "; `invalid: true` sends it all the same"
             raise build_located_error(((place,), f"{flaw.text}{hint}") for flaw in flaws)
@@ -83,26 +83,26 @@ class Send(Step):
         for _ in range(self.times):
             state.deliver(act, message)
 
-    def _filled(self, application: str, facility: str, time: str, id: str) -> Message:
+    def _filled(self, application: str, facility: str, time: str, id: str) -> Hl7Message:
         """The message with all that is made for it."""
         if self.segments is not None:
             return self._made(application, facility, time, self.control_id or id)
         if self.message is None:
             raise InputError.of(f"{self.template} was not read", hint="a template is read with the file of its task")
-        message = parse(self.message)
+        message = parse_message(self.message)
         head = message.head
         head = head if head.raw(7) else head.replaced(7, time)
         if self.control_id is not None or not head.raw(10):
-            head = head.replaced(10, field(self.control_id or id, delimiters=head.delimiters))
+            head = head.replaced(10, build_field(self.control_id or id, delimiters=head.delimiters))
         return message if head is message.head else message.replaced(0, head)
 
-    def _made(self, application: str, facility: str, time: str, id: str) -> Message:
-        values = {3: application, 4: facility, 7: time, 9: self.type or "", 10: field(id), 11: "P"}
+    def _made(self, application: str, facility: str, time: str, id: str) -> Hl7Message:
+        values = {3: application, 4: facility, 7: time, 9: self.type or "", 10: build_field(id), 11: "P"}
         values[12] = self.version or "2.5.1"
         text = self.segments or ""
         if not text.isascii():
             values[18] = "UNICODE UTF-8"
-        return parse(f"{write_segment('MSH', values).render()}\r{text}")
+        return parse_message(f"{build_segment('MSH', values).render()}\r{text}")
 
 
 def timestamp(at: datetime, zone: int | None) -> str:
