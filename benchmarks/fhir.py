@@ -39,9 +39,9 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import QueryParams, Request
 from clerkship.simulators import fhir
+from sandbox.handle import Handle
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = ROOT / ".cache" / "peers" / "medplum"

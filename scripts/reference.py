@@ -19,9 +19,9 @@ from pydantic.fields import FieldInfo
 from clerkship.actors.contract import History, Message, Say, Turn
 from clerkship.cli.app import app
 from clerkship.engine.catalog import Registered, only_ours
-from clerkship.events.agent import AGENT
+from clerkship.events.agent import AGENT_EVENTS
 from clerkship.events.event import Payload
-from clerkship.events.request import MAX_BODIES, MAX_BODY, MAX_INLINE_BODY
+from clerkship.events.request import MAX_BODY, MAX_INLINE_BODY, MAX_TOTAL_BODIES
 from clerkship.events.sidecar import MAX_UNAUTHENTICATED
 from clerkship.faults.chaos import PROFILES
 from clerkship.llm.scripted import ScriptedAnswer
@@ -60,13 +60,13 @@ from clerkship.report.junit import BUDGET as JUNIT_BUDGET
 from clerkship.report.junit import ELEMENTS
 from clerkship.report.markdown import COMMENT, SUMMARY
 from clerkship.report.outcome import OUTCOMES, standing
-from clerkship.sandbox.door import Sandboxes
 from clerkship.sandbox.route import Route
 from clerkship.service.attacking import AttackReport
 from clerkship.service.testing import Result
 from clerkship.settings import Settings
 from clerkship.simulators.fhir.datasets.pid import Messaged
 from clerkship.simulators.spec import Spec
+from sandbox.handle import Sandboxes
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # it is run as a script, and imported by a test
 from scripts.reference_assertions import differences, which_are_whose
@@ -559,7 +559,7 @@ An event that is the record of a request of the agent also has `request`:
 - `answer`: the answer in the terms of the protocol, such as `AA`.
 - `over`: `sftp` or `mllp`; left out for HTTP and for calls in process.
 - `size` and `body`: the size of the body, and the body, where the payload does not hold it. A body over
-  {MAX_INLINE_BODY} bytes is a blob. At most {MAX_BODY:,} bytes of one body are kept, and {MAX_BODIES:,} of a trial: a
+  {MAX_INLINE_BODY} bytes is a blob. At most {MAX_BODY:,} bytes of one body are kept, and {MAX_TOTAL_BODIES:,} of a trial: a
   body shorter than `size` was cut, and one that is missing was not kept.
 
 The record is the first event that the request caused, or the event that sums up the others (`fhir.bundle.processed`). A
@@ -662,7 +662,9 @@ def _agents() -> str:
     history = "\n".join(f"| `{field.name}` | {HISTORY_WORDS[field.name]} |" for field in dataclass_fields(History))
     turn = "\n".join(f"| `{field.name}` | {TURN_WORDS[field.name]} |" for field in dataclass_fields(Turn))
     boxes = "\n".join(f"| `sandboxes.{name}` | {text} |" for name, text in _verbs(Sandboxes) if name in BOX_MEMBERS)
-    reports = "\n".join(f"| `{model.__name__}({', '.join(model.model_fields)})` | `{model.kind}` |" for model in AGENT)
+    reports = "\n".join(
+        f"| `{model.__name__}({', '.join(model.model_fields)})` | `{model.kind}` |" for model in AGENT_EVENTS
+    )
     return f"""{HEAD}
 # Agents
 
@@ -704,7 +706,7 @@ it, `run` and `validate` warn before the run about assertions that need others. 
 `on_task(task_item, sandboxes)` does a piece of work and returns its answer: anything JSON can say, up to 1 MB.
 
 `sandboxes["name"]` is a typed handle, with the verbs under [simulators](simulators.md). When a sandbox refuses, a verb
-raises `clerkship.sandbox.door.Refused`, whose `reply` has `status`, `headers` and `body`; when a
+raises `sandbox.handle.Refused`, whose `reply` has `status`, `headers` and `body`; when a
 [fault](steps.md) breaks the connection, `Dropped`, or `Incomplete` in the middle of an answer. Beside the handles:
 
 | | |

@@ -262,7 +262,7 @@ task:
   criteria: [{label: there, assertion: {file_present: {path: a.txt}}}]
 """
 STUBBORN = """
-from clerkship.sandbox.door import Dropped, Refused
+from sandbox.handle import Dropped, Refused
 
 def on_task(task_item, sandboxes):
     for _ in range(30):

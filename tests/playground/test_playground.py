@@ -15,20 +15,20 @@ from clerkship.actors.contract import Message
 from clerkship.conformance.rig import Rig
 from clerkship.events.agent import ActionExecuted, SlotSet
 from clerkship.events.lifecycle import RunEnded
-from clerkship.kit.clock import Paced, Stepped
+from clerkship.kit.clock import PacedClock, SteppedClock
 from clerkship.kit.wall import monotonic
 from clerkship.model.environment import Environment
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground
-from clerkship.sandbox.door import Refused
 from clerkship.simulators import files
+from sandbox.handle import Refused
 from tests.workbench import Workbench
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
 def test_a_stepped_clock_moves_by_touches_and_does_what_falls_due_at_its_own_time() -> None:
-    clock = Stepped(START, timedelta(seconds=1))
+    clock = SteppedClock(START, timedelta(seconds=1))
     done: list[tuple[str, datetime]] = []
     clock.schedule(START + timedelta(minutes=5), lambda: done.append(("later", clock.now)))
     clock.schedule(START + timedelta(minutes=1), lambda: done.append(("first", clock.now)))
@@ -46,7 +46,7 @@ def test_a_stepped_clock_moves_by_touches_and_does_what_falls_due_at_its_own_tim
 
 def test_a_paced_clock_follows_the_wall_and_can_be_skipped_ahead() -> None:
     wall = [100.0]
-    clock = Paced(START, lambda: wall[0])
+    clock = PacedClock(START, lambda: wall[0])
     done: list[datetime] = []
     clock.schedule(START + timedelta(seconds=30), lambda: done.append(clock.now))
     wall[0] += 20

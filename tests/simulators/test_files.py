@@ -15,7 +15,6 @@ from clerkship.playground.doors import InProcessDoor
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.door import Refused
 from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators.files import SPEC
 from clerkship.simulators.files.config import FilesConfig, dated
@@ -24,6 +23,7 @@ from clerkship.simulators.files.operations import NewFile, write_file
 from clerkship.simulators.files.sftp.call import SftpCall
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.tree import Shelf
+from sandbox.handle import Refused
 
 MANY = 100_000
 

@@ -13,8 +13,8 @@ from clerkship.faults.drip import Drip
 from clerkship.faults.drop import Drop
 from clerkship.faults.truncated import Truncated
 from clerkship.playground.failure import SimulatorBroken
-from clerkship.sandbox.door import Dropped
 from clerkship.sandbox.exchange import ByteStream, Reply
+from sandbox.handle import Dropped
 from tests.raw_routes import RawCall, raw_route
 from tests.transports.site import Site, open_site
 

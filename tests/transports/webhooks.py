@@ -12,7 +12,6 @@ from pydantic import Field
 from clerkship.events.event import Event, Payload
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole
-from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.operation import OperationCall, OperationContext, operation
 from clerkship.sandbox.route import Route
@@ -27,6 +26,7 @@ from clerkship.transports.outbound.http import (
     json_request,
 )
 from clerkship.transports.outbound.retry import RetryPolicy
+from sandbox.handle import Handle
 
 SECRET = b"whsec-test"
 

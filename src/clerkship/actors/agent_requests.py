@@ -14,10 +14,10 @@ import orjson
 
 from clerkship.actors.contract import AgentError
 from clerkship.actors.reply import parse_report
-from clerkship.kit.text import writable
+from clerkship.kit.text import replace_surrogates
 from clerkship.sandbox.direct_call import CallRecord
-from clerkship.sandbox.door import Handle, Sandboxes
 from clerkship.sandbox.exchange import IMMEDIATE, QueryParams, Reply, Request
+from sandbox.handle import Handle, Sandboxes
 
 MAX_BODY = 1_000_000_000
 """Bytes of one request's body, as large as a simulator takes."""
@@ -58,7 +58,9 @@ class AgentRequests:
             raise AgentError(f"its process sent a request without {error}") from None
         except Exception as error:  # raised in the agent's code, as it would be in this process
             kind = type(error)
-            answer = {"error": {"type": f"{kind.__module__}:{kind.__qualname__}", "message": writable(str(error))}}
+            answer = {
+                "error": {"type": f"{kind.__module__}:{kind.__qualname__}", "message": replace_surrogates(str(error))}
+            }
         return orjson.dumps({"answer": message.get("number"), **answer})
 
     def _send(self, message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.model.domain import AgentCapabilities
 from clerkship.model.problem import PlatformError
 from clerkship.model.snapshot import Snapshot
-from clerkship.sandbox.door import Sandboxes
+from sandbox.handle import Sandboxes
 
 NOTHING: Mapping[str, JsonValue] = {}
 """What an agent that holds nothing returns when it is closed."""

@@ -25,7 +25,7 @@ from clerkship.events.agent import BUILT_IN_EVENTS
 from clerkship.model.domain import AgentCapabilities
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
-from clerkship.sandbox.door import Sandboxes
+from sandbox.handle import Sandboxes
 
 T = TypeVar("T")
 

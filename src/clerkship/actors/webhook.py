@@ -24,14 +24,14 @@ from clerkship.actors.messages import (
     shown,
     task_message,
 )
-from clerkship.kit.http_body import TooLarge
+from clerkship.kit.http_body import ResponseTooLarge
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.llm.wire import CONNECT_WITHIN, check_reachable, open_client, parse_address, post
 from clerkship.model.problem import InputError
 from clerkship.model.run import IsolationLevel
-from clerkship.sandbox.door import Sandboxes
 from clerkship.settings import Settings
+from sandbox.handle import Sandboxes
 
 if TYPE_CHECKING:
     import httpx
@@ -74,7 +74,7 @@ class WebhookAgent(MessageAgent):
         try:
             async with open_client(self._address, read_within=None) as client:  # the task's own timeout ends it
                 return await post(client, self._address, headers, body, REPLY_LIMIT)
-        except TooLarge:
+        except ResponseTooLarge:
             raise AgentError(f"its reply has more than {REPLY_LIMIT:,} bytes") from None
         except httpx.ConnectTimeout:
             raise AgentError(f"{_host(self._address)} did not answer within {CONNECT_WITHIN:g} seconds") from None

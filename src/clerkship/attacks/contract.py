@@ -14,7 +14,7 @@ from clerkship.model.domain import AgentDomain
 from clerkship.model.run import IsolationLevel
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.attack import NO_ATTACK, UNKNOWN_PATIENT, SandboxAttack
-from clerkship.sandbox.door import Sandboxes
+from sandbox.handle import Sandboxes
 
 _WORD = re.compile(r"\w{4,}")
 POLITE = "Thank you for your message. Everything is taken care of; I wish you a pleasant day."

@@ -8,7 +8,7 @@ from clerkship.actors.contract import AgentError, Message, Said, Say
 from clerkship.attacks.contract import Knowledge, Strategy
 from clerkship.attacks.reference import ReferenceAgent
 from clerkship.model.snapshot import Snapshot
-from clerkship.sandbox.door import Sandboxes
+from sandbox.handle import Sandboxes
 
 CRASH = "crashed after the work was done"
 

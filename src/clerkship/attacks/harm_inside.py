@@ -6,7 +6,7 @@ from clerkship.attacks.contract import Knowledge, Strategy
 from clerkship.attacks.reference import ReferenceAgent
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, Harm, HarmfulTransport, SandboxAttack
-from clerkship.sandbox.door import Sandboxes, SandboxTransport, wrap_transports
+from sandbox.handle import Sandboxes, SandboxTransport, wrap_transports
 
 
 class HarmInside(Strategy):

@@ -8,7 +8,7 @@ from clerkship.actors.contract import Message, Said
 from clerkship.attacks.contract import Knowledge, Strategy
 from clerkship.attacks.reference import ReferenceAgent
 from clerkship.model.snapshot import Snapshot
-from clerkship.sandbox.door import Sandboxes
+from sandbox.handle import Sandboxes
 
 
 class HarmUndone(Strategy):

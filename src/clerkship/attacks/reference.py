@@ -8,7 +8,7 @@ from clerkship.actors.contract import Message, Said, Start
 from clerkship.actors.python import load_source
 from clerkship.attacks.contract import AttackAgent, Knowledge, Strategy
 from clerkship.model.snapshot import Snapshot
-from clerkship.sandbox.door import Sandboxes
+from sandbox.handle import Sandboxes
 
 
 class ReferenceAgent(AttackAgent):

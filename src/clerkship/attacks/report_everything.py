@@ -6,7 +6,7 @@ from clerkship.actors.contract import Message, Said
 from clerkship.attacks.claims import claims_of
 from clerkship.attacks.contract import AttackAgent, Knowledge, Strategy
 from clerkship.model.snapshot import Snapshot
-from clerkship.sandbox.door import Sandboxes
+from sandbox.handle import Sandboxes
 
 
 class ReportEverything(Strategy):

@@ -18,13 +18,13 @@ from clerkship.engine.past import AnsweredTurn, PastConversation, messages_to_ag
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Utterance
 from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunForked, RunStarted, StepFailed, StepRan
-from clerkship.kit.rng import Rng, derive
+from clerkship.kit.rng import Rng, derive_seed
 from clerkship.model.run import ForkOrigin
 from clerkship.playground.faults import ON_TURN, ActiveFault
 from clerkship.playground.playground import Before, Playground
-from clerkship.sandbox.door import Sandboxes
 from clerkship.steps.contract import Step
 from clerkship.steps.fault_step import FaultStep
+from sandbox.handle import Sandboxes
 
 Steps = Sequence[tuple[timedelta | None, Step]]
 Limited = Callable[[Awaitable[Any]], Awaitable[Any]]
@@ -129,7 +129,7 @@ class ForkPoint:
             if playground.closed:
                 return  # the trial was given up while the agent was told
             playground.rewind(self.before)
-            playground.rng = Rng(derive(self.seed, "fork", self.fork.turn, trial))
+            playground.rng = Rng(derive_seed(self.seed, "fork", self.fork.turn, trial))
             kept = (*self.before.lines, *self.before.blobs.values())
             playground.ids.recall(text.decode(errors="replace") for text in kept)
             self._restore_steps(playground, steps)

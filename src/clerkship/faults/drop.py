@@ -10,7 +10,7 @@ from clerkship.sandbox.exchange import NO_REPLY, Reply
 
 class Drop(Fault):
     """The connection breaks and no answer comes: before the sandbox sees the request, or after it has done its work;
-    the agent cannot tell which. Over HTTP it is closed without a byte; in Python `clerkship.sandbox.door.Dropped`, a
+    the agent cannot tell which. Over HTTP it is closed without a byte; in Python `sandbox.handle.Dropped`, a
     ConnectionError, is raised. In a conversation the person hears nothing of that turn, waits a minute and says their
     last line again; `when: reply` does not strike there, for a turn has no answer to lose."""
 

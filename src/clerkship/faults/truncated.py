@@ -13,7 +13,7 @@ from clerkship.sandbox.exchange import ByteStream, Reply
 
 class Truncated(Fault):
     """The answer's body breaks off: over HTTP the connection closes before the Content-Length is reached, and a client
-    sees an incomplete read; in Python `clerkship.sandbox.door.Incomplete`, a Dropped, is raised with the short body in
+    sees an incomplete read; in Python `sandbox.handle.Incomplete`, a Dropped, is raised with the short body in
     its `reply`. The sandbox has done its work. An answer without a body, or with one no longer than `keep`, is not
     struck."""
 

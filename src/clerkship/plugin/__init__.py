@@ -108,11 +108,6 @@ from clerkship.sandbox.authentication.signed import SignedRequest as SignedReque
 from clerkship.sandbox.authentication.ssh import SshUser as SshUser
 from clerkship.sandbox.changes import RecordChange as RecordChange
 from clerkship.sandbox.cors import CorsPolicy as CorsPolicy
-from clerkship.sandbox.door import Dropped as Dropped
-from clerkship.sandbox.door import Handle as Handle
-from clerkship.sandbox.door import Incomplete as Incomplete
-from clerkship.sandbox.door import Refused as Refused
-from clerkship.sandbox.door import Sandboxes as Sandboxes
 from clerkship.sandbox.exchange import JSON as JSON
 from clerkship.sandbox.exchange import NO_REPLY as NO_REPLY
 from clerkship.sandbox.exchange import ByteStream as ByteStream
@@ -154,3 +149,8 @@ from clerkship.transports.outbound.http import WebhookDelivery as WebhookDeliver
 from clerkship.transports.outbound.http import json_request as json_request
 from clerkship.transports.outbound.retry import RetryPolicy as RetryPolicy
 from clerkship.transports.websocket_handshake import websocket_route as websocket_route
+from sandbox.handle import Dropped as Dropped
+from sandbox.handle import Handle as Handle
+from sandbox.handle import Incomplete as Incomplete
+from sandbox.handle import Refused as Refused
+from sandbox.handle import Sandboxes as Sandboxes

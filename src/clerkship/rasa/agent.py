@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say, Start
 from clerkship.actors.reply import parse_replies
-from clerkship.kit.http_body import TooLarge
+from clerkship.kit.http_body import ResponseTooLarge
 from clerkship.kit.secrets import new_name
 from clerkship.llm.wire import CONNECT_WITHIN, get, open_client, parse_address, post
 from clerkship.model.domain import AgentCapabilities
@@ -20,8 +20,8 @@ from clerkship.rasa.abilities import ask_abilities
 from clerkship.rasa.history import render_history
 from clerkship.rasa.server import HINTS, RasaKeys, RasaServer, refusal
 from clerkship.rasa.tracker import TrackerCursor, last_session, parse_events, parse_messages
-from clerkship.sandbox.door import Sandboxes
 from clerkship.settings import Settings
+from sandbox.handle import Sandboxes
 
 if TYPE_CHECKING:
     import httpx
@@ -151,7 +151,7 @@ class RasaAgent:
                 response, data = await get(client, url, server.headers, REPLY_LIMIT)
             else:
                 response, data = await post(client, url, server.headers, body, REPLY_LIMIT)
-        except TooLarge:
+        except ResponseTooLarge:
             raise AgentError(f"{server.host} answers with more than {REPLY_LIMIT:,} bytes") from None
         except httpx.ConnectTimeout:
             words = f"did not answer within {CONNECT_WITHIN:g} seconds"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clerkship.sandbox.door import Handle
+from sandbox.handle import Handle
 
 
 class Chat(Handle):

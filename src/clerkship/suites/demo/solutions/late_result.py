@@ -1,6 +1,6 @@
 """Waits for the next thing due, then reads it."""
 
-from clerkship.sandbox.door import Refused
+from sandbox.handle import Refused
 
 
 def on_task(task_item, sandboxes):
