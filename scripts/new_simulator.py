@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import clerkship.plugin
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.service.scaffold import render, write
 from clerkship.service.scaffold_plugin import simulator_values
 from clerkship.simulators.registry import KINDS

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from scripts.new_simulator import register
 
 ROOT = Path(__file__).parent.parent

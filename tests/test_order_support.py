@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from clerkship.events import agent
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.plugin import Message, Payload, Say, Start
 from examples.order_support.bot import FLOWS, FORGOTTEN, RESPONSES, OrderBot
@@ -20,7 +20,7 @@ from tests.workbench import Workbench, written
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "order_support"
 KNOWN = {"authenticated": True, "account_id": "12345", "order_id": "ORD-9981"}
-TOLD = {"chat.message.sent", *(model.kind for model in agent.AGENT if model is not agent.Noted)}
+TOLD = {"chat.message.sent", *(model.kind for model in agent.AGENT_EVENTS if model is not agent.Noted)}
 BUTTONS = [
     {"title": "Yes", "payload": "/SetSlots(confirmed=true)"},
     {"title": "No", "payload": "/SetSlots(confirmed=false)"},

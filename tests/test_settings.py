@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.settings import Settings, load_settings, program
 
 

@@ -144,7 +144,7 @@ def clerkship(request: pytest.FixtureRequest) -> Iterator[Clerkship]:
     folder = None if given else request.getfixturevalue("tmp_path") / ".clerkship"
     store = config.rootpath / given if folder is None else folder / "store.db"
     testing = importlib.import_module("clerkship.service.testing")
-    mistakes: type[Exception] = importlib.import_module("clerkship.model.problem").ClerkshipError
+    mistakes: type[Exception] = importlib.import_module("clerkship.model.errors").ClerkshipError
     practice = testing.Practice(store, (config.rootpath, Path(request.path).parent))
     used = Clerkship(practice, mistakes)
     request.node.stash[_USED] = used

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationMode
 from clerkship.model.scenario import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 

@@ -19,7 +19,7 @@ from clerkship.actors.contract import AgentStopped
 from clerkship.actors.process_pipes import STDERR_LIMIT
 from clerkship.actors.reply import MAX_REPORTS
 from clerkship.kit.wall import monotonic
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.settings import Settings, inherited
 from tests.actors.programs import TALK, WORK, gone, program, running, suite

@@ -12,7 +12,7 @@ from clerkship.actors.contract import Agent
 from clerkship.actors.openai_chat import MAX_ROUNDS, RESULT_LIMIT, ChatAgent, ChatSolver, load_openai
 from clerkship.llm.completions import Door, Endpoint
 from clerkship.llm.patience import Patience
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest

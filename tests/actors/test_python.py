@@ -10,9 +10,9 @@ from clerkship.actors.contract import Message, Say
 from clerkship.actors.python import PythonSolver, load_python
 from clerkship.actors.reply import parse_replies
 from clerkship.engine.build import build_solver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.agent import SlotSet
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.settings import Settings
 from tests.workbench import Workbench
 
@@ -126,13 +126,13 @@ def test_an_agent_that_cannot_be_loaded_says_why(
 
 def test_unknown_agents_are_refused_with_the_nearest_name() -> None:
     with pytest.raises(InputError, match="did you mean `oracle`"):
-        build_solver("oracel", Registered(), Settings())
+        build_solver("oracel", RegisteredCatalog(), Settings())
     with pytest.raises(InputError, match="unknown agent `pyton:a:b`; did you mean `python`"):
-        build_solver("pyton:a:b", Registered(), Settings())
+        build_solver("pyton:a:b", RegisteredCatalog(), Settings())
     with pytest.raises(InputError, match="no module; write `python:module:name`"):
-        build_solver("python:", Registered(), Settings())
+        build_solver("python:", RegisteredCatalog(), Settings())
     with pytest.raises(InputError, match="nop takes nothing more"):
-        build_solver("nop:x", Registered(), Settings())
+        build_solver("nop:x", RegisteredCatalog(), Settings())
 
 
 def test_replies_come_in_many_forms() -> None:

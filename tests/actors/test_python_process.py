@@ -15,9 +15,9 @@ from clerkship.actors.isolation.contract import offered
 from clerkship.actors.python import PythonSolver
 from clerkship.actors.python_process import PythonProcessSolver, to_process
 from clerkship.engine.build import build_solver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.wall import monotonic
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.fork import ForkRequest, plan_fork
 from clerkship.service.rerun import plan_rerun
@@ -221,7 +221,7 @@ def test_the_option_is_refused_for_agents_that_have_no_process_and_the_setting_l
     for agent in ("nop", "http://127.0.0.1:9/"):
         with pytest.raises(InputError, match=r"--agent-process: agent .* has no process to be put in"):
             bench.run(agent, agent_process=True)
-    assert build_solver("nop", Registered(), Settings(agent_process="on")).name == "nop"
+    assert build_solver("nop", RegisteredCatalog(), Settings(agent_process="on")).name == "nop"
     assert load_settings({"CLERKSHIP_AGENT_PROCESS": "on"}).agent_process == "on"
     with pytest.raises(InputError, match="CLERKSHIP_AGENT_PROCESS is 'yes'; expected `on` or `off`"):
         load_settings({"CLERKSHIP_AGENT_PROCESS": "yes"})

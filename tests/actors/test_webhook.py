@@ -11,9 +11,9 @@ import pytest
 
 from clerkship.actors.webhook import load_http, parse_secret
 from clerkship.engine.build import build_solver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.wall import monotonic, now
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
@@ -160,13 +160,13 @@ def test_one_that_does_not_answer_times_out_and_is_let_go(bench: Workbench) -> N
 )
 def test_what_is_no_address_is_said_before_the_run(reference: str, said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
-        build_solver(reference, Registered(), Settings())
+        build_solver(reference, RegisteredCatalog(), Settings())
     assert "hush" not in str(caught.value)
 
 
 def test_addresses_are_taken_with_and_without_the_sort() -> None:
     for reference in ("https://host/a", "http:https://host/a"):
-        assert build_solver(reference, Registered(), Settings()).name == "http:https://host/a"
+        assert build_solver(reference, RegisteredCatalog(), Settings()).name == "http:https://host/a"
     with pytest.raises(InputError, match="not base64"):
-        build_solver("http://host/a", Registered(), Settings(webhook_secret="whsec_???"))
+        build_solver("http://host/a", RegisteredCatalog(), Settings(webhook_secret="whsec_???"))
     assert "hush" not in repr(Settings(webhook_secret="hush", openai_api_key="hush"))

@@ -10,13 +10,13 @@ from pydantic import ValidationError
 from clerkship.assertions.any_of import AnyOf
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.evaluation import evaluate
-from clerkship.engine.catalog import Registered
-from clerkship.engine.score import judge
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.score import check_criteria
 from clerkship.events.evidence import Evidence
 from clerkship.library.load import load
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import Ending
 from clerkship.service.schemas import schema
 from tests.assertions.judge import FakeJudge
@@ -148,12 +148,12 @@ def test_without_a_judge_it_passes_if_an_assertion_that_needs_none_does(ending: 
     story, judge_model = Story(), FakeJudge(NO)
     skips = ending == "agent_done"
     evidence = story.evidence(ending=ending, model=judge_model)
-    [found] = judge([(criterion, built(*nested))], evidence, skip_judged=skips)
+    [found] = check_criteria([(criterion, built(*nested))], evidence, skip_judged=skips)
     reason = "no model was to be asked" if skips else "the run is timed out, and no model was asked"
     assert (found.status, found.passed, found.detail) == ("skipped", False, reason)
     story.wrote("note")
     evidence = story.evidence(ending=ending, model=judge_model)
-    [found] = judge([(criterion, built(*nested))], evidence, skip_judged=skips)
+    [found] = check_criteria([(criterion, built(*nested))], evidence, skip_judged=skips)
     assert (found.status, found.passed, found.score) == ("judged", True, 1.0)
     assert found.evidence[-1].path in ("2. event_occurred", "3. judged")
     assert judge_model.asked == []
@@ -281,7 +281,7 @@ class StaysClosed(Assertion):
 
 
 def test_an_assertion_class_declares_that_it_holds_on_inaction() -> None:
-    catalog = Registered(())
+    catalog = RegisteredCatalog(())
     catalog.assertions.add(StaysClosed.name, StaysClosed)
     assert catalog.passes_on_inaction(AssertionCall.model_validate({StaysClosed.name: None}))
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 
-CATALOG = Registered()
+CATALOG = RegisteredCatalog()
 SCENARIO = "scenario:\n  name: x\n  simulation_context: y\n  goals:\n    assertions:\n      - "
 NOTHING = "an empty list checks nothing"
 

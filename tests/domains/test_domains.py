@@ -11,11 +11,11 @@ import pytest
 
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
-from clerkship.domains.component import BrokenComponent
+from clerkship.domains.component import InvalidSpec
 from clerkship.domains.registry import load_domains
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.registry import NameTaken
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.reactions.contract import ReactionPair
 from clerkship.service.fork import ForkRequest, plan_fork
@@ -33,7 +33,9 @@ from sandbox.handle import Refused, Sandboxes
 from tests.domains import book
 from tests.domains.fronts import DESK, KIOSK
 
-CATALOG = Registered(load_simulators([*(kind.spec for kind in KINDS), DESK, KIOSK]), domains=load_domains([book.SPEC]))
+CATALOG = RegisteredCatalog(
+    load_simulators([*(kind.spec for kind in KINDS), DESK, KIOSK]), domains=load_domains([book.SPEC])
+)
 PAIR = ReactionPair(source="files", target="clinic.book", module="tests.domains.book")
 CATALOG.reaction_pairs.add(PAIR.name, PAIR)
 ENVIRONMENT = """
@@ -314,15 +316,17 @@ def test_the_schema_of_an_environment_has_the_domains() -> None:
     [form] = definition["anyOf"]
     assert form["properties"]["kind"] == {"const": "clinic.book"}
     assert "most" in form["properties"]["config"]["properties"]
-    assert schema("environment", Registered())["$defs"]["SharedDomain"]["type"] == "object"
+    assert schema("environment", RegisteredCatalog())["$defs"]["SharedDomain"]["type"] == "object"
 
 
 def test_the_registries_refuse_a_kind_taken_twice_and_a_spec_that_contradicts_itself() -> None:
     with pytest.raises(NameTaken, match="two domains are called"):
         load_domains([book.SPEC, book.SPEC])
     with pytest.raises(NameTaken, match=r"`clinic\.book` is the kind of a simulator and of a domain"):
-        Registered(load_simulators([replace(DESK, kind="clinic.book", events=())]), domains=load_domains([book.SPEC]))
-    with pytest.raises(BrokenComponent, match=r"event `clinic\.book\.slot\.opened` does not start with `other"):
+        RegisteredCatalog(
+            load_simulators([replace(DESK, kind="clinic.book", events=())]), domains=load_domains([book.SPEC])
+        )
+    with pytest.raises(InvalidSpec, match=r"event `clinic\.book\.slot\.opened` does not start with `other"):
         load_domains([replace(book.SPEC, kind="other")])
-    with pytest.raises(BrokenComponent, match="no exercise"):
+    with pytest.raises(InvalidSpec, match="no exercise"):
         load_domains([replace(book.SPEC, exercise=())])

@@ -9,7 +9,7 @@ import pytest
 
 from clerkship.actors.contract import Message, Said, Say, Start
 from clerkship.events.agent import ActionExecuted, FlowCompleted, FlowStarted, SlotSet
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.service.reading import Wanted, view_task
 from tests.workbench import Workbench
 

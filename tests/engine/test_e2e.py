@@ -17,7 +17,7 @@ from clerkship.events.agent import (
     FlowStarted,
     SlotSet,
 )
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest

@@ -13,15 +13,15 @@ import pytest
 
 from clerkship.actors.contract import AgentError
 from clerkship.actors.python import PythonSolver
-from clerkship.engine.batch import Batch
+from clerkship.engine.batch import TrialBatch
 from clerkship.engine.build import build_task
-from clerkship.engine.catalog import Registered
-from clerkship.engine.finished import Finished
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.finished import FinishedTrial
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.events.agent import SlotSet
 from clerkship.kit.wall import monotonic
 from clerkship.llm.patience import ModelOutage
-from clerkship.model.problem import PlatformError
+from clerkship.model.errors import PlatformError
 from clerkship.playground.gateway import Gateway
 from clerkship.sandbox.exchange import Request
 from clerkship.service.planning.plan import plan_run
@@ -518,13 +518,13 @@ def test_a_spinner_that_is_cancelled_stops_spinning(bench: Workbench) -> None:
             ended.set()
 
     bench.write("a.yml", WORK.format(timeout=60))
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     solver = PythonSolver("spins", spins_until_stopped)
     plan = plan_run(RunRequest(path=bench.folder, agent=solver), Settings(), catalog)
     built = build_task(plan.snapshots[0], {}, catalog)
-    kept: list[Finished] = []
+    kept: list[FinishedTrial] = []
     setting = BatchContext(solver, Gateway(), lambda: "")
-    batches = [Batch([TrialSpec(built, "run", 0)], setting, 1, kept.extend)]
+    batches = [TrialBatch([TrialSpec(built, "run", 0)], setting, 1, kept.extend)]
     batches[0].run()
     assert ended.wait(5)
     assert [item.task_run.status for item in kept] == ["cancelled"]
@@ -539,17 +539,17 @@ def test_when_results_cannot_be_kept_no_more_trials_are_begun(bench: Workbench) 
         return 42
 
     bench.write("a.yml", WORK.format(timeout=60))
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     solver = PythonSolver("counts", counts)
     plan = plan_run(RunRequest(path=bench.folder, agent=solver), Settings(), catalog)
     built = build_task(plan.snapshots[0], {}, catalog)
 
-    def disk_full(finished: list[Finished]) -> None:
+    def disk_full(finished: list[FinishedTrial]) -> None:
         raise OSError("disk full")
 
     jobs = [TrialSpec(built, "run", 0, trial) for trial in range(5000)]
     with pytest.raises(OSError, match="disk full"):
-        Batch(jobs, BatchContext(solver, Gateway(), lambda: ""), 4, disk_full).run()
+        TrialBatch(jobs, BatchContext(solver, Gateway(), lambda: ""), 4, disk_full).run()
     assert len(begun) < 1000
 
 

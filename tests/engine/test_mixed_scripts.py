@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clerkship.actors.contract import Message, Say
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.snapshot import Snapshot
 from tests.engine.test_played import said, script
 from tests.workbench import Workbench

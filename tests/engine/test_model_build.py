@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from clerkship.engine.model_build import build_model, model_name, settled
+from clerkship.engine.model_build import apply_settings, build_model, model_name
 from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, resolve_models
 from clerkship.engine.models import ModelSelection
 from clerkship.llm.contract import Model, Question
 from clerkship.model.conftest import Conftest, LlmConfig
+from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
-from clerkship.model.problem import InputError
 from clerkship.model.usage import Prices
 from clerkship.settings import Settings, load_settings
 from tests.actors.servers import Asked, Served
@@ -100,7 +100,7 @@ def test_azures_address_and_version_may_come_from_the_usual_variables() -> None:
         asked.ask(Question("?", Verdict))
         asked.close()
         assert asked.name == f"azure:mine@{served.url}"
-        kept = settled(choice, load_settings(theirs))
+        kept = apply_settings(choice, load_settings(theirs))
         assert (kept.who, kept.api_version) == (asked.name, "2024-10-21")
     assert served.asked[0].path == "/openai/deployments/mine/chat/completions?api-version=2024-10-21"
 
@@ -204,9 +204,9 @@ def test_prices_are_kept_with_the_run(tmp_path: Path) -> None:
         "m: {input: 2, output: 3}\nopenai:m: {input: 5, output: 6, cached_input: 0.5}\nother: {input: 1, output: 1}\n"
     )
     settings = Settings(openai_api_key="k", prices=str(prices))
-    assert settled(ModelChoice(who="openai:m"), settings).prices == Prices(input=5, output=6, cached_input=0.5)
-    assert settled(ModelChoice(who="ollama:m"), settings).prices == Prices(input=2, output=3)
-    assert settled(ModelChoice(who="openai:x"), settings).prices is None
+    assert apply_settings(ModelChoice(who="openai:m"), settings).prices == Prices(input=5, output=6, cached_input=0.5)
+    assert apply_settings(ModelChoice(who="ollama:m"), settings).prices == Prices(input=2, output=3)
+    assert apply_settings(ModelChoice(who="openai:x"), settings).prices is None
 
 
 @pytest.mark.parametrize(

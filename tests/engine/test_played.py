@@ -11,8 +11,8 @@ from clerkship.actors.person_contract import Moment, Uttered, breach
 from clerkship.actors.person_played import Part, Voice
 from clerkship.actors.python import PythonSolver
 from clerkship.llm.prompts import Prompts
+from clerkship.model.errors import InputError
 from clerkship.model.persona import Persona
-from clerkship.model.problem import InputError
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.running import execute

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.report.repeats import beside, rates, repeats
 from tests.workbench import Workbench, written

@@ -9,7 +9,7 @@ import pytest
 
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.rescore import rescore
 from clerkship.service.running import execute

@@ -6,13 +6,13 @@ from textwrap import dedent
 
 import pytest
 
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.library import Library
 from clerkship.library.load import load
 from clerkship.model.domain import AgentCapabilities, AgentDomain
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 
-CATALOG = Registered()
+CATALOG = RegisteredCatalog()
 
 
 class Shelf:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clerkship.library.load import load
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from tests.library.shelf import CATALOG, Shelf
 
 BINARY = bytes(range(256)) + b"{{ patient.mrn }}\r\n"

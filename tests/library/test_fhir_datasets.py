@@ -12,7 +12,7 @@ import pytest
 from clerkship.fhir.resource import parse
 from clerkship.library.load import load
 from clerkship.model.dataset import Dataset
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from tests.library.shelf import CATALOG, Shelf
 
 SYNTHEA = Path(__file__).parent / "synthea"

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from clerkship.library.dataset_cache import Cache
 from clerkship.simulators.fhir.datasets.load import read_path
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 try:
     print(len(read_path(Path(sys.argv[1]), Cache(None), lambda warning: None).lines or ()), "resources")
 except InputError as error:

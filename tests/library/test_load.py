@@ -10,12 +10,12 @@ from textwrap import dedent
 
 import pytest
 
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.library import Library
 from clerkship.library.load import load
-from clerkship.model.problem import InputError, InputProblem
+from clerkship.model.errors import InputError, InputProblem
 
-CATALOG = Registered()
+CATALOG = RegisteredCatalog()
 DEMO = Path(__file__).parents[2] / "src" / "clerkship" / "suites" / "demo"
 
 CLINIC = """\
@@ -826,7 +826,7 @@ def test_an_assertion_on_a_sandbox_of_another_kind_or_on_none_of_two_is_found_at
         "    - {label: fine, assertion: {file_present: {path: x, sandbox: drop}}}\n"
     )
     with pytest.raises(InputError) as caught:
-        load(tmp_path, Registered())
+        load(tmp_path, RegisteredCatalog())
     none_named, wrong_kind = caught.value.problems
     assert (none_named.line, none_named.message) == (5, "name a `sandbox` of kind files")
     assert (wrong_kind.line, wrong_kind.message) == (6, "`chat` is not a sandbox of kind files")
@@ -843,7 +843,7 @@ def test_a_field_that_no_such_event_has_is_found_at_load(tmp_path: Path) -> None
         "    - {label: c, assertion: {sequencing: [{event: files.file.read, where: {size: {gt: 1}, paths.0: x}}]}}\n"
     )
     with pytest.raises(InputError) as caught:
-        load(tmp_path, Registered())
+        load(tmp_path, RegisteredCatalog())
     assert [(problem.line, problem.message, problem.hint) for problem in caught.value.problems] == [
         (5, "`files.file.written` has no field `pth`", "did you mean `path`?"),
         (

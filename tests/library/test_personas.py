@@ -2,8 +2,8 @@
 
 import pytest
 
+from clerkship.model.errors import InputError
 from clerkship.model.persona import Persona
-from clerkship.model.problem import InputError
 from clerkship.model.scenario import ScenarioPerson
 from tests.library.shelf import Shelf
 

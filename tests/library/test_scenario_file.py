@@ -8,7 +8,7 @@ import pytest
 from clerkship.engine.build import build_tasks
 from clerkship.model.criterion import Criterion
 from clerkship.model.domain import AgentDomain
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import Task

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.rasa.agent import load_rasa
 from clerkship.rasa.server import sign
 from clerkship.settings import Settings

@@ -13,9 +13,9 @@ from clerkship.engine.model_build import build_model, model_name
 from clerkship.llm import patience
 from clerkship.llm.contract import BadAnswer, Line, NoModel, Question
 from clerkship.llm.patience import Declined, ModelOutage
+from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
-from clerkship.model.problem import InputError
 from clerkship.model.usage import Prices, Usage
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served

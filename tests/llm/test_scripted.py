@@ -8,9 +8,9 @@ from pydantic import BaseModel
 from clerkship.assertions.generative_response_is_relevant import cosine
 from clerkship.engine.model_build import build_model
 from clerkship.llm.contract import BadAnswer, Model, Question
+from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
-from clerkship.model.problem import InputError
 from clerkship.settings import Settings
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
@@ -110,7 +110,7 @@ def folder(site: Path, tmp_path: Path) -> Path:
 
 
 def test_a_task_uses_a_plugins_dataset_type_finder_and_filter(folder: Path, tmp_path: Path) -> None:
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     assert catalog.broken == []
     library = load(folder, catalog)
     assert library.warnings == ()
@@ -134,19 +134,19 @@ def test_a_task_uses_a_plugins_dataset_type_finder_and_filter(folder: Path, tmp_
 def test_a_mistake_is_reported_at_its_place(folder: Path, old: str, new: str, message: str) -> None:
     (folder / "task.yml").write_text(TASK.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        load(folder, Registered())
+        load(folder, RegisteredCatalog())
     assert any(message in str(problem) for problem in caught.value.problems), caught.value.problems
 
 
 def test_the_keys_of_its_type_are_part_of_the_schema_of_datasets(folder: Path) -> None:
-    forms: list[dict[str, Any]] = schema("dataset", Registered())["properties"]["dataset"]["anyOf"]
+    forms: list[dict[str, Any]] = schema("dataset", RegisteredCatalog())["properties"]["dataset"]["anyOf"]
     by_type = {form["properties"]["type"]["const"]: form for form in forms}
     assert by_type.keys() == {"acme.roster", "fhir", "files", "records"}
     assert by_type["acme.roster"]["properties"]["shift"]["description"] == "day or night"
 
 
 def test_a_new_task_starts_from_its_scaffold(folder: Path, tmp_path: Path) -> None:
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     new_task("A new one", folder, catalog)
     plan = plan_run(RunRequest(path=folder, agent="oracle", tasks=("A new one",)), Settings(), catalog)
     store = SqliteStore(tmp_path / "store.db")
@@ -189,5 +189,5 @@ PLUGIN = Plugin(contract=2, {what})
 )
 def test_a_plugin_whose_data_breaks_a_rule_is_broken(site: Path, what: str, reason: str) -> None:
     lay_down(site, "acme_data", BARE.format(what=what))
-    [broken] = Registered().broken
+    [broken] = RegisteredCatalog().broken
     assert broken.reason == reason

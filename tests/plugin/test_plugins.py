@@ -12,9 +12,9 @@ import pytest
 
 from clerkship.cli.demo import SUITE
 from clerkship.conformance import DOMAIN_CHECKS
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.registry import UnknownName
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.plugin.load import Installed
 from clerkship.service.conforming import conform
 from clerkship.service.planning.plan import plan_run
@@ -134,7 +134,7 @@ def test_a_plugins_things_work_wherever_a_name_can_stand(site: Path, tmp_path: P
     _lay_down_all_sorts(site)
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "two.yml").write_text(TASK, encoding="utf-8")
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     assert catalog.broken == []
     plan = plan_run(RunRequest(path=tmp_path / "suite", agent="acme:one"), Settings(), catalog)
     store = SqliteStore(tmp_path / "store.db")
@@ -144,7 +144,7 @@ def test_a_plugins_things_work_wherever_a_name_can_stand(site: Path, tmp_path: P
     assert store.run(plan.run.id).plugins == {"acme-pager": "0.1.0"}
     assert rescore(store, plan.run.id, catalog).exit_code() == 0
     assert plan_rerun(store, plan.run.id, catalog, Settings()).run.plugins == {"acme-pager": "0.1.0"}
-    newer = Registered(plugins=Installed(tuple(replace(plugin, version="0.2.0") for plugin in catalog.plugins)))
+    newer = RegisteredCatalog(plugins=Installed(tuple(replace(plugin, version="0.2.0") for plugin in catalog.plugins)))
     with pytest.raises(InputError, match=r"begun with acme-pager 0\.1\.0, and here is acme-pager 0\.2\.0"):
         plan_resume(store, plan.run.id, newer, Settings())
     store.close()
@@ -152,7 +152,7 @@ def test_a_plugins_things_work_wherever_a_name_can_stand(site: Path, tmp_path: P
 
 def test_a_plugins_domain_is_known_conforms_and_is_named_in_a_run(site: Path, tmp_path: Path) -> None:
     lay_down(site, "acme_notes", DOMAIN)
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     assert catalog.broken == []
     assert [outcome.reason for outcome in conform("acme.notes", catalog)] == [""] * len(DOMAIN_CHECKS)
     (tmp_path / "suite").mkdir()
@@ -176,20 +176,20 @@ DOMAIN_CHANGES = [
 @pytest.mark.parametrize(("right", "wrong", "reason"), DOMAIN_CHANGES)
 def test_a_domain_that_contradicts_itself_is_a_broken_plugin(site: Path, right: str, wrong: str, reason: str) -> None:
     lay_down(site, "acme_notes", DOMAIN.replace(right, wrong))
-    [broken] = Registered().broken
+    [broken] = RegisteredCatalog().broken
     assert reason in broken.reason
 
 
 def test_a_domain_cannot_have_the_kind_of_a_simulator(site: Path) -> None:
     lay_down_simulator(site)
     lay_down(site, "acme_zone", DOMAIN.replace("acme.notes", "acme.pager"))
-    [broken] = Registered().broken
+    [broken] = RegisteredCatalog().broken
     assert broken.reason == "the domain `acme.pager` has the kind of a simulator"
 
 
 def test_a_run_without_plugins_names_none(site: Path, tmp_path: Path) -> None:
     lay_down(site, "globex_one", HEALTHY.format(prefix="globex"), "globex")
-    plan = plan_run(RunRequest(path=SUITE, agent="oracle"), Settings(), Registered())
+    plan = plan_run(RunRequest(path=SUITE, agent="oracle"), Settings(), RegisteredCatalog())
     assert plan.run.plugins == {}
 
 
@@ -203,7 +203,7 @@ def test_hyphens_in_a_kind_and_a_wrong_event_in_a_reaction(site: Path, tmp_path:
         encoding="utf-8",
     )
     with pytest.raises(InputError) as caught:
-        plan_run(RunRequest(path=tmp_path / "suite", agent="nop"), Settings(), Registered())
+        plan_run(RunRequest(path=tmp_path / "suite", agent="nop"), Settings(), RegisteredCatalog())
     [wrong, untaken] = caught.value.problems
     assert "acme.night_pager has no event `message.snt`; did you mean `message.sent`?" in str(wrong)
     assert "acme.night_pager does not take in acme.night_pager.message.sent" in str(untaken)
@@ -216,7 +216,7 @@ def test_a_run_names_the_package_that_brings_only_a_reaction(site: Path, tmp_pat
     lay_down(site, "acme_glue", PAIR.format(module="acme_pager.forward"))
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "two.yml").write_text(TASK, encoding="utf-8")
-    plan = plan_run(RunRequest(path=tmp_path / "suite", agent="nop"), Settings(), Registered())
+    plan = plan_run(RunRequest(path=tmp_path / "suite", agent="nop"), Settings(), RegisteredCatalog())
     assert plan.run.plugins == {"acme-glue": "0.1.0", "acme-pager": "0.1.0"}
 
 
@@ -224,7 +224,7 @@ def test_the_reactions_of_a_plugin_are_imported_when_an_environment_declares_one
     lay_down_simulator(site)
     lay_down(site, "acme_glue", PAIR.format(module="acme_glue.late"))
     (site / "acme_glue" / "late.py").write_text("1 / 0", encoding="utf-8")
-    catalog, suite = Registered(), tmp_path / "suite"
+    catalog, suite = RegisteredCatalog(), tmp_path / "suite"
     suite.mkdir()
     environment = "environment:\n  name: e\n  simulators: {a: {kind: acme.pager}, b: {kind: acme.pager}}\n"
     (suite / "a.yml").write_text(f"{environment}task: {{name: T}}\n", encoding="utf-8")
@@ -289,7 +289,7 @@ def test_a_broken_plugin_is_said_with_its_reason_and_harms_nobody(
 ) -> None:
     lay_down(site, "acme_broken", source)
     lay_down(site, "globex_one", HEALTHY.format(prefix="globex"), "globex")
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     assert capsys.readouterr().out == ""
     assert len(catalog.broken) == 1
     with pytest.raises(UnknownName, match=reason) as caught:
@@ -321,7 +321,7 @@ def test_a_spec_that_contradicts_itself_is_a_broken_plugin(site: Path, change: t
     lay_down_simulator(site)
     spec = site / "acme_pager" / "pager" / "__init__.py"
     spec.write_text(spec.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     assert [plugin.prefix for plugin in catalog.broken] == ["acme"]
     assert reason in catalog.broken[0].reason
     assert "files" in catalog.simulators
@@ -330,20 +330,20 @@ def test_a_spec_that_contradicts_itself_is_a_broken_plugin(site: Path, change: t
 @pytest.mark.parametrize("prefix", ["files", "fault", "agent", "python", "run", "clerkship"])
 def test_our_own_first_words_are_no_prefix(site: Path, prefix: str) -> None:
     lay_down(site, "greedy", HEALTHY.format(prefix=prefix), prefix)
-    [broken] = Registered().broken
+    [broken] = RegisteredCatalog().broken
     assert broken.reason == f"the prefix `{prefix}` is Clerkship's own"
 
 
 def test_a_prefix_with_capitals_is_none(site: Path) -> None:
     lay_down(site, "greedy", HEALTHY.format(prefix="Acme"), "Acme")
-    assert "its prefix `Acme` is not small letters" in Registered().broken[0].reason
+    assert "its prefix `Acme` is not small letters" in RegisteredCatalog().broken[0].reason
 
 
 def test_two_packages_share_a_prefix_as_long_as_no_name_is_there_twice(site: Path) -> None:
     lay_down(site, "acme_one", HEALTHY.format(prefix="acme"))
     lay_down(site, "acme_two", HEALTHY.format(prefix="acme").replace("acme.fine", "acme.better"))
     lay_down(site, "acme_zero", HEALTHY.format(prefix="acme"))
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     assert [plugin.package for plugin in catalog.plugins] == ["acme-one", "acme-two"]
     [broken] = catalog.broken
     assert str(broken) == (
@@ -354,17 +354,17 @@ def test_two_packages_share_a_prefix_as_long_as_no_name_is_there_twice(site: Pat
 
 def test_what_is_not_installed_is_said_to_be_so(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownName, match="no plug-in `acme` is installed"):
-        Registered().simulator("acme.pager")
+        RegisteredCatalog().simulator("acme.pager")
     with pytest.raises(UnknownName, match=r"did you mean `files\.drop`"):
-        Registered().step("file.drop")
+        RegisteredCatalog().step("file.drop")
     lay_down(site, "acme_one", "raise RuntimeError('never imported')")
     monkeypatch.setenv("CLERKSHIP_PLUGINS", "off")
-    assert Registered().broken == []
+    assert RegisteredCatalog().broken == []
     with pytest.raises(UnknownName, match="turned off, by CLERKSHIP_PLUGINS"):
-        Registered().simulator("acme.pager")
+        RegisteredCatalog().simulator("acme.pager")
     monkeypatch.setenv("CLERKSHIP_PLUGINS", "maybe")
     with pytest.raises(InputError, match="expected `on` or `off`"):
-        Registered()
+        RegisteredCatalog()
 
 
 def test_the_command_line_with_a_broken_plugin_beside_one_that_works(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from clerkship.actors.contract import Described
-from clerkship.events.agent import AGENT
+from clerkship.events.agent import AGENT_EVENTS
 from clerkship.model.domain import AgentCapabilities
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.rasa.agent import load_rasa
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked
@@ -61,7 +61,7 @@ def test_a_server_with_flows_has_tools_and_no_skills(flows: Any) -> None:
     assert found.domain.actions is not None
     assert found.domain.actions >= {"action_pay", "utter_hi"}
     assert found.emits is not None
-    missing = {kind.kind for kind in AGENT} - found.emits
+    missing = {kind.kind for kind in AGENT_EVENTS} - found.emits
     assert {kind.split(".")[1] for kind in missing} == {"skill", "block", "memory"}
 
 
@@ -70,7 +70,7 @@ def test_the_newer_engine_has_skills_and_neither_flows_nor_slots() -> None:
     assert found.engine == "Rasa 3.21.0 (mantle)"
     assert found.domain is None
     assert found.emits is not None
-    missing = {kind.kind for kind in AGENT} - found.emits
+    missing = {kind.kind for kind in AGENT_EVENTS} - found.emits
     assert {kind.split(".")[1] for kind in missing} == {"flow", "clarification", "slot"}
 
 

@@ -14,8 +14,8 @@ import orjson
 import pytest
 
 from clerkship.engine.build import build_solver
-from clerkship.engine.catalog import Registered
-from clerkship.model.problem import InputError
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.rasa.agent import RasaSolver, load_rasa
 from clerkship.settings import Settings
@@ -376,13 +376,13 @@ def test_a_jwt_of_somebody_elses_is_sent_as_it_is(bench: Workbench) -> None:
 )
 def test_what_is_no_address_is_said_before_the_run(reference: str, said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
-        build_solver(reference, Registered(), Settings())
+        build_solver(reference, RegisteredCatalog(), Settings())
     assert "hush" not in str(caught.value)
 
 
 def test_the_name_is_the_address_without_the_channel() -> None:
     for rest in ("https://h:5005", "https://h:5005/", "https://h:5005/webhooks/rest/webhook"):
-        solver = build_solver(f"rasa:{rest}", Registered(), Settings(rasa_token="hush"))
+        solver = build_solver(f"rasa:{rest}", RegisteredCatalog(), Settings(rasa_token="hush"))
         assert isinstance(solver, RasaSolver)
         assert solver.name == "rasa:https://h:5005"
         assert "hush" not in repr(vars(solver))

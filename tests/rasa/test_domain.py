@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.engine.catalog import only_ours
+from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.library.foreign import find_domain, is_project_file, read_domain
 from clerkship.library.mention import mentions, readings
 from clerkship.model.domain import AgentDomain
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.rasa.names import ACTIONS, RESPONSES, SLOTS
 from tests.library.seed import DOMAIN
 from tests.library.shelf import Shelf
@@ -310,7 +310,7 @@ def test_an_assertion_mentions_the_names_that_it_has(name: str, args: object, fo
 
 
 def test_what_assertions_read_are_events_that_there_are() -> None:
-    catalog = only_ours()
+    catalog = build_catalog_without_plugins()
     events = catalog.events
     told = {name: catalog.reads(name) for name in catalog.assertions}
     assert {kind for kinds in told.values() for kind in kinds} <= events.keys()

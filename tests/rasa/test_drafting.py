@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from clerkship.cli.app import run
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.yaml import parse
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.rasa.drafts.drafting import DraftRequest, Drafts, draft
 from clerkship.rasa.drafts.kinds import KINDS
 from clerkship.rasa.drafts.path import implied
@@ -93,7 +93,7 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Given:
 def drafted(**wanted: Any) -> Drafts:
     """Draft, from the folder the test is in."""
     request = DraftRequest(sources=(Path("data"),), to=Path("eval/scenarios"), **wanted)
-    return draft(request, Settings(), Registered())
+    return draft(request, Settings(), RegisteredCatalog())
 
 
 def read(stem: str) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def test_each_flow_and_kind_that_makes_sense_has_a_file_and_all_validate() -> No
         ("opening_hours", "correction", "it asks for nothing"),
     ]
     assert drafts.warnings == []
-    checked = validate(ValidationRequest(path=Path("eval"), domain=Path("domain.yml")), Settings(), Registered())
+    checked = validate(ValidationRequest(path=Path("eval"), domain=Path("domain.yml")), Settings(), RegisteredCatalog())
     assert checked.problems == ()
     assert drafts.exit_code() == 0
 
@@ -406,6 +406,6 @@ def test_the_draft_that_the_guide_shows_is_the_one_that_is_written(monkeypatch: 
     out = Path().resolve() / "out"
     monkeypatch.chdir(root / "examples" / "order_support")
     request = DraftRequest(sources=(Path("data"),), to=out, domain=Path("domain.yml"), flows=("change_address",))
-    draft(request, Settings(), Registered())
+    draft(request, Settings(), RegisteredCatalog())
     written = (out / "change_address_cancellation.yml").read_text(encoding="utf-8")
     assert f"```yaml\n{written}```" in guide

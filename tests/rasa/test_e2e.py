@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.library import Library
 from clerkship.library.load import load
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.scenario import Scenario
 from clerkship.rasa.e2e_case import ASSERTIONS, FROM_THE_START, scope, scoped
 
-CATALOG = Registered()
+CATALOG = RegisteredCatalog()
 FIRST: dict[str, Any] = {"lte": 1}
 
 

@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.rasa.flows import Flows, read_flows
 
 

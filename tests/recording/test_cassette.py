@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 
 from clerkship.llm.contract import Answer, BadAnswer, Line, Question
 from clerkship.llm.prompts import section
+from clerkship.model.errors import InputError
 from clerkship.model.model_choice import ModelChoice
-from clerkship.model.problem import InputError
 from clerkship.model.redaction import build_redactor
 from clerkship.model.run import RecordingMode
 from clerkship.model.usage import Usage

@@ -10,7 +10,7 @@ import pytest
 from clerkship.actors.contract import Say
 from clerkship.actors.python import PythonSolver
 from clerkship.events.agent import ActionExecuted, SlotSet
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from clerkship.actors.python import PythonSolver
+from clerkship.model.errors import InputError
 from clerkship.model.model_choice import ModelChoice
-from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest

@@ -9,7 +9,7 @@ import pytest
 
 from clerkship.actors.contract import History
 from clerkship.actors.python import PythonSolver
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.usage import Prices
 from clerkship.recording.session import RecordingSession
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.report.comparison import Comparison, compare
 from clerkship.report.criterion_changes import CriterionRow

@@ -16,7 +16,7 @@ from clerkship.model.calibration import (
     find_judge_differences,
     find_nearest_calibration,
 )
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.report.calibration import calibrated, in_words, kappa_of
 from clerkship.service.calibrating import Calibrated, CalibrationRequest, calibrate, keep, plan_calibration
 from clerkship.service.checking import ValidationRequest, validate

@@ -8,9 +8,9 @@ from clerkship.actors.contract import Agent, Message
 from clerkship.actors.nop import Nop
 from clerkship.actors.openai_chat import ChatSolver
 from clerkship.actors.python import PythonSolver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.domain import AgentCapabilities, AgentDomain
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.service.checking import Validation, ValidationRequest, validate
 from clerkship.service.planning.plan import RunPlan, plan_run
 from clerkship.service.planning.request import RunRequest
@@ -18,7 +18,7 @@ from clerkship.settings import Settings
 from tests.actors.servers import Served
 from tests.library.shelf import Shelf
 
-CATALOG = Registered()
+CATALOG = RegisteredCatalog()
 SCENARIO = """\
 setup: {initial_slots: {order_id: x}, person: {opening: Hi}}
 goals: {assertions: [{sequencing: [{flow_started: check_order}]}]}

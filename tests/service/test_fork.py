@@ -10,7 +10,7 @@ import pytest
 from clerkship.actors.contract import History, Message, Said, Say, Start
 from clerkship.actors.python import PythonSolver
 from clerkship.events.agent import SlotSet
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.fork import ForkRequest, plan_fork
 from clerkship.service.reading import compare_runs, show_task

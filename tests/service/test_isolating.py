@@ -12,7 +12,7 @@ from clerkship.actors.isolation import bubblewrap
 from clerkship.actors.isolation.contract import Level, offered
 from clerkship.actors.isolation.protected import installation
 from clerkship.actors.webhook import WebhookSolver
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.report.jsonl import render_jsonl
 from clerkship.service.isolating import isolated, level_of, masks, task_files
 from clerkship.service.planning.plan import plan_run

@@ -13,8 +13,8 @@ import pytest
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, resolve_models
 from clerkship.llm.prompts import BUILT_IN
+from clerkship.model.errors import InputError
 from clerkship.model.model_choice import ModelChoice
-from clerkship.model.problem import InputError
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.report.markdown import render_markdown
 from clerkship.service.exporting import Targets, write_reports

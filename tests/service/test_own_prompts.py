@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.actors.python import PythonSolver
 from clerkship.llm.prompts import BUILT_IN, Prompt, names
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest

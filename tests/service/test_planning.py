@@ -9,7 +9,7 @@ import pytest
 
 from clerkship.cli.app import app
 from clerkship.cli.run import fork, run
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.pytest_plugin import AttackLimits, Limits
 from clerkship.service.attacking import AttackOptions
 from clerkship.service.planning.options import options_of, words_of

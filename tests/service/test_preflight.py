@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from clerkship.actors.openai_chat import ChatSolver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.wall import monotonic
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.service.fork import ForkRequest, plan_fork
 from clerkship.service.planning.plan import plan_run
@@ -24,7 +24,7 @@ from tests.actors.programs import TALK, WORK, program, suite
 from tests.actors.servers import Answered, Asked, Served
 from tests.workbench import Workbench
 
-CATALOG = Registered()
+CATALOG = RegisteredCatalog()
 PYTHON = shlex.quote(sys.executable)
 
 

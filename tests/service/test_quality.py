@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, missing_models, resolve_models
-from clerkship.engine.quality import Ratings
+from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, find_missing_models, resolve_models
+from clerkship.engine.quality import RatingsAnswer
 from clerkship.llm.prompts import BUILT_IN
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.quality import Quality
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from clerkship.service.rescore import Rejudging, rescore
@@ -140,11 +140,11 @@ def test_the_model_is_told_each_metric_and_who_the_user_was(bench: Workbench) ->
 )
 def test_what_is_no_rating_is_refused(wrong: Any, told: str) -> None:
     with pytest.raises(ValidationError, match=told):
-        Ratings.model_validate(wrong)
+        RatingsAnswer.model_validate(wrong)
 
 
 def test_a_list_of_them_is_as_good_as_a_map() -> None:
-    found = Ratings.model_validate({"scale_metrics": [{"name": "tone", "reasoning": "x", "score": "4"}]}).found()
+    found = RatingsAnswer.model_validate({"scale_metrics": [{"name": "tone", "reasoning": "x", "score": "4"}]}).found()
     assert (found["tone"].score, found["tone"].reason) == (4, "x")
 
 
@@ -223,8 +223,8 @@ def test_metrics_that_cannot_be_are_refused_at_their_place(bench: Workbench, met
 
 def test_a_run_that_is_to_be_rated_by_nobody_says_so() -> None:
     models = resolve_models(ModelRequest(), Settings())
-    assert missing_models(models, ModelNeeds(judge=False)) == ()
-    [told] = missing_models(models, ModelNeeds(judge=False, rated=True))
+    assert find_missing_models(models, ModelNeeds(judge=False)) == ()
+    [told] = find_missing_models(models, ModelNeeds(judge=False, rated=True))
     assert str(told) == "nobody is there to rate conversations by metrics; give --judge"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.build import build_tasks
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.report.gates import Gated
 from clerkship.service import frozen

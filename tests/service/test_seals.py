@@ -13,7 +13,7 @@ import pytest
 
 from clerkship.actors.python import PythonSolver
 from clerkship.cli.app import run
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import Counts, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.service.fork import ForkRequest, plan_fork

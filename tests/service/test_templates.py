@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from clerkship.actors.python import PythonSolver
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.report.gates import Gated
 from clerkship.report.html import render_html
 from clerkship.report.jsonl import render_jsonl

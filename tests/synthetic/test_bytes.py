@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clerkship.fhir.resource import key_in, parse
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.service.generating import parse_now
 from clerkship.synthetic import GENERATOR, MOST, NOW, generate, lines
 

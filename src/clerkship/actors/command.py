@@ -26,7 +26,7 @@ from clerkship.actors.messages import (
 )
 from clerkship.actors.process import Process
 from clerkship.actors.reply import ANSWER_LIMIT, parse_answer
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.settings import Settings, inherited
 from sandbox.handle import Sandboxes
 

@@ -17,7 +17,7 @@ from clerkship.actors.agent_data import Start as Start
 from clerkship.actors.agent_data import Turn as Turn
 from clerkship.events.event import Event, Payload
 from clerkship.model.domain import AgentCapabilities
-from clerkship.model.problem import PlatformError
+from clerkship.model.errors import PlatformError
 from clerkship.model.snapshot import Snapshot
 from sandbox.handle import Sandboxes
 

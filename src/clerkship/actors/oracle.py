@@ -2,7 +2,7 @@
 
 from clerkship.actors.contract import Agent
 from clerkship.actors.python import load_source
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
 
 

@@ -18,12 +18,12 @@ from clerkship.actors.contract import OutOfRole, Speech, Unplayed
 from clerkship.actors.person_contract import Bounds, Moment, Uttered, breach, stops_early
 from clerkship.actors.person_patterns import Breach
 from clerkship.events.event import Event, Utterance
-from clerkship.events.ledger import as_json, quoted
+from clerkship.events.ledger import quote, to_json
 from clerkship.llm.asker import Asker
 from clerkship.llm.contract import BadAnswer, Line, NoModel, Question
 from clerkship.llm.prompts import BUILT_IN, Prompts, Told, section
+from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Flag
-from clerkship.model.problem import ClerkshipError
 from clerkship.model.scenario import ScenarioPerson
 
 PROMPT = "person"
@@ -67,7 +67,7 @@ class Part:
             "simulation_context": (self.person.simulation_context or "").strip(),
             "name": self.person.name if self.person.name != "person" else "",
             "persona": persona.description.strip() if persona is not None else "",
-            "knows": as_json(persona.knows) if persona and persona.knows else "",
+            "knows": to_json(persona.knows) if persona and persona.knows else "",
             "language": self.person.speaks,
             "min_turns": self.person.min_turns,
             "may_invent": self.may_invent,
@@ -265,11 +265,11 @@ def _shown(events: Sequence[Event]) -> str:
     for event in events:
         said = cast(Utterance, event.payload)
         if said.text:
-            lines.append(quoted(said.text))
+            lines.append(quote(said.text))
         if said.buttons:
-            lines.append(f"buttons: {', '.join(quoted(_title(button)) for button in said.buttons)}")
+            lines.append(f"buttons: {', '.join(quote(_title(button)) for button in said.buttons)}")
         if said.custom is not None:
-            lines.append(f"shows: {quoted(as_json(said.custom), CUSTOM_LIMIT)}")
+            lines.append(f"shows: {quote(to_json(said.custom), CUSTOM_LIMIT)}")
     return section("AGENT", "\n".join(lines) or _SILENT)
 
 
@@ -309,7 +309,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _retold(spoken: Spoken, wrong: Breach) -> dict[str, str]:
-    return {"said": quoted(spoken.message, 500), "reason": wrong.reason}
+    return {"said": quote(spoken.message, 500), "reason": wrong.reason}
 
 
 NO_PERSON = "give --person, such as openai:gpt-5.1, or set CLERKSHIP_PERSON; or give them `lines`"

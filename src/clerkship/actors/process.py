@@ -24,9 +24,9 @@ from clerkship.actors.contract import AgentError, AgentStopped
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.actors.process_pipes import STDERR_LIMIT, ProcessPipes, wait_for
 from clerkship.kit.secrets import new_name
-from clerkship.kit.text import last_part
+from clerkship.kit.text import cut_start
 from clerkship.kit.wall import monotonic, process_seconds
-from clerkship.model.problem import PlatformError
+from clerkship.model.errors import PlatformError
 
 END_WITHIN = 0.25
 """Seconds to end in, once its standard input is closed."""
@@ -124,7 +124,7 @@ class Process:
         if not any(_ERROR.search(line) for line in lines):  # its name may stand far above, with a long trace below
             lines = [*[line for line in every if _ERROR.search(line)][-1:], *lines]
         plain = ("".join(sign if sign.isprintable() else " " for sign in line) for line in lines)
-        return last_part("\n".join(plain), 1000)
+        return cut_start("\n".join(plain), 1000)
 
     def _running(self) -> bool:
         return self._child is not None and self._child.poll() is None
@@ -200,7 +200,7 @@ class Process:
             return {}
         self._pipes.drain_errors()
         errors = self._pipes.errors
-        facts: dict[str, JsonValue] = {"agent_stderr": last_part(errors, STDERR_LIMIT - 1)} if errors else {}
+        facts: dict[str, JsonValue] = {"agent_stderr": cut_start(errors, STDERR_LIMIT - 1)} if errors else {}
         return facts | ({"agent_ended_by": ended_by} if ended_by else {"agent_exit_code": self._code()})
 
     def _release(self) -> None:

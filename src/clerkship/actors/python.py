@@ -23,8 +23,8 @@ from clerkship.actors.python_target import EntryPoint, NotAnAgent, agent_error, 
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import BUILT_IN_EVENTS
 from clerkship.model.domain import AgentCapabilities
+from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError
 from sandbox.handle import Sandboxes
 
 T = TypeVar("T")

@@ -26,7 +26,7 @@ from clerkship.actors.process import Process
 from clerkship.actors.python import PythonSolver, call_sync, reported_events
 from clerkship.actors.reply import parse_answer, parse_replies, report_fields
 from clerkship.model.domain import AgentCapabilities
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.settings import inherited
 from sandbox.handle import Handle, Sandboxes
 

@@ -13,7 +13,7 @@ from clerkship.actors.python import load_python
 from clerkship.actors.python_process import load_python_process
 from clerkship.actors.recorded import RECORDED, load_recorded
 from clerkship.actors.webhook import load_http, load_https
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.settings import Settings
 
 Load = Callable[[str, Settings], Solver]

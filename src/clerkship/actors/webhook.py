@@ -28,7 +28,7 @@ from clerkship.kit.http_body import ResponseTooLarge
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.llm.wire import CONNECT_WITHIN, check_reachable, open_client, parse_address, post
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
 from clerkship.settings import Settings
 from sandbox.handle import Sandboxes

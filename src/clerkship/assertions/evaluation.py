@@ -5,10 +5,10 @@ from typing import Literal, NamedTuple
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.unreported import explain_unreported
 from clerkship.events.evidence import Evidence
-from clerkship.kit.traceback_text import describe_with_place, render_traceback
+from clerkship.kit.traceback_text import describe_error_with_location, render_traceback
 from clerkship.llm.contract import BadAnswer, NoModel
+from clerkship.model.errors import ClerkshipError
 from clerkship.model.pattern import PatternTooSlow
-from clerkship.model.problem import ClerkshipError
 
 
 class Undecided(Exception):
@@ -40,4 +40,4 @@ def evaluate(assertion: Assertion, evidence: Evidence) -> AssertionOutcome:
     except (NoModel, BadAnswer, ClerkshipError) as error:  # their messages are written for readers of reports
         return AssertionOutcome("error", Check.of(False, str(error)))
     except Exception as error:  # one criterion's error is data, and takes no other down
-        return AssertionOutcome("error", Check.of(False, describe_with_place(error)), render_traceback(error))
+        return AssertionOutcome("error", Check.of(False, describe_error_with_location(error)), render_traceback(error))

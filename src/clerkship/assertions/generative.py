@@ -12,8 +12,8 @@ from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.llm.contract import BadAnswer
 from clerkship.llm.prompts import Prompt
+from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Whole
-from clerkship.model.problem import ClerkshipError
 from clerkship.model.run import FieldCheck
 
 GENERATIVE = ("EnterpriseSearchPolicy", "ContextualResponseRephraser", "IntentlessPolicy")

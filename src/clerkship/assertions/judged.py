@@ -13,8 +13,8 @@ from clerkship.events.evidence import Evidence
 from clerkship.llm.contract import BadAnswer, Line, NoModel, Question
 from clerkship.llm.scripted import is_scripted
 from clerkship.llm.together import together
+from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Flag
-from clerkship.model.problem import ClerkshipError
 from clerkship.model.quality import Votes
 from clerkship.model.run import FieldCheck
 

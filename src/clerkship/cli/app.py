@@ -30,7 +30,7 @@ from clerkship.cli.show import show
 from clerkship.cli.suite import suite
 from clerkship.cli.up import up
 from clerkship.cli.validate import validate
-from clerkship.model.problem import ClerkshipError, InputError, InputProblem
+from clerkship.model.errors import ClerkshipError, InputError, InputProblem
 
 app = typer.Typer(
     name="clerkship",

@@ -10,7 +10,7 @@ from rich.markup import escape
 from clerkship.cli.console import out, print_json, registered
 from clerkship.cli.options import Json, PlaygroundName
 from clerkship.cli.verdicts import print_criterion, styled
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.service.live_check import Answer, Checked, check_now
 from clerkship.service.up_registry import find, folder_of
 from clerkship.settings import load_settings

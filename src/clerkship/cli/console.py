@@ -19,9 +19,9 @@ from rich.text import Text
 from rich.theme import Theme
 
 from clerkship.actors.agent_output import showing_output
-from clerkship.engine.catalog import Registered
-from clerkship.engine.worker import WORKER
-from clerkship.model.problem import InputProblem
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.worker import THREAD_NAME
+from clerkship.model.errors import InputProblem
 from clerkship.model.redaction import NO_REDACTION, Redactor
 from clerkship.model.seals import SealCheck
 from clerkship.report.plain import harmless, without_commands
@@ -92,7 +92,7 @@ class AgentConsole:
 
     def takes(self) -> bool:
         """Return whether the current thread runs a trial: plug-ins print there too, and stdout is for verdicts."""
-        return threading.current_thread().name.startswith(WORKER)
+        return threading.current_thread().name.startswith(THREAD_NAME)
 
     def write(self, text: str) -> None:
         """Show text, or keep it until its line is complete."""
@@ -213,9 +213,9 @@ def _told(problem: InputProblem) -> str:
     return f"{place}{key}{escape(problem.message)}{hint}"
 
 
-def registered() -> Registered:
+def registered() -> RegisteredCatalog:
     """Everything there is to name, after a word about what could not be loaded."""
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     for warning in catalog.warnings():
         err().print(f"[partial]![/] {escape(warning)}", soft_wrap=True)
     return catalog

@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.service.planning.options import Option
 
 _PLAIN = (bool, int, float, Path, str)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.report.markdown import COMMENT, SUMMARY
 from clerkship.report.markdown_page import LEAST
 from clerkship.service.exporting import ResultsFolder, Targets, check_writable

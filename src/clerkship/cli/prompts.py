@@ -8,8 +8,8 @@ from rich.table import Column, Table
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.llm.prompts import BUILT_IN, SUFFIX, built_in, names, parts
+from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError
 
 
 def prompts(

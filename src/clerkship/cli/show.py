@@ -25,9 +25,9 @@ from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, ReportOptions, Results, RunReference, StorePath
 from clerkship.cli.shown import print_missing, say_written
 from clerkship.cli.verdicts import ending, print_criterion, print_indented, print_rated, print_run, unfinished, verdict
-from clerkship.events.request_line import unauthenticated_lines
+from clerkship.events.request_line import describe_unauthenticated_requests
 from clerkship.model.criterion import Criterion
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.report.card import variant_words
 from clerkship.report.failure import Attachment, attachments
 from clerkship.report.outcome import is_missed, undecided
@@ -186,7 +186,7 @@ def _print_conversation(view: TaskView) -> None:
 
 
 def _print_unauthenticated(view: TaskView) -> None:
-    head, *lines = unauthenticated_lines(view.sidecar) or [""]
+    head, *lines = describe_unauthenticated_requests(view.sidecar) or [""]
     if head:
         out().print(f"\n  [quiet]{escape(head)}[/]")
     shown = lines if len(lines) <= MAX_UNAUTHENTICATED_LINES else [*lines[:MAX_UNAUTHENTICATED_LINES], "…"]

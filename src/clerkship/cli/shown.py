@@ -14,9 +14,9 @@ from clerkship.cli.console import agents_print_to_stderr, out, print_json, print
 from clerkship.cli.options import OutputOptions
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.verdicts import print_run
-from clerkship.engine.catalog import Registered
-from clerkship.events.request_line import unplaced_lines
-from clerkship.model.problem import InputProblem
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.events.request_line import describe_unmatched_requests
+from clerkship.model.errors import InputProblem
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.recording.session import MEND, RecordingReport
 from clerkship.report.outcome import standing
@@ -40,7 +40,7 @@ class RunShown:
     store: Store
     path: Path
     targets: Targets
-    catalog: Registered
+    catalog: RegisteredCatalog
     _: KW_ONLY
     json: bool = False
 
@@ -117,7 +117,7 @@ class RunShown:
         found |= {"templates": view.templates_data(), "seals": view.seals.data()}
         found |= {"tasks": view.task_runs, "warnings": warnings}
         found |= {"tape": result.tape} if result.tape is not None else {}
-        found |= {"unplaced_requests": result.unplaced} if unplaced_lines(result.unplaced) else {}
+        found |= {"unplaced_requests": result.unplaced} if describe_unmatched_requests(result.unplaced) else {}
         print_json(found | ({"problems": problems} if problems else {}))
 
     @property
@@ -143,7 +143,7 @@ def say_ungraded(console: Console, run: BenchmarkRun, counts: Counts) -> None:
 
 def say_unplaced(console: Console, result: RunResult) -> None:
     """Say which requests named no trial under way: one that had ended, or a wrong address."""
-    head, *lines = unplaced_lines(result.unplaced) or [""]
+    head, *lines = describe_unmatched_requests(result.unplaced) or [""]
     if head:
         console.print(f"[quiet]{escape(head)}[/]")
     for line in lines[:MAX_UNPLACED]:

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from clerkship.attacks.contract import Strategy
+from clerkship.attacks.contract import AttackStrategy
 from clerkship.attacks.registry import STRATEGIES
 from clerkship.cli.console import agents_print_to_stderr, number_column, out, plain_table, print_json, registered
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json
 from clerkship.cli.progress import Gauge
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.attacking import AttackOptions, AttackOutcome, AttackReport, AttackRequest, choose_strategies
 from clerkship.service.attacking import attack as attack_suite
@@ -104,7 +104,7 @@ class AttackProgress(Gauge):
         self._done = self._tasks = 0
         super().__init__(console, total, quiet=quiet)
 
-    def follow(self, strategy: Strategy, total: int) -> Watch:
+    def follow(self, strategy: AttackStrategy, total: int) -> Watch:
         """A strategy begins."""
         self._name, self._done, self._tasks = strategy.name, 0, total
         if not self._live and not self._quiet:

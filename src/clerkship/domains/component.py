@@ -10,13 +10,13 @@ from clerkship.library.dataset_type import DatasetType
 from clerkship.library.template import Filter
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
+from clerkship.model.errors import PlatformError
 from clerkship.model.frozen import Frozen
-from clerkship.model.problem import PlatformError
 from clerkship.sandbox.state import State
 from clerkship.steps.contract import Step
 
 
-class BrokenComponent(PlatformError):
+class InvalidSpec(PlatformError):
     """A spec that contradicts itself."""
 
 
@@ -29,7 +29,7 @@ def merge_files(datasets: Sequence[Dataset]) -> Mapping[str, bytes]:
     return {path: data for dataset in datasets for path, data in dataset.files.items()}
 
 
-def as_written(config: Any, environment: Environment) -> Frozen:
+def keep_config(config: Any, environment: Environment) -> Frozen:
     """Return the config unchanged."""
     written: Frozen = config
     return written
@@ -48,7 +48,7 @@ class ComponentSpec:
     """The type of dataset it is loaded from, if any."""
     prepare: Callable[[Sequence[Dataset]], Mapping[str, Any]] = merge_files
     """Builds the base that all playgrounds share from its datasets, once."""
-    configure: Callable[[Any, Environment], Frozen] = as_written
+    configure: Callable[[Any, Environment], Frozen] = keep_config
     """Fills in what a config leaves to its environment."""
     assertions: tuple[type[Assertion], ...] = ()
     steps: tuple[type[Step], ...] = ()
@@ -60,7 +60,7 @@ class ComponentSpec:
     """Filters for templates that it brings, by name."""
 
 
-def contradictions(spec: ComponentSpec) -> list[str]:
+def find_misnamed(spec: ComponentSpec) -> list[str]:
     """List the names in a spec that do not start with its kind."""
     named = [("event", event.kind) for event in spec.events] + [("step", step.name) for step in spec.steps]
     return [

@@ -13,21 +13,21 @@ from clerkship.actors.person_played import NO_PERSON, Part, Voice
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.assertions.contract import Assertion
 from clerkship.domains.component import ComponentSpec
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.fork_point import ForkPoint
 from clerkship.events.named import NO_NAMES, VariableNames
-from clerkship.kit.rng import derive, shuffled
+from clerkship.kit.rng import derive_seed, shuffle
 from clerkship.llm.asker import Asker
 from clerkship.llm.prompts import Prompts
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import ComponentConfig, Environment
+from clerkship.model.errors import InputError
 from clerkship.model.freeze import freeze_fields
 from clerkship.model.frozen import Frozen
 from clerkship.model.lazy import lazy_property
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError
 from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
@@ -40,7 +40,7 @@ from clerkship.reactions.contract import pair_name
 from clerkship.settings import Settings, variables
 from clerkship.steps.contract import Step
 
-NOTHING = Scenario()
+EMPTY_SCENARIO = Scenario()
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -82,7 +82,7 @@ class BuiltTask:
             sandbox: ScriptedPerson(
                 person, self._voice(sandbox, person, asker, prompts) if person.needs_model else None
             )
-            for sandbox, person in (people if len(people) < 2 else shuffled(people, derive(seed, "people")))
+            for sandbox, person in (people if len(people) < 2 else shuffle(people, derive_seed(seed, "people")))
         }
 
     def _voice(self, sandbox: str, person: ScenarioPerson, asker: Asker | None, prompts: Prompts) -> Voice | None:
@@ -108,7 +108,9 @@ class BuiltTask:
         return {**self.rooms, **self.options.domains}
 
 
-def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], catalog: Registered) -> list[BuiltTask]:
+def build_tasks(
+    snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], catalog: RegisteredCatalog
+) -> list[BuiltTask]:
     """Resolve everything snapshots name; those of one environment share its prepared simulators and domains."""
     prepared: dict[str, tuple[Mapping[str, PreparedSimulator], Mapping[str, PreparedComponent]]] = {}
     written: dict[int, str] = {}
@@ -118,36 +120,36 @@ def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], 
         place = snapshot.environment
         key = written.get(id(place)) or written.setdefault(id(place), place.model_dump_json())
         if key not in prepared:
-            prepared[key] = build_rooms(place, datasets, catalog), build_domains(place, datasets, catalog)
-        built.append(_build(snapshot, *prepared[key], catalog))
+            prepared[key] = prepare_simulators(place, datasets, catalog), prepare_domains(place, datasets, catalog)
+        built.append(_build_task(snapshot, *prepared[key], catalog))
     return built
 
 
-def build_task(snapshot: Snapshot, datasets: Mapping[str, Dataset], catalog: Registered) -> BuiltTask:
+def build_task(snapshot: Snapshot, datasets: Mapping[str, Dataset], catalog: RegisteredCatalog) -> BuiltTask:
     """Resolve everything a snapshot names."""
     [built] = build_tasks([snapshot], datasets, catalog)
     return built
 
 
-def _build(
+def _build_task(
     snapshot: Snapshot,
     rooms: Mapping[str, PreparedSimulator],
     domains: Mapping[str, PreparedComponent],
-    catalog: Registered,
+    catalog: RegisteredCatalog,
 ) -> BuiltTask:
-    task, used = expanded(snapshot)
-    scenario = task.scenario or NOTHING
+    task, used = expand_variables(snapshot)
+    scenario = task.scenario or EMPTY_SCENARIO
     return BuiltTask(
         snapshot=snapshot,
         task=task,
         rooms=rooms,
         scenario=scenario,
-        steps=tuple((call.at, _fitting(catalog.step(call.name), call.args or {}, task)) for call in scenario.steps),
+        steps=tuple((call.at, _validate(catalog.step(call.name), call.args or {}, task)) for call in scenario.steps),
         checks=tuple(
-            (written, _assertion(criterion.assertion, task, catalog))
+            (written, _build_assertion(criterion.assertion, task, catalog))
             for written, criterion in zip(snapshot.task.criteria, task.criteria, strict=True)
         ),
-        people={_sandbox(person, rooms): person for person in scenario.all_people},
+        people={_find_sandbox(person, rooms): person for person in scenario.all_people},
         task_item=orjson.dumps(task.task_item),
         slots=orjson.dumps(scenario.initial_slots),
         stubs=orjson.dumps(scenario.stubs),
@@ -161,12 +163,12 @@ def _build(
     )
 
 
-def _assertion(call: AssertionCall, task: Task, catalog: Registered) -> Assertion:
-    assertion = _fitting(catalog.assertion(call.name), call.args, task)
-    return assertion.resolve(lambda nested: _assertion(nested, task, catalog))
+def _build_assertion(call: AssertionCall, task: Task, catalog: RegisteredCatalog) -> Assertion:
+    assertion = _validate(catalog.assertion(call.name), call.args, task)
+    return assertion.resolve(lambda nested: _build_assertion(nested, task, catalog))
 
 
-def _fitting(model: type[M], args: Any, task: Task) -> M:
+def _validate(model: type[M], args: Any, task: Task) -> M:
     """What was found right when the files were read; but an environment variable may have another value by now."""
     try:
         return freeze_fields(model.model_validate(args))  # every trial of the task has the same one
@@ -179,44 +181,44 @@ def _fitting(model: type[M], args: Any, task: Task) -> M:
         ) from None
 
 
-def expanded(snapshot: Snapshot) -> tuple[Task, Mapping[str, str]]:
+def expand_variables(snapshot: Snapshot) -> tuple[Task, Mapping[str, str]]:
     """The task with environment variables put in, and which those are."""
     if b"${" not in snapshot.data:
         return snapshot.task, {}
-    used, unset = TrackedVariables(variables()), _unset(f"task {snapshot.task.name!r}")
+    used, unset = TrackedVariables(variables()), _unset_variable_error(f"task {snapshot.task.name!r}")
     return Task.model_validate(expand_task(snapshot.task.model_dump(mode="json"), used, unset)), used.found
 
 
-def _unset(what: str) -> Callable[[list[int | str], UnknownVariable], None]:
+def _unset_variable_error(what: str) -> Callable[[list[int | str], UnknownVariable], None]:
     def told(path: list[int | str], unknown: UnknownVariable) -> None:
         raise InputError.of(f"{what}: {unknown}", hint=unknown.hint)
 
     return told
 
 
-def build_rooms(
-    environment: Environment, datasets: Mapping[str, Dataset], catalog: Registered
+def prepare_simulators(
+    environment: Environment, datasets: Mapping[str, Dataset], catalog: RegisteredCatalog
 ) -> dict[str, PreparedSimulator]:
     """Each simulator with its config read and its part of the datasets."""
     chosen = {name: (catalog.simulator(choice.kind), choice) for name, choice in environment.simulators.items()}
     return {
-        name: PreparedSimulator(spec, *_prepare(spec, choice, environment, datasets))
+        name: PreparedSimulator(spec, *_prepare_component(spec, choice, environment, datasets))
         for name, (spec, choice) in chosen.items()
     }
 
 
-def build_domains(
-    environment: Environment, datasets: Mapping[str, Dataset], catalog: Registered
+def prepare_domains(
+    environment: Environment, datasets: Mapping[str, Dataset], catalog: RegisteredCatalog
 ) -> dict[str, PreparedComponent]:
     """Each domain with its config read and its part of the datasets."""
     chosen = {name: (catalog.domain(choice.kind), choice) for name, choice in environment.domains.items()}
     return {
-        name: PreparedComponent(spec, *_prepare(spec, choice, environment, datasets))
+        name: PreparedComponent(spec, *_prepare_component(spec, choice, environment, datasets))
         for name, (spec, choice) in chosen.items()
     }
 
 
-def _prepare(
+def _prepare_component(
     spec: ComponentSpec, choice: ComponentConfig, environment: Environment, datasets: Mapping[str, Dataset]
 ) -> tuple[Frozen, Mapping[str, Any]]:
     """Read the config of a simulator or domain, and build its base from the datasets that fit."""
@@ -225,12 +227,12 @@ def _prepare(
     return spec.configure(spec.config.model_validate(choice.config), environment), spec.prepare(fitting)
 
 
-def _sandbox(person: ScenarioPerson, rooms: Mapping[str, PreparedSimulator]) -> str:
+def _find_sandbox(person: ScenarioPerson, rooms: Mapping[str, PreparedSimulator]) -> str:
     """Return the sandbox of a person: the one they name, or the only one that carries a conversation."""
     return person.sandbox or next(name for name, room in rooms.items() if room.spec.converses)
 
 
-def build_solver(reference: str, catalog: Registered, settings: Settings) -> Solver:
+def build_solver(reference: str, catalog: RegisteredCatalog, settings: Settings) -> Solver:
     """`nop`, `oracle`, or a sort of agent and which one: `python:module:name`, `command:./agent`, `http://…`."""
     sort, _, rest = reference.partition(":")
     if sort not in catalog.agents:
@@ -241,7 +243,7 @@ def build_solver(reference: str, catalog: Registered, settings: Settings) -> Sol
     return catalog.agents.get(sort)(rest, settings)
 
 
-def plugins_used(snapshots: Iterable[Snapshot], solver: str, catalog: Registered) -> dict[str, str]:
+def find_plugins_used(snapshots: Iterable[Snapshot], solver: str, catalog: RegisteredCatalog) -> dict[str, str]:
     """The packages that some tasks and their agent need beside this one, with their versions."""
     owners = [catalog.owner("agent", solver.partition(":")[0])]
     for snapshot in snapshots:

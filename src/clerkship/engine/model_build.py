@@ -14,8 +14,8 @@ from clerkship.llm.openai import ChatEmbedder, ChatSpeaker
 from clerkship.llm.place import ANTHROPIC, AZURE, OPENAI, Place, check_key, parse_place, parse_who
 from clerkship.llm.remote import ANSWER_WITHIN, Embedder, Manner, RemoteModel
 from clerkship.llm.scripted import SCRIPTED, Script, ScriptedModel, is_scripted
+from clerkship.model.errors import InputError
 from clerkship.model.model_choice import ModelChoice
-from clerkship.model.problem import InputError
 from clerkship.model.usage import Prices
 from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
@@ -29,23 +29,23 @@ def model_name(choice: ModelChoice, settings: Settings) -> str:
     """What the model's own name is, once it is built: nobody is asked for that, and no key is needed."""
     if choice.skips or is_scripted(choice.who):
         return choice.who
-    return _place(choice, settings).name
+    return _parse_place(choice, settings).name
 
 
-def settled(choice: ModelChoice, settings: Settings) -> ModelChoice:
+def apply_settings(choice: ModelChoice, settings: Settings) -> ModelChoice:
     """With everything that the settings say about it, so that the same one can be asked again under other settings."""
     if choice.skips:
         return choice
     embeddings = choice.embeddings or settings.embeddings
     if is_scripted(choice.who):
         return choice.model_copy(update={"embeddings": embeddings})
-    place = _place(choice, settings)
+    place = _parse_place(choice, settings)
     version = choice.api_version or (settings.azure_api_version if place.sort == AZURE else "")
     about = {
         "who": place.name,
         "embeddings": embeddings,
         "api_version": version,
-        "prices": choice.prices or _price(place, settings),
+        "prices": choice.prices or _find_prices(place, settings),
     }
     return choice.model_copy(update=about)
 
@@ -57,11 +57,11 @@ def build_model(choice: ModelChoice, settings: Settings, pool: EndpointPool | No
     if is_scripted(choice.who):
         path = Path(choice.who.removeprefix(SCRIPTED))
         return ScriptedModel(choice.who, load_model_file(path, Script))
-    choice = settled(choice, settings)
-    return _remote(choice, settings, pool or EndpointPool(settings.endpoint_calls or None))
+    choice = apply_settings(choice, settings)
+    return _build_remote(choice, settings, pool or EndpointPool(settings.endpoint_calls or None))
 
 
-def _place(choice: ModelChoice, settings: Settings) -> Place:
+def _parse_place(choice: ModelChoice, settings: Settings) -> Place:
     usual = {
         OPENAI: settings.openai_base_url,
         ANTHROPIC: settings.anthropic_base_url,
@@ -70,22 +70,22 @@ def _place(choice: ModelChoice, settings: Settings) -> Place:
     return parse_who(choice.who, usual)
 
 
-def _remote(choice: ModelChoice, settings: Settings, pool: EndpointPool) -> Model:
-    place = _place(choice, settings)
-    door = _door(place, choice, settings)
+def _build_remote(choice: ModelChoice, settings: Settings, pool: EndpointPool) -> Model:
+    place = _parse_place(choice, settings)
+    door = _read_credentials(place, choice, settings)
     manner = Manner(
-        parameters=expand_names(choice.parameters, choice.who),
+        parameters=expand_variables(choice.parameters, choice.who),
         answer_within=choice.timeout or ANSWER_WITHIN,
         at_once=choice.at_once,
         prices=choice.prices,
         api_version=choice.api_version,
     )
-    embedder = _embedder(place, door, choice, settings, pool)
+    embedder = _build_embedder(place, door, choice, settings, pool)
     speaker = AnthropicSpeaker if place.sort == ANTHROPIC else ChatSpeaker
     return RemoteModel(place, speaker(place, door, manner), embedder, pool, choice.at_once)
 
 
-def _door(place: Place, choice: ModelChoice, settings: Settings) -> Door:
+def _read_credentials(place: Place, choice: ModelChoice, settings: Settings) -> Door:
     """Its key: from the variable that was named, or the usual one of its sort. A key goes to no other sort."""
     ours = {
         OPENAI: (settings.openai_api_key, "OPENAI_API_KEY"),
@@ -107,7 +107,7 @@ def _door(place: Place, choice: ModelChoice, settings: Settings) -> Door:
     return Door(key, hint=hint)
 
 
-def _embedder(place: Place, door: Door, choice: ModelChoice, settings: Settings, pool: EndpointPool) -> Embedder:
+def _build_embedder(place: Place, door: Door, choice: ModelChoice, settings: Settings, pool: EndpointPool) -> Embedder:
     """Where the model itself is, with its key, unless another address is given; Anthropic has none, OpenAI has."""
     here = settings.openai_base_url if place.sort == ANTHROPIC else place.address
     told = parse_place(choice.embeddings, here, "embeddings")
@@ -116,12 +116,14 @@ def _embedder(place: Place, door: Door, choice: ModelChoice, settings: Settings,
     else:
         door = Door(settings.openai_api_key)
     manner = Manner(
-        answer_within=choice.timeout or ANSWER_WITHIN, prices=_price(told, settings), api_version=choice.api_version
+        answer_within=choice.timeout or ANSWER_WITHIN,
+        prices=_find_prices(told, settings),
+        api_version=choice.api_version,
     )
     return ChatEmbedder(told, door, manner, pool.host(told.address))
 
 
-def _price(place: Place, settings: Settings) -> Prices | None:
+def _find_prices(place: Place, settings: Settings) -> Prices | None:
     """By its whole name, or without the address, or by the model alone."""
     if not settings.prices:
         return None
@@ -130,7 +132,7 @@ def _price(place: Place, settings: Settings) -> Prices | None:
     return next((found[name] for name in names if name in found), None)
 
 
-def expand_names(data: Any, model: str) -> Any:
+def expand_variables(data: Any, model: str) -> Any:
     """Replace `${NAME}` in what is said of a model; raise InputError if a variable is not set."""
 
     def unset(path: list[int | str], unknown: UnknownVariable) -> None:

@@ -10,17 +10,17 @@ import orjson
 from clerkship.actors.contract import Solver
 from clerkship.actors.person_played import NO_PERSON
 from clerkship.actors.recorded import RECORDED, RecordedSolver
-from clerkship.engine.catalog import Registered
-from clerkship.engine.model_build import build_model, expand_names, model_name, settled
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.model_build import apply_settings, build_model, expand_variables, model_name
 from clerkship.engine.models import ModelSelection
 from clerkship.llm.contract import Model, UnavailableModel
 from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.place import USUAL, known
 from clerkship.llm.scripted import is_scripted
 from clerkship.model.conftest import Conftest, EvaluationConfig, SimulationConfig
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, InputProblem
 from clerkship.model.redaction import MIN_SECRET_LENGTH, Redactor, build_redactor
 from clerkship.model.run import BenchmarkRun, ModelOptions
 from clerkship.model.snapshot import Snapshot
@@ -50,7 +50,7 @@ class ModelNeeds(NamedTuple):
         return "give --judge, or --no-judge to skip them" if self.skippable else "give --judge"
 
 
-def needs_of(snapshots: Iterable[Snapshot], catalog: Registered) -> ModelNeeds:
+def find_model_needs(snapshots: Iterable[Snapshot], catalog: RegisteredCatalog) -> ModelNeeds:
     """Return what tasks need models for."""
     tasks = [snapshot.task for snapshot in snapshots]
     names = {call.name for task in tasks for call in task.assertions()}
@@ -89,7 +89,7 @@ class CassetteConfig:
     """Whether a damaged cassette is recorded anew; only where all of it is asked again."""
 
 
-class _Part(NamedTuple):
+class _ModelSlot(NamedTuple):
     """One of the two models of a run."""
 
     title: Literal["judge", "person"]
@@ -116,12 +116,14 @@ def resolve_models(
     needs, asking = needs or ModelNeeds(), request.asking if request.run is None else request.run.asking
     conftest = request.conftest or Conftest()
     session = _open_session(asking, conftest, settings, snapshots, cassettes)
-    resolver = _Resolver(request, settings, session, cassettes.trials if cassettes is not None else None)
+    resolver = _ModelResolver(request, settings, session, cassettes.trials if cassettes is not None else None)
     judged = needs.judge or needs.rated or asking.metrics or asking.checks_person or "metrics" in asking.prompts
     judge, judge_choice = resolver.resolve(
-        _Part("judge", _JUDGE_ROLES, conftest.evaluation, judged, needs.without_judge)
+        _ModelSlot("judge", _JUDGE_ROLES, conftest.evaluation, judged, needs.without_judge)
     )
-    person, person_choice = resolver.resolve(_Part("person", ("person",), conftest.simulation, needs.person, NO_PERSON))
+    person, person_choice = resolver.resolve(
+        _ModelSlot("person", ("person",), conftest.simulation, needs.person, NO_PERSON)
+    )
     found = ModelSelection(judge, person, judge_choice, person_choice, asking, session)
     session.roles = {snapshot.task.name: found.roles(snapshot.task) for snapshot in snapshots}
     return found
@@ -141,7 +143,7 @@ def _open_session(
         return RecordingSession()
     values = variables()
     names = {snapshot.task.name: snapshot.variables() for snapshot in snapshots}
-    known = {name: values.get(name, "") for name in sorted(_names_in(conftest))}
+    known = {name: values.get(name, "") for name in sorted(_find_variables(conftest))}
     return RecordingSession(
         asking.tape,
         {snapshot.task.name: cassette_of(cassettes.root / snapshot.source) for snapshot in snapshots},
@@ -153,14 +155,14 @@ def _open_session(
     )
 
 
-class _Resolver:
+class _ModelResolver:
     def __init__(
         self, request: ModelRequest, settings: Settings, session: RecordingSession, trials: int | None
     ) -> None:
         self._request, self._settings, self._session, self._trials = request, settings, session, trials
         self._endpoints = EndpointPool(settings.endpoint_calls or None)
 
-    def resolve(self, part: _Part) -> tuple[Model | None, ModelChoice | None]:
+    def resolve(self, part: _ModelSlot) -> tuple[Model | None, ModelChoice | None]:
         """Return a model, and how the run's record names it; tell the session how cassettes name it."""
         model, choice = self._find(part)
         if choice is None or choice.skips:
@@ -169,7 +171,7 @@ class _Resolver:
         self._session.identities = {**self._session.identities, **dict.fromkeys(part.roles, identity)}
         return model, identity if self._session.replays else choice
 
-    def _find(self, part: _Part) -> tuple[Model | None, ModelChoice | None]:
+    def _find(self, part: _ModelSlot) -> tuple[Model | None, ModelChoice | None]:
         if (choice := self._named(part)) is not None:
             return self._build(choice)
         if not part.needed:
@@ -183,7 +185,7 @@ class _Resolver:
                 model = UnavailableModel(part.block.llm.name, reason)
         return self._recorded(part) if self._session.replays else (model, None)
 
-    def _named(self, part: _Part) -> ModelChoice | None:
+    def _named(self, part: _ModelSlot) -> ModelChoice | None:
         """Return the model that the command line, the earlier run or the settings name."""
         name: str | None = getattr(self._request, part.title)
         if name is None and part.needed:
@@ -202,7 +204,7 @@ class _Resolver:
         if session.replays:
             choice = _full_name(choice, settings)
             return UnavailableModel(choice.who, replayable=True), choice
-        choice = settled(_expanded(choice), settings)
+        choice = apply_settings(_expand_choice(choice), settings)
         try:
             return build_model(choice, settings, self._endpoints), choice
         except InputError as error:
@@ -210,7 +212,7 @@ class _Resolver:
                 raise
             return UnavailableModel(model_name(choice, settings), str(error), replayable=True), choice
 
-    def _recorded(self, part: _Part) -> tuple[Model, ModelChoice | None]:
+    def _recorded(self, part: _ModelSlot) -> tuple[Model, ModelChoice | None]:
         """Return the one model that was recorded, asked as the conftest says; one without recordings if none was."""
         choice = self._recorded_choice(part)
         if choice is not None and part.block is not None:
@@ -218,7 +220,7 @@ class _Resolver:
             choice = choice.model_copy(update=embeddings | _conftest_options(part.block))
         return UnavailableModel(choice.who if choice is not None else "nobody", replayable=True), choice
 
-    def _recorded_choice(self, part: _Part) -> ModelChoice | None:
+    def _recorded_choice(self, part: _ModelSlot) -> ModelChoice | None:
         entries = self._session.entries(self._trials)
         asked = [entry for entry in entries if isinstance(entry, Exchange) and entry.role in part.roles]
         found = {(entry.model, orjson.dumps(entry.parameters, option=orjson.OPT_SORT_KEYS)) for entry in asked}
@@ -249,7 +251,7 @@ def _from_conftest(block: EvaluationConfig | SimulationConfig) -> ModelChoice:
             hint=f"there is {', '.join(USUAL)}; with an `api_base` of OpenAI's sort any will do",
         )
     written = {"model": llm.name, "at": llm.api_base, "version": llm.api_version}
-    found = expand_names(written, llm.name)
+    found = expand_variables(written, llm.name)
     address = f"@{found['at']}" if found["at"] else ""
     return ModelChoice(
         who=f"{sort}:{found['model']}{address}",
@@ -269,7 +271,7 @@ def _conftest_options(block: EvaluationConfig | SimulationConfig) -> dict[str, A
     }
 
 
-def _names_in(conftest: Conftest) -> set[str]:
+def _find_variables(conftest: Conftest) -> set[str]:
     """Return the variables that name a conftest's models, or their addresses."""
     llms = [block.llm for block in (conftest.evaluation, conftest.simulation) if block is not None]
     texts = [text for llm in llms for text in (llm.name, llm.api_base or "", llm.api_version or "")]
@@ -285,15 +287,15 @@ def _full_name(choice: ModelChoice, settings: Settings) -> ModelChoice:
     return choice.model_copy(update={"who": model_name(choice, settings), "embeddings": embeddings})
 
 
-def _expanded(choice: ModelChoice) -> ModelChoice:
+def _expand_choice(choice: ModelChoice) -> ModelChoice:
     """Expand the variables that a replayed run keeps in a model's name."""
     names = {"who": choice.who, "embeddings": choice.embeddings, "api_version": choice.api_version}
     if "${" not in "".join(names.values()):
         return choice
-    return choice.model_copy(update=expand_names(names, choice.who))
+    return choice.model_copy(update=expand_variables(names, choice.who))
 
 
-def missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[InputProblem, ...]:
+def find_missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[InputProblem, ...]:
     """Return what is known before a run of criteria that cannot be judged, people that cannot be played, and cassettes.
 
     Raise InputError if the judge is skipped and asked at once: that would look like an answer.
@@ -305,24 +307,24 @@ def missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[InputProb
         raise InputError.of(f"{named} needs a judge, and --no-judge leaves none", hint="leave one of them out")
     if needs.judge and not skipped:
         what = "some criteria need a model to judge them" if needs.skippable else "a model is to judge"
-        found += _missing(models.judge, what, needs.without_judge)
+        found += _describe_missing(models.judge, what, needs.without_judge)
     elif asking.checks_person and not skipped:
-        found += _missing(models.judge, "--check-person needs a judge", "give --judge")
+        found += _describe_missing(models.judge, "--check-person needs a judge", "give --judge")
     if (needs.rated or asking.metrics) and models.judge is None and not skipped:
         found.append(InputProblem(message="nobody is there to rate conversations by metrics", hint="give --judge"))
-    found += missing_person(models) if needs.person else ()
+    found += find_missing_person(models) if needs.person else ()
     away = [one for one in (models.judge, models.person) if isinstance(one, UnavailableModel) and one.replayable]
     reasons = dict.fromkeys(one.reason for one in away if one.reason)
     found += [InputProblem(message=f"{reason}: only what was recorded is answered") for reason in reasons]
     return (*found, *models.session.warnings)
 
 
-def missing_person(models: ModelSelection) -> list[InputProblem]:
+def find_missing_person(models: ModelSelection) -> list[InputProblem]:
     """Return why people that a model plays cannot be played, if they cannot."""
-    return _missing(models.person, "some people must be played by a model", NO_PERSON)
+    return _describe_missing(models.person, "some people must be played by a model", NO_PERSON)
 
 
-def _missing(model: Model | None, what: str, otherwise: str) -> list[InputProblem]:
+def _describe_missing(model: Model | None, what: str, otherwise: str) -> list[InputProblem]:
     if isinstance(model, UnavailableModel):
         return [] if model.replayable else [InputProblem(message=model.reason)]
     return [InputProblem(message=f"{what}, and none is configured", hint=otherwise)] if model is None else []
@@ -335,17 +337,17 @@ def resolve_agent(solver: Solver, models: ModelSelection, snapshots: Sequence[Sn
     if isinstance(solver, RecordedSolver):
         if not session.replays:
             raise InputError.of(f"agent `{solver.name}` plays what was recorded", hint="give --replay")
-        solver = RecordedSolver(_recorded_agent(solver.whose, session))
+        solver = RecordedSolver(_find_recorded_agent(solver.whose, session))
         session.solver = solver.whose
     elif session.mode is not None and models.asking.tapes_agent:
         at_work = [one for one in snapshots if one.task.scenario is None or one.task.scenario.starts != "person"]
         if at_work:
-            raise InputError(_unrecordable(snapshot) for snapshot in at_work)
+            raise InputError(_build_unrecordable(snapshot) for snapshot in at_work)
         session.solver = solver.name
     return solver
 
 
-def _unrecordable(snapshot: Snapshot) -> InputProblem:
+def _build_unrecordable(snapshot: Snapshot) -> InputProblem:
     return InputProblem(
         file=snapshot.source,
         message=f"{snapshot.task.name!r} gives the agent work (on_task), and that cannot be recorded",
@@ -353,7 +355,7 @@ def _unrecordable(snapshot: Snapshot) -> InputProblem:
     )
 
 
-def _recorded_agent(wanted: str, session: RecordingSession) -> str:
+def _find_recorded_agent(wanted: str, session: RecordingSession) -> str:
     """Return the name of the one agent that is recorded, or of the one that is wanted."""
     known = sorted({entry.solver for entry in session.entries() if isinstance(entry, AgentTurn)})
     if not known:

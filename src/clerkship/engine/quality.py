@@ -7,27 +7,27 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_va
 
 from clerkship.assertions.matter import cautioned, matter, took_part
 from clerkship.events.evidence import Evidence
-from clerkship.kit.text import writable
+from clerkship.kit.text import replace_surrogates
 from clerkship.llm.asker import Asker
 from clerkship.llm.contract import BadAnswer, NoModel, Question
+from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Flag
-from clerkship.model.problem import ClerkshipError
 from clerkship.model.quality import MetricRating, Quality
 from clerkship.model.redaction import build_redactor, redact_quality
 
-MOST = 200
+MAX_METRICS = 200
 """Metrics of one answer."""
 MAX_NAME_LENGTH = 200
 
 
-def _named(value: Any) -> Any:
+def _to_metric_list(value: Any) -> Any:
     """A map from names to ratings as the list it stands for; some models and some prompts have it so."""
     if isinstance(value, dict):
         return [{**rating, "name": name} if isinstance(rating, dict) else rating for name, rating in value.items()]
     return [] if value is None else value
 
 
-def _point(value: Any) -> Any:
+def _parse_score(value: Any) -> Any:
     """A whole number, however it is written; true and false are none."""
     if isinstance(value, bool):
         raise ValueError("expected a whole number from 1 to 5")
@@ -37,14 +37,14 @@ def _point(value: Any) -> Any:
     return value
 
 
-def _name(text: str) -> str:
+def _check_name(text: str) -> str:
     text = " ".join(text.split())
     if not text:
         raise ValueError("a metric has a name")
     return text[:MAX_NAME_LENGTH]
 
 
-Name = Annotated[str, AfterValidator(_name), Field(description="which metric")]
+Name = Annotated[str, AfterValidator(_check_name), Field(description="which metric")]
 
 
 class Scaled(BaseModel):
@@ -52,7 +52,7 @@ class Scaled(BaseModel):
 
     name: Name
     reasoning: Annotated[str, Field(description="why, in a sentence")] = ""
-    score: Annotated[int, BeforeValidator(_point), Field(ge=1, le=5, description="from 1 to 5")]
+    score: Annotated[int, BeforeValidator(_parse_score), Field(ge=1, le=5, description="from 1 to 5")]
 
 
 class Decided(BaseModel):
@@ -63,20 +63,20 @@ class Decided(BaseModel):
     passed: Annotated[Flag, Field(description="yes or no")]
 
 
-class Ratings(BaseModel):
+class RatingsAnswer(BaseModel):
     """What the judge answers. Metrics that nobody asked for are kept too: a prompt may name its own."""
 
-    scale_metrics: Annotated[list[Scaled], BeforeValidator(_named)] = []
-    binary_metrics: Annotated[list[Decided], BeforeValidator(_named)] = []
+    scale_metrics: Annotated[list[Scaled], BeforeValidator(_to_metric_list)] = []
+    binary_metrics: Annotated[list[Decided], BeforeValidator(_to_metric_list)] = []
     summary: Annotated[str, Field(description="the conversation in one or two sentences")] = ""
 
     @model_validator(mode="after")
-    def _some_each_once(self) -> "Ratings":
+    def _some_each_once(self) -> "RatingsAnswer":
         names = [each.name for each in self.scale_metrics] + [each.name for each in self.binary_metrics]
         if not names:
             raise ValueError("expected at least one metric")
-        if len(names) > MOST:
-            raise ValueError(f"expected {MOST} metrics at most")
+        if len(names) > MAX_METRICS:
+            raise ValueError(f"expected {MAX_METRICS} metrics at most")
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise ValueError(f"the metric {twice[:60]} is there twice")
@@ -89,13 +89,13 @@ class Ratings(BaseModel):
         return scaled | decided
 
 
-def rate(evidence: Evidence, asker: Asker | None, variables: Mapping[str, str]) -> Quality | None:
-    """Rate a conversation by every metric, and redact what the model says of it; see `_rated`."""
-    quality = _rated(evidence, asker)
+def rate_conversation(evidence: Evidence, asker: Asker | None, variables: Mapping[str, str]) -> Quality | None:
+    """Rate a conversation by every metric, and redact what the model says of it; see `_ask_ratings`."""
+    quality = _ask_ratings(evidence, asker)
     return redact_quality(quality, build_redactor(variables)) if quality is not None and variables else quality
 
 
-def _rated(evidence: Evidence, asker: Asker | None) -> Quality | None:
+def _ask_ratings(evidence: Evidence, asker: Asker | None) -> Quality | None:
     """Every metric, or why there are none; nothing where the agent took no part, or nobody is there to be asked."""
     if asker is None or not evidence.once(took_part):
         return None
@@ -104,9 +104,9 @@ def _rated(evidence: Evidence, asker: Asker | None) -> Quality | None:
     metrics = [metric.model_dump() for metric in evidence.task.metrics]
     try:
         told = cautioned(prompt.fill(metrics=metrics, **evidence.once(matter)))
-        answer = asker.ask(Question(told.matter, Ratings, told.orders, prompt.name))
+        answer = asker.ask(Question(told.matter, RatingsAnswer, told.orders, prompt.name))
     except (NoModel, BadAnswer, ClerkshipError) as failed:
         return Quality(error=str(failed), **about)
     except Exception as error:  # ratings decide nothing: neither does a failure to rate
-        return Quality(error=writable(f"{type(error).__name__}: {error}"), **about)
+        return Quality(error=replace_surrogates(f"{type(error).__name__}: {error}"), **about)
     return Quality(ratings=answer.data.found(), summary=answer.data.summary, **about | {"model": answer.model})

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from clerkship.engine.build import BuiltTask
-from clerkship.engine.grader import Graded, Grader
-from clerkship.engine.models import ALONE, ModelSelection
+from clerkship.engine.grader import Grade, Grader
+from clerkship.engine.models import NO_MODELS, ModelSelection
 from clerkship.events.event import Event, Payload, parse_event
 from clerkship.events.lifecycle import AgentAnswered
-from clerkship.events.log import chain_head
-from clerkship.model.problem import InputError, PlatformError
+from clerkship.events.log import compute_head
+from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.run import Ending, TaskRun
 from clerkship.model.variables import UnknownVariable
 from clerkship.playground.playground import replay
@@ -39,7 +39,7 @@ def parse_log(lines: Iterable[bytes], kinds: Kinds, blob: Callable[[str], bytes]
         ) from None
 
 
-def grade(grader: Grader, built: BuiltTask, events: Sequence[Event], ending: Ending) -> Graded:
+def grade_log(grader: Grader, built: BuiltTask, events: Sequence[Event], ending: Ending) -> Grade:
     """Grade a log: states are rebuilt from its events."""
     ordered = sorted(events, key=lambda event: (event.at, event.seq))
     answers = [event.payload.answer for event in events if isinstance(event.payload, AgentAnswered)]
@@ -52,14 +52,14 @@ def regrade(
     lines: Sequence[bytes],
     kinds: Kinds,
     blob: Callable[[str], bytes],
-    models: ModelSelection = ALONE,
+    models: ModelSelection = NO_MODELS,
 ) -> TaskRun:
     """A trial's record with its verdict found again, by the criteria of `built`."""
-    if chain_head(lines) != graded.head:
+    if compute_head(lines) != graded.head:
         error = "the log that is kept is not the one that was graded: its lines do not lead to its head"
         return graded.model_copy(update=_ERRORED | {"error": error, "snapshot": built.snapshot.hash})
     grader = Grader(built, models, graded.trial)
-    criteria, score, quality = grade(grader, built, parse_log(lines, kinds, blob), graded.ending)
+    criteria, score, quality = grade_log(grader, built, parse_log(lines, kinds, blob), graded.ending)
     missed = models.missed(graded.task, graded.trial)
     if missed:
         return graded.model_copy(update=_ERRORED | {"error": missed, "snapshot": built.snapshot.hash})

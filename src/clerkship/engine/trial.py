@@ -13,22 +13,22 @@ from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, Ru
 from clerkship.actors.per_conversation import solver_for
 from clerkship.actors.reply import LOG_FULL
 from clerkship.engine.driver import AgentTime, ConversationDriver, TurnTimedOut
-from clerkship.engine.finished import Finished
+from clerkship.engine.finished import FinishedTrial
 from clerkship.engine.setup import set_up
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.engine.trial_grader import TrialGrader
 from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted, RequestRefused
-from clerkship.kit.text import writable
-from clerkship.model.problem import InputError
+from clerkship.kit.text import replace_surrogates
+from clerkship.model.errors import InputError
 from clerkship.model.run import Ending
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.failure import TRACEBACK
-from clerkship.playground.pacer import paced
+from clerkship.playground.pacer import run_paced_clock
 from clerkship.playground.playground import Playground
 
-STACK = "agent_stack"
+AGENT_STACK = "agent_stack"
 """Name of the fact in a run's sidecar that says where a hung agent was."""
-MAX_STACK = 20_000
+MAX_STACK_LENGTH = 20_000
 
 
 class Trial:
@@ -83,7 +83,7 @@ class Trial:
             if playground.steps.errors:
                 return "errored"
         try:
-            with paced(playground):
+            with run_paced_clock(playground):
                 ending = await self._work(people)
             if playground.log.overflowed:  # the agent caught the error and went on
                 raise AgentError(LOG_FULL)
@@ -99,8 +99,8 @@ class Trial:
     def keep_stack(self, stack: str) -> None:
         """Keep where the agent was when it was stopped for the first time."""
         if stack:
-            text = writable(stack[-MAX_STACK:])
-            self.playground.sidecar.facts.setdefault(STACK, self._without_folder(text))
+            text = replace_surrogates(stack[-MAX_STACK_LENGTH:])
+            self.playground.sidecar.facts.setdefault(AGENT_STACK, self._without_folder(text))
 
     def keep_traceback(self, trace: str) -> None:
         """Keep the first traceback of a bug of the platform."""
@@ -119,7 +119,7 @@ class Trial:
         agent = self._hold(self._open_agent())
         if entry not in agent.entries:
             raise InputError.of(f"{context.solver.name} has no {entry}, and this task starts with the {starts}")
-        sandboxes = open_doors(context.gateway, playground, context.base_url, context.lines)
+        sandboxes = open_sandboxes(context.gateway, playground, context.base_url, context.lines)
         if built.fork_point is None:
             self._emit(AgentStarted(entry=entry, task_item=built.task.task_item))
         if entry == "on_task":
@@ -167,7 +167,7 @@ class Trial:
 
     def _agent_failed(self, error: str) -> Ending:
         first, end, rest = error.partition("\n")
-        text = self.playground.redacted(writable(first + self._last_refusal(error) + end + rest))
+        text = self.playground.redacted(replace_surrogates(first + self._last_refusal(error) + end + rest))
         self._grader.agent_error = text
         self._emit(AgentFailed(error=text))
         return "agent_failed"
@@ -179,13 +179,13 @@ class Trial:
             return ""
         return f"; {last.source} had refused its last request: {last.payload.status} {last.payload.reason}"
 
-    def finish(self, ending: Ending, error: str = "") -> Finished:
+    def finish(self, ending: Ending, error: str = "") -> FinishedTrial:
         """Close the agent, and grade what happened."""
         self._close_agent()
         if self.spec.built.fork_point is not None:
             self.spec.built.fork_point.settle(self.playground)
         return self._grader.finish(ending, error)
 
-    def errored(self, error: str) -> Finished:
+    def errored(self, error: str) -> FinishedTrial:
         """Return the record of a trial that could not be finished."""
         return self._grader.errored(error)

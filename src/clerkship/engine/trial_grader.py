@@ -6,24 +6,24 @@ from typing import Any
 import orjson
 
 from clerkship.actors.contract import OutOfRole
-from clerkship.engine.finished import Finished, build_task_run, repeated_alone
-from clerkship.engine.grader import Graded, Grader
-from clerkship.engine.person_check import Unchecked, check_person, in_conversation
+from clerkship.engine.finished import FinishedTrial, build_task_run, mark_repeated
+from clerkship.engine.grader import Grade, Grader
+from clerkship.engine.person_check import PersonCheckFailed, check_person, only_conversation
 from clerkship.engine.score import status_of
 from clerkship.engine.spec import BatchContext, TrialSpec
-from clerkship.engine.watchdog import Crowding
+from clerkship.engine.watchdog import OverloadCounter
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import PersonBrokeContract, PersonChecked
-from clerkship.kit.text import writable
+from clerkship.kit.text import replace_surrogates
 from clerkship.kit.wall import perf_counter
-from clerkship.model.problem import PlatformError
+from clerkship.model.errors import PlatformError
 from clerkship.model.run import Ending
 from clerkship.model.scenario import ScenarioPerson
-from clerkship.playground.conversation import INVALID
+from clerkship.playground.conversation import INVALID_PERSON
 from clerkship.playground.playground import Playground
 
-LOCK_LIMIT = 2.0
-MAX_QUOTE = 200
+MAX_LOCK_SECONDS = 2.0
+MAX_QUOTE_LENGTH = 200
 """Characters of what a person would have said in an error message; the log has all of it."""
 
 
@@ -37,21 +37,21 @@ class TrialGrader(Grader):
         self.answers: list[Any] = []
         """The answer of the agent, if it gave one."""
         self.agent_error = ""
-        self.crowding = Crowding()
+        self.crowding = OverloadCounter()
         self.unchecked = False
         """Whether it could not be checked how a person was played."""
 
-    def finish(self, ending: Ending, error: str) -> Finished:
+    def finish(self, ending: Ending, error: str) -> FinishedTrial:
         """End the playground and grade what happened. Every criterion is checked, whatever the ending."""
         playground = self._playground
         error = error or playground.broken or "; ".join(playground.steps.errors)
         if error and ending != "cancelled":
             ending = "errored"
         elif playground.people.out_of_role is not None and ending != "cancelled":  # whatever the agent made of it
-            ending, error = INVALID, self._describe(playground.people.out_of_role, self._invalid_at())
+            ending, error = INVALID_PERSON, self._describe(playground.people.out_of_role, self._invalid_at())
         else:
             ending, error = self._check_people(ending)
-        if not playground.lock.acquire(timeout=LOCK_LIMIT):
+        if not playground.lock.acquire(timeout=MAX_LOCK_SECONDS):
             raise PlatformError("the playground never came to rest")
         try:
             playground.end(ending)
@@ -59,17 +59,19 @@ class TrialGrader(Grader):
             playground.lock.release()
         return self._build(ending, error, self.grade(self._evidence(ending)))
 
-    def errored(self, error: str) -> Finished:
+    def errored(self, error: str) -> FinishedTrial:
         """Return a trial that could not be graded: its log so far, and why."""
         self._playground.close()
         return self._build("errored", error)
 
     def _invalid_at(self) -> str:
-        return next(sandbox for sandbox, reason in self._playground.people.left.items() if reason == INVALID)
+        return next(sandbox for sandbox, reason in self._playground.people.left.items() if reason == INVALID_PERSON)
 
     def _describe(self, broken: OutOfRole, sandbox: str) -> str:
         said = broken.would_have_said
-        instead = f"; they would have said {said[:MAX_QUOTE]!r}{'…' * (len(said) > MAX_QUOTE)}" if said else ""
+        instead = (
+            f"; they would have said {said[:MAX_QUOTE_LENGTH]!r}{'…' * (len(said) > MAX_QUOTE_LENGTH)}" if said else ""
+        )
         where = f" on {sandbox}" if self._has_several_people else ""
         return f"the person{where} did not keep to their role ({broken.rule}): {broken.reason}{instead}"
 
@@ -92,10 +94,10 @@ class TrialGrader(Grader):
     def _check_person(self, sandbox: str, person: ScenarioPerson, ending: Ending) -> tuple[Ending, str]:
         evidence = replace(self._evidence(ending), model=self.asker("person_check"))
         if self._has_several_people:
-            evidence = in_conversation(evidence, sandbox)
+            evidence = only_conversation(evidence, sandbox)
         try:
             opinion = check_person(person, evidence)
-        except Unchecked as error:
+        except PersonCheckFailed as error:
             self.unchecked = True
             return "errored", str(error)
         about: dict[str, Any] = {"lines": opinion.lines, "model": opinion.model, "prompt": opinion.prompt}
@@ -109,14 +111,14 @@ class TrialGrader(Grader):
                 else PersonBrokeContract(rule=broken.rule, reason=broken.reason, **about),
                 "run",
             )
-        return (ending, "") if broken is None else (INVALID, self._describe(broken, sandbox))
+        return (ending, "") if broken is None else (INVALID_PERSON, self._describe(broken, sandbox))
 
-    def _build(self, ending: Ending, error: str, graded: Graded = Graded()) -> Finished:  # noqa: B008  (it is frozen)
+    def _build(self, ending: Ending, error: str, graded: Grade = Grade()) -> FinishedTrial:  # noqa: B008  (it is frozen)
         self._context.gateway.dismiss(self._playground)
         spec, playground, models, log = self._spec, self._playground, self._models, self._playground.log
         missed = models.missed(spec.built.snapshot.task.name, spec.trial)
         if missed and ending != "cancelled":  # a question was not in the recording: nothing was graded on its answer
-            ending, error, graded = "errored", missed, Graded()
+            ending, error, graded = "errored", missed, Grade()
         if not models.replays:
             playground.sidecar.facts["wall_ms"] = round((perf_counter() - self._began) * 1000, 3)
         task_run = build_task_run(
@@ -129,15 +131,15 @@ class TrialGrader(Grader):
             axes=graded.score.axes,
             criteria=graded.criteria,
             timeout=spec.built.snapshot.timeout,
-            agent_error=writable(self.agent_error),
+            agent_error=replace_surrogates(self.agent_error),
             answer=self.answers[-1] if self.answers else None,
             models=self.tally.used(),
             quality=graded.quality,
         )
         sidecar = orjson.dumps(playground.sidecar.data(timed=not models.replays))
-        finished = Finished(task_run, log.data(), log.blobs, sidecar)
+        finished = FinishedTrial(task_run, log.data(), log.blobs, sidecar)
         is_repeated = task_run.status == "timed_out" and self.crowding and not spec.alone
-        return repeated_alone(finished, spec) if is_repeated else finished
+        return mark_repeated(finished, spec) if is_repeated else finished
 
     def _evidence(self, ending: Ending) -> Evidence:
         states = {name: component.state for name, component in self._playground.components.items()}

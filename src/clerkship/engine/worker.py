@@ -18,22 +18,22 @@ from typing import Any
 
 from clerkship.actors.agent_stack import task_stacks, thread_stack
 from clerkship.actors.contract import AgentStopped
-from clerkship.engine.finished import Finished, cancelled, not_started
+from clerkship.engine.finished import FinishedTrial, build_unstarted, mark_cancelled
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.engine.trial import Trial
-from clerkship.engine.watchdog import Load
-from clerkship.kit.traceback_text import describe, render_traceback
+from clerkship.engine.watchdog import ProcessorLoad
+from clerkship.kit.traceback_text import describe_error, render_traceback
 from clerkship.kit.wall import thread_seconds
-from clerkship.model.problem import ClerkshipError, PlatformError
+from clerkship.model.errors import ClerkshipError, PlatformError
 from clerkship.model.run import Ending, TaskRun
 
-WORKER = "clerkship-worker"
+THREAD_NAME = "clerkship-worker"
 """The name of the threads that agents work in."""
-GRACE = 0.3
+GRACE_SECONDS = 0.3
 """Seconds from cancelling an agent that is past its time to interrupting it, and again to giving it up."""
 
 
-COMPUTING = 0.002
+MIN_BUSY_SECONDS = 0.002
 """Processor seconds between two looks, a tenth of a second apart, by which a thread or a program is seen to compute."""
 
 
@@ -49,7 +49,7 @@ class Worker:
     """A thread with a loop of its own."""
 
     def __init__(
-        self, setting: BatchContext, jobs: "queue.SimpleQueue[TrialSpec | None]", done: Callable[["Done"], None]
+        self, setting: BatchContext, jobs: "queue.SimpleQueue[TrialSpec | None]", done: Callable[["WorkerResult"], None]
     ) -> None:
         self._setting = setting
         self._jobs = jobs
@@ -70,7 +70,7 @@ class Worker:
         """Whether it has a trial that is played, and not handed in yet: its agent may be ending."""
         self._ending: Ending = "timed_out"
         """What it is if its trial is cancelled."""
-        self._thread = threading.Thread(target=self._run, name=WORKER, daemon=True)
+        self._thread = threading.Thread(target=self._run, name=THREAD_NAME, daemon=True)
         try:
             self._thread.start()
         except RuntimeError as error:  # the system's limit of threads
@@ -82,7 +82,7 @@ class Worker:
             self._loop.run_until_complete(self._serve())
         except (AgentStopped, asyncio.CancelledError):  # delivered after its trial had ended
             self.retired, self.finishing = True, False
-            self._done(Done(self, None))
+            self._done(WorkerResult(self, None))
         finally:
             self._loop.close()
 
@@ -98,27 +98,27 @@ class Worker:
             self._done(await self._perform(job))
             self.finishing = False
 
-    async def _perform(self, job: TrialSpec) -> "Done":
+    async def _perform(self, job: TrialSpec) -> "WorkerResult":
         try:
             self._setting.begin(job.key())
         except Exception as error:  # the journal cannot be written: to be run again
-            return Done(self, not_started(job, told(error), "cancelled"))
+            return WorkerResult(self, build_unstarted(job, told(error), "cancelled"))
         try:
             trial = Trial(job, self._setting)
         except Exception as error:  # around one run: whatever it was is data
-            return Done(self, not_started(job, told(error), traceback=traceback_of(error)))
+            return WorkerResult(self, build_unstarted(job, told(error), traceback=render_bug_traceback(error)))
         ending, reason = await self._play(trial)
         if not self.retired:
             await self._clear()
         if not trial.claim():
             self.retired = True
-            return Done(self, None)
+            return WorkerResult(self, None)
         if self.stopped and trial.playground.people.unplayed:
             ending, reason = "cancelled", ""  # the model that plays the person was stopped
-        finished = finish(trial, ending, reason)
-        if self.stopped and (_lacks_answers(finished.task_run) or trial.unchecked):
-            finished = cancelled(finished)  # the judge was stopped
-        return Done(self, finished)
+        finished = finish_trial(trial, ending, reason)
+        if self.stopped and (_was_judge_stopped(finished.task_run) or trial.unchecked):
+            finished = mark_cancelled(finished)  # the judge was stopped
+        return WorkerResult(self, finished)
 
     async def _play(self, trial: Trial) -> tuple[Ending, str]:
         deadline = trial.time() + trial.timeout
@@ -138,7 +138,7 @@ class Worker:
             self.retired = True  # its loop may be in any state
             return trial.out_of_time(self._ending), ""
         except BaseException as error:  # around one run: whatever it was is data, and must not end the thread
-            trial.keep_traceback(traceback_of(error))
+            trial.keep_traceback(render_bug_traceback(error))
             return "errored", told(error)
 
     async def _clear(self) -> None:
@@ -155,14 +155,14 @@ class Worker:
         if not all(task.done() for task in left):
             self.retired = True  # the next trial shall not share a loop with them
 
-    def load(self) -> Load:
+    def load(self) -> ProcessorLoad:
         """Tell what has computed since this was last asked: its thread, and the program of its agent if it has one.
         Where the system does not say, a thread with a trial computes."""
         thread = thread_seconds(self._thread.ident) if self._thread.ident is not None else None
         program = self.trial.program_seconds() if self.trial is not None else None
         before, self._used = self._used, (thread or 0.0, program or 0.0)
-        is_busy = self.trial is not None if thread is None else thread - before[0] >= COMPUTING
-        return Load(is_busy, program is not None and program - before[1] >= COMPUTING)
+        is_busy = self.trial is not None if thread is None else thread - before[0] >= MIN_BUSY_SECONDS
+        return ProcessorLoad(is_busy, program is not None and program - before[1] >= MIN_BUSY_SECONDS)
 
     def overdue(self) -> Trial | None:
         """Cancel a trial that is past its time, then interrupt it; return it once it can only be given up."""
@@ -172,11 +172,11 @@ class Worker:
             late = self.trial.time() - min(self._deadline, self.trial.turn_deadline)
             if late <= 0:
                 return None
-            if late > GRACE:
+            if late > GRACE_SECONDS:
                 self._interrupt(self.trial)
             else:
                 self._cancel(self.trial)
-            return self.trial if late > 2 * GRACE else None
+            return self.trial if late > 2 * GRACE_SECONDS else None
 
     def stop(self) -> None:
         """Have the trial end now, as cancelled."""
@@ -208,18 +208,18 @@ class Worker:
             return
         try:
             self._interrupted = True
-            _raise_in(self._thread.ident, ctypes.py_object(AgentStopped))
+            _raise_in_thread(self._thread.ident, ctypes.py_object(AgentStopped))
         finally:
             trial.playground.lock.release()
 
     def _take_back(self) -> None:
         """Withdraw an exception that was set for this thread and has not been raised yet."""
         if self._interrupted and self._thread.ident is not None:
-            _raise_in(self._thread.ident, None)
+            _raise_in_thread(self._thread.ident, None)
             self._interrupted = False
 
 
-def _raise_in(thread: int, exception: Any) -> None:
+def _raise_in_thread(thread: int, exception: Any) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
 
 
@@ -234,35 +234,35 @@ def _new_loop() -> asyncio.AbstractEventLoop:
         raise NoMoreWorkers(f"no more agents can be run: {error.strerror}; too many of them hang") from None
 
 
-class Done:
+class WorkerResult:
     """The result of a worker; none if another thread finished its trial."""
 
     __slots__ = ("finished", "worker")
 
-    def __init__(self, worker: Worker, finished: Finished | None) -> None:
+    def __init__(self, worker: Worker, finished: FinishedTrial | None) -> None:
         self.worker, self.finished = worker, finished
 
 
-def _lacks_answers(task_run: TaskRun) -> bool:
+def _was_judge_stopped(task_run: TaskRun) -> bool:
     """Whether a judge was stopped while it was asked about the trial."""
     unrated = task_run.quality is not None and bool(task_run.quality.error)
     return unrated or any(criterion.status == "error" for criterion in task_run.criteria)
 
 
-def finish(trial: Trial, ending: Ending, error: str = "") -> Finished:
+def finish_trial(trial: Trial, ending: Ending, error: str = "") -> FinishedTrial:
     """Finish a trial that has been claimed; if even that fails, it is errored."""
     try:
         return trial.finish(ending, error)
     except Exception as failure:  # around one run: whatever it was is data
-        trial.keep_traceback(traceback_of(failure))
+        trial.keep_traceback(render_bug_traceback(failure))
         return trial.errored(told(failure))
 
 
 def told(error: BaseException) -> str:
     """Describe what went wrong: by its message where that is meant for people, else with its type."""
-    return str(error) if isinstance(error, ClerkshipError) else describe(error)
+    return str(error) if isinstance(error, ClerkshipError) else describe_error(error)
 
 
-def traceback_of(error: BaseException) -> str:
+def render_bug_traceback(error: BaseException) -> str:
     """Return the traceback of a bug; empty for an error whose message is meant for people."""
     return "" if isinstance(error, ClerkshipError) else render_traceback(error)

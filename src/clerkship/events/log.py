@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice, pairwise
 
-from clerkship.events.event import Event, Payload, frozen, render_event
+from clerkship.events.event import Event, Payload, freeze_payload, render_event
 from clerkship.events.named import NO_NAMES, VariableNames
 from clerkship.events.request import AgentRequest
-from clerkship.model.problem import PlatformError
+from clerkship.model.errors import PlatformError
 
 Subscriber = Callable[[Event], None]
 DIGEST_SIZE = 32
 GENESIS = bytes(DIGEST_SIZE)
 MAX_EVENTS = 50_000
-MAX_BYTES = 500_000_000
+MAX_LOG_BYTES = 500_000_000
 """What one trial may record before nothing more is accepted from its agent."""
 
 
@@ -52,7 +52,7 @@ class Log:
     @property
     def is_full(self) -> bool:
         """Whether nothing more is accepted from the agent; what the run itself records always is."""
-        return len(self.events) > MAX_EVENTS or self.size > MAX_BYTES
+        return len(self.events) > MAX_EVENTS or self.size > MAX_LOG_BYTES
 
     def ordered(self) -> list[Event]:
         """By (at, seq): what arrived late stands where it happened."""
@@ -72,7 +72,7 @@ class Log:
         return b"\n".join(self.lines)
 
 
-class Writer:
+class LogWriter:
     """The only hand that writes a log. Whoever opened it holds it."""
 
     def __init__(self, log: Log, names: VariableNames = NO_NAMES) -> None:
@@ -87,7 +87,7 @@ class Writer:
         if self._closed:
             raise LogClosed("the run has ended; nothing more is recorded")
         events = log.events
-        event = Event(len(events) + 1, at, source, payload.kind, actor, cause, frozen(payload))
+        event = Event(len(events) + 1, at, source, payload.kind, actor, cause, freeze_payload(payload))
         if events and at < events[-1].at:
             log._in_order = False
         events.append(event)
@@ -136,26 +136,26 @@ class Writer:
         self._closed = True
 
 
-def open_log(names: VariableNames = NO_NAMES) -> tuple[Log, Writer]:
+def open_log(names: VariableNames = NO_NAMES) -> tuple[Log, LogWriter]:
     """A new log, and the one writer of it."""
     log = Log()
-    return log, Writer(log, names)
+    return log, LogWriter(log, names)
 
 
 def reopen_log(
     events: Sequence[Event], lines: Sequence[bytes], blobs: Mapping[str, bytes], names: VariableNames = NO_NAMES
-) -> tuple[Log, Writer]:
+) -> tuple[Log, LogWriter]:
     """A log that begins with what another has, byte by byte, and the one writer of it."""
     log, writer = open_log(names)
     log.events, log.lines, log.blobs = list(events), list(lines), dict(blobs)
     log.size = sum(map(len, lines)) + sum(map(len, blobs.values()))
     log.request_bodies = sum(len(event.request.body) for event in events if event.request is not None)
-    log._digest = bytes.fromhex(chain_head(lines))
+    log._digest = bytes.fromhex(compute_head(lines))
     log._in_order = all(one.at <= other.at for one, other in pairwise(events))
     return log, writer
 
 
-class Chain:
+class HashChain:
     """The head of lines as they come: what anyone can compute to check a stored log."""
 
     def __init__(self) -> None:
@@ -171,9 +171,9 @@ class Chain:
         return self._digest.hex()
 
 
-def chain_head(lines: Iterable[bytes]) -> str:
+def compute_head(lines: Iterable[bytes]) -> str:
     """The head these lines should have."""
-    chain = Chain()
+    chain = HashChain()
     for line in lines:
         chain.add(line)
     return chain.head

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TypeVar
 
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 
 S = TypeVar("S")
 

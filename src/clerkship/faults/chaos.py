@@ -3,22 +3,22 @@
 from collections.abc import Mapping
 
 from clerkship.model.call import StepCall
+from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError
 
 
-def _calls(*steps: Mapping[str, Mapping[str, str | float]]) -> tuple[StepCall, ...]:
+def _parse_steps(*steps: Mapping[str, Mapping[str, str | float]]) -> tuple[StepCall, ...]:
     return tuple(StepCall.model_validate(step) for step in steps)
 
 
 PROFILES: Mapping[str, tuple[StepCall, ...]] = {
-    "gentle": _calls(
+    "gentle": _parse_steps(
         {"fault.latency": {"by": "1s", "jitter": "2s", "probability": 0.05}},
         {"fault.error": {"status": 503, "retry_after": "5s", "probability": 0.02}},
         {"fault.drop": {"when": "request", "probability": 0.01}},
         {"fault.duplicate": {"probability": 0.01}},
     ),
-    "rough": _calls(
+    "rough": _parse_steps(
         {"fault.latency": {"by": "2s", "jitter": "28s", "probability": 0.2}},
         {"fault.expired": {"probability": 0.03}},
         {"fault.error": {"status": 503, "retry_after": "30s", "probability": 0.08}},
@@ -31,7 +31,7 @@ PROFILES: Mapping[str, tuple[StepCall, ...]] = {
 }
 
 
-def chaos(profile: str) -> tuple[StepCall, ...]:
+def find_chaos_profile(profile: str) -> tuple[StepCall, ...]:
     """The steps of a profile: ordinary ones, so that a snapshot that has them needs to know nothing of profiles."""
     if profile not in PROFILES:
         raise InputError.of(f"no chaos profile `{profile}`", hint=did_you_mean(profile, PROFILES))

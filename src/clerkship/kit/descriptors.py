@@ -4,26 +4,26 @@ import asyncio
 import logging
 from typing import Any
 
-from clerkship.model.problem import PlatformError
+from clerkship.model.errors import PlatformError
 
 try:
     import resource
 except ImportError:  # not every system has such limits
     resource = None  # type: ignore[assignment]
 
-WANTED = 16_384
+MAX_DESCRIPTORS = 16_384
 """More than any run needs: what is beyond it would only be a longer list to go through."""
-RESERVED = 512
+RESERVED_DESCRIPTORS = 512
 """For all that is no connection of an agent: stores, reports, programs that are started."""
-SHARES = 4
+SHARE_COUNT = 4
 """HTTP, MLLP and SFTP have one each, and the agents in this process the last."""
 MIN_DESCRIPTORS = 96
 """Below it a run is refused: the store, the listener and one agent take about half of them."""
-AMPLE = 1024
+UNLIMITED_FROM = 1024
 """From here on the number of agents at once is not limited."""
-PER_AGENT = 12
+DESCRIPTORS_PER_AGENT = 12
 """What one agent may need: its event loop, connections and the pipes of a program."""
-QUIET = 10.0
+REPEAT_AFTER = 10.0
 """Seconds between two words about the same thing."""
 
 logger = logging.getLogger("clerkship")
@@ -32,9 +32,9 @@ logger = logging.getLogger("clerkship")
 def raise_limit() -> int:
     """Raise it towards what the system allows; how many there may be."""
     if resource is None:
-        return WANTED
+        return MAX_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = WANTED if hard == resource.RLIM_INFINITY else min(WANTED, hard)
+    most = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(MAX_DESCRIPTORS, hard)
     for wanted in (most, most // 2):  # some systems take less than they say
         if soft == resource.RLIM_INFINITY or soft >= wanted:
             break
@@ -43,7 +43,7 @@ def raise_limit() -> int:
         except (OSError, ValueError):
             continue
         return wanted
-    return WANTED if soft == resource.RLIM_INFINITY else soft
+    return MAX_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
 
 
 class TooFewDescriptors(PlatformError):
@@ -60,19 +60,23 @@ def check_limit() -> None:
         )
 
 
-def fitting_agents(wanted: int) -> int:
+def limit_agents(wanted: int) -> int:
     """How many agents may work at once without running out of descriptors, at most `wanted`."""
     limit = raise_limit()
-    return wanted if limit >= AMPLE else max(1, min(wanted, (limit - MIN_DESCRIPTORS // 2) // PER_AGENT))
+    return (
+        wanted
+        if limit >= UNLIMITED_FROM
+        else max(1, min(wanted, (limit - MIN_DESCRIPTORS // 2) // DESCRIPTORS_PER_AGENT))
+    )
 
 
-def share() -> int:
+def max_connections() -> int:
     """How many connections one kind of door may let in, so that all of them together leave room for the rest."""
     limit = raise_limit()
-    return max(limit - max(RESERVED, limit // 4), SHARES) // SHARES
+    return max(limit - max(RESERVED_DESCRIPTORS, limit // 4), SHARE_COUNT) // SHARE_COUNT
 
 
-class Hush:
+class ThrottledErrorHandler:
     """A loop's exception handler: one line of warning and no trace, and not the same one over and over. A connection
     that goes wrong is its agent's affair; who sees a thousand traces sees nothing else."""
 
@@ -84,6 +88,6 @@ class Hush:
         """Say it, unless it was said just now."""
         error = context.get("exception")
         what = f"{context.get('message', 'something went wrong')}" + (f": {type(error).__name__}" if error else "")
-        if loop.time() - self._said.get(what, -QUIET) >= QUIET:
-            self._said = {**self._said, what: loop.time()} if len(self._said) < WANTED else {}
+        if loop.time() - self._said.get(what, -REPEAT_AFTER) >= REPEAT_AFTER:
+            self._said = {**self._said, what: loop.time()} if len(self._said) < MAX_DESCRIPTORS else {}
             logger.warning("%s: %s", self._name, what)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from clerkship.model.errors import ClerkshipError
 from clerkship.model.names import canonical_name, did_you_mean
-from clerkship.model.problem import ClerkshipError
 
 T = TypeVar("T")
 

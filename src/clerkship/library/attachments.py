@@ -16,9 +16,9 @@ from clerkship.library.shape import as_list, as_map
 from clerkship.library.source import Folder, Unreadable, read_text
 from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset
+from clerkship.model.errors import InputProblem
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import lookup
-from clerkship.model.problem import InputProblem
 from clerkship.model.variables import escape_text
 
 MAX_STORED = 5_000_000

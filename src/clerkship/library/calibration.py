@@ -6,7 +6,7 @@ from pathlib import Path
 from clerkship.library.model_file import load_model_file
 from clerkship.library.source import up_to_evaluation
 from clerkship.model.calibration import Calibration, CalibrationFile
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 
 NAME = "calibration.json"
 

@@ -9,8 +9,8 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from clerkship.library.yaml import Path, Tree
+from clerkship.model.errors import InputProblem
 from clerkship.model.names import did_you_mean, find_nearest_name
-from clerkship.model.problem import InputProblem
 
 _TIME = "a time with its zone, such as 2026-03-02T09:00:00-05:00"
 _EXPECTED = {

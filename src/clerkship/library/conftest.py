@@ -10,8 +10,8 @@ from clerkship.library.reporting import Reporter
 from clerkship.library.source import EVALUATION, SUFFIXES, Folder, Unreadable, read_text, up_to_evaluation
 from clerkship.llm.prompts import BadPrompt, Prompt
 from clerkship.model.conftest import Conftest
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, InputProblem
 
 STEM = "conftest"
 BLOCKS = frozenset({"simulation", "evaluation"})

@@ -14,7 +14,7 @@ import orjson
 
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.dataset import Dataset
-from clerkship.model.problem import InputProblem
+from clerkship.model.errors import InputProblem
 
 FORMAT = "1"
 """Raised whenever the same files would give another dataset, for a reason that is in none of the parts of a key."""

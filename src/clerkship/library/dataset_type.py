@@ -12,7 +12,7 @@ from clerkship.library.finding import EntityFinder, RecordFinder
 from clerkship.library.source import Folder, Unreadable
 from clerkship.library.yaml import Spot
 from clerkship.model.dataset import Dataset, DatasetFile
-from clerkship.model.problem import InputProblem
+from clerkship.model.errors import InputProblem
 
 T = TypeVar("T")
 

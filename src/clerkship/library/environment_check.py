@@ -17,8 +17,8 @@ from clerkship.model.environment import (
     SharedDomain,
     Simulator,
 )
+from clerkship.model.errors import PlatformError
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import PlatformError
 
 _COMPONENTS: Mapping[str, type[ComponentConfig]] = {"simulators": Simulator, "domains": SharedDomain}
 """Keys of an environment that have sandboxes and domains."""

@@ -13,9 +13,9 @@ from clerkship.library.definition import Definition
 from clerkship.library.reporting import Reporter
 from clerkship.library.source import Folder
 from clerkship.library.yaml import Spot
+from clerkship.model.errors import InputError
 from clerkship.model.labelled import Label, LabelledConversation, LabelledFile
 from clerkship.model.names import canonical_name, did_you_mean
-from clerkship.model.problem import InputError
 
 KEY = "labelled"
 Kinds = Mapping[str, type[BaseModel]]

@@ -9,9 +9,9 @@ from clerkship.model.benchmark import Benchmark
 from clerkship.model.conftest import Conftest
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import Environment
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean, find_matching_names
 from clerkship.model.persona import Persona
-from clerkship.model.problem import InputError, InputProblem
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 

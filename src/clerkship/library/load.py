@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from clerkship.kit.memory import uncollected
+from clerkship.kit.memory import pause_garbage_collection
 from clerkship.library.attachments import Attachments
 from clerkship.library.bind import Filler
 from clerkship.library.call_check import CallCheck
@@ -37,9 +37,9 @@ from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import Dataset
 from clerkship.model.domain import AgentCapabilities
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.labelled import LabelledFile
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, InputProblem
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import MAX_NAME_LENGTH, Entity, Task
 from clerkship.model.variables import UnknownVariable, expand_task
@@ -349,7 +349,7 @@ def load(
         raise InputError.of("it is not a YAML file", file=str(path), hint=f"its name should end in {SUFFIXES[0]}")
     folder = Folder(root_of(path))
     only = None if is_folder else path
-    with uncollected():
+    with pause_garbage_collection():
         return Loader(folder, catalog, needs_task, Known(abilities, catalog.reads), only, cache).load()
 
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from clerkship.library.complaint import complain
 from clerkship.library.source import Folder
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -12,7 +12,7 @@ from clerkship.library.dataset_type import DatasetSource, DatasetType
 from clerkship.library.documents.document import SUFFIXES, FileDocument, Forms
 from clerkship.library.source import MAX_DATASET_BYTES
 from clerkship.model.dataset import Dataset, DatasetFile, Record
-from clerkship.model.problem import InputProblem
+from clerkship.model.errors import InputProblem
 
 CSV = ".csv"
 FORMS = Forms("data", (*SUFFIXES, CSV))

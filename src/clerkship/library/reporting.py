@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from clerkship.library.yaml import Path, Tree
-from clerkship.model.problem import InputProblem
+from clerkship.model.errors import InputProblem
 
 MAX_PROBLEMS = 100
 Place = tuple[str, int, int]

@@ -10,7 +10,7 @@ from yaml.nodes import Node
 
 from clerkship.library.reporting import Report
 from clerkship.library.yaml import Allowance, BadYaml, TooMuch, Tree, parse, text_tree
-from clerkship.model.problem import InputError, InputProblem
+from clerkship.model.errors import InputError, InputProblem
 
 SIZE_LIMIT = 1_000_000
 DEEPEST_INCLUDE = 20

@@ -15,8 +15,8 @@ import yaml
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from clerkship.model.errors import InputProblem
 from clerkship.model.names import canonical_name
-from clerkship.model.problem import InputProblem
 
 MAX_VALUES = 100_000
 MAX_CHARACTERS = 10_000_000

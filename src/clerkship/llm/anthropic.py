@@ -10,7 +10,7 @@ from clerkship.llm.patience import Busy, ModelOutage, patiently, refusal
 from clerkship.llm.place import Place
 from clerkship.llm.remote import Asked, Form, Manner, Spoken, Stop, Turn
 from clerkship.llm.wire import is_near
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.usage import Prices, Usage
 
 if TYPE_CHECKING:

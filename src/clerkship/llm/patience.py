@@ -7,9 +7,9 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple, TypeVar
 
-from clerkship.kit.rng import jitter
+from clerkship.kit.rng import random_fraction
 from clerkship.kit.wall import now
-from clerkship.model.problem import InputError, PlatformError
+from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.usage import NO_USAGE, Usage
 
 R = TypeVar("R")
@@ -66,8 +66,8 @@ class Patience(NamedTuple):
     def wait(self, failed: int, busy: Busy) -> float:
         """Seconds to wait now. All who failed together shall not come back together."""
         if busy.wait is not None:
-            return max(busy.wait, self.backoff) * (1 + jitter() / 10)
-        return min(self.backoff * 2.0 ** (failed - 1), MAX_WAIT) * (0.5 + jitter())
+            return max(busy.wait, self.backoff) * (1 + random_fraction() / 10)
+        return min(self.backoff * 2.0 ** (failed - 1), MAX_WAIT) * (0.5 + random_fraction())
 
 
 class Spent:

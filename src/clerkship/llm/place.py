@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from clerkship.llm.wire import parse_address
+from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError
 
 OPENAI: Final = "openai"
 AZURE: Final = "azure"

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clerkship.model.problem import InputError, InputProblem
+from clerkship.model.errors import InputError, InputProblem
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template

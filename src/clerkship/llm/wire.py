@@ -6,8 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from clerkship.kit.http_body import TooLarge, read_response
-from clerkship.model.problem import InputError
+from clerkship.kit.http_body import ResponseTooLarge, read_response
+from clerkship.model.errors import InputError
 
 if TYPE_CHECKING:
     import httpx
@@ -102,7 +102,7 @@ def fetch(address: str, headers: dict[str, str], limit: int, within: float) -> "
         for chunk in response.iter_bytes():
             data += chunk
             if len(data) > limit:
-                raise TooLarge
+                raise ResponseTooLarge
     return response, bytes(data)
 
 

@@ -4,8 +4,8 @@ import sys
 from collections.abc import Callable
 from typing import TypeVar
 
-from clerkship.kit.traceback_text import describe, render_traceback
-from clerkship.model.problem import PlatformError
+from clerkship.kit.traceback_text import describe_error, render_traceback
+from clerkship.model.errors import PlatformError
 from clerkship.playground.playground import Playground
 
 TRACEBACK = "platform_traceback"
@@ -22,7 +22,7 @@ class SimulatorBroken(PlatformError):
 def record_failure(playground: Playground, error: BaseException, operation: str) -> str:
     """Mark a playground as broken by a bug of ours, unless it is already; return the reason."""
     if playground.broken is None:
-        playground.broken = playground.redacted(f"{operation}: {describe(error)}")
+        playground.broken = playground.redacted(f"{operation}: {describe_error(error)}")
         playground.sidecar.facts[TRACEBACK] = playground.redacted(render_traceback(error))
     return playground.broken
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import RequestRefused
 from clerkship.model.environment import Environment
-from clerkship.model.problem import PlatformError
+from clerkship.model.errors import PlatformError
 from clerkship.playground.component import RunningComponent
 from clerkship.reactions.registry import SHIPPED, BoundReaction, BoundReactions, ReactionRegistry
 from clerkship.sandbox.exchange import Refusal

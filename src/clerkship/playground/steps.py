@@ -6,7 +6,7 @@ from functools import partial
 
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import StepFailed, StepRan
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.playground.host import PlaygroundHost
 from clerkship.sandbox.exchange import Refusal
 from clerkship.steps.contract import Step

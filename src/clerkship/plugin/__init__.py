@@ -56,7 +56,7 @@ from clerkship.events.evidence import Evidence as Evidence
 from clerkship.events.query import field_check as field_check
 from clerkship.events.states import NoSuchState as NoSuchState
 from clerkship.faults.contract import Fault as Fault
-from clerkship.faults.contract import Spoiled as Spoiled
+from clerkship.faults.contract import FaultEffect as FaultEffect
 from clerkship.kit.ids import Ids as Ids
 from clerkship.kit.rng import Rng as Rng
 from clerkship.library.dataset_type import DatasetSource as DatasetSource
@@ -77,6 +77,9 @@ from clerkship.model.domain import AgentDomain as AgentDomain
 from clerkship.model.duration import Duration as Duration
 from clerkship.model.duration import parse_duration as parse_duration
 from clerkship.model.environment import Environment as Environment
+from clerkship.model.errors import InputError as InputError
+from clerkship.model.errors import InputProblem as InputProblem
+from clerkship.model.errors import PlatformError as PlatformError
 from clerkship.model.frozen import Flag as Flag
 from clerkship.model.frozen import Frozen as Frozen
 from clerkship.model.frozen import Number as Number
@@ -85,9 +88,6 @@ from clerkship.model.matcher import describe_expected as describe_expected
 from clerkship.model.matcher import matches_expected as matches_expected
 from clerkship.model.path import MISSING as MISSING
 from clerkship.model.path import lookup as lookup
-from clerkship.model.problem import InputError as InputError
-from clerkship.model.problem import InputProblem as InputProblem
-from clerkship.model.problem import PlatformError as PlatformError
 from clerkship.model.run import FieldCheck as FieldCheck
 from clerkship.model.scenario import EventMatch as EventMatch
 from clerkship.model.scenario import Expected as Expected
@@ -138,8 +138,8 @@ from clerkship.sandbox.websocket import WebSocketSession as WebSocketSession
 from clerkship.settings import Settings as Settings
 from clerkship.simulators.spec import Spec as Spec
 from clerkship.simulators.spec import TaskScaffold as TaskScaffold
-from clerkship.steps.contract import Stage as Stage
 from clerkship.steps.contract import Step as Step
+from clerkship.steps.contract import StepHost as StepHost
 from clerkship.transports.assets import AssetFolder as AssetFolder
 from clerkship.transports.multipart import FormPart as FormPart
 from clerkship.transports.multipart import parse_form as parse_form

@@ -6,20 +6,22 @@ from typing import Any
 import orjson
 
 from clerkship.events import agent
-from clerkship.kit.http_body import TooLarge
+from clerkship.kit.http_body import ResponseTooLarge
 from clerkship.llm.wire import fetch
 from clerkship.model.domain import AgentCapabilities, AgentDomain
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.rasa.names import ACTIONS
 from clerkship.rasa.server import API, HINTS, RasaServer, refusal
 
 ANSWER_WITHIN = 30.0
 LIMIT = 32_000_000
-_FLOWS = frozenset(kind.kind for kind in agent.AGENT if kind.kind.startswith(("agent.flow.", "agent.clarification.")))
-_SKILLS = frozenset(
-    kind.kind for kind in agent.AGENT if kind.kind.startswith(("agent.skill.", "agent.block.", "agent.memory."))
+_FLOWS = frozenset(
+    kind.kind for kind in agent.AGENT_EVENTS if kind.kind.startswith(("agent.flow.", "agent.clarification."))
 )
-_EVERY = frozenset(kind.kind for kind in agent.AGENT)
+_SKILLS = frozenset(
+    kind.kind for kind in agent.AGENT_EVENTS if kind.kind.startswith(("agent.skill.", "agent.block.", "agent.memory."))
+)
+_EVERY = frozenset(kind.kind for kind in agent.AGENT_EVENTS)
 OPEN_SOURCE = _EVERY - _FLOWS - _SKILLS - {agent.ToolExecuted.kind}
 CALM = _EVERY - _SKILLS
 MANTLE = _EVERY - _FLOWS - {agent.SlotSet.kind}
@@ -100,7 +102,7 @@ def _get(server: RasaServer, path: str) -> tuple[int, str, bytes]:
 
     try:
         response, data = fetch(server.url(path), server.headers, LIMIT, ANSWER_WITHIN)
-    except TooLarge:
+    except ResponseTooLarge:
         raise InputError.of(f"{server.host} answers {path} with more than {LIMIT:,} bytes", hint=API) from None
     except httpx.TimeoutException:
         raise InputError.of(f"{server.host} does not answer {path} in time", hint="is the server busy?") from None

@@ -10,7 +10,7 @@ from clerkship.library.foreign import top_keys
 from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
 from clerkship.library.yaml import Tree
 from clerkship.model.domain import AgentDomain
-from clerkship.model.problem import InputError, InputProblem
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.rasa.names import DOMAIN_KEYS
 
 _FLOWS = "flows"

@@ -9,8 +9,8 @@ from clerkship.library.complaint import shown
 from clerkship.library.foreign import top_keys
 from clerkship.library.source import Folder, is_existing_folder
 from clerkship.library.yaml import Tree
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, InputProblem
 from clerkship.rasa.flow import END, Edge, Flow, FlowStep, StepKind
 from clerkship.rasa.names import FLOWS
 

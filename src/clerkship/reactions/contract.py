@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from clerkship.events.event import Event
-from clerkship.kit.traceback_text import describe
-from clerkship.model.problem import PlatformError
+from clerkship.kit.traceback_text import describe_error
+from clerkship.model.errors import PlatformError
 from clerkship.sandbox.state import ActionContext
 
 React = Callable[[Any, ActionContext, Event], object]
@@ -53,7 +53,7 @@ class ReactionPair:
             with contextlib.redirect_stdout(sys.stderr):  # a plug-in may print, and standard output is for results
                 reactions: Mapping[str, React] = importlib.import_module(self.module).REACTIONS
         except (Exception, SystemExit) as error:  # a plug-in's module may raise anything
-            raise self._broken(describe(error)) from error
+            raise self._broken(describe_error(error)) from error
         if not isinstance(reactions, Mapping) or not all(map(callable, reactions.values())):
             raise self._broken("REACTIONS is not a mapping of event kinds to functions")
         for kind in reactions:

@@ -19,8 +19,8 @@ import orjson
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from clerkship.kit.atomic_write import write_atomically
+from clerkship.model.errors import InputError, InputProblem, PlatformError
 from clerkship.model.frozen import Frozen
-from clerkship.model.problem import InputError, InputProblem, PlatformError
 from clerkship.model.usage import NO_USAGE, Role, Usage
 
 VERSION = 1

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from clerkship.kit.wall import monotonic
 from clerkship.llm.contract import BadAnswer
+from clerkship.model.errors import ClerkshipError, InputError, InputProblem
 from clerkship.model.frozen import Frozen
 from clerkship.model.model_choice import ModelChoice
-from clerkship.model.problem import ClerkshipError, InputError, InputProblem
 from clerkship.model.run import RecordingMode, TaskRun
 from clerkship.model.usage import Role
 from clerkship.recording.cassette import (

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
+from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError
 from clerkship.report.comparison import Comparison, Row
 from clerkship.report.criterion_changes import CriterionRow
 

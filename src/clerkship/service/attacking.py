@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from clerkship.attacks.contract import Attacker, Knowledge, Strategy
-from clerkship.attacks.reference import Reference
+from clerkship.attacks.contract import Attacker, AttackKnowledge, AttackStrategy
+from clerkship.attacks.reference import ReferenceStrategy
 from clerkship.attacks.registry import STRATEGIES
-from clerkship.engine.catalog import Registered
-from clerkship.engine.models import WITHOUT_JUDGE
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.models import NO_JUDGE
+from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.service.checking import domain_for
@@ -55,7 +55,7 @@ class AttackRequest(AttackOptions):
 class AttackOutcome:
     """What one strategy came to, by task."""
 
-    strategy: Strategy
+    strategy: AttackStrategy
     run: str = ""
     """The id of the run, if anything was run."""
     passed: tuple[str, ...] = ()
@@ -104,24 +104,27 @@ class AttackReport:
         return 1 if self.findings() else 0
 
 
-Follow = Callable[[Strategy, int], Watch]
+Follow = Callable[[AttackStrategy, int], Watch]
 """Called as a strategy begins, with the number of tasks; returns what hears of each trial."""
 
 
 def attack(
-    request: AttackRequest, settings: Settings, catalog: Registered, follow: Follow = lambda strategy, total: _ignore
+    request: AttackRequest,
+    settings: Settings,
+    catalog: RegisteredCatalog,
+    follow: Follow = lambda strategy, total: _ignore,
 ) -> AttackReport:
     """Run the strategies over the tasks."""
     chosen = choose_strategies(request.only)
     domain = domain_for(split_case(request.path)[0], request.domain)
     attacks = {kind: spec.attack for kind, spec in catalog.simulators.items()}
-    knowledge = Knowledge(attacks, catalog.assertion, domain)
+    knowledge = AttackKnowledge(attacks, catalog.assertion, domain)
     with _store(request.store, settings) as store:
         campaign = _Campaign(request, settings, catalog, knowledge, store, follow)
         return campaign.run(chosen)
 
 
-def choose_strategies(only: Sequence[str]) -> tuple[Strategy, ...]:
+def choose_strategies(only: Sequence[str]) -> tuple[AttackStrategy, ...]:
     """The strategies of these names; all if none is given."""
     known = {strategy.name: strategy for strategy in STRATEGIES}
     for name in only:
@@ -136,15 +139,15 @@ class _Campaign:
 
     request: AttackRequest
     settings: Settings
-    catalog: Registered
-    knowledge: Knowledge
+    catalog: RegisteredCatalog
+    knowledge: AttackKnowledge
     store: Store
     follow: Follow
     unjudged: dict[str, None] = field(default_factory=dict)
     cancelled: bool = False
     first: RunPlan | None = None
 
-    def run(self, strategies: Sequence[Strategy]) -> AttackReport:
+    def run(self, strategies: Sequence[AttackStrategy]) -> AttackReport:
         """One after the other; the reference solutions first, where a strategy is based on them."""
         plan = self._plan(Attacker(strategies[0], self.knowledge))
         plan.models.close()
@@ -165,11 +168,11 @@ class _Campaign:
 
     def _learn(self) -> None:
         """Find out which solutions pass: one that does not is no base for an attack."""
-        strategy = Reference()
+        strategy = ReferenceStrategy()
         runs, _ = self._execute(strategy, Attacker(strategy, self.knowledge))
         self.knowledge.unsolved.update({run.task: UNSOLVED for run in runs if run.verdict in ("fail", "partial")})
 
-    def _attack(self, strategy: Strategy) -> AttackOutcome:
+    def _attack(self, strategy: AttackStrategy) -> AttackOutcome:
         attacker = Attacker(strategy, self.knowledge)
         runs, unfit = self._execute(strategy, attacker)
         missed = {run.task: why for run in runs if (why := attacker.missed(run.task)) and not _why_broken(run)}
@@ -189,7 +192,7 @@ class _Campaign:
             not_attacked=unfit | missed,
         )
 
-    def _execute(self, strategy: Strategy, attacker: Attacker) -> tuple[list[TaskRun], dict[str, str]]:
+    def _execute(self, strategy: AttackStrategy, attacker: Attacker) -> tuple[list[TaskRun], dict[str, str]]:
         """Run a strategy over the tasks it fits; returns its trials, and why the other tasks do not fit."""
         plan = self._plan(attacker)
         reasons = {one.task.name: strategy.unfit(one, self.knowledge) for one in plan.snapshots}
@@ -219,7 +222,7 @@ class _Campaign:
         wanted = RunRequest(path=self.request.path, agent=attacker, **same)
         plan = plan_run(wanted, self.settings, self.catalog)
         if plan.models.judge is None:  # verdicts come without what only a model could judge
-            plan = replace(plan, models=replace(plan.models, judge_choice=WITHOUT_JUDGE.judge_choice))
+            plan = replace(plan, models=replace(plan.models, judge_choice=NO_JUDGE.judge_choice))
         return plan
 
 

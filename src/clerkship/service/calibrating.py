@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from clerkship.engine.catalog import Registered
-from clerkship.engine.labelled import EVENTS, Conversation, events_of, judge_label, snapshot_of
-from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, missing_models, resolve_models
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.labelled import EVENTS, Conversation, build_events, build_snapshot, judge_label
+from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, find_missing_models, resolve_models
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import parse_log
 from clerkship.kit.wall import now
@@ -17,8 +17,8 @@ from clerkship.library.conftest import load_conftest, near
 from clerkship.library.labelled import LabelledItem, LabelledSet, load_labelled
 from clerkship.llm.asker import Tally
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
+from clerkship.model.errors import ClerkshipError, InputError, InputProblem
 from clerkship.model.labelled import Label
-from clerkship.model.problem import ClerkshipError, InputError, InputProblem
 from clerkship.model.run import CriterionRun, ModelOptions
 from clerkship.model.usage import Role, Usage
 from clerkship.report.calibration import count, kappa_of
@@ -140,7 +140,7 @@ class Calibrated:
 
 
 def plan_calibration(
-    request: CalibrationRequest, settings: Settings, catalog: Registered, store: Store
+    request: CalibrationRequest, settings: Settings, catalog: RegisteredCatalog, store: Store
 ) -> CalibrationPlan:
     """Read the labelled set, find what runs it names, choose the judge."""
     if request.save is not None:
@@ -160,17 +160,17 @@ def plan_calibration(
     asking = ModelOptions(prompts=prompts, votes=check_votes(request.votes))
     needs = ModelNeeds(judge=True, skippable=False)
     models = resolve_models(ModelRequest(request.judge, asking=asking, conftest=conftest), settings, needs)
-    missing = missing_models(models, needs)
+    missing = find_missing_models(models, needs)
     judge = models.judge_identity()
     if missing or judge is None:
         raise InputError(missing or [InputProblem(message="there is nobody to calibrate", hint="give --judge")])
     return CalibrationPlan(labelled, conversations, models, judge, request.concurrency or settings.concurrency)
 
 
-def _conversation(item: LabelledItem, source: str, catalog: Registered, store: Store) -> Conversation:
+def _conversation(item: LabelledItem, source: str, catalog: RegisteredCatalog, store: Store) -> Conversation:
     labelled = item.labelled
     if labelled.run is None or labelled.task is None:
-        return Conversation(snapshot_of(item, source), events_of(item), "person_done")
+        return Conversation(build_snapshot(item, source), build_events(item), "person_done")
     view = show_task(store, labelled.run, labelled.task, labelled.trial or 1)
     require(view.seals)
     if not view.intact:

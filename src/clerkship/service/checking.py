@@ -11,13 +11,13 @@ from clerkship.actors.isolation.contract import LEVELS
 from clerkship.actors.python import PythonSolver
 from clerkship.actors.python_process import PythonProcessSolver, to_process
 from clerkship.engine.build import build_solver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.calibration import beside, load_calibrations
 from clerkship.library.foreign import find_domain, read_domain
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
 from clerkship.model.domain import AgentCapabilities, AgentDomain
-from clerkship.model.problem import InputError, InputProblem
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun
 from clerkship.service.isolating import isolate_import, level_of, task_files
 from clerkship.service.planning.options import DomainPath, Option
@@ -57,7 +57,7 @@ class ValidationRequest:
     ] = None
 
 
-def validate(request: ValidationRequest, settings: Settings, catalog: Registered) -> Validation:
+def validate(request: ValidationRequest, settings: Settings, catalog: RegisteredCatalog) -> Validation:
     """Load it and see."""
     try:
         library, _ = load_checked(request.path, request.agent, settings, catalog, domain=request.domain)
@@ -81,7 +81,12 @@ def _ungraded(tasks: Iterable[LoadedTask]) -> Iterator[InputProblem]:
 
 
 def load_checked(
-    path: Path, agent: str | Solver | None, settings: Settings, catalog: Registered, *, domain: Path | None = None
+    path: Path,
+    agent: str | Solver | None,
+    settings: Settings,
+    catalog: RegisteredCatalog,
+    *,
+    domain: Path | None = None,
 ) -> tuple[Library, Solver | None]:
     """The library at a path, checked against what its agent knows: by the domain that is given, else by what the agent
     says of itself, else by the domain of the project around it. All that is wrong anywhere is said at once."""
@@ -108,7 +113,7 @@ def load_checked(
     return library, solver
 
 
-def build_agent(agent: str | Solver, settings: Settings, catalog: Registered) -> Solver:
+def build_agent(agent: str | Solver, settings: Settings, catalog: RegisteredCatalog) -> Solver:
     """Return the solver that a run is given or names; a Python agent in its own process, where the settings say so.
 
     Raises InputError where it cannot be built, or cannot be imported by another process.
@@ -129,7 +134,7 @@ def options_with(solver: Solver, options: tuple[str, ...]) -> tuple[str, ...]:
     return (*others, AGENT_PROCESS) if isinstance(solver, PythonProcessSolver) else others
 
 
-def check_process(agent: str | Solver, catalog: Registered) -> None:
+def check_process(agent: str | Solver, catalog: RegisteredCatalog) -> None:
     """Raise InputError for an agent that `--agent-process` cannot give a process of its own."""
     if isinstance(agent, str):
         sort = agent.partition(":")[0]

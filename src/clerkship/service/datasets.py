@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.fhir.chart import Chart, Untouched
 from clerkship.fhir.charts import chart_of
 from clerkship.fhir.issue import Invalid
@@ -20,8 +20,8 @@ from clerkship.library.load import load
 from clerkship.library.source import SUFFIXES as YAML
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, InputProblem
 from clerkship.settings import Settings
 from clerkship.simulators.fhir.datasets.load import BUILT_IN, FORMS, load_built_in, read_path
 
@@ -79,7 +79,9 @@ class DatasetView:
         return about | {"counts": self.counts(), "patients": self.patients(), "warnings": list(map(str, self.warnings))}
 
 
-def find_dataset(reference: str, settings: Settings, catalog: Registered, now: datetime | None = None) -> DatasetView:
+def find_dataset(
+    reference: str, settings: Settings, catalog: RegisteredCatalog, now: datetime | None = None
+) -> DatasetView:
     """By the name of one that ships; or by path: FHIR, or YAML that defines it, `path::name` if it defines several."""
     cache = Cache(settings.cache)
     file, _, name = reference.partition("::")
@@ -103,7 +105,7 @@ def _defines(folder: Path) -> bool:
     )
 
 
-def _defined(path: Path, name: str, settings: Settings, catalog: Registered) -> DatasetView:
+def _defined(path: Path, name: str, settings: Settings, catalog: RegisteredCatalog) -> DatasetView:
     library = load(path, catalog, needs_task=False, cache=settings.cache)
     if not name and len(library.datasets) == 1:
         name = next(iter(library.datasets))

@@ -14,8 +14,8 @@ from typing import BinaryIO, cast
 import orjson
 from pydantic import ValidationError
 
+from clerkship.model.errors import InputError, InputProblem, PlatformError
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, InputProblem, PlatformError
 from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import TaskRun
 from clerkship.model.seals import SealCheck

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from clerkship.actors.contract import AgentError, Solver
 from clerkship.actors.recorded import RecordedSolver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import ModelRequest
-from clerkship.model.problem import InputError, InputProblem
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun, ModelOptions
 from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.service.frozen import plan_of, snapshot_at
@@ -47,7 +47,7 @@ class ForkRequest:
     trials: Trials = None
 
 
-def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings: Settings) -> RunPlan:
+def plan_fork(store: Store, request: ForkRequest, catalog: RegisteredCatalog, settings: Settings) -> RunPlan:
     """Plan a run of one task whose trials all begin with what happened in another, up to a turn."""
     if request.trials is not None and request.trials < 1:
         raise InputError.of("trials are at least 1")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pydantic import ValidationError
 
 from clerkship.model.dataset import Dataset
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
 from clerkship.store.contract import Store, StoreDamaged, StoreFailed

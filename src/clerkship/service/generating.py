@@ -11,7 +11,7 @@ import orjson
 
 from clerkship.fhir.resource import key_in
 from clerkship.kit.atomic_write import write_atomically
-from clerkship.model.problem import InputError, PlatformError
+from clerkship.model.errors import InputError, PlatformError
 from clerkship.synthetic import NOW, LookAlike, lines, look_alikes
 from clerkship.synthetic.generator import Told
 from clerkship.synthetic.times import instant

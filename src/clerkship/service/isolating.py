@@ -13,7 +13,7 @@ from clerkship.actors.contract import Solver
 from clerkship.actors.isolation.contract import LEVELS, NOT_ISOLATED, Isolated, Isolation, offered
 from clerkship.actors.isolation.protected import installation
 from clerkship.library.source import SUFFIXES
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel, IsolationMode
 from clerkship.recording.cassette import cassette_of
 from clerkship.settings import Settings

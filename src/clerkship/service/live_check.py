@@ -9,19 +9,19 @@ from typing import Any, NamedTuple, cast
 import orjson
 
 from clerkship.engine.build import build_task
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.grader import Grader
-from clerkship.engine.models import WITHOUT_JUDGE
-from clerkship.engine.regrade import grade, parse_log
+from clerkship.engine.models import NO_JUDGE
+from clerkship.engine.regrade import grade_log, parse_log
 from clerkship.engine.score import Score
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import AgentAnswered
-from clerkship.events.log import chain_head
-from clerkship.events.query import is_kind
+from clerkship.events.log import compute_head
+from clerkship.events.query import matches_kind
 from clerkship.library.library import LoadedTask
 from clerkship.library.load import load
+from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.redaction import MIN_SECRET_LENGTH, NO_REDACTION, Redactor, build_redactor
 from clerkship.model.run import CriterionRun, Ending
 from clerkship.service.remote import Remote
@@ -58,10 +58,10 @@ class Checked:
         return {"pass": 0, "ungraded": 0, "partial": 1, "fail": 1}.get(self.outcome, 2)
 
 
-def check_kinds(kinds: Iterable[str], catalog: Registered) -> None:
+def check_kinds(kinds: Iterable[str], catalog: RegisteredCatalog) -> None:
     """Raise InputError for a kind that no event has: it would be waited for in vain."""
     for kind in kinds:
-        if not any(is_kind(known, kind) for known in catalog.events):
+        if not any(matches_kind(known, kind) for known in catalog.events):
             families = {f"{known.split('.')[0]}.*" for known in catalog.events}
             hint = did_you_mean(kind, catalog.events) or f"there are {', '.join(sorted(families))}"
             raise InputError.of(f"no event is like `{kind}`", hint=hint)
@@ -69,7 +69,7 @@ def check_kinds(kinds: Iterable[str], catalog: Registered) -> None:
 
 def is_wanted(event: dict[str, Any], kinds: Sequence[str]) -> bool:
     """Return whether an event is of one of the kinds; any is if none is named."""
-    return not kinds or any(is_kind(event["kind"], kind) for kind in kinds)
+    return not kinds or any(matches_kind(event["kind"], kind) for kind in kinds)
 
 
 def read_events(remote: Remote, after: int = 0, by: Redactor = NO_REDACTION) -> Iterator[dict[str, Any]]:
@@ -87,7 +87,7 @@ def redactor_of(remote: Remote) -> Redactor:
 def check_now(
     where: Whereabouts,
     settings: Settings,
-    catalog: Registered,
+    catalog: RegisteredCatalog,
     *,
     task: str | None = None,
     path: Path | None = None,
@@ -101,14 +101,14 @@ def check_now(
         if about["place"] != place_hash(loaded.environment, library.datasets):
             raise InputError.of(_elsewhere(loaded, where), hint="criteria may be edited while it is up, not the place")
         lines = list(islice(remote.lines(), about["events"]))
-        if chain_head(lines) != about["head"]:
+        if compute_head(lines) != about["head"]:
             raise PlatformError(f"the log of `{where.name}` came over damaged; try again")
         events = parse_log(lines, catalog.events, remote.blob)
     if answer is not None:
         events.append(_answered(events[-1], answer))
     built = build_task(library.snapshot(loaded, settings.timeout), library.datasets, catalog)
     ending = "errored" if about["error"] else next(iter(about["left"].values()), "agent_done")
-    criteria, score, _ = grade(Grader(built, WITHOUT_JUDGE, 1), built, events, cast(Ending, ending))
+    criteria, score, _ = grade_log(Grader(built, NO_JUDGE, 1), built, events, cast(Ending, ending))
     notes = tuple(_notes(loaded, about, catalog, answered=answer is not None))
     return Checked(loaded.task.name, criteria, score, about["error"], notes, len(lines), about["head"])
 
@@ -132,7 +132,7 @@ def _answered(last: Event, answer: Answer) -> Event:
     return Event(last.seq + 1, last.at, "run", payload.kind, "agent", None, payload)
 
 
-def _notes(loaded: LoadedTask, about: dict[str, Any], catalog: Registered, *, answered: bool) -> Iterator[str]:
+def _notes(loaded: LoadedTask, about: dict[str, Any], catalog: RegisteredCatalog, *, answered: bool) -> Iterator[str]:
     """What somebody should know who reads the verdict."""
     task = loaded.task
     if about["task"] != task.name:

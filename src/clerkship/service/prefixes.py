@@ -4,21 +4,21 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
-from clerkship.engine.catalog import Registered
-from clerkship.engine.fork_point import ForkPoint, Handed
-from clerkship.engine.past import handed_at
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.fork_point import ForkPoint, HandedMessage
+from clerkship.engine.past import find_handed_messages
 from clerkship.engine.regrade import parse_log
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import AgentStarted, RunStarted
-from clerkship.events.log import chain_head
-from clerkship.model.problem import InputError
+from clerkship.events.log import compute_head
+from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, ForkOrigin, TaskRun
-from clerkship.playground.playground import Before
+from clerkship.playground.playground import SavedLog
 from clerkship.service.sealing import require_intact
 from clerkship.store.contract import Store
 
 
-def prefix_of(store: Store, run: BenchmarkRun, catalog: Registered) -> ForkPoint | None:
+def prefix_of(store: Store, run: BenchmarkRun, catalog: RegisteredCatalog) -> ForkPoint | None:
     """What a run goes on with, if it does: the same for as long as it is kept."""
     fork = run.fork
     if fork is None:
@@ -34,17 +34,19 @@ def prefix_of(store: Store, run: BenchmarkRun, catalog: Registered) -> ForkPoint
     return found
 
 
-def read_prefix(store: Store, ran: TaskRun, turn: int, catalog: Registered, *, warm_up: bool = False) -> ForkPoint:
+def read_prefix(
+    store: Store, ran: TaskRun, turn: int, catalog: RegisteredCatalog, *, warm_up: bool = False
+) -> ForkPoint:
     """A trial up to the line that begins a turn; raises InputError where there is no such line."""
     which = f"trial {ran.trial} of {ran.task!r}"
     if not ran.events:
         raise InputError.of(f"nothing is kept of {which}: {ran.error or 'it never began'}", hint="fork another trial")
     lines = list(store.log(ran))
-    if chain_head(lines) != ran.head:
+    if compute_head(lines) != ran.head:
         raise InputError.of(f"the log that is kept of {which} is not the one that was graded: it is damaged")
     events = parse_log(lines, catalog.events, store.blob)
     place, beside = _place(events, which), orjson.loads(store.sidecar(ran))
-    handed = beside.get("handed") or handed_at(events, place)
+    handed = beside.get("handed") or find_handed_messages(events, place)
     if not 1 <= turn <= len(handed):
         turns = len(handed)
         hint = f"--at-turn takes 1 to {turns}: the first turn that is answered anew" if turns else ""
@@ -52,10 +54,10 @@ def read_prefix(store: Store, ran: TaskRun, turn: int, catalog: Registered, *, w
     end = handed[turn - 1]
     sandboxes = beside.get("handed_from") or [place] * len(handed)
     touches = [(touch["seq"], touch["sandbox"], touch["operation"]) for touch in beside.get("touches", ())]
-    before = Before(events[:end], lines[:end], {digest: store.blob(digest) for digest in _digests(lines[:end])})
-    head = chain_head(before.lines)
+    before = SavedLog(events[:end], lines[:end], {digest: store.blob(digest) for digest in _digests(lines[:end])})
+    head = compute_head(before.lines)
     fork = ForkOrigin(run=ran.run, task=ran.task, trial=ran.trial, turn=turn, head=head, warm_up=warm_up)
-    messages = [Handed(events, sandbox) for events, sandbox in zip(handed[:turn], sandboxes, strict=False)]
+    messages = [HandedMessage(events, sandbox) for events, sandbox in zip(handed[:turn], sandboxes, strict=False)]
     return ForkPoint(before, fork, messages, [touch for touch in touches if touch[0] <= end])
 
 

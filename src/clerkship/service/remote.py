@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from clerkship.model.problem import PlatformError
+from clerkship.model.errors import PlatformError
 
 ANSWER_LIMIT = 5.0
 _HUNG_UP = (RemoteDisconnected, ConnectionResetError, BrokenPipeError)

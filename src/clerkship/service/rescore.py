@@ -4,17 +4,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clerkship.engine.build import build_tasks, plugins_used
-from clerkship.engine.catalog import Registered
-from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, needs_of
+from clerkship.engine.build import build_tasks, find_plugins_used
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, find_model_needs
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import regrade
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
+from clerkship.model.errors import InputError
 from clerkship.model.model_choice import NO_MODEL
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError
 from clerkship.model.run import BenchmarkRun, ModelOptions, RecordingMode, TaskRun
 from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.service.frozen import datasets_of, graded_now, snapshot_at
@@ -78,7 +78,7 @@ _AS_IT_WAS = Rejudging()
 def rescore(
     store: Store,
     reference: str,
-    catalog: Registered,
+    catalog: RegisteredCatalog,
     path: Path | None = None,
     watch: Iterable[Watch] = (),
     judging: Rejudging = _AS_IT_WAS,
@@ -139,7 +139,7 @@ def _freeze(
     trials: Iterable[TaskRun],
     library: Library | None,
     judging: Rejudging,
-    catalog: Registered,
+    catalog: RegisteredCatalog,
 ) -> FrozenTasks:
     """Return the tasks of trials as they were frozen, with the criteria and prompts of the files, if there are any."""
     criteria = library.tasks if library is not None else None
@@ -150,7 +150,7 @@ def _freeze(
     return FrozenTasks(
         snapshots,
         datasets_of(store, snapshots),
-        needs_of(snapshots, catalog)._replace(person=False),
+        find_model_needs(snapshots, catalog)._replace(person=False),
         judging.settings,
         ModelRequest(judging.judge, run=run, conftest=library.conftest if library is not None else None),
         CassetteConfig(library.root, run.trials) if library is not None else cassettes_of(run),
@@ -164,13 +164,13 @@ def _with_prompts(asking: ModelOptions, library: Library) -> ModelOptions:
     return asking.model_copy(update={"prompts": prompts})
 
 
-def _record(run: BenchmarkRun, tasks: FrozenTasks, judging: Rejudging, catalog: Registered) -> dict[str, object]:
+def _record(run: BenchmarkRun, tasks: FrozenTasks, judging: Rejudging, catalog: RegisteredCatalog) -> dict[str, object]:
     """Return the fields that a rescored run has from the run it is made of."""
     return {name: getattr(run, name) for name in _SAME} | {
         "made_by": "rescore",
         "origin": run.id,
         "person": run.person,  # a fork of the new run continues with the same
-        "plugins": plugins_used(tasks.snapshots, run.solver, catalog),
+        "plugins": find_plugins_used(tasks.snapshots, run.solver, catalog),
         "options": judging.options(run.options, judging.asked(run).tape),
         "allow_ungraded": run.allow_ungraded or judging.allow_ungraded,
     }

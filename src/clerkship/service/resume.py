@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from clerkship.actors.contract import Solver
-from clerkship.engine.build import BuiltTask, plugins_used
-from clerkship.engine.catalog import Registered
-from clerkship.engine.finished import Finished, not_started
+from clerkship.engine.build import BuiltTask, find_plugins_used
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.finished import FinishedTrial, build_unstarted
 from clerkship.engine.model_resolver import ModelRequest
-from clerkship.engine.schedule import Schedule
+from clerkship.engine.schedule import TrialSchedule
 from clerkship.engine.spec import TrialSpec
 from clerkship.kit.descriptors import check_limit
 from clerkship.kit.wall import now
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import Attempt, BenchmarkRun, Status, TrialOutcome
 from clerkship.model.snapshot import GRADING_VERSION, Snapshot
 from clerkship.service.frozen import plan_of, snapshots_of
@@ -43,7 +43,7 @@ class Resumed:
 def plan_resume(
     store: Store,
     reference: str,
-    catalog: Registered,
+    catalog: RegisteredCatalog,
     settings: Settings,
     *,
     agent: str | Solver | None = None,
@@ -85,9 +85,9 @@ def _require_unfinished(store: Store, run: BenchmarkRun) -> None:
     require_resumable(store, run.id)
 
 
-def _require_plugins(run: BenchmarkRun, snapshots: Iterable[Snapshot], catalog: Registered) -> None:
+def _require_plugins(run: BenchmarkRun, snapshots: Iterable[Snapshot], catalog: RegisteredCatalog) -> None:
     """Raise InputError if the run was begun with other plug-ins than there are now."""
-    plugins = plugins_used(snapshots, run.solver, catalog)
+    plugins = find_plugins_used(snapshots, run.solver, catalog)
     if plugins != run.plugins and not catalog.broken:  # a broken one is named when the tasks are built
         raise InputError.of(
             f"{run.id} was begun with {_packages(run.plugins)}, and here is {_packages(plugins)}: one run has one",
@@ -99,7 +99,7 @@ def _packages(plugins: Mapping[str, str]) -> str:
     return ", ".join(f"{package} {version}" for package, version in plugins.items()) or "no plug-in"
 
 
-def resume(resumed: Resumed, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:
+def resume(resumed: Resumed, store: Store, catalog: RegisteredCatalog, watch: Iterable[Watch] = ()) -> RunResult:
     """Finish a run. A trial that had begun and was never saved is saved as an attempt that was cut short.
 
     The seals are checked again once no other process can resume the same run; what is added is chained to them.
@@ -116,15 +116,15 @@ def resume(resumed: Resumed, store: Store, catalog: Registered, watch: Iterable[
             store.mark(run.id, "active", now().isoformat(), ledger)
         cut_short = _cut_short(plan, built, hold.begun, store.outcomes(run.id))
         ledger.add(store.save(cut_short, ledger.last))
-        schedule = Schedule(built, plan.plan, run.id, store.outcomes(run.id), resumed.again)
+        schedule = TrialSchedule(built, plan.plan, run.id, store.outcomes(run.id), resumed.again)
         return carry_out(plan, schedule, store, hold, ledger, watch)
 
 
 def _cut_short(
     plan: RunPlan, built: Iterable[BuiltTask], begun: Iterable[Attempt], known: Iterable[TrialOutcome]
-) -> list[Finished]:
+) -> list[FinishedTrial]:
     tasks = {task.snapshot.task.name: task for task in built}
     last = {(outcome.task, outcome.trial): outcome.attempt for outcome in known}
     lost = sorted({attempt for attempt in begun if attempt.attempt > last.get((attempt.task, attempt.trial), 0)})
     jobs = [TrialSpec(tasks[task], plan.run.id, plan.run.seed, trial, attempt) for task, trial, attempt in lost]
-    return [not_started(job, KILLED, "cancelled") for job in jobs]
+    return [build_unstarted(job, KILLED, "cancelled") for job in jobs]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 
 TEMPLATES = Path(__file__).parent / "templates"
 _MARK = re.compile(r"«(\w+)»")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import clerkship.plugin
+from clerkship.model.errors import InputError
 from clerkship.model.names import canonical_name
-from clerkship.model.problem import InputError
 from clerkship.plugin.load import GROUP
 from clerkship.service.scaffold import Files, Values, render, write
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import orjson
 
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.environment_check import environment_info
 from clerkship.library.source import Folder
 from clerkship.library.yaml import parse
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
+from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError
 from clerkship.service.scaffold import TEMPLATES, Files, fill, render, write
 from clerkship.simulators.spec import TaskScaffold
 
@@ -35,7 +35,7 @@ WITHOUT_SANDBOX = TaskScaffold(
 """A task where no simulator of the environment has a scaffold."""
 
 
-def new_task(name: str, folder: Path, catalog: Registered, environment: str | None = None) -> list[Path]:
+def new_task(name: str, folder: Path, catalog: RegisteredCatalog, environment: str | None = None) -> list[Path]:
     """Write a task that validates, that its solution passes and that fails an agent that does nothing."""
     stem = _stem(name)
     found = {str(data.get("name")): data for data in _pieces(folder, "environment")}
@@ -65,7 +65,7 @@ def new_task(name: str, folder: Path, catalog: Registered, environment: str | No
     return write(files)
 
 
-def _scaffold(sandboxes: Mapping[str, str], catalog: Registered) -> tuple[str, TaskScaffold]:
+def _scaffold(sandboxes: Mapping[str, str], catalog: RegisteredCatalog) -> tuple[str, TaskScaffold]:
     """Return the first sandbox whose simulator has a scaffold, with it."""
     for sandbox, kind in sandboxes.items():
         scaffold = catalog.simulator(kind).scaffold if kind in catalog.simulators else None
@@ -88,7 +88,7 @@ def _parts(scaffold: TaskScaffold, sandbox: str) -> dict[str, str]:
     }
 
 
-def new_scenario(name: str, folder: Path, catalog: Registered, environment: str | None = None) -> list[Path]:
+def new_scenario(name: str, folder: Path, catalog: RegisteredCatalog, environment: str | None = None) -> list[Path]:
     """Write a scenario file that validates, with a person who needs no model and an assertion that silence fails."""
     stem = _stem(name, "scenario")
     found = {str(data.get("name")): data for data in _pieces(folder, "environment")}

@@ -7,14 +7,14 @@ from pydantic import BaseModel
 
 from clerkship.assertions.contract import Assertion
 from clerkship.domains.component import ComponentSpec
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.registry import Registry
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import DatasetFile
 from clerkship.model.environment import Environment
+from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 from clerkship.model.persona import Persona
-from clerkship.model.problem import InputError
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import Task
 
@@ -31,7 +31,7 @@ FILES: Mapping[str, type[BaseModel]] = {
 }
 
 
-def schema(sort: str, catalog: Registered) -> Schema:
+def schema(sort: str, catalog: RegisteredCatalog) -> Schema:
     """The schema of a file of this sort: a map with that one key."""
     if sort not in FILES:
         raise InputError.of(f"no schema `{sort}`", hint=did_you_mean(sort, FILES))
@@ -61,7 +61,7 @@ def _hoisted(model: type[BaseModel], definitions: Schema) -> Schema:
     return body
 
 
-def _assertions(catalog: Registered, definitions: Schema) -> Schema:
+def _assertions(catalog: RegisteredCatalog, definitions: Schema) -> Schema:
     forms: list[Schema] = [
         _named(each, _arguments(model, definitions))
         for name, model in catalog.assertions.items()
@@ -79,7 +79,7 @@ def _arguments(model: type[Assertion], definitions: Schema) -> Schema:
     return {"description": body.get("description", ""), "anyOf": [body, body["properties"][model.shorthand]]}
 
 
-def _steps(catalog: Registered, definitions: Schema) -> Schema:
+def _steps(catalog: RegisteredCatalog, definitions: Schema) -> Schema:
     at = {"type": ["string", "number"], "description": "when, after the start, in simulated time: +10m"}
     forms = [
         _named(each, _hoisted(model, definitions), at=at)
@@ -104,7 +104,7 @@ def _components(registry: Registry[C], definitions: Schema) -> Schema:
     return {"anyOf": forms}
 
 
-def _datasets(catalog: Registered, definitions: Schema) -> Schema:
+def _datasets(catalog: RegisteredCatalog, definitions: Schema) -> Schema:
     """One form for each type of dataset."""
     forms = [_hoisted(type.model, definitions) for _, type in catalog.dataset_types.items()]
     return {"description": "Synthetic records or files; `type` says which keys it has.", "anyOf": forms}

@@ -11,9 +11,9 @@ from typing import Any, get_args
 
 from clerkship.actors.contract import Solver
 from clerkship.actors.python import PythonSolver
-from clerkship.engine.catalog import Registered
-from clerkship.kit.statistics import wilson
-from clerkship.model.problem import InputError
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.kit.statistics import wilson_interval
+from clerkship.model.errors import InputError
 from clerkship.model.redaction import redact_task_run
 from clerkship.model.run import BenchmarkRun, Counts, RecordingMode, TaskRun
 from clerkship.model.seals import SealCheck
@@ -58,7 +58,7 @@ class Result:
     @property
     def pass_rate(self) -> float:
         """The share of graded trials that passed; NaN, which is never enough, where none was graded."""
-        rate = wilson(self.counts.passed, self.counts.graded)
+        rate = wilson_interval(self.counts.passed, self.counts.graded)
         return math.nan if rate is None else rate.rate
 
     def events(self, task: str, trial: int = 1) -> list[dict[str, Any]]:
@@ -120,7 +120,7 @@ class Practice:
         if len(tapes) > 1:
             raise InputError.of(f"{' and '.join(tapes)} exclude each other", hint="give one")
         options |= {"tape": tapes[0]} if tapes else {}
-        catalog = Registered()
+        catalog = RegisteredCatalog()
         self.warnings = catalog.warnings()
         request = RunRequest(path=self._find(Path(path)), agent=as_agent(agent), **options)
         settings = override(load_settings(), store=self._path)
@@ -138,7 +138,7 @@ class Practice:
     def attack(self, path: str | os.PathLike[str], **options: Any) -> AttackReport:
         """Run the strategies of `clerkship suite attack` over what is at a path; the options are those of an
         `AttackRequest`."""
-        catalog = Registered()
+        catalog = RegisteredCatalog()
         self.warnings = catalog.warnings()
         return attack(AttackRequest(path=self._find(Path(path)), **options), load_settings(), catalog)
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from clerkship.actors.command import CommandSolver
 from clerkship.actors.contract import Solver
 from clerkship.actors.webhook import WebhookSolver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.environment import Environment
-from clerkship.model.problem import InputProblem
+from clerkship.model.errors import InputProblem
 from clerkship.playground.listeners import is_available
 from clerkship.simulators.spec import Spec
 
@@ -21,7 +21,9 @@ def unoffered(spec: Spec) -> dict[str, str]:
     }
 
 
-def warnings_for(solver: Solver, environments: Iterable[Environment], catalog: Registered) -> Iterator[InputProblem]:
+def warnings_for(
+    solver: Solver, environments: Iterable[Environment], catalog: RegisteredCatalog
+) -> Iterator[InputProblem]:
     """For an agent outside, which cannot be told when it asks for one."""
     if not isinstance(solver, CommandSolver | WebhookSolver):
         return

@@ -12,33 +12,33 @@ from typing import Annotated, Any
 
 import orjson
 
-from clerkship.engine.build import BuiltTask, build_domains, build_rooms, build_task
-from clerkship.engine.catalog import Registered
-from clerkship.engine.model_resolver import ModelRequest, missing_models, needs_of, resolve_models
-from clerkship.engine.models import ALONE, ModelSelection
+from clerkship.engine.build import BuiltTask, build_task, prepare_domains, prepare_simulators
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.model_resolver import ModelRequest, find_missing_models, find_model_needs, resolve_models
+from clerkship.engine.models import NO_MODELS, ModelSelection
 from clerkship.engine.setup import open_conversations, set_up
 from clerkship.events.lifecycle import AgentStarted, RunStarted
 from clerkship.events.log import Subscriber
 from clerkship.events.named import VariableNames
 from clerkship.kit.descriptors import check_limit
-from clerkship.kit.rng import derive
+from clerkship.kit.rng import derive_seed
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
 from clerkship.llm.asker import Tally
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
+from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean, find_matching_names
-from clerkship.model.problem import InputError
 from clerkship.model.redaction import MIN_SECRET_LENGTH, Redactor, build_redactor
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
-from clerkship.playground.control import CONTROL, ControlDoor
+from clerkship.playground.control import CONTROL, ControlEndpoint
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import CLOCK
 from clerkship.playground.http import open_http
 from clerkship.playground.listeners import ListenerPool, is_available
-from clerkship.playground.pacer import paced
+from clerkship.playground.pacer import run_paced_clock
 from clerkship.playground.playground import Playground, PlaygroundOptions
 from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
@@ -74,7 +74,7 @@ class PlayRequest:
     name: Annotated[
         str | None, Option(("--name",), "What `events` and `check` know it by. [default: environment]", "NAME")
     ] = None
-    seed: Annotated[int | None, Option(("--seed",), "What ids and randomness derive from.", "N")] = None
+    seed: Annotated[int | None, Option(("--seed",), "What ids and randomness derive_seed from.", "N")] = None
     line_ports: Mapping[str, int] = field(default_factory=dict)
     """Where lines listen, by name; any port for those that are not here."""
     outbound: OutboundPolicy = LOCAL_ONLY
@@ -124,7 +124,7 @@ class Play:
 
 @contextmanager
 def open_play(
-    request: PlayRequest, settings: Settings, catalog: Registered, subscriber: Subscriber | None = None
+    request: PlayRequest, settings: Settings, catalog: RegisteredCatalog, subscriber: Subscriber | None = None
 ) -> Iterator[Play]:
     """Set the scene, open the doors, and let others find it; at the end nothing is left of it."""
     if request.name is not None:
@@ -135,11 +135,11 @@ def open_play(
     snapshot = library.snapshot(loaded, settings.timeout) if loaded else None
     models = _people(snapshot, library, settings, catalog)
     built = build_task(snapshot, library.datasets, catalog) if snapshot else None
-    rooms = built.rooms if built is not None else build_rooms(environment, library.datasets, catalog)
-    domains = built.options.domains if built is not None else build_domains(environment, library.datasets, catalog)
+    rooms = built.rooms if built is not None else prepare_simulators(environment, library.datasets, catalog)
+    domains = built.options.domains if built is not None else prepare_domains(environment, library.datasets, catalog)
     check_lines(request.line_ports, rooms.values())
     # As the first trial of a run has it: the same seed, the same ids.
-    seeded = derive(seed, loaded.task.name, 1) if loaded else derive(seed, environment.name)
+    seeded = derive_seed(seed, loaded.task.name, 1) if loaded else derive_seed(seed, environment.name)
     used = built.variables if built is not None else {}
     bound = bind_reactions(environment, catalog.reaction_pairs)
     options = PlaygroundOptions(VariableNames(used), bound, domains, catalog.agent_events)
@@ -149,14 +149,14 @@ def open_play(
     gateway = Gateway(request.outbound)
     gateway.admit(playground)
     about = describe(playground, loaded, library.datasets) | {"variables": sorted(used)}
-    control = ControlDoor(playground, about)
+    control = ControlEndpoint(playground, about)
     check_limit()
     listener, lines = open_http(gateway, request.port or 0, control=control), ListenerPool(gateway, request.line_ports)
     try:
         _begin(playground, built, models)
         url = f"{_url(listener)}/{playground.id}"
         folder, own = folder_of(settings), _whereabouts(request, url, control.token, about)
-        with posted(folder, request.name, own) as where, paced(playground):
+        with posted(folder, request.name, own) as where, run_paced_clock(playground):
             alone = not others(folder, where.name)
             ways = _ways(playground, url, lines)
             task = loaded.task if loaded else None
@@ -178,13 +178,15 @@ def open_play(
         listener.close(STOP_WITHIN)
 
 
-def _people(snapshot: Snapshot | None, library: Library, settings: Settings, catalog: Registered) -> ModelSelection:
+def _people(
+    snapshot: Snapshot | None, library: Library, settings: Settings, catalog: RegisteredCatalog
+) -> ModelSelection:
     """Whoever plays the person of the task, where that takes a model: as the settings or the conftest say."""
-    if snapshot is None or not (needs := needs_of([snapshot], catalog)).person:
-        return ALONE
+    if snapshot is None or not (needs := find_model_needs([snapshot], catalog)).person:
+        return NO_MODELS
     needs = needs._replace(judge=False)
     models = resolve_models(ModelRequest(conftest=library.conftest), settings, needs)
-    if missing := missing_models(models, needs):
+    if missing := find_missing_models(models, needs):
         raise InputError(missing)
     return models
 

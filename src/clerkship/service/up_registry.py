@@ -9,9 +9,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.frozen import Frozen
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, PlatformError
 from clerkship.service.remote import NotThere, Remote, Silent
 from clerkship.settings import Settings, program
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from clerkship.model.calibration import Calibration
-from clerkship.model.problem import ClerkshipError, PlatformError
+from clerkship.model.errors import ClerkshipError, PlatformError
 from clerkship.model.run import Attempt, BenchmarkRun, Counts, TaskRun, TrialOutcome
 from clerkship.model.seals import SealCheck
 from clerkship.store.seal import ChainEnd, Ledger, TrialSeal

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from clerkship.fhir.resource import Resource, render
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.synthetic.chart import encounter_resources, problem_resources
 from clerkship.synthetic.claims import claim_resources
 from clerkship.synthetic.course import live

@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple, cast
 
 from clerkship.kit.wall import monotonic
-from clerkship.model.problem import PlatformError
+from clerkship.model.errors import PlatformError
 from clerkship.sandbox.exchange import IMMEDIATE, ByteStream, Refusal, Reply
 from clerkship.sandbox.websocket import WebSocketHandler
 from clerkship.transports.executor import WorkerPool

@@ -7,8 +7,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
-from clerkship.kit.descriptors import Hush
-from clerkship.model.problem import PlatformError
+from clerkship.kit.descriptors import ThrottledErrorHandler
+from clerkship.model.errors import PlatformError
 
 GRACE = 1.0
 """Seconds that submitted work has to end when the loop stops."""
@@ -47,7 +47,7 @@ class LoopThread:
 
     async def _serve(self, opened: "Future[None]", open_server: Work, close_server: Work) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
-        self._loop.set_exception_handler(Hush(self._name))
+        self._loop.set_exception_handler(ThrottledErrorHandler(self._name))
         try:
             await open_server()
         except Exception as error:

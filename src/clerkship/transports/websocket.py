@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from clerkship.kit.wall import monotonic
-from clerkship.model.problem import PlatformError
+from clerkship.model.errors import PlatformError
 from clerkship.sandbox.exchange import Delivery, Reply
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.operation import NO_INPUT, NoInput

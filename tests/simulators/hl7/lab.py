@@ -1,8 +1,8 @@
 """A suite of one task on a lab's interface and a small chart, to be run whole."""
 
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from tests.workbench import Workbench
 
 ENVIRONMENT = """
@@ -34,7 +34,7 @@ task:
     - {{id: patient, dataset: chart, type: Patient, where: {{birthDate: "1965-03-15"}}}}
 {body}
 """
-CATALOG = Registered()
+CATALOG = RegisteredCatalog()
 
 
 def task(bench: Workbench, body: str) -> None:

@@ -16,7 +16,7 @@ import orjson
 from clerkship.library.documents.position import Positions
 from clerkship.library.source import Unreadable
 from clerkship.library.yaml import Spot
-from clerkship.model.problem import InputProblem
+from clerkship.model.errors import InputProblem
 
 MAX_BYTES = 2_000_000_000
 MAX_TEXT = 200_000_000

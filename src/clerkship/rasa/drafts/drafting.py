@@ -9,15 +9,15 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_build import build_model
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.library.foreign import find_domain, read_domain
 from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.prompts import Prompts
+from clerkship.model.errors import InputError, InputProblem, PlatformError
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, InputProblem, PlatformError
 from clerkship.model.usage import NO_USAGE, Usage
 from clerkship.rasa import names
 from clerkship.rasa.drafts.asking import ask_all
@@ -77,7 +77,7 @@ class Drafts:
         return 2 if self.outage else 0
 
 
-def draft(request: DraftRequest, settings: Settings, catalog: Registered) -> Drafts:
+def draft(request: DraftRequest, settings: Settings, catalog: RegisteredCatalog) -> Drafts:
     """Draft what is wanted. Nothing that exists is asked for again, or overwritten, unless that is said."""
     kinds, flows = _kinds(request.kinds), read_flows(request.sources)
     domain_path = request.domain or find_domain(request.sources[0])
@@ -205,7 +205,9 @@ def _validated(files: list[DraftFile], project: Project, mistakes: Mistakes) -> 
     return valid
 
 
-def _mistakes(domain: Path | None, settings: Settings, catalog: Registered, files: list[DraftFile]) -> dict[str, str]:
+def _mistakes(
+    domain: Path | None, settings: Settings, catalog: RegisteredCatalog, files: list[DraftFile]
+) -> dict[str, str]:
     """Load drafts in a folder of their own; return the first mistake of each file that has one, by its name."""
     with tempfile.TemporaryDirectory(prefix="clerkship-") as temporary:
         folder = Path(temporary, "drafts", "eval", "scenarios")  # deep enough that nothing above is taken for a project

@@ -7,12 +7,12 @@ from typing import Any
 
 from clerkship.actors.contract import Solver, takes_solution
 from clerkship.actors.isolation.contract import LEVELS
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.fork_point import ForkPoint
-from clerkship.engine.model_resolver import CassetteConfig, ModelNeeds, ModelRequest, needs_of
+from clerkship.engine.model_resolver import CassetteConfig, ModelNeeds, ModelRequest, find_model_needs
 from clerkship.library.calibration import beside
 from clerkship.model.dataset import Dataset
-from clerkship.model.problem import InputProblem
+from clerkship.model.errors import InputProblem
 from clerkship.model.run import BenchmarkRun, IsolationLevel, ModelOptions
 from clerkship.model.snapshot import Plan, Snapshot, UntilSure
 from clerkship.service.frozen import without_solution
@@ -47,7 +47,7 @@ class FrozenRun(FrozenTasks):
 
     _: KW_ONLY
     plan: Plan
-    catalog: Registered
+    catalog: RegisteredCatalog
     solver: Solver
     isolation: IsolationLevel | None
     concurrency: int
@@ -80,7 +80,7 @@ def freeze(selected: SelectedTasks) -> FrozenRun:
     return FrozenRun(
         snapshots,
         {name: library.datasets[name] for name in names},
-        needs_of(snapshots, loaded.catalog),
+        find_model_needs(snapshots, loaded.catalog),
         settings,
         ModelRequest(request.judge, request.person, _asking(request, library.prompts), conftest=library.conftest),
         CassetteConfig(library.root, request.trial_count, restarts_damaged=request.tape == "record"),

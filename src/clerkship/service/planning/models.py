@@ -1,8 +1,8 @@
 """Step 4: choose the models of frozen tasks."""
 
-from clerkship.engine.model_resolver import missing_person, resolve_models
+from clerkship.engine.model_resolver import find_missing_person, resolve_models
 from clerkship.engine.models import ModelSelection
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.service.planning.freeze import FrozenTasks
 
 
@@ -13,7 +13,7 @@ def choose_models(tasks: FrozenTasks) -> ModelSelection:
     those trials are errored. A stored run may be done again without: that was accepted before.
     """
     models = resolve_models(tasks.request, tasks.settings, tasks.needs, tasks.snapshots, tasks.cassettes)
-    missing = missing_person(models) if tasks.sources else ()
+    missing = find_missing_person(models) if tasks.sources else ()
     people = [snapshot.task.people for snapshot in tasks.snapshots]
     if missing and all(any(person.needs_model for person in each) for each in people):
         raise InputError(missing[0].model_copy(update={"file": file}) for file in tasks.sources.values())

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from clerkship.faults.chaos import PROFILES
+from clerkship.model.errors import InputError
 from clerkship.model.model_choice import NO_MODEL
-from clerkship.model.problem import InputError
 from clerkship.model.quality import MAX_VOTES
 from clerkship.model.run import IsolationMode, RecordingMode
 

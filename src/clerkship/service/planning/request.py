@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from clerkship.actors.contract import Solver
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.service.planning.options import (
     MAX_TIMEOUT,
     MAX_TURN_LIMIT,

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clerkship.actors.contract import AgentError, Solver
-from clerkship.faults.chaos import chaos
+from clerkship.faults.chaos import find_chaos_profile
 from clerkship.library.library import Library, LoadedTask
 from clerkship.model.benchmark import Benchmark
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, InputProblem
 from clerkship.model.scenario import Scenario
 from clerkship.service.planning.load import LoadedSuite
 from clerkship.service.planning.request import RunRequest
@@ -77,7 +77,7 @@ def _limited(loaded: LoadedTask, request: RunRequest, settings: Settings) -> Loa
     task, changed = loaded.task, dict[str, Any]()
     scenario = task.scenario or Scenario()
     if request.chaos is not None:
-        changed["steps"] = (*chaos(request.chaos), *scenario.steps)
+        changed["steps"] = (*find_chaos_profile(request.chaos), *scenario.steps)
     if scenario.all_people and scenario.max_turns is None:
         changed["max_turns"] = request.max_turns or settings.max_turns
     if scenario.all_people and scenario.turn_timeout is None:

@@ -8,12 +8,12 @@ from typing import Any
 
 from clerkship.actors.contract import Solver, takes_solution
 from clerkship.actors.isolation.contract import LEVELS
-from clerkship.engine.catalog import Registered
-from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, needs_of
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, find_model_needs
 from clerkship.library.library import Library
 from clerkship.library.load import load, root_of
 from clerkship.library.source import Folder
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel
 from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.service.checking import build_agent, check_reachable, settings_of
@@ -32,7 +32,7 @@ class StoredRun:
     run: BenchmarkRun
     store: Store
     settings: Settings
-    catalog: Registered
+    catalog: RegisteredCatalog
     solver: Solver
     isolation: IsolationLevel | None
 
@@ -89,7 +89,7 @@ class StoredRun:
         return FrozenRun(
             snapshots,
             datasets_of(self.store, snapshots),
-            needs_of(snapshots, self.catalog),
+            find_model_needs(snapshots, self.catalog),
             self.settings,
             request,
             cassettes_of(request.run or self.run),
@@ -104,7 +104,7 @@ class StoredRun:
 
 
 def open_stored(
-    store: Store, run: BenchmarkRun, agent: str | Solver | None, settings: Settings, catalog: Registered
+    store: Store, run: BenchmarkRun, agent: str | Solver | None, settings: Settings, catalog: RegisteredCatalog
 ) -> StoredRun:
     """Return a stored run with an agent: the one that is given, or its own."""
     settings = settings_of(run, settings)

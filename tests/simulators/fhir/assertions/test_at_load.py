@@ -2,13 +2,13 @@
 
 import pytest
 
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from tests.simulators.fhir.ward import task
 from tests.workbench import Workbench
 
-CATALOG = Registered()
+CATALOG = RegisteredCatalog()
 
 
 def mistakes(bench: Workbench, criteria: str) -> list[str]:

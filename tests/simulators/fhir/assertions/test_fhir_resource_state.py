@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from clerkship.assertions.contract import Check
 from clerkship.events.states import NoSuchState
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
 from tests.simulators.fhir.assertions.clinic import ANA, Clinic, appointment
 

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.simulators.fhir.assertions.fhir_was_not_read import FhirWasNotRead
 from clerkship.simulators.fhir.assertions.fhir_was_read import FhirWasRead
 from tests.simulators.fhir.assertions.clinic import Clinic, appointment, potassium

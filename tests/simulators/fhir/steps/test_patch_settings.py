@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.simulators.fhir.steps.patch import settings
 
 ANA: dict[str, Any] = {

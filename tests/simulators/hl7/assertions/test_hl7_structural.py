@@ -6,9 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.assertions.contract import Check
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.states import NoSuchState
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
 from tests.simulators.hl7.assertions.ledger import evidence
 from tests.simulators.hl7.interface import Interface, admission, results
@@ -172,4 +172,4 @@ def test_a_mistake_has_its_line_and_names_may_be_written_either_way(bench: Workb
 """,
     )
     assert [line.partition(":")[0] for line in lines] == ["14", "16"], lines
-    assert Registered().assertions.get("hl7-structural") is Hl7Structural
+    assert RegisteredCatalog().assertions.get("hl7-structural") is Hl7Structural

@@ -7,11 +7,11 @@ from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Check
 from clerkship.events.evidence import Evidence
-from clerkship.events.request_line import line_of
+from clerkship.events.request_line import render_event_request
 from clerkship.fhir.reference import parse_reference, references
 from clerkship.fhir.search.compartment import compartment_parameters
+from clerkship.model.errors import InputError
 from clerkship.model.misplaced import build_located_error
-from clerkship.model.problem import InputError
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fhir.assertions.looks import Look
 from clerkship.simulators.fhir.assertions.query import TypeName
@@ -72,7 +72,7 @@ class FhirWasNotRead(Sight):
 
 def _how(look: Look) -> str:
     """The request, or the operation where the read is a part of a write."""
-    return line_of(look.event) or str(getattr(look.event.payload, "operation", "history"))
+    return render_event_request(look.event) or str(getattr(look.event.payload, "operation", "history"))
 
 
 def _is_others(look: Look, own: Collection[str]) -> bool:

@@ -9,7 +9,7 @@ from clerkship.fhir.parameters import parameters_of
 from clerkship.fhir.reference import references
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.search import find_keys, matches
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 
 
 class Subject:

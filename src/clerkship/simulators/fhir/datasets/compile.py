@@ -13,7 +13,7 @@ from clerkship.fhir.resource import Resource, key_in, render
 from clerkship.fhir.shift import moved
 from clerkship.fhir.validation import lenient, validate
 from clerkship.library.documents.document import Document, Steps
-from clerkship.model.problem import InputProblem
+from clerkship.model.errors import InputProblem
 from clerkship.simulators.fhir.datasets.entries import Entry, Reader
 from clerkship.simulators.fhir.datasets.links import Links
 

@@ -12,8 +12,8 @@ from clerkship.fhir import exact
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.resource import ID, Resource
 from clerkship.library.documents.document import Document, Steps
+from clerkship.model.errors import InputProblem
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputProblem
 
 Note = Callable[[InputProblem], None]
 _PUT = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})")

@@ -17,7 +17,7 @@ from clerkship.library.source import Folder, Unreadable
 from clerkship.library.yaml import Spot
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
-from clerkship.model.problem import InputError, InputProblem
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.simulators.fhir.datasets.compile import Options, compile_all, when
 from clerkship.simulators.fhir.datasets.file import FhirDatasetFile, Generate
 from clerkship.simulators.fhir.datasets.finder import FhirFinder

@@ -3,12 +3,12 @@
 from collections.abc import Collection
 from typing import ClassVar
 
-from clerkship.model.problem import InputError
+from clerkship.model.errors import InputError
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.named import OnResource
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.writing import delete_resource
-from clerkship.steps.contract import Stage
+from clerkship.steps.contract import StepHost
 
 
 class Delete(OnResource):
@@ -21,7 +21,7 @@ class Delete(OnResource):
         """It is gone."""
         return (), (self.key,)
 
-    def run(self, stage: Stage) -> None:
+    def run(self, stage: StepHost) -> None:
         """Do it."""
         state, act = stage.state(FhirState, self.sandbox)
         if state.resource(self.key) is None:  # a server answers that it is gone, and an author has mistaken the id

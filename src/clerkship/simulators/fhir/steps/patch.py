@@ -7,14 +7,14 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 from clerkship.fhir.fhirpath import plain_steps
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.route import misstep, unfit_value
+from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
 from clerkship.model.misplaced import FieldPath, build_located_error
-from clerkship.model.problem import InputError
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.named import OnResource
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.writing import patch_resource
-from clerkship.steps.contract import Stage
+from clerkship.steps.contract import StepHost
 
 _VALUED = ("add", "replace", "test")
 _MOVED = ("move", "copy")
@@ -72,7 +72,7 @@ class Patch(OnResource):
             raise build_located_error((place, wrong) for place, wrong in places.items() if wrong)
         return self
 
-    def run(self, stage: Stage) -> None:
+    def run(self, stage: StepHost) -> None:
         """Do it."""
         state, act = stage.state(FhirState, self.sandbox)
         operations = [operation.plain() for operation in self.operations]

@@ -7,12 +7,12 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
+from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
-from clerkship.model.problem import InputError
 from clerkship.simulators.files.age import When, reckon
 from clerkship.simulators.files.paths import check_path
 from clerkship.simulators.files.state import FilesState
-from clerkship.steps.contract import Stage, Step
+from clerkship.steps.contract import Step, StepHost
 
 INBOX = "inbox"
 _SOURCES = ("text", "base64", "bytes", "template", "dataset")
@@ -64,7 +64,7 @@ class Drop(Step):
         values = (self.text, self.base64, self.encoded, self.template, self.dataset or self.file)
         return dict(zip(_SOURCES, values, strict=True))
 
-    def run(self, stage: Stage) -> None:
+    def run(self, stage: StepHost) -> None:
         """Do it."""
         state, act = stage.state(FilesState, self.sandbox)
         modified = reckon(self.modified, stage.now) if self.modified is not None else None

@@ -13,9 +13,9 @@ from clerkship.assertions.text_value import fits
 from clerkship.events.evidence import Evidence
 from clerkship.hl7.message import Hl7Message
 from clerkship.hl7.tables import VERSIONS, load_tables
+from clerkship.model.errors import InputError
 from clerkship.model.matcher import describe_expected
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError
 from clerkship.model.scenario import Expected
 from clerkship.simulators.hl7.assertions.value import PathText, values_at
 from clerkship.simulators.hl7.events import ARRIVED

@@ -8,13 +8,13 @@ from pydantic import Field, model_validator
 
 from clerkship.hl7.message import BadMessage, Hl7Message, build_field, build_segment, parse_message
 from clerkship.hl7.validation import validate_message
+from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag, Whole
 from clerkship.model.misplaced import build_located_error
-from clerkship.model.problem import InputError
 from clerkship.simulators.hl7.events import ARRIVED
 from clerkship.simulators.hl7.intake import MAX_FLAWS
 from clerkship.simulators.hl7.state import Hl7State
-from clerkship.steps.contract import Stage, Step
+from clerkship.steps.contract import Step, StepHost
 
 ANY_TIME = "20000101000000"
 ANY_ID = "0"
@@ -75,7 +75,7 @@ class Send(Step):
             hint = "" if len(flaws) > 1 else "; `invalid: true` sends it all the same"
             raise build_located_error(((place,), f"{flaw.text}{hint}") for flaw in flaws)
 
-    def run(self, stage: Stage) -> None:
+    def run(self, stage: StepHost) -> None:
         """Do it."""
         state, act = stage.state(Hl7State, self.sandbox)
         own = state.settings
