@@ -28,20 +28,20 @@ from benchmarks.fhir_data import made
 from benchmarks.fhir_validation import measured, models, ours
 from benchmarks.fhir_work import OF_EACH, Work, chart, resources, works
 from benchmarks.http_load import Load, keep_asking, render_request
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.charts import chart_of
 from clerkship.fhir.resource import render
 from clerkship.library.load import load
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.exchange import QueryParams, Request
 from clerkship.simulators import fhir
 from sandbox.handle import Handle
+from sandbox.request import QueryParams, Request
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = ROOT / ".cache" / "peers" / "medplum"
@@ -78,7 +78,7 @@ class Site:
 
     def handle(self, playground: Playground) -> Handle:
         """An agent's hold on its sandbox."""
-        return open_doors(self.gateway, playground, self.listener.url)["ehr"]
+        return open_sandboxes(self.gateway, playground, self.listener.url)["ehr"]
 
 
 def request_of(work: Work) -> Request:
@@ -177,7 +177,7 @@ def load_chart(folder: Path, size: int) -> dict[str, float]:
     took = {"megabytes": data.stat().st_size / 1e6}
     for name in ("first", "second"):
         before, began = resident(), time.perf_counter()
-        library = load(folder / "suite", Registered(), cache=folder / "cache")
+        library = load(folder / "suite", RegisteredCatalog(), cache=folder / "cache")
         known = chart_of([library.datasets["d"]])
         assert len(known) == size
         took[name] = time.perf_counter() - began

@@ -23,9 +23,9 @@ from typing import Any
 from benchmarks.picture import Curve, draw
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
-from clerkship.conformance.rig import Rig
-from clerkship.engine.catalog import Registered
-from clerkship.engine.finished import Finished
+from clerkship.conformance.rig import SimulatorRig
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.finished import FinishedTrial
 from clerkship.engine.regrade import parse_log
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
@@ -33,7 +33,6 @@ from clerkship.model.environment import Environment, Simulator
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.model.task import Task
-from clerkship.sandbox.exchange import Request
 from clerkship.service.planning.plan import new_run, plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import Wanted, view_task
@@ -43,6 +42,7 @@ from clerkship.simulators import files
 from clerkship.simulators.files.events import FileRead
 from clerkship.store.seal import ChainEnd
 from clerkship.store.sqlite import SqliteStore
+from sandbox.request import Request
 
 ROOT = Path(__file__).parent.parent
 TASK = """
@@ -78,7 +78,7 @@ def trials(folder: Path, count: int, at_once: int, agent: Callable[..., Any]) ->
     """So many trials in one batch, so many of them at once."""
     (folder / "suite").mkdir()
     (folder / "suite" / "task.yml").write_text(TASK)
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     request = RunRequest(path=folder / "suite", agent=PythonSolver("agent", agent), trials=count, concurrency=at_once)
     plan = plan_run(request, Settings(), catalog)
     before = peak()
@@ -93,7 +93,7 @@ def trials(folder: Path, count: int, at_once: int, agent: Callable[..., Any]) ->
 def playgrounds(folder: Path, count: int) -> dict[str, float]:
     """So many playgrounds open together, and what one request to one of them takes."""
     before, began = peak(), time.perf_counter()
-    rigs = [Rig(files.SPEC).__enter__() for _ in range(count)]
+    rigs = [SimulatorRig(files.SPEC).__enter__() for _ in range(count)]
     opened = time.perf_counter() - began
     last = rigs[-1]
     last.send(Request("PUT", "/files/a.txt", body=b"hello"))
@@ -123,7 +123,7 @@ def long_log(folder: Path, count: int) -> dict[str, float]:
         sought = time.perf_counter() - began
         assert len(tail) == 20
         streamed = peak()
-        catalog = Registered()
+        catalog = RegisteredCatalog()
         began = time.perf_counter()
         events = parse_log(store.log(task_run), catalog.events, store.blob)
         parsed = time.perf_counter() - began
@@ -172,7 +172,7 @@ def write_log(count: int, path: Path) -> dict[str, float]:
     )
     with SqliteStore(path) as store:
         store.open_run(run, {plan.hash: plan.data, snapshot.hash: snapshot.data})
-        store.save([Finished(task_run, log.data(), {}, b"{}")], ChainEnd())
+        store.save([FinishedTrial(task_run, log.data(), {}, b"{}")], ChainEnd())
     return {"seconds": time.perf_counter() - began, "peak": peak()}
 
 

@@ -31,9 +31,8 @@ from pydantic import BaseModel, ConfigDict
 from clerkship.actors.contract import Message
 from clerkship.actors.isolation.contract import Isolation, Level, offered
 from clerkship.actors.python import PythonSolver
-from clerkship.conformance.rig import Rig
-from clerkship.engine.catalog import Registered
-from clerkship.sandbox.exchange import Request
+from clerkship.conformance.rig import SimulatorRig
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
@@ -41,6 +40,7 @@ from clerkship.settings import Settings
 from clerkship.simulators import files
 from clerkship.store.seal import ChainEnd
 from clerkship.store.sqlite import SqliteStore
+from sandbox.request import Request
 
 TASK = """
 task:
@@ -148,7 +148,7 @@ def ours(runs: int, folder: Path, concurrency: int = 1, store: SqliteStore | Non
     """Through the front door: plan, execute, keep."""
     (folder / "suite").mkdir(exist_ok=True)
     (folder / "suite" / "task.yml").write_text(TASK)
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     store = store or SqliteStore(folder / f"ours-{concurrency}.db")
     request = RunRequest(
         path=folder / "suite", agent=PythonSolver("answer", answer), trials=runs, concurrency=concurrency
@@ -225,7 +225,7 @@ def suite_of_many(folder: Path) -> SqliteStore:
     criteria = "criteria: [{label: right, assertion: {answer_matches: 1}}]"
     listed = "\n".join(f"  - {{name: Task {n}, task_item: {{n: {n}}}, {criteria}}}" for n in range(1000))
     (suite / "tasks.yml").write_text(f"tasks:\n{listed}\n")
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     store = SqliteStore(folder / "many.db")
 
     def mostly_right(task_item: dict[str, int]) -> int:
@@ -256,7 +256,7 @@ def failures(folder: Path) -> tuple[float, int]:
 
 def round_trip(door: str, requests: int = 1000) -> float:
     """One read of a file, in process or over HTTP on one connection; the client's own work is in it."""
-    with Rig(files.SPEC) as rig:
+    with SimulatorRig(files.SPEC) as rig:
         rig.send(Request("PUT", "/files/a.txt", body=b"hello"))
         address = urlsplit(rig.url())
         connection = http.client.HTTPConnection(address.hostname or "", address.port)
@@ -324,7 +324,7 @@ def processes(folder: Path, trials: int = 10) -> dict[str, float]:
 
 
 def _cpu_of_trial(folder: Path, agent: str, apart: bool, trials: int) -> float:
-    catalog, store = Registered(), SqliteStore(folder / "processes.db")
+    catalog, store = RegisteredCatalog(), SqliteStore(folder / "processes.db")
     # Not isolated: bubblewrap does not pass on what the processes in its namespace have used.
     how: dict[str, Any] = {"agent_process": apart, "isolate": "never", "trials": trials, "concurrency": 1}
     request = RunRequest(path=folder / "suite", agent=agent, **how)

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import orjson
 
-from clerkship.sandbox.exchange import Request
 from clerkship.simulators.fhir.outcome import FHIR_JSON
+from sandbox.request import Request
 
 
 class NotDone(NamedTuple):

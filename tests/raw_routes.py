@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.exchange import Reply, Request
 from clerkship.sandbox.operation import Operation, OperationContext
 from clerkship.sandbox.route import HttpCall, Route
+from sandbox.request import Reply, Request
 
 
 @dataclass(frozen=True)

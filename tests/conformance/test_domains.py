@@ -13,9 +13,9 @@ from clerkship.conformance.rig import NotConforming
 from clerkship.domains.contract import DomainCall, DomainSpec
 from clerkship.domains.registry import DOMAINS
 from clerkship.events.event import Payload
-from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.spec import Spec
+from sandbox.request import Refusal
 from tests.domains import book
 from tests.domains.book import Booking, BookState, SlotOpened
 from tests.domains.fronts import DESK, KIOSK
@@ -83,7 +83,7 @@ WRONG: list[tuple[DomainCheck, DomainCall, str]] = [
         lambda state, act: state.refuse_late(act),
         r"refused \(too_late\)",
     ),
-    (checks.the_base_stays_as_it_was, lambda state, act: state.change_base(act), "changed the dataset"),
+    (checks.the_domain_dataset_does_not_change, lambda state, act: state.change_base(act), "changed the dataset"),
     (checks.every_domain_event_validates, lambda state, act: act.emit(Noted(text="x")), r"clinic\.book\.noted, which"),
 ]
 

@@ -12,7 +12,7 @@ from clerkship.conformance.checks import (
     a_replay_rebuilds_the_state,
     check_simulator,
     every_operation_is_a_tool,
-    garbage_is_refused_in_order,
+    garbage_is_refused,
     playgrounds_share_nothing,
     the_dataset_does_not_change,
     the_exercise_is_accepted,
@@ -24,7 +24,6 @@ from clerkship.model.frozen import Frozen
 from clerkship.playground.failure import SimulatorBroken
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
-from clerkship.sandbox.exchange import Reply, Request, json_reply
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import ActionContext, State
@@ -35,6 +34,7 @@ from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.registry import KINDS, BrokenSimulator, KindEntry, load_simulators
 from clerkship.simulators.spec import Spec
 from clerkship.transports.websocket_handshake import websocket_route
+from sandbox.request import Reply, Request, json_reply
 from tests.playground.tickets import (
     EXERCISE,
     ChangesBase,
@@ -155,7 +155,7 @@ def test_a_simulator_with_a_websocket_conforms() -> None:
 
 def test_the_suite_sends_garbage_over_websockets() -> None:
     with pytest.raises(SimulatorBroken, match="ZeroDivisionError"):
-        garbage_is_refused_in_order(tickets_over_websocket(DividesByLength))
+        garbage_is_refused(tickets_over_websocket(DividesByLength))
 
 
 def test_the_registry_refuses_a_kind_taken_twice_and_a_spec_that_contradicts_itself() -> None:

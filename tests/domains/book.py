@@ -11,9 +11,9 @@ from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.dataset import Dataset
 from clerkship.model.frozen import Frozen, Whole
-from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.state import ActionContext, State
-from clerkship.steps.contract import Stage, Step
+from clerkship.steps.contract import Step, StepHost
+from sandbox.request import Refusal
 
 
 class BookConfig(Frozen):
@@ -88,7 +88,7 @@ class OpenSlot(Step):
     slot: str
     sandbox: str | None = None
 
-    def run(self, stage: Stage) -> None:
+    def run(self, stage: StepHost) -> None:
         """Do it."""
         book, act = stage.state(BookState, self.sandbox)
         book.open(act, self.slot)

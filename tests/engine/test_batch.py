@@ -15,9 +15,8 @@ from typing import Any
 import orjson
 
 from clerkship.actors.python import PythonSolver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.wall import monotonic
-from clerkship.sandbox.exchange import Reply
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import show_run
@@ -28,6 +27,7 @@ from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.registry import load_simulators
 from clerkship.store.sqlite import SqliteStore
+from sandbox.request import Reply
 from tests.raw_routes import RawCall, raw_route
 from tests.workbench import Workbench
 
@@ -120,7 +120,7 @@ class Unforkable(FilesState):
 
 
 def test_a_playground_that_cannot_be_made_is_errored_and_the_batch_goes_on(bench: Workbench) -> None:
-    catalog = Registered(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, state=Unforkable)]))
+    catalog = RegisteredCatalog(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, state=Unforkable)]))
     bench.write("a.yml", "environment: {name: desk, simulators: {drop: {kind: files}}}\n" + TASK)
     plan = plan_run(RunRequest(path=bench.folder, agent="nop", trials=3), Settings(), catalog)
     result = execute(plan, bench.store, catalog)
@@ -137,7 +137,7 @@ def test_a_simulator_that_breaks_is_our_fault_not_the_agents(bench: Workbench) -
     routes = tuple(
         raw_route("GET", "/files", "list_files", breaks) if r.operation.name == "list_files" else r for r in ROUTES
     )
-    catalog = Registered(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, routes=routes)]))
+    catalog = RegisteredCatalog(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, routes=routes)]))
 
     def lists(task_item: Any, sandboxes: Any) -> int:
         with contextlib.suppress(Exception):

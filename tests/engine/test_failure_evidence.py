@@ -18,11 +18,10 @@ import orjson
 import pytest
 
 from clerkship.actors.python import PythonSolver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.run import TaskRun
 from clerkship.report.card import body
 from clerkship.report.detail import TaskDetail
-from clerkship.sandbox.exchange import Reply
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
@@ -30,6 +29,7 @@ from clerkship.settings import Settings
 from clerkship.simulators import chat, files
 from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.registry import load_simulators
+from sandbox.request import Reply
 from tests.raw_routes import RawCall, raw_route
 from tests.workbench import Workbench
 
@@ -191,7 +191,7 @@ def test_reason_of_a_refusal_is_part_of_the_crash_text(bench: Workbench, ask: Ca
     assert "there is no file nothing.txt" in task_run.agent_error
 
 
-def run_with(bench: Workbench, catalog: Registered, agent: Any) -> TaskRun:
+def run_with(bench: Workbench, catalog: RegisteredCatalog, agent: Any) -> TaskRun:
     """Run the folder's only task with simulators of our own."""
     bench.write("a.yml", DESK + WORK)
     plan = plan_run(RunRequest(path=bench.folder, agent=PythonSolver("agent", agent)), Settings(), catalog)
@@ -209,7 +209,7 @@ def test_bug_in_a_simulator_is_kept_with_operation_and_traceback(bench: Workbenc
     routes = tuple(
         raw_route("GET", "/files", "list_files", with_a_bug) if r.operation.name == "list_files" else r for r in ROUTES
     )
-    catalog = Registered(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, routes=routes)]))
+    catalog = RegisteredCatalog(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, routes=routes)]))
     task_run = run_with(bench, catalog, lambda task_item, sandboxes: sandboxes["drop"].list())
     assert task_run.error == "drop: GET /files: KeyError: 'a bug of ours'"
     trace = sidecar(bench, task_run)["platform_traceback"]
@@ -227,7 +227,7 @@ class StateWithABug(files.SPEC.state):  # type: ignore[name-defined, misc]
 
 
 def test_bug_before_the_trial_begins_is_kept_with_its_traceback(bench: Workbench) -> None:
-    catalog = Registered(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, state=StateWithABug)]))
+    catalog = RegisteredCatalog(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, state=StateWithABug)]))
     task_run = run_with(bench, catalog, lambda task_item: 42)
     assert task_run.status == "errored"
     assert "in __init__\n    raise ZeroDivisionError" in sidecar(bench, task_run)["platform_traceback"]

@@ -23,11 +23,11 @@ from clerkship.kit.wall import monotonic
 from clerkship.llm.patience import ModelOutage
 from clerkship.model.errors import PlatformError
 from clerkship.playground.gateway import Gateway
-from clerkship.sandbox.exchange import Request
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
 from sandbox.handle import Refused
+from sandbox.request import Request
 from tests.workbench import Workbench, written
 
 TASK = """

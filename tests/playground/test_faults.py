@@ -14,24 +14,23 @@ from urllib.parse import urlsplit
 import pytest
 
 from clerkship.actors.contract import Message
-from clerkship.conformance.rig import Rig
+from clerkship.conformance.rig import SimulatorRig
 from clerkship.faults.contract import Fault
-from clerkship.faults.drip import Drip
-from clerkship.faults.drop import Drop
-from clerkship.faults.duplicate import Duplicate
-from clerkship.faults.error import Error
-from clerkship.faults.expired import Expired
-from clerkship.faults.latency import Latency
+from clerkship.faults.drip import DripFault
+from clerkship.faults.drop import DropFault
+from clerkship.faults.duplicate import DuplicateFault
+from clerkship.faults.error import ErrorFault
+from clerkship.faults.expired import ExpiredFault
+from clerkship.faults.latency import LatencyFault
 from clerkship.faults.registry import FAULTS
-from clerkship.faults.truncated import Truncated
+from clerkship.faults.truncated import TruncatedFault
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.http import GatewayApplication, open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.exchange import Reply, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import chat, files
 from clerkship.simulators.files.handle import Files
@@ -40,6 +39,7 @@ from clerkship.transports.http_connection import HttpConnection
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.tcp import TcpListener
 from sandbox.handle import Dropped, Incomplete, Refused
+from sandbox.request import Reply, Request
 from tests.workbench import Workbench
 
 SECONDS = timedelta(seconds=1)
@@ -59,7 +59,7 @@ class Desk:
         gateway = gateway or Gateway()
         self.listener = open_http(gateway)
         self.connections: list[http.client.HTTPConnection] = []
-        self.drop = open_doors(gateway, self.playground, self.listener.url).get_as(Files)
+        self.drop = open_sandboxes(gateway, self.playground, self.listener.url).get_as(Files)
         self.drop.write("a.bin", BODY)
         for fault in faults:
             self.playground.inject(fault)
@@ -116,7 +116,7 @@ def at(desks: list[Desk]) -> Any:
 
 
 def test_a_dropped_request_closes_the_connection_and_the_sandbox_never_saw_it(at: Any) -> None:
-    near, far = at(Drop(times=1)), at(Drop(times=1))
+    near, far = at(DropFault(times=1)), at(DropFault(times=1))
     with pytest.raises(Dropped, match="the connection to drop broke") as caught:
         near.drop.write("b.txt", "x")
     assert isinstance(caught.value, ConnectionError)
@@ -131,7 +131,7 @@ def test_a_dropped_request_closes_the_connection_and_the_sandbox_never_saw_it(at
 
 
 def test_a_dropped_reply_comes_after_the_work_is_done(at: Any) -> None:
-    near, far = at(Drop(times=1, when="reply")), at(Drop(times=1, when="reply"))
+    near, far = at(DropFault(times=1, when="reply")), at(DropFault(times=1, when="reply"))
     with pytest.raises(Dropped):
         near.drop.write("b.txt", "x")
     with pytest.raises(http.client.RemoteDisconnected):
@@ -143,7 +143,7 @@ def test_a_dropped_reply_comes_after_the_work_is_done(at: Any) -> None:
 
 
 def test_on_a_raw_socket_a_drop_is_the_end_and_not_one_byte(at: Any) -> None:
-    desk = at(Drop())
+    desk = at(DropFault())
     address = urlsplit(desk.drop.url)
     with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
         head = f"GET {address.path}/files HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {desk.drop.token}\r\n\r\n"
@@ -154,7 +154,7 @@ def test_on_a_raw_socket_a_drop_is_the_end_and_not_one_byte(at: Any) -> None:
 def test_nothing_is_written_to_standard_error_when_connections_break(
     at: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    desk = at(Drop(times=1), Truncated(times=1, keep=10))
+    desk = at(DropFault(times=1), TruncatedFault(times=1, keep=10))
     with pytest.raises(http.client.RemoteDisconnected):
         desk.get()
     with pytest.raises(http.client.IncompleteRead):
@@ -164,7 +164,7 @@ def test_nothing_is_written_to_standard_error_when_connections_break(
 
 
 def test_a_duplicate_is_done_twice_and_the_second_has_the_fault_as_its_cause(at: Any) -> None:
-    near, far = at(Duplicate(times=1)), at(Duplicate(times=1))
+    near, far = at(DuplicateFault(times=1)), at(DuplicateFault(times=1))
     near.drop.write("b.txt", "x")
     assert far.get("/files/b.txt", "PUT", b"x").status == 204  # the second answer: it is there already
     for desk in (near, far):
@@ -182,7 +182,7 @@ def test_a_duplicate_is_done_twice_and_the_second_has_the_fault_as_its_cause(at:
 
 
 def test_a_duplicate_that_is_refused_the_second_time_is_refused_with_its_cause(at: Any) -> None:
-    desk = at(Duplicate())
+    desk = at(DuplicateFault())
     with pytest.raises(Refused, match="404"):
         desk.drop.delete("a.bin")
     deleted, fault, refused = desk.playground.log.events[1:]
@@ -190,7 +190,7 @@ def test_a_duplicate_that_is_refused_the_second_time_is_refused_with_its_cause(a
 
 
 def test_a_duplicate_of_what_was_refused_is_refused_twice(at: Any) -> None:
-    desk = at(Duplicate())
+    desk = at(DuplicateFault())
     with pytest.raises(Refused, match="404"):
         desk.drop.read("nowhere.txt")
     assert desk.kinds() == ["sandbox.refused", "fault.injected", "sandbox.refused"]
@@ -198,7 +198,7 @@ def test_a_duplicate_of_what_was_refused_is_refused_twice(at: Any) -> None:
 
 @pytest.mark.parametrize("keep", [0, 1, 999])
 def test_a_truncated_reply_promises_more_than_comes(at: Any, keep: int) -> None:
-    near, far = at(Truncated(times=1, keep=keep)), at(Truncated(times=1, keep=keep))
+    near, far = at(TruncatedFault(times=1, keep=keep)), at(TruncatedFault(times=1, keep=keep))
     with pytest.raises(Incomplete, match=f"{keep} of 1000 bytes") as short:
         near.drop.read("a.bin")
     assert (short.value.reply.status, short.value.reply.body) == (200, BODY[:keep])
@@ -215,7 +215,7 @@ def test_a_truncated_reply_promises_more_than_comes(at: Any, keep: int) -> None:
 
 def test_the_seed_decides_where_a_reply_breaks_off(at: Any) -> None:
     def lengths(seed: str) -> list[int]:
-        desk = at(Truncated(), seed=seed)
+        desk = at(TruncatedFault(), seed=seed)
         for _ in range(5):
             with pytest.raises(Incomplete):
                 desk.drop.read("a.bin")
@@ -226,19 +226,19 @@ def test_the_seed_decides_where_a_reply_breaks_off(at: Any) -> None:
 
 
 def test_what_cannot_be_spoiled_is_not_struck_and_does_not_count(at: Any) -> None:
-    desk = at(Truncated(times=1), Drip(over=SECONDS, times=1))
+    desk = at(TruncatedFault(times=1), DripFault(over=SECONDS, times=1))
     desk.drop.write("b.txt", "x")  # 201 without a body
     assert desk.injected() == []
     with pytest.raises(Incomplete):
         desk.drop.read("a.bin")
     assert [name for name, _, _ in desk.injected()] == ["truncated", "drip"]
-    short = at(Truncated(keep=2000))
+    short = at(TruncatedFault(keep=2000))
     assert short.drop.read("a.bin") == BODY
     assert short.injected() == []
 
 
 def test_an_expired_token_is_refused_as_rfc_6750_says_and_then_works_again(at: Any) -> None:
-    near, far = at(Expired(skip=1, times=2)), at(Expired(skip=1, times=2))
+    near, far = at(ExpiredFault(skip=1, times=2)), at(ExpiredFault(skip=1, times=2))
     near.drop.list()
     for _ in range(2):
         with pytest.raises(Refused, match=r"401.*invalid_token") as caught:
@@ -253,12 +253,12 @@ def test_an_expired_token_is_refused_as_rfc_6750_says_and_then_works_again(at: A
 
 
 def test_without_times_a_token_expires_for_good(at: Any) -> None:
-    desk = at(Expired())
+    desk = at(ExpiredFault())
     assert [desk.get("/files").status for _ in range(5)] == [401] * 5
 
 
 def test_an_error_may_say_when_to_come_back(at: Any) -> None:
-    desk = at(Error(status=429, retry_after=timedelta(seconds=90.5)))
+    desk = at(ErrorFault(status=429, retry_after=timedelta(seconds=90.5)))
     answer = desk.get()
     assert (answer.status, answer.getheader("retry-after")) == (429, "91")
     with pytest.raises(Refused) as caught:
@@ -269,7 +269,7 @@ def test_an_error_may_say_when_to_come_back(at: Any) -> None:
 
 def test_jitter_is_within_its_bounds_and_the_same_for_the_same_seed(at: Any) -> None:
     def delays(seed: str) -> list[float]:
-        desk = at(Latency(by=10 * SECONDS, jitter=5 * SECONDS), seed=seed)
+        desk = at(LatencyFault(by=10 * SECONDS, jitter=5 * SECONDS), seed=seed)
         found = []
         for _ in range(20):
             before = desk.playground.now
@@ -284,7 +284,7 @@ def test_jitter_is_within_its_bounds_and_the_same_for_the_same_seed(at: Any) -> 
 
 
 def test_a_drip_on_a_stepped_clock_takes_simulated_time_and_no_other(at: Any) -> None:
-    near, far = at(Drip(over=timedelta(hours=1))), at(Drip(over=timedelta(hours=1)))
+    near, far = at(DripFault(over=timedelta(hours=1))), at(DripFault(over=timedelta(hours=1)))
     before = near.playground.now
     assert near.drop.read("a.bin") == BODY
     assert near.playground.now - before == timedelta(hours=1, seconds=1)
@@ -331,7 +331,7 @@ async def _sent(desk: Desk, gateway: Gateway) -> list[bytes]:
 
 
 def test_pieces_arrive_one_by_one_over_their_time_on_a_paced_clock(at: Any) -> None:
-    desk = at(Drip(over=timedelta(milliseconds=600), pieces=4), time="paced")
+    desk = at(DripFault(over=timedelta(milliseconds=600), pieces=4), time="paced")
     address = urlsplit(desk.drop.url)
     arrivals: list[tuple[float, bytes]] = []
     began = time.monotonic()
@@ -349,7 +349,7 @@ def test_pieces_arrive_one_by_one_over_their_time_on_a_paced_clock(at: Any) -> N
 
 def test_a_drip_in_one_playground_holds_nobody_up_in_another(at: Any) -> None:
     gateway = Gateway()
-    slow = at(Drip(over=timedelta(seconds=30)), time="paced", gateway=gateway)
+    slow = at(DripFault(over=timedelta(seconds=30)), time="paced", gateway=gateway)
     quick = at(time="paced", gateway=gateway)
     slow.get()  # its head is here, its body takes half a minute
     began = time.monotonic()
@@ -362,7 +362,7 @@ def test_a_drip_in_one_playground_holds_nobody_up_in_another(at: Any) -> None:
 
 
 def test_who_hangs_up_during_a_delay_leaves_nothing_waiting(at: Any) -> None:
-    desk = at(Latency(by=timedelta(seconds=60)), time="paced")
+    desk = at(LatencyFault(by=timedelta(seconds=60)), time="paced")
     address = urlsplit(desk.drop.url)
     with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
         head = f"GET {address.path}/files HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {desk.drop.token}\r\n\r\n"
@@ -376,14 +376,16 @@ def test_who_hangs_up_during_a_delay_leaves_nothing_waiting(at: Any) -> None:
 
 
 def test_a_fault_may_strike_one_operation_only(at: Any) -> None:
-    desk = at(Error(operation="write_file"))
+    desk = at(ErrorFault(operation="write_file"))
     assert desk.drop.list() == ["a.bin"]
     with pytest.raises(Refused, match="503"):
         desk.drop.write("b.txt", "x")
 
 
 def test_faults_add_up_and_one_that_answers_leaves_nothing_for_the_others(at: Any) -> None:
-    desk = at(Truncated(), Duplicate(), Latency(by=10 * SECONDS), Error(times=1), Drip(over=SECONDS))
+    desk = at(
+        TruncatedFault(), DuplicateFault(), LatencyFault(by=10 * SECONDS), ErrorFault(times=1), DripFault(over=SECONDS)
+    )
     with pytest.raises(Refused, match="503"):
         desk.drop.read("a.bin")
     assert [name for name, _, _ in desk.injected()] == ["latency", "error"]
@@ -394,7 +396,7 @@ def test_faults_add_up_and_one_that_answers_leaves_nothing_for_the_others(at: An
 
 def test_a_lost_reply_is_no_yes_and_no_door_can_take_it_for_one() -> None:
     gateway = Gateway()
-    desk = Desk(Drop(), gateway=gateway)
+    desk = Desk(DropFault(), gateway=gateway)
     reply = gateway.handle(
         RequestContext(desk.playground.id, "drop", HttpCall(Request("GET", "/files")), desk.drop.token)
     )
@@ -406,7 +408,7 @@ def test_a_lost_reply_is_no_yes_and_no_door_can_take_it_for_one() -> None:
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_times_and_probability_hold_for_every_fault(at: Any, fault: type[Fault]) -> None:
-    needed = {"by": "1s"} if fault is Latency else {"over": "1s"} if fault is Drip else {}
+    needed = {"by": "1s"} if fault is LatencyFault else {"over": "1s"} if fault is DripFault else {}
 
     def struck(seed: str, **options: Any) -> list[int]:
         desk = at(fault.model_validate({**needed, **options}), seed=seed)
@@ -425,7 +427,7 @@ def test_times_and_probability_hold_for_every_fault(at: Any, fault: type[Fault])
 
 def test_pieces_are_handed_over_one_by_one() -> None:
     gateway = Gateway()
-    desk = Desk(Drip(over=timedelta(hours=1), pieces=5), gateway=gateway)
+    desk = Desk(DripFault(over=timedelta(hours=1), pieces=5), gateway=gateway)
     pieces = asyncio.run(_sent(desk, gateway))
     assert [len(piece) for piece in pieces] == [200] * 5
     assert b"".join(pieces) == BODY
@@ -500,8 +502,8 @@ def test_faults_that_have_no_meaning_for_a_turn_leave_it_alone(bench: Workbench)
 
 
 def test_a_message_sent_twice_is_heard_twice() -> None:
-    with Rig(chat.SPEC) as rig:
-        rig.playground.inject(Duplicate(times=1))
+    with SimulatorRig(chat.SPEC) as rig:
+        rig.playground.inject(DuplicateFault(times=1))
         rig.send(Request("POST", "/messages", body=b'{"text": "hello"}'))
         said = [event.actor for event in rig.playground.log.events if event.kind == "chat.message.sent"]
     assert said == ["agent", "person", "agent", "person"]

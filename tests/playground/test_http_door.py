@@ -13,22 +13,22 @@ import orjson
 import pytest
 
 from clerkship.events.request import AgentRequest
-from clerkship.faults.duplicate import Duplicate
-from clerkship.faults.latency import Latency
+from clerkship.faults.duplicate import DuplicateFault
+from clerkship.faults.latency import LatencyFault
 from clerkship.model.duration import parse_duration
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground import gateway as gate
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.exchange import QueryParams, Refusal, Reply, Request
 from clerkship.simulators import files
 from clerkship.transports import http_parser as door
 from clerkship.transports.http_parser import MAX_URL
 from clerkship.transports.http_wire import parse_request, render_head
 from sandbox.handle import Handle
+from sandbox.request import QueryParams, Refusal, Reply, Request
 from tests.raw_routes import RawCall, raw_route
 
 HEARD: list[Request] = []
@@ -64,7 +64,7 @@ class Hall:
         self.gateway = Gateway()
         self.listener = open_http(self.gateway)
         self.playground = Playground(environment, {"echo": PreparedSimulator(SPEC, SPEC.config())}, "hall")
-        self.echo = open_doors(self.gateway, self.playground, self.listener.url)["echo"]
+        self.echo = open_sandboxes(self.gateway, self.playground, self.listener.url)["echo"]
         self.place = urlsplit(self.echo.url)
         self.connections: list[http.client.HTTPConnection] = []
         HEARD.clear()
@@ -249,7 +249,7 @@ def test_headers_without_end_are_cut_off(hall: Hall) -> None:
 
 def test_names_said_twice_arrive_twice_through_both_doors_and_a_duplicate(hall: Hall) -> None:
     pairs = [("date", "ge2026-01-01"), ("code", "a b"), ("date", "lt2026-02-01"), ("empty", "")]
-    hall.playground.inject(Duplicate())
+    hall.playground.inject(DuplicateFault())
     hall.echo.request("GET", "/x", query=pairs)
     hall.ask("/x?date=ge2026-01-01&code=a+b&date=lt2026-02-01&empty=")
     hall.echo.request("GET", "/x", query=dict(pairs[1:]))
@@ -309,7 +309,7 @@ def test_an_agents_text_in_a_header_cannot_begin_another() -> None:
 
 
 def test_requests_sent_ahead_are_answered_in_their_order(hall: Hall) -> None:
-    hall.playground.inject(Latency(by=parse_duration("1ms"), times=1))
+    hall.playground.inject(LatencyFault(by=parse_duration("1ms"), times=1))
     asked = b"".join(hall.head(f"/x?n={number}") for number in range(200))
     got = hall.talk(asked + hall.head("/x?n=last", "Connection: close"))
     answers = [orjson.loads(part.split(b"\r\n\r\n")[1]) for part in got.split(b"HTTP/1.1 200 OK")[1:]]
@@ -355,8 +355,8 @@ def test_who_is_being_answered_when_the_door_closes_gets_their_answer(hall: Hall
     hall.playground.clock.touch()
     environment = Environment.model_validate({"name": "p", "time": "paced", "simulators": {"echo": {"kind": "files"}}})
     paced = Playground(environment, {"echo": PreparedSimulator(SPEC, SPEC.config())}, "paced")
-    paced.inject(Latency(by=parse_duration("300ms")))
-    handle = open_doors(hall.gateway, paced, hall.listener.url)["echo"]
+    paced.inject(LatencyFault(by=parse_duration("300ms")))
+    handle = open_sandboxes(hall.gateway, paced, hall.listener.url)["echo"]
     place = urlsplit(handle.url)
     with socket.create_connection((place.hostname, place.port), timeout=10) as late:
         asked = f"GET {place.path}/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {handle.token}\r\n\r\n"
@@ -401,8 +401,8 @@ class Slow:
         self.playground = Playground(
             Environment.model_validate(paced), {"echo": PreparedSimulator(SPEC, SPEC.config())}, "paced"
         )
-        self.playground.inject(Latency(by=parse_duration(by), times=times))
-        self.handle = open_doors(hall.gateway, self.playground, hall.listener.url)["echo"]
+        self.playground.inject(LatencyFault(by=parse_duration(by), times=times))
+        self.handle = open_sandboxes(hall.gateway, self.playground, hall.listener.url)["echo"]
         self.place = urlsplit(self.handle.url)
         self.line = socket.create_connection((self.place.hostname, self.place.port), timeout=10)
 

@@ -14,9 +14,9 @@ import pytest
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.conformance.rig import Rig
+from clerkship.conformance.rig import SimulatorRig
 from clerkship.domains.component import NoConfig
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.event import Payload, parse_event
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
@@ -28,7 +28,6 @@ from clerkship.playground.overlay import Overlay
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.changes import initial_records, record_changes
-from clerkship.sandbox.exchange import Request
 from clerkship.sandbox.state import State
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
@@ -36,6 +35,7 @@ from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.simulators.registry import load_simulators
 from clerkship.simulators.spec import Spec
+from sandbox.request import Request
 from tests.playground.tickets import (
     DATASET,
     RECORDS,
@@ -309,7 +309,7 @@ def test_copies_of_frozen_data_are_plain_and_equal() -> None:
 
 def test_a_fork_in_mid_run_and_its_original_do_not_see_each_other() -> None:
     spec = tickets()
-    with Rig(spec, prepared=_prepared(spec)) as rig:
+    with SimulatorRig(spec, prepared=_prepared(spec)) as rig:
         rig.send(Request("POST", "/tickets/1/close"))
         with rig.fork() as fork:
             assert fork.dumped() == rig.dumped()
@@ -361,7 +361,7 @@ def _run(bench: Workbench, state: type[State]) -> list[TaskRun]:
         return "done"
 
     bench.write("desk.yml", DESK)
-    catalog = Registered(load_simulators([tickets(state=state)]))
+    catalog = RegisteredCatalog(load_simulators([tickets(state=state)]))
     catalog.assertions.add(ChangesEvidence.name, ChangesEvidence)
     plan = plan_run(
         RunRequest(path=bench.folder, agent=PythonSolver("close", close), trials=2, concurrency=1), Settings(), catalog

@@ -13,17 +13,16 @@ from typing import Any, ClassVar
 import orjson
 import pytest
 
-from clerkship.faults.error import Error
-from clerkship.faults.latency import Latency
+from clerkship.faults.error import ErrorFault
+from clerkship.faults.latency import LatencyFault
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.frozen import Frozen
 from clerkship.playground import listeners as module
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool, is_available
-from clerkship.playground.playground import Before, Playground
+from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.exchange import Refusal, Reply, json_reply, refuse_as_json
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
 from clerkship.sandbox.operation import OperationCall, OperationContext, SimulatorInterface, operation
 from clerkship.sandbox.route import HttpCall, Route
@@ -33,6 +32,7 @@ from clerkship.transports.loop_thread import ListenerFailed, PortTaken
 from clerkship.transports.outbound.delivery import OutboundDelivery
 from clerkship.transports.outbound.policy import ResolvedAddress
 from clerkship.transports.outbound.retry import RetryPolicy
+from sandbox.request import Refusal, Reply, json_reply, refuse_as_json
 
 
 def until(true: Callable[[], bool], within: float = 10.0) -> None:
@@ -278,10 +278,10 @@ def test_a_listener_is_not_available_without_its_package(house: House) -> None:
 
 
 def test_nothing_is_started_before_somebody_asks_unless_the_config_has_an_address_to_call(house: House) -> None:
-    open_doors(house.gateway, house.play(), lambda: "http://nowhere", house.lines)
+    open_sandboxes(house.gateway, house.play(), lambda: "http://nowhere", house.lines)
     assert Plain.opened == 0
     assert threads("outbound") == []
-    open_doors(house.gateway, house.play(outbound=CallsFirst), lambda: "http://nowhere", house.lines)
+    open_sandboxes(house.gateway, house.play(outbound=CallsFirst), lambda: "http://nowhere", house.lines)
     until(lambda: Calls.addresses == ["127.0.0.1:6660"])
     assert Plain.opened == 0
 
@@ -338,11 +338,11 @@ def test_an_agent_says_where_it_listens_and_is_watched(house: House) -> None:
     info = house.connection_info(playground)
     assert ask(info, "/link/127.0.0.1:6661")[0] == 200
     until(lambda: Calls.addresses == ["127.0.0.1:6661"])
-    playground.inject(Error(sandbox="box", times=1))
+    playground.inject(ErrorFault(sandbox="box", times=1))
     assert ask(info)[0] == 503
     until(lambda: Calls.seen == ["fault.injected"])
-    playground.rewind(Before())  # another log, the same watchers, which start over
-    playground.inject(Error(sandbox="box", times=1))
+    playground.rewind(SavedLog())  # another log, the same watchers, which start over
+    playground.inject(ErrorFault(sandbox="box", times=1))
     assert ask(info)[0] == 503
     assert Calls.seen == ["fault.injected"] * 2
     assert ask(info, "/link/")[0] == 200
@@ -393,7 +393,7 @@ def test_what_waits_in_one_playground_holds_up_no_other(house: House, thinks: bo
 def test_a_delay_on_the_way_is_waited_out(house: House) -> None:
     playground = house.play()
     playground.environment = playground.environment.model_copy(update={"time": "paced"})
-    playground.inject(Latency.model_validate({"by": "0.2s", "times": 1}))
+    playground.inject(LatencyFault.model_validate({"by": "0.2s", "times": 1}))
     began = time.monotonic()
     assert ask(house.connection_info(playground))[0] == 200
     assert time.monotonic() - began >= 0.2

@@ -8,56 +8,61 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
-from clerkship.conformance.rig import Rig
+from clerkship.conformance.rig import SimulatorRig
 from clerkship.events.event import Event, parse_event, render_event
-from clerkship.events.lifecycle import LIFECYCLE
-from clerkship.events.request import MAX_BODIES, MAX_BODY, MAX_QUERY, AgentRequest
-from clerkship.events.request_line import line_of, logged_line, unauthenticated_lines, unplaced_lines
+from clerkship.events.lifecycle import LIFECYCLE_EVENTS
+from clerkship.events.request import MAX_BODY, MAX_QUERY, MAX_TOTAL_BODIES, AgentRequest
+from clerkship.events.request_line import (
+    describe_unauthenticated_requests,
+    describe_unmatched_requests,
+    render_event_request,
+    render_logged_request,
+)
 from clerkship.events.sidecar import MAX_UNAUTHENTICATED
-from clerkship.faults.drop import Drop
-from clerkship.faults.duplicate import Duplicate
-from clerkship.faults.error import Error
-from clerkship.faults.latency import Latency
+from clerkship.faults.drop import DropFault
+from clerkship.faults.duplicate import DuplicateFault
+from clerkship.faults.error import ErrorFault
+from clerkship.faults.latency import LatencyFault
 from clerkship.playground.handlers import RequestContext
-from clerkship.sandbox.exchange import QueryParams, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.fhir import SPEC as FHIR
 from clerkship.simulators.files import SPEC as FILES
 from clerkship.simulators.hl7 import SPEC as HL7
+from sandbox.request import QueryParams, Request
 
 JSON = {"content-type": "application/fhir+json"}
 PATIENT = b'{"resourceType":"Patient","id":"p1","name":[{"family":"Meier"}]}'
 
 
 @pytest.fixture
-def chart() -> Iterator[Rig]:
-    with Rig(FHIR) as rig:
+def chart() -> Iterator[SimulatorRig]:
+    with SimulatorRig(FHIR) as rig:
         rig.send(Request("PUT", "/Patient/p1", headers=JSON, body=PATIENT))
         yield rig
 
 
 @pytest.fixture
-def drop() -> Iterator[Rig]:
-    with Rig(FILES) as rig:
+def drop() -> Iterator[SimulatorRig]:
+    with SimulatorRig(FILES) as rig:
         yield rig
 
 
-def last(rig: Rig) -> Event:
+def last(rig: SimulatorRig) -> Event:
     return rig.playground.log.events[-1]
 
 
-def lines(rig: Rig) -> list[str | None]:
-    return [line_of(event) for event in rig.playground.log.events]
+def lines(rig: SimulatorRig) -> list[str | None]:
+    return [render_event_request(event) for event in rig.playground.log.events]
 
 
-def test_a_successful_request_is_part_of_the_simulators_own_event(chart: Rig) -> None:
+def test_a_successful_request_is_part_of_the_simulators_own_event(chart: SimulatorRig) -> None:
     chart.send(Request("GET", "/Patient", QueryParams((("name", "meier"), ("_count", "5")))))
     assert last(chart).kind == "fhir.resources.searched"
     assert last(chart).request == AgentRequest("GET", "/Patient", "name=meier&_count=5", 200)
     assert len(chart.playground.log.events) == 2
 
 
-def test_requests_are_rendered_with_what_came_of_them(chart: Rig) -> None:
+def test_requests_are_rendered_with_what_came_of_them(chart: SimulatorRig) -> None:
     observation = {"resourceType": "Observation", "status": "final", "code": {"text": "x"}}
     chart.send(Request("GET", "/Patient", {"name": "meier"}))
     chart.send(Request("GET", "/Condition", QueryParams((("patient", "p1"), ("code", "a|b c")))))
@@ -81,12 +86,12 @@ def test_requests_are_rendered_with_what_came_of_them(chart: Rig) -> None:
     ]
 
 
-def last_reason(rig: Rig) -> str:
+def last_reason(rig: SimulatorRig) -> str:
     refused = [event for event in rig.playground.log.events if event.kind == "sandbox.refused"]
     return str(refused[-1].payload.model_dump()["reason"])
 
 
-def test_a_refusal_holds_the_request_with_its_body(chart: Rig) -> None:
+def test_a_refusal_holds_the_request_with_its_body(chart: SimulatorRig) -> None:
     chart.send(Request("POST", "/Patient", headers=JSON, body=b'{"resourceType":"Patient","sex":"x"}'))
     request = last(chart).request
     assert last(chart).kind == "sandbox.refused"
@@ -96,11 +101,11 @@ def test_a_refusal_holds_the_request_with_its_body(chart: Rig) -> None:
     assert request.size == len(request.body)
 
 
-def test_a_write_that_its_event_holds_is_not_kept_twice(chart: Rig) -> None:
+def test_a_write_that_its_event_holds_is_not_kept_twice(chart: SimulatorRig) -> None:
     assert chart.playground.log.events[0].request == AgentRequest("PUT", "/Patient/p1", "", 201)
 
 
-def test_a_bundle_is_the_record_of_its_request_and_its_entries_have_lines_too(chart: Rig) -> None:
+def test_a_bundle_is_the_record_of_its_request_and_its_entries_have_lines_too(chart: SimulatorRig) -> None:
     entries = [{"request": {"method": "GET", "url": "Patient/p1"}}, {"request": {"method": "GET", "url": "Patient"}}]
     bundle = orjson.dumps({"resourceType": "Bundle", "type": "batch", "entry": entries})
     chart.send(Request("POST", "/", headers=JSON, body=bundle))
@@ -108,14 +113,14 @@ def test_a_bundle_is_the_record_of_its_request_and_its_entries_have_lines_too(ch
     assert [event.request is not None for event in chart.playground.log.events[1:]] == [False, False, True]
 
 
-def test_a_request_that_no_event_of_the_simulator_records_gets_one(drop: Rig) -> None:
+def test_a_request_that_no_event_of_the_simulator_records_gets_one(drop: SimulatorRig) -> None:
     drop.send(Request("GET", "/stat"))
     assert last(drop).kind == "sandbox.answered"
-    assert line_of(last(drop)) == "GET stat → 200"
+    assert render_event_request(last(drop)) == "GET stat → 200"
 
 
 def test_messages_of_hl7_are_rendered_with_type_control_id_and_acknowledgement() -> None:
-    with Rig(HL7) as lab:
+    with SimulatorRig(HL7) as lab:
         for request in HL7.exercise:
             lab.send(request)
         shown = lines(lab)
@@ -124,31 +129,31 @@ def test_messages_of_hl7_are_rendered_with_type_control_id_and_acknowledgement()
     assert str(shown[3]).startswith("POST hl7/outbound → 200 AE, ADT^A01 (1): MSH-10: the control id 1 is")
 
 
-def test_a_rename_says_from_where_to_where(drop: Rig) -> None:
+def test_a_rename_says_from_where_to_where(drop: SimulatorRig) -> None:
     drop.send(Request("PUT", "/files/a.txt", body=b"one"))
     drop.send(Request("POST", "/rename", body=b'{"from": "a.txt", "to": "b.txt"}'))
-    assert line_of(last(drop)) == "POST rename → 204, a.txt to b.txt"
+    assert render_event_request(last(drop)) == "POST rename → 204, a.txt to b.txt"
 
 
-def test_a_fault_says_which_request_it_took_effect_on(drop: Rig) -> None:
-    drop.playground.inject(Error(times=1))
+def test_a_fault_says_which_request_it_took_effect_on(drop: SimulatorRig) -> None:
+    drop.playground.inject(ErrorFault(times=1))
     drop.send(Request("PUT", "/files/a.txt", body=b"one"))
-    assert line_of(last(drop)) == "PUT files/a.txt → 503 (fault: error)"
+    assert render_event_request(last(drop)) == "PUT files/a.txt → 503 (fault: error)"
     assert last(drop).request == AgentRequest("PUT", "/files/a.txt", "", 503, size=3, body=b"one")
-    drop.playground.inject(Drop(times=1))
+    drop.playground.inject(DropFault(times=1))
     drop.send(Request("GET", "/files"))
-    assert line_of(last(drop)) == "GET files → no answer (fault: drop)"
+    assert render_event_request(last(drop)) == "GET files → no answer (fault: drop)"
 
 
-def test_with_a_fault_on_the_way_the_sandboxs_answer_is_kept_too(drop: Rig) -> None:
-    drop.playground.inject(Drop(times=1, when="reply"))
+def test_with_a_fault_on_the_way_the_sandboxs_answer_is_kept_too(drop: SimulatorRig) -> None:
+    drop.playground.inject(DropFault(times=1, when="reply"))
     drop.send(Request("PUT", "/files/a.txt", body=b"one"))
     assert lines(drop) == ["PUT files/a.txt → 201, 3 bytes", "PUT files/a.txt → no answer (fault: drop)"]
 
 
-def test_a_request_that_arrives_twice_is_recorded_twice(drop: Rig) -> None:
-    drop.playground.inject(Duplicate(times=1))
-    drop.playground.inject(Latency(by=timedelta(seconds=1), times=1))
+def test_a_request_that_arrives_twice_is_recorded_twice(drop: SimulatorRig) -> None:
+    drop.playground.inject(DuplicateFault(times=1))
+    drop.playground.inject(LatencyFault(by=timedelta(seconds=1), times=1))
     drop.send(Request("PUT", "/files/a.txt", body=b"one"))
     assert lines(drop) == [
         "PUT files/a.txt → 204 (fault: latency)",
@@ -158,7 +163,7 @@ def test_a_request_that_arrives_twice_is_recorded_twice(drop: Rig) -> None:
     ]
 
 
-def test_credentials_do_not_get_into_the_log(drop: Rig) -> None:
+def test_credentials_do_not_get_into_the_log(drop: SimulatorRig) -> None:
     token = drop.token
     drop.send(Request("GET", f"/files/{token}", QueryParams((("access_token", "of somebody"), ("x", token.upper())))))
     drop.send(Request("POST", "/rename", body=f'{{"from": "{token}"}}'.encode()))
@@ -169,7 +174,7 @@ def test_credentials_do_not_get_into_the_log(drop: Rig) -> None:
     assert b"[token of box]" in kept
 
 
-def test_the_address_of_the_server_does_not_get_into_the_log(chart: Rig) -> None:
+def test_the_address_of_the_server_does_not_get_into_the_log(chart: SimulatorRig) -> None:
     for base in ("http://one.invalid/pg/box", "http://other.invalid:8080/pg/box"):
         chart.send(Request("GET", "/Nothing", {"subject": f"{base}/Patient/p1"}), base=base)
         body = f'{{"resourceType":"Nothing","link":"{base}/Patient/p1"}}'.encode()
@@ -179,53 +184,53 @@ def test_the_address_of_the_server_does_not_get_into_the_log(chart: Rig) -> None
     assert (one, two) == (three, four)
 
 
-def test_long_bodies_are_cut_and_those_beyond_the_limit_of_the_trial_not_kept(drop: Rig) -> None:
+def test_long_bodies_are_cut_and_those_beyond_the_limit_of_the_trial_not_kept(drop: SimulatorRig) -> None:
     drop.send(Request("POST", "/rename", body=b"x" * (MAX_BODY + 5)))
     request = last(drop).request
     assert request is not None
     assert (request.size, len(request.body)) == (MAX_BODY + 5, MAX_BODY)
     assert len(drop.lines[-1]) < 1000
-    drop.playground.log.request_bodies = MAX_BODIES
+    drop.playground.log.request_bodies = MAX_TOTAL_BODIES
     drop.send(Request("POST", "/rename", body=b"yyy"))
     assert last(drop).request == AgentRequest("POST", "/rename", "", 400, size=3)
 
 
-def test_long_queries_are_cut(drop: Rig) -> None:
+def test_long_queries_are_cut(drop: SimulatorRig) -> None:
     drop.send(Request("GET", "/files", {"prefix": "a" * 100_000}))
     request = last(drop).request
     assert request is not None
     assert len(request.query) < MAX_QUERY + 50
     assert request.query.endswith("… (100,007 characters)")
-    assert len(line_of(last(drop)) or "") < 500
+    assert len(render_event_request(last(drop)) or "") < 500
 
 
 @pytest.mark.parametrize("body", [b"", b"text", b"\xff\x00", b"x" * 5000, b"\xff" * 5000])
-def test_a_request_survives_its_own_bytes(drop: Rig, body: bytes) -> None:
+def test_a_request_survives_its_own_bytes(drop: SimulatorRig, body: bytes) -> None:
     drop.send(Request("POST", "/rename", body=body))
     blobs: dict[str, bytes] = {}
     line = render_event(last(drop), blobs)
-    assert parse_event(line, {kind.kind: kind for kind in LIFECYCLE}, blobs.__getitem__) == last(drop)
-    assert logged_line(orjson.loads(line)) == line_of(last(drop))
+    assert parse_event(line, {kind.kind: kind for kind in LIFECYCLE_EVENTS}, blobs.__getitem__) == last(drop)
+    assert render_logged_request(orjson.loads(line)) == render_event_request(last(drop))
 
 
-def test_logs_without_requests_still_load_and_have_lines(chart: Rig) -> None:
+def test_logs_without_requests_still_load_and_have_lines(chart: SimulatorRig) -> None:
     chart.send(Request("GET", "/Patient", {"name": "meier"}))
     record = orjson.loads(chart.lines[-1])
     del record["request"]
     kinds = {kind.kind: kind for kind in FHIR.events}
     event = parse_event(orjson.dumps(record), kinds, chart.playground.log.blobs.__getitem__)
     assert event.request is None
-    assert line_of(event) == "GET Patient?name=meier → 200, 1 match"
+    assert render_event_request(event) == "GET Patient?name=meier → 200, 1 match"
 
 
-def test_followers_see_the_request_of_an_event(drop: Rig) -> None:
+def test_followers_see_the_request_of_an_event(drop: SimulatorRig) -> None:
     seen: list[Event] = []
     drop.playground.follow(seen.append)
     drop.send(Request("GET", "/files"))
-    assert [line_of(event) for event in seen] == ["GET files → 200, 0 entries"]
+    assert [render_event_request(event) for event in seen] == ["GET files → 200, 0 entries"]
 
 
-def test_requests_without_a_valid_credential_are_listed_beside_the_log(drop: Rig) -> None:
+def test_requests_without_a_valid_credential_are_listed_beside_the_log(drop: SimulatorRig) -> None:
     drop.send(Request("GET", "/files/a.txt", {"token": "guess"}), token="wrong")
     drop.send_http(Request("DELETE", "/files/a.txt"), {"authorization": "Bearer "})
     found = drop.playground.sidecar.data()["unauthenticated"]
@@ -237,7 +242,7 @@ def test_requests_without_a_valid_credential_are_listed_beside_the_log(drop: Rig
     assert (second["method"], second["sandbox"]) == ("DELETE", "box")
 
 
-def test_the_list_beside_the_log_is_bounded_and_counts_on(drop: Rig) -> None:
+def test_the_list_beside_the_log_is_bounded_and_counts_on(drop: SimulatorRig) -> None:
     for _ in range(MAX_UNAUTHENTICATED + 3):
         drop.send(Request("GET", "/" + "x" * 5000), token="wrong")
     found = drop.playground.sidecar.data()["unauthenticated"]
@@ -245,12 +250,12 @@ def test_the_list_beside_the_log_is_bounded_and_counts_on(drop: Rig) -> None:
     assert len(orjson.dumps(found)) < 50_000
 
 
-def test_without_such_requests_nothing_is_listed(drop: Rig) -> None:
+def test_without_such_requests_nothing_is_listed(drop: SimulatorRig) -> None:
     drop.send(Request("GET", "/files"))
     assert "unauthenticated" not in drop.playground.sidecar.data()
 
 
-def test_requests_that_name_no_trial_under_way_are_counted_for_the_run(drop: Rig) -> None:
+def test_requests_that_name_no_trial_under_way_are_counted_for_the_run(drop: SimulatorRig) -> None:
     gateway, request = drop.gateway, Request("GET", "/files", {"token": "guess"})
     gateway.handle(RequestContext("pg_never", "box", HttpCall(request), "x"))
     gateway.dismiss(drop.playground)
@@ -260,15 +265,15 @@ def test_requests_that_name_no_trial_under_way_are_counted_for_the_run(drop: Rig
         ("/files", "token=[redacted]", 404),
         ("/files", "token=[redacted]", 401),
     ]
-    assert unplaced_lines(found)[0] == "2 requests for no trial under way"
+    assert describe_unmatched_requests(found)[0] == "2 requests for no trial under way"
 
 
-def test_what_is_no_http_request_is_listed_beside_the_log(drop: Rig) -> None:
+def test_what_is_no_http_request_is_listed_beside_the_log(drop: SimulatorRig) -> None:
     place = urlsplit(drop.url())
     with socket.create_connection((place.hostname or "", place.port or 0), timeout=10) as connection:
         connection.sendall(f"GET {place.path}/files HTTP/1.1\r\nno header\r\n\r\n".encode())
         while connection.recv(4096):
             pass
-    head, line = unauthenticated_lines(drop.playground.sidecar.data())
+    head, line = describe_unauthenticated_requests(drop.playground.sidecar.data())
     assert head == "1 request without a valid credential, not in the log"
     assert line.startswith("unreadable request box → 400 that is not HTTP")

@@ -11,18 +11,18 @@ from urllib.parse import urlsplit
 import pytest
 
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
-from clerkship.playground.pace import MAX_QUICK_SECONDS, MAX_SMALL, Pace, shape_of
+from clerkship.playground.pace import MAX_QUICK_SECONDS, MAX_SMALL_DATASET, RequestTimings, shape_of
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.exchange import QueryParams, Reply, Request
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators import files
 from clerkship.transports.http_wire import MAX_PARAMETERS
 from clerkship.transports.limits import ConnectionLimits
 from sandbox.handle import Handle
+from sandbox.request import QueryParams, Reply, Request
 from tests.raw_routes import RawCall, raw_route
 
 LIMIT = 20
@@ -43,7 +43,7 @@ class Site:
         self.gateway = Gateway()
         self.listener = open_http(self.gateway, limits=limits)
         self.playgrounds = [self._play(name, PreparedSimulator(spec, spec.config())) for name in ("busy", "other")]
-        self.handles = [open_doors(self.gateway, each, self.listener.url)["box"] for each in self.playgrounds]
+        self.handles = [open_sandboxes(self.gateway, each, self.listener.url)["box"] for each in self.playgrounds]
         self.clients = ThreadPoolExecutor(8)
 
     def _play(self, name: str, room: PreparedSimulator) -> Playground:
@@ -166,7 +166,7 @@ def test_a_shape_of_request_is_quick_or_not_by_what_the_last_one_took() -> None:
     shape, unseen = shape_of(located(route, asked)), shape_of(located(route, other))
     assert shape is not None
     assert unseen is not None
-    pace, small, large = Pace(), range(MAX_SMALL), range(MAX_SMALL + 1)
+    pace, small, large = RequestTimings(), range(MAX_SMALL_DATASET), range(MAX_SMALL_DATASET + 1)
     assert pace.is_quick(shape, small)
     assert not pace.is_quick(shape, large)
     pace.note(shape, MAX_QUICK_SECONDS / 2)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from clerkship.faults.chaos import PROFILES
 from clerkship.faults.contract import Fault
-from clerkship.faults.error import Error
+from clerkship.faults.error import ErrorFault
 from clerkship.faults.registry import FAULTS
 from clerkship.kit.rng import Rng
 from clerkship.model.environment import Environment, Simulator
@@ -14,9 +14,9 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.exchange import Delivery, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import files
+from sandbox.request import Delivery, Request
 
 MANY = 2000
 REQUESTS = (
@@ -31,7 +31,7 @@ REQUESTS = (
 @settings(max_examples=40, deadline=None)
 def test_a_fault_strikes_at_the_rate_it_says(seed: str, probability: float) -> None:
     rng = Rng(seed).stream("fault/error")
-    active = ActiveFault(Error(probability=probability))
+    active = ActiveFault(ErrorFault(probability=probability))
     struck = sum(active.matches("drop", "list_files", rng) for _ in range(MANY))
     six_sigma = 6 * (MANY * probability * (1 - probability)) ** 0.5
     assert abs(struck - MANY * probability) <= six_sigma + 1

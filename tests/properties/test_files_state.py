@@ -7,13 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from clerkship.conformance.rig import Rig
+from clerkship.conformance.rig import SimulatorRig
 from clerkship.events.event import Payload
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.playground import Playground, replay
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators.files import SPEC
 from clerkship.simulators.files.config import FilesConfig
 from clerkship.simulators.files.events import (
@@ -26,6 +25,7 @@ from clerkship.simulators.files.events import (
     FolderRenamed,
 )
 from clerkship.simulators.files.state import FilesState
+from sandbox.request import Reply, Request
 
 NAMES = st.sampled_from(["a", "a-b", "a b", "ä", "a\u0308", "A", "0"])
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
@@ -58,7 +58,7 @@ class FileDrop(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rig = Rig(SPEC)
+        self.rig = SimulatorRig(SPEC)
         base = SPEC.prepare([Dataset(name="base", type="files", files=BASE)])
         config = FilesConfig(quota=QUOTA, max_file=18, folders=("a/A", "0/not", "b"))  # `0` is a file already
         self.rig.rooms = {"box": PreparedSimulator(SPEC, config, base)}

@@ -13,21 +13,21 @@ from clerkship.actors.messages import surroundings
 from clerkship.cli.console import out
 from clerkship.cli.up import _print_way
 from clerkship.conformance.checks import CHECKS, Check
-from clerkship.conformance.rig import Rig
+from clerkship.conformance.rig import SimulatorRig
 from clerkship.domains.component import NoConfig
-from clerkship.faults.error import Error
-from clerkship.faults.expired import Expired
-from clerkship.playground.doors import open_doors
+from clerkship.faults.error import ErrorFault
+from clerkship.faults.expired import ExpiredFault
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.credentials import MAX_ISSUED, PURGE_FROM, SandboxCredentials
 from clerkship.sandbox.authentication.password import encode_basic
 from clerkship.sandbox.authentication.secret import SecretTable, secrets_match
 from clerkship.sandbox.authentication.signed import canonical_string
-from clerkship.sandbox.exchange import QueryParams, Request
 from clerkship.service.up import _ways
 from clerkship.simulators.spec import Spec
 from sandbox.handle import Sandboxes
+from sandbox.request import QueryParams, Request
 from tests.sandbox.locked import (
     BASIC_SPEC,
     COOKIE_SPEC,
@@ -45,16 +45,16 @@ ANSWERED = "sandbox.answered"
 
 
 @contextmanager
-def client(rig: Rig, **options: object) -> Iterator[httpx.Client]:
+def client(rig: SimulatorRig, **options: object) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=rig.url(), timeout=10, **options) as opened:  # type: ignore[arg-type]
         yield opened
 
 
-def kinds(rig: Rig) -> list[str]:
+def kinds(rig: SimulatorRig) -> list[str]:
     return [event.kind for event in rig.playground.log.events]
 
 
-def told(rig: Rig, scheme: str) -> dict[str, str]:
+def told(rig: SimulatorRig, scheme: str) -> dict[str, str]:
     return dict(rig.playground.sandboxes[rig.name].authentication_info(rig.url())[scheme])  # type: ignore[arg-type]
 
 
@@ -68,7 +68,7 @@ def test_a_simulator_with_another_scheme_conforms(spec: Spec, check: Check) -> N
 
 
 def test_basic_takes_the_user_and_the_password_that_the_agent_is_told() -> None:
-    with Rig(BASIC_SPEC) as rig:
+    with SimulatorRig(BASIC_SPEC) as rig:
         info = told(rig, "basic")
         assert info == {"user": "AC0001", "password": rig.token}
         with client(rig, auth=httpx.BasicAuth(info["user"], info["password"])) as agent:
@@ -79,7 +79,7 @@ def test_basic_takes_the_user_and_the_password_that_the_agent_is_told() -> None:
 
 @pytest.mark.parametrize("user", ["AC0001", "AC0002"])
 def test_basic_refuses_a_wrong_user_or_password_with_its_own_challenge(user: str) -> None:
-    with Rig(BASIC_SPEC) as rig, client(rig) as agent:
+    with SimulatorRig(BASIC_SPEC) as rig, client(rig) as agent:
         password = "wrong" if user == "AC0001" else rig.token
         reply = agent.get("/notes", auth=httpx.BasicAuth(user, password))
         assert (reply.status_code, reply.headers["www-authenticate"]) == (
@@ -92,12 +92,12 @@ def test_basic_refuses_a_wrong_user_or_password_with_its_own_challenge(user: str
 
 @pytest.mark.parametrize("header", ["Basic", "Basic %%%", "Basic bm9jb2xvbg==", "Basic /w==", "basic\t", "Bearer x"])
 def test_basic_refuses_what_cannot_be_read(header: str) -> None:
-    with Rig(BASIC_SPEC) as rig:
+    with SimulatorRig(BASIC_SPEC) as rig:
         assert rig.send(Request("GET", "/notes", {}, {"authorization": header}), token="").status == 401
 
 
 def test_the_user_of_basic_is_the_name_of_the_sandbox_unless_a_field_of_the_config_has_it() -> None:
-    with Rig(locked(BasicPassword())) as rig:
+    with SimulatorRig(locked(BasicPassword())) as rig:
         header = {"authorization": f"basic {encode_basic('box', rig.token)}"}
         assert rig.send(Request("GET", "/notes", {}, header), token="").status == 200
 
@@ -106,7 +106,7 @@ def test_the_user_of_basic_is_the_name_of_the_sandbox_unless_a_field_of_the_conf
 
 
 def test_a_client_logs_in_uses_its_cookie_and_logs_out() -> None:
-    with Rig(COOKIE_SPEC) as rig, client(rig) as agent:
+    with SimulatorRig(COOKIE_SPEC) as rig, client(rig) as agent:
         info = told(rig, "session")
         assert info == {"user": "box", "password": rig.token, "login_url": f"{rig.url()}/login"}
         reply = agent.post(info["login_url"], data={"user": info["user"], "password": info["password"]})
@@ -123,7 +123,7 @@ def test_a_client_logs_in_uses_its_cookie_and_logs_out() -> None:
 
 
 def test_a_session_expires_in_simulated_time() -> None:
-    with Rig(COOKIE_SPEC) as rig:
+    with SimulatorRig(COOKIE_SPEC) as rig:
         cookie = rig.authorize(Request("GET", "/notes"))
         rig.playground.advance(timedelta(hours=7, minutes=59))
         assert rig.send_http(Request("GET", "/notes"), cookie).status == 200
@@ -132,7 +132,7 @@ def test_a_session_expires_in_simulated_time() -> None:
 
 
 def test_a_wrong_password_is_not_logged_and_opens_no_session() -> None:
-    with Rig(COOKIE_SPEC) as rig, client(rig) as agent:
+    with SimulatorRig(COOKIE_SPEC) as rig, client(rig) as agent:
         reply = agent.post("/login", data={"user": "box", "password": "guess"})
         assert (reply.status_code, "set-cookie" in reply.headers) == (401, False)
         assert reply.json()["error"]["message"] == "the user or the password is wrong"
@@ -143,7 +143,7 @@ def test_a_wrong_password_is_not_logged_and_opens_no_session() -> None:
 
 
 def test_no_session_id_access_token_or_password_gets_into_the_log() -> None:
-    with Rig(SEVERAL_SPEC) as rig:
+    with SimulatorRig(SEVERAL_SPEC) as rig:
         request, credentials = Request("GET", "/notes"), rig.playground.sandboxes["box"].credentials
         [token] = OAUTH.authorize(request, credentials, rig.playground.clock).values()
         [session] = SESSION.authorize(request, credentials, rig.playground.clock).values()
@@ -187,7 +187,7 @@ class ClientCredentialsAuth(httpx.Auth):
 
 @pytest.mark.parametrize("in_form", [True, False])
 def test_a_client_gets_an_access_token_and_another_when_it_has_expired(in_form: bool) -> None:
-    with Rig(OAUTH_SPEC) as rig:
+    with SimulatorRig(OAUTH_SPEC) as rig:
         info = told(rig, "oauth2")
         assert info == {"client_id": "box", "client_secret": rig.token, "token_url": f"{rig.url()}/token"}
         with client(rig, auth=ClientCredentialsAuth(info, in_form=in_form)) as agent:
@@ -205,7 +205,7 @@ def test_a_client_gets_an_access_token_and_another_when_it_has_expired(in_form: 
 
 
 def test_a_token_response_is_as_oauth_has_it_and_an_expired_token_is_invalid() -> None:
-    with Rig(OAUTH_SPEC) as rig, client(rig) as agent:
+    with SimulatorRig(OAUTH_SPEC) as rig, client(rig) as agent:
         form = {"grant_type": "client_credentials"}
         reply = agent.post("/token", data=form, auth=httpx.BasicAuth("box", rig.token))
         issued = reply.json()
@@ -236,7 +236,7 @@ def test_a_token_response_is_as_oauth_has_it_and_an_expired_token_is_invalid() -
     ],
 )
 def test_a_token_endpoint_refuses_in_the_words_of_oauth(form: dict[str, str], status: int, error: str) -> None:
-    with Rig(OAUTH_SPEC) as rig, client(rig) as agent:
+    with SimulatorRig(OAUTH_SPEC) as rig, client(rig) as agent:
         sent = {name: rig.token if value == "RIGHT" else value for name, value in form.items()}
         reply = agent.post("/token", data=sent)
         assert (reply.status_code, reply.json()["error"]) == (status, error)
@@ -245,7 +245,7 @@ def test_a_token_endpoint_refuses_in_the_words_of_oauth(form: dict[str, str], st
 
 
 def test_a_token_request_that_is_no_form_or_says_a_thing_twice_is_invalid() -> None:
-    with Rig(OAUTH_SPEC) as rig, client(rig) as agent:
+    with SimulatorRig(OAUTH_SPEC) as rig, client(rig) as agent:
         twice = agent.post("/token", data={"client_secret": "x"}, auth=httpx.BasicAuth("box", rig.token))
         as_json = agent.post("/token", json={"grant_type": "client_credentials"})
         again = agent.post(
@@ -263,7 +263,7 @@ class SignatureAuth(httpx.Auth):
 
     requires_request_body = True
 
-    def __init__(self, rig: Rig, path: str) -> None:
+    def __init__(self, rig: SimulatorRig, path: str) -> None:
         self._rig, self._path = rig, path
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
@@ -276,7 +276,7 @@ class SignatureAuth(httpx.Auth):
 
 
 def test_a_signed_request_is_accepted_once() -> None:
-    with Rig(SIGNED_SPEC) as rig, client(rig) as agent:
+    with SimulatorRig(SIGNED_SPEC) as rig, client(rig) as agent:
         reply = agent.post("/notes", json={"text": "hello"}, auth=SignatureAuth(rig, "/notes"))
         assert reply.status_code == 201
         replayed = agent.send(reply.request)
@@ -288,7 +288,7 @@ def test_a_signed_request_is_accepted_once() -> None:
 
 @pytest.mark.parametrize("changed", ["method", "path", "query", "body", "time"])
 def test_a_signature_is_good_for_nothing_but_the_request_it_was_made_for(changed: str) -> None:
-    with Rig(SIGNED_SPEC) as rig:
+    with SimulatorRig(SIGNED_SPEC) as rig:
         made_for = Request("GET", "/notes", {"a": "1"})
         headers = dict(rig.authorize(made_for))
         parts = {"method": "GET", "path": "/notes", "query": {"a": "1"}, "body": b""}
@@ -303,7 +303,7 @@ def test_a_signature_is_good_for_nothing_but_the_request_it_was_made_for(changed
 
 @pytest.mark.parametrize("minutes", [-6, 6])
 def test_a_signature_must_be_of_about_now(minutes: int) -> None:
-    with Rig(SIGNED_SPEC) as rig:
+    with SimulatorRig(SIGNED_SPEC) as rig:
         request, now = Request("GET", "/notes"), rig.playground.now
         timestamp = f"{(now + timedelta(minutes=minutes)).timestamp():.0f}"
         headers = {"x-timestamp": timestamp, "x-signature": SIGNED.sign(request, timestamp, rig.token)}
@@ -313,7 +313,7 @@ def test_a_signature_must_be_of_about_now(minutes: int) -> None:
 
 @pytest.mark.parametrize("timestamp", ["", "now", "-1", "1e400", "99999999999", "nan"])
 def test_a_timestamp_that_is_no_time_is_refused(timestamp: str) -> None:
-    with Rig(SIGNED_SPEC) as rig:
+    with SimulatorRig(SIGNED_SPEC) as rig:
         headers = {"x-timestamp": timestamp, "x-signature": "0" * 64}
         assert rig.send(Request("GET", "/notes", {}, headers), token="").status == 401
 
@@ -333,7 +333,7 @@ def test_the_canonical_string_is_as_documented() -> None:
 
 
 def test_any_one_of_several_schemes_is_enough_and_a_refusal_names_all() -> None:
-    with Rig(SEVERAL_SPEC) as rig, client(rig) as agent:
+    with SimulatorRig(SEVERAL_SPEC) as rig, client(rig) as agent:
         info = told(rig, "oauth2")
         assert agent.get("/notes", headers={"Authorization": f"Bearer {rig.token}"}).status_code == 200
         assert agent.get("/notes", auth=httpx.BasicAuth("AC0001", rig.token)).status_code == 200
@@ -343,14 +343,14 @@ def test_any_one_of_several_schemes_is_enough_and_a_refusal_names_all() -> None:
 
 
 def test_the_clock_takes_the_token_of_a_sandbox_whatever_its_scheme() -> None:
-    with Rig(SIGNED_SPEC) as rig:
+    with SimulatorRig(SIGNED_SPEC) as rig:
         url = f"{rig.url().rpartition('/')[0]}/clock"
         assert httpx.get(url, headers={"Authorization": f"Bearer {rig.token}"}).status_code == 200
         assert httpx.get(url).status_code == 401
 
 
 def test_an_open_operation_answers_a_client_without_a_credential_and_keeps_it_out_of_the_log() -> None:
-    with Rig(BASIC_SPEC) as rig, client(rig) as agent:
+    with SimulatorRig(BASIC_SPEC) as rig, client(rig) as agent:
         before = rig.playground.now
         for _ in range(3):
             assert agent.get("/about").json() == {"name": "locked"}
@@ -363,15 +363,15 @@ def test_an_open_operation_answers_a_client_without_a_credential_and_keeps_it_ou
 
 
 def test_the_fault_of_an_expired_credential_challenges_by_the_scheme_of_the_simulator() -> None:
-    with Rig(BASIC_SPEC) as rig:
-        rig.playground.inject(Expired(times=1))
+    with SimulatorRig(BASIC_SPEC) as rig:
+        rig.playground.inject(ExpiredFault(times=1))
         reply = rig.send(Request("GET", "/notes"))
         assert (reply.status, reply.headers["WWW-Authenticate"]) == (401, 'Basic realm="clerkship", charset="UTF-8"')
 
 
 def test_a_client_without_a_credential_uses_up_no_fault() -> None:
-    with Rig(BASIC_SPEC) as rig:
-        rig.playground.inject(Error(times=1))
+    with SimulatorRig(BASIC_SPEC) as rig:
+        rig.playground.inject(ErrorFault(times=1))
         assert rig.send_http(Request("GET", "/about"), {}).status == 200
         assert [touch[2] for touch in rig.playground.sidecar.touches] == [""]
         assert rig.send_http(Request("GET", "/about")).status == 503
@@ -394,7 +394,7 @@ def test_a_table_of_secrets_finds_only_the_whole_secret() -> None:
 
 
 def test_sessions_and_used_signatures_are_bounded() -> None:
-    with Rig(BASIC_SPEC) as rig:
+    with SimulatorRig(BASIC_SPEC) as rig:
         now = rig.playground.now
     credentials = SandboxCredentials("box", NoConfig())
     first = credentials.issue("clk_ses", now)
@@ -410,13 +410,13 @@ def test_sessions_and_used_signatures_are_bounded() -> None:
 # What an agent is told.
 
 
-def handles(rig: Rig) -> Sandboxes:
+def handles(rig: SimulatorRig) -> Sandboxes:
     base = rig.url().rpartition(f"/{rig.playground.id}/")[0]
-    return open_doors(rig.gateway, rig.playground, lambda: base)
+    return open_sandboxes(rig.gateway, rig.playground, lambda: base)
 
 
 def test_an_agent_is_told_the_credentials_of_each_scheme_where_it_is_told_the_token() -> None:
-    with Rig(SEVERAL_SPEC) as rig:
+    with SimulatorRig(SEVERAL_SPEC) as rig:
         sandboxes = handles(rig)
         expected = {
             "basic": {"user": "AC0001", "password": rig.token},
@@ -430,13 +430,13 @@ def test_an_agent_is_told_the_credentials_of_each_scheme_where_it_is_told_the_to
 
 
 def test_what_an_agent_is_told_of_a_bearer_token_is_url_and_token_alone() -> None:
-    with Rig(locked()) as rig:
+    with SimulatorRig(locked()) as rig:
         [place] = surroundings(handles(rig))["sandboxes"].values()
         assert place.keys() == {"kind", "url", "token"}
 
 
 def test_a_handle_in_process_needs_no_credential_of_its_own() -> None:
-    with Rig(SIGNED_SPEC) as rig:
+    with SimulatorRig(SIGNED_SPEC) as rig:
         box = handles(rig)["box"]
         assert box.request("POST", "/notes", body=b'{"text": "hello"}').status == 201
         assert orjson.loads(box.request("GET", "/notes").body) == ["hello"]
@@ -444,7 +444,7 @@ def test_a_handle_in_process_needs_no_credential_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_the_command_line_shows_what_each_scheme_needs(name: str) -> None:
-    with Rig(SPECS[name]) as rig:
+    with SimulatorRig(SPECS[name]) as rig:
         base = rig.url().rpartition("/")[0]
         [way] = _ways(rig.playground, base, ListenerPool(rig.gateway)).values()
         assert way.credentials == rig.playground.sandboxes["box"].authentication_info(rig.url())

@@ -3,10 +3,10 @@
 import httpx
 import pytest
 
-from clerkship.conformance.rig import Rig
+from clerkship.conformance.rig import SimulatorRig
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.cors import CorsPolicy
-from clerkship.sandbox.exchange import Reply, Request
+from sandbox.request import Reply, Request
 from tests.sandbox.locked import SESSION, locked
 
 PAGE = "https://app.example"
@@ -25,7 +25,7 @@ def allowed(reply: Reply) -> str | None:
 
 
 def test_a_preflight_request_is_answered_without_a_credential_and_is_not_logged() -> None:
-    with Rig(ANY) as rig:
+    with SimulatorRig(ANY) as rig:
         before = rig.playground.now
         reply = httpx.options(f"{rig.url()}/notes", headers=PREFLIGHT)
         assert reply.status_code == 204
@@ -39,7 +39,7 @@ def test_a_preflight_request_is_answered_without_a_credential_and_is_not_logged(
 
 
 def test_answers_and_refusals_may_be_read_by_the_page() -> None:
-    with Rig(ANY) as rig:
+    with SimulatorRig(ANY) as rig:
         headers = {"origin": PAGE, "authorization": f"Bearer {rig.token}"}
         answered = httpx.get(f"{rig.url()}/notes", headers=headers)
         assert answered.headers["access-control-allow-origin"] == "*"
@@ -53,7 +53,7 @@ def test_answers_and_refusals_may_be_read_by_the_page() -> None:
 
 
 def test_only_listed_origins_are_allowed_and_are_named() -> None:
-    with Rig(LISTED) as rig:
+    with SimulatorRig(LISTED) as rig:
         reply = httpx.options(f"{rig.url()}/notes", headers=PREFLIGHT)
         assert reply.headers["access-control-allow-origin"] == PAGE
         assert reply.headers["access-control-allow-credentials"] == "true"
@@ -64,19 +64,19 @@ def test_only_listed_origins_are_allowed_and_are_named() -> None:
 
 
 def test_without_a_policy_there_is_no_cors() -> None:
-    with Rig(OFF) as rig:
+    with SimulatorRig(OFF) as rig:
         assert rig.send_http(Request("OPTIONS", "/notes"), PREFLIGHT).status == 401
         assert allowed(rig.send_http(Request("GET", "/about"), {"origin": PAGE})) is None
 
 
 def test_options_that_is_no_preflight_needs_a_credential() -> None:
-    with Rig(ANY) as rig:
+    with SimulatorRig(ANY) as rig:
         assert rig.send_http(Request("OPTIONS", "/notes"), {"origin": PAGE}).status == 401
         assert rig.send(Request("OPTIONS", "/notes", {}, {"origin": PAGE})).status == 405
 
 
 def test_names_of_headers_that_are_none_are_not_repeated() -> None:
-    with Rig(ANY) as rig:
+    with SimulatorRig(ANY) as rig:
         headers = {**PREFLIGHT, "access-control-request-headers": 'x"y<script>'}
         reply = httpx.options(f"{rig.url()}/notes", headers=headers)
         assert (reply.status_code, "access-control-allow-headers" in reply.headers) == (204, False)

@@ -7,15 +7,14 @@ import orjson
 import pytest
 from pydantic import ValidationError
 
-from clerkship.conformance.rig import Rig
+from clerkship.conformance.rig import SimulatorRig
 from clerkship.kit.wall import perf_counter
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import InProcessDoor
+from clerkship.playground.doors import InProcessTransport
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators.files import SPEC
 from clerkship.simulators.files.config import FilesConfig, dated
 from clerkship.simulators.files.handle import Files
@@ -24,13 +23,14 @@ from clerkship.simulators.files.sftp.call import SftpCall
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.tree import Shelf
 from sandbox.handle import Refused
+from sandbox.request import Reply, Request
 
 MANY = 100_000
 
 
-def rig_of(files: dict[str, bytes] | None = None, **config: Any) -> Rig:
+def rig_of(files: dict[str, bytes] | None = None, **config: Any) -> SimulatorRig:
     """A drop over some files, told something."""
-    rig = Rig(SPEC)
+    rig = SimulatorRig(SPEC)
     base = SPEC.prepare([Dataset(name="base", type="files", files=files or {})])
     rig.rooms = {"box": PreparedSimulator(SPEC, FilesConfig(**config), base)}
     rig.playground.sandboxes.update(Playground(rig.playground.environment, rig.rooms, "x").sandboxes)
@@ -39,15 +39,15 @@ def rig_of(files: dict[str, bytes] | None = None, **config: Any) -> Rig:
 
 def handle(playground: Playground) -> Files:
     """As an agent holds it that asks for no address."""
-    return Files(InProcessDoor(Gateway(), playground, "box", str))
+    return Files(InProcessTransport(Gateway(), playground, "box", str))
 
 
-def rename(rig: Rig, path: str, to: str, **more: Any) -> Reply:
+def rename(rig: SimulatorRig, path: str, to: str, **more: Any) -> Reply:
     """Give something another path."""
     return rig.send(Request("POST", "/rename", body=orjson.dumps({"from": path, "to": to, **more})))
 
 
-def modified(rig: Rig, path: str) -> str:
+def modified(rig: SimulatorRig, path: str) -> str:
     """When something was last changed."""
     found: str = orjson.loads(rig.send(Request("GET", f"/stat/{path}")).body)["modified"]
     return found

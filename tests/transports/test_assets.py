@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from clerkship.faults.error import Error
-from clerkship.sandbox.exchange import Reply, Request, redirect
+from clerkship.faults.error import ErrorFault
 from clerkship.transports.assets import CACHE_CONTROL, AssetFolder
+from sandbox.request import Reply, Request, redirect
 from tests.raw_routes import RawCall, raw_route
 from tests.transports.site import Site, open_site
 
@@ -82,7 +82,7 @@ def test_no_path_leads_out_of_the_folder(site: Site, path: str) -> None:
 
 
 def test_an_asset_leaves_a_touch_and_no_event_and_meets_no_fault(site: Site) -> None:
-    site.playground.inject(Error(status=503))
+    site.playground.inject(ErrorFault(status=503))
     events, now = len(site.playground.log.events), site.playground.now
     assert httpx.get(f"{site.url}/static/site.css").status_code == 200
     assert (len(site.playground.log.events), site.playground.now) == (events, now)

@@ -9,12 +9,12 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from clerkship.faults.drip import Drip
-from clerkship.faults.drop import Drop
-from clerkship.faults.truncated import Truncated
+from clerkship.faults.drip import DripFault
+from clerkship.faults.drop import DropFault
+from clerkship.faults.truncated import TruncatedFault
 from clerkship.playground.failure import SimulatorBroken
-from clerkship.sandbox.exchange import ByteStream, Reply
 from sandbox.handle import Dropped
+from sandbox.request import ByteStream, Reply
 from tests.raw_routes import RawCall, raw_route
 from tests.transports.site import Site, open_site
 
@@ -152,7 +152,7 @@ def test_in_process_a_stream_that_fails_errors_the_run(site: Site) -> None:
 
 
 def test_a_truncated_stream_ends_without_its_last_chunk(site: Site) -> None:
-    site.playground.inject(Truncated(keep=12, times=2))
+    site.playground.inject(TruncatedFault(keep=12, times=2))
     with site.ask("GET", "/count") as reply, pytest.raises(http.client.IncompleteRead) as broken:
         reply.read()
     assert broken.value.partial == WHOLE[:12]
@@ -162,13 +162,13 @@ def test_a_truncated_stream_ends_without_its_last_chunk(site: Site) -> None:
 
 
 def test_a_stream_no_longer_than_what_is_kept_is_not_truncated(site: Site) -> None:
-    site.playground.inject(Truncated(keep=1000))
+    site.playground.inject(TruncatedFault(keep=1000))
     with site.ask("GET", "/count") as reply:
         assert reply.read() == WHOLE
 
 
 def test_where_a_stream_is_cut_is_the_seeds_choice(site: Site) -> None:
-    site.playground.inject(Truncated(times=1))
+    site.playground.inject(TruncatedFault(times=1))
     with pytest.raises(Dropped):
         in_process(site, "/count")
     [event] = [event for event in site.playground.log.events if event.kind == "fault.injected"]
@@ -177,7 +177,7 @@ def test_where_a_stream_is_cut_is_the_seeds_choice(site: Site) -> None:
 
 def test_a_dripping_stream_comes_in_pieces_over_its_time() -> None:
     with open_site(*ROUTES, time="paced") as site:
-        site.playground.inject(Drip(over=timedelta(milliseconds=200), pieces=4))
+        site.playground.inject(DripFault(over=timedelta(milliseconds=200), pieces=4))
         began = time.monotonic()
         with httpx.Client(headers=site.headers) as client, client.stream("GET", f"{site.url}/count") as reply:
             chunks = list(reply.iter_raw())
@@ -186,6 +186,6 @@ def test_a_dripping_stream_comes_in_pieces_over_its_time() -> None:
 
 
 def test_a_dropped_stream_sends_nothing(site: Site) -> None:
-    site.playground.inject(Drop(when="reply", times=1))
+    site.playground.inject(DropFault(when="reply", times=1))
     with pytest.raises((http.client.RemoteDisconnected, ConnectionError)), site.ask("GET", "/count"):
         pass

@@ -16,19 +16,19 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from clerkship.events.request_line import line_of
-from clerkship.faults.drip import Drip
-from clerkship.faults.drop import Drop
-from clerkship.faults.error import Error
-from clerkship.faults.truncated import Truncated
+from clerkship.events.request_line import render_event_request
+from clerkship.faults.drip import DripFault
+from clerkship.faults.drop import DropFault
+from clerkship.faults.error import ErrorFault
+from clerkship.faults.truncated import TruncatedFault
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.direct_call import CallRecord
-from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, WebSocketSession
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.websocket_handshake import websocket_route
+from sandbox.request import Refusal
 from tests.transports.site import Site, open_site
 
 CLOSED: list[int] = []
@@ -170,7 +170,7 @@ def test_a_refusal_is_an_answer_and_is_recorded(site: Site) -> None:
     refused = site.playground.log.events[-1]
     assert refused.request is not None
     assert (refused.kind, refused.request.over) == ("sandbox.refused", "websocket")
-    assert line_of(refused) == "WebSocket say → 422 that is nonsense"
+    assert render_event_request(refused) == "WebSocket say → 422 that is nonsense"
 
 
 def test_a_call_may_have_plain_values_which_the_gateway_validates(site: Site) -> None:
@@ -196,7 +196,7 @@ def test_plain_values_that_do_not_fit_are_refused_and_recorded(site: Site, value
         client.send("still open")
         assert replies(client, 1) == [{"said": "still open"}]
     refused = next(event for event in site.playground.log.events if event.kind == "sandbox.refused")
-    assert line_of(refused) == f"WebSocket say → 422 {reason}"
+    assert render_event_request(refused) == f"WebSocket say → 422 {reason}"
     assert site.playground.broken is None
 
 
@@ -207,7 +207,7 @@ def test_a_handler_may_refuse_a_message_and_the_connection_stays_open(site: Site
         client.send("still open")
         assert replies(client, 1) == [{"said": "still open"}]
     [refused] = [event for event in site.playground.log.events if event.kind == "sandbox.refused"]
-    assert line_of(refused) == "WebSocket message → 409 not now: please"
+    assert render_event_request(refused) == "WebSocket message → 409 not now: please"
     assert refused.request is not None
     assert refused.request.body == b"refuse please"
     assert site.playground.broken is None
@@ -451,23 +451,23 @@ def test_faults_strike_messages(site: Site) -> None:
     with dial(site) as client:
         client.send("one")
         assert replies(client, 1) == [{"said": "one"}]
-        site.playground.inject(Error(status=503, times=1))
+        site.playground.inject(ErrorFault(status=503, times=1))
         client.send("two")
         assert "error" in replies(client, 1)[0]
-        site.playground.inject(Drip(over=timedelta(seconds=1), pieces=3, times=1))
+        site.playground.inject(DripFault(over=timedelta(seconds=1), pieces=3, times=1))
         client.send("three")
         assert replies(client, 1) == [{"said": "three"}]
-        site.playground.inject(Truncated(keep=4, times=1))
+        site.playground.inject(TruncatedFault(keep=4, times=1))
         client.send("four")
         assert until_closed(client).rcvd is None
-    site.playground.inject(Drop(when="reply", operation="say", times=1))
+    site.playground.inject(DropFault(when="reply", operation="say", times=1))
     with dial(site) as client:
         client.send("five")
         assert until_closed(client).rcvd is None
 
 
 def test_a_handshake_can_be_struck_by_a_fault(site: Site) -> None:
-    site.playground.inject(Error(status=503, times=1))
+    site.playground.inject(ErrorFault(status=503, times=1))
     with pytest.raises(InvalidStatus) as refused:
         dial(site)
     assert refused.value.response.status_code == 503

@@ -12,16 +12,16 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
-from clerkship.events.request_line import line_of
-from clerkship.faults.drip import Drip
-from clerkship.faults.drop import Drop
-from clerkship.faults.error import Error
-from clerkship.sandbox.exchange import Reply
+from clerkship.events.request_line import render_event_request
+from clerkship.faults.drip import DripFault
+from clerkship.faults.drop import DropFault
+from clerkship.faults.error import ErrorFault
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, WebSocketSession
 from clerkship.transports.websocket_frames import MAX_FRAGMENTS
 from clerkship.transports.websocket_handshake import websocket_route
+from sandbox.request import Reply
 from tests.transports.site import Site, open_site
 from tests.transports.test_websocket import ROUTES, Talk, credential, dial, replies, say, until_closed, wait_for
 
@@ -107,7 +107,7 @@ def open_talk(handler: type[WebSocketHandler], **changes: Any) -> Iterator[Site]
 
 def test_a_push_waits_while_a_message_is_sent_in_pieces() -> None:
     with open_talk(Eager, time="paced") as site, dial(site) as client:
-        site.playground.inject(Drip(operation="say", over=timedelta(seconds=0.3), pieces=3))
+        site.playground.inject(DripFault(operation="say", over=timedelta(seconds=0.3), pieces=3))
         client.send("hello there")
         received = [client.recv(timeout=10) for _ in range(4)]
     assert sorted(received) == ["pushed", "pushed", "welcome", '{"said":"hello there"}']
@@ -195,7 +195,7 @@ def test_a_message_without_a_call_is_a_request_of_the_agent_in_the_log() -> None
             client.send(b"\xff")
             wait_for(lambda: len(site.playground.log.events) == 3)
         events = site.playground.log.events[1:]
-        assert [line_of(event) for event in events] == ["WebSocket message → 200"] * 2
+        assert [render_event_request(event) for event in events] == ["WebSocket message → 200"] * 2
         assert {(event.kind, event.actor) for event in events} == {("sandbox.answered", "agent")}
         assert [event.request.body for event in events if event.request is not None] == [b"hello", b"\xff"]
         assert site.playground.broken is None
@@ -203,9 +203,9 @@ def test_a_message_without_a_call_is_a_request_of_the_agent_in_the_log() -> None
 
 def test_faults_strike_a_message_without_a_call() -> None:
     with open_talk(Silent) as site, dial(site) as client:
-        site.playground.inject(Error(status=503, times=1))
+        site.playground.inject(ErrorFault(status=503, times=1))
         client.send("hello")
         assert client.recv(timeout=10) == "injected_fault"
-        site.playground.inject(Drop(when="reply", times=1))
+        site.playground.inject(DropFault(when="reply", times=1))
         client.send("hello")
         assert until_closed(client).rcvd is None

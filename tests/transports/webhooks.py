@@ -12,7 +12,6 @@ from pydantic import Field
 from clerkship.events.event import Event, Payload
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole
-from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.operation import OperationCall, OperationContext, operation
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import State
@@ -27,6 +26,7 @@ from clerkship.transports.outbound.http import (
 )
 from clerkship.transports.outbound.retry import RetryPolicy
 from sandbox.handle import Handle
+from sandbox.request import Reply
 
 SECRET = b"whsec-test"
 

@@ -19,10 +19,10 @@ from clerkship.llm.wire import check_reachable
 from clerkship.model.domain import AgentCapabilities
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import IsolationLevel
-from clerkship.sandbox.exchange import JSON, Reply, Request
 from clerkship.sandbox.tools import BadArguments, Tool, build_tools, index_by_name
 from clerkship.settings import Settings
 from sandbox.handle import Dropped, Incomplete, Refused, Sandboxes
+from sandbox.request import JSON, Reply, Request
 
 if TYPE_CHECKING:
     import httpx

@@ -12,42 +12,42 @@ import orjson
 from clerkship.conformance.credential_checks import a_credential_is_needed_for_every_operation
 from clerkship.conformance.rig import (
     WRITES,
-    Exercised,
+    ExerciseRequest,
     RequestCounts,
-    Rig,
-    exercise,
-    garbage,
-    must,
+    SimulatorRig,
+    build_garbage,
+    describe_request,
     prepare_domains,
-    title,
+    require,
+    run_exercise,
     to_bytes,
 )
 from clerkship.conformance.websocket_garbage import send_garbage_messages
 from clerkship.faults.contract import Fault
-from clerkship.faults.drip import Drip
-from clerkship.faults.drop import Drop
-from clerkship.faults.duplicate import Duplicate
-from clerkship.faults.error import Error
-from clerkship.faults.expired import Expired
-from clerkship.faults.latency import Latency
-from clerkship.faults.truncated import Truncated
+from clerkship.faults.drip import DripFault
+from clerkship.faults.drop import DropFault
+from clerkship.faults.duplicate import DuplicateFault
+from clerkship.faults.error import ErrorFault
+from clerkship.faults.expired import ExpiredFault
+from clerkship.faults.latency import LatencyFault
+from clerkship.faults.truncated import TruncatedFault
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.exchange import Refusal, Reply, Request
 from clerkship.sandbox.route import Route, find_route
 from clerkship.sandbox.tools import BASE64_SUFFIX, Tool, build_tools, index_by_name
 from clerkship.simulators.spec import Spec
+from sandbox.request import Refusal, Reply, Request
 
 Check = Callable[[Spec], RequestCounts | None]
 """Raises NotConforming, or any error of the simulator; may return how many requests it sent."""
 FAULTS: tuple[Fault, ...] = (
-    Latency(by=timedelta(seconds=5), jitter=timedelta(seconds=5), times=2),
-    Error(times=1, retry_after=timedelta(seconds=5)),
-    Expired(times=1, skip=1),
-    Drop(times=1),
-    Drop(times=1, when="reply"),
-    Duplicate(times=5),
-    Truncated(times=1),
-    Drip(over=timedelta(seconds=5), times=1),
+    LatencyFault(by=timedelta(seconds=5), jitter=timedelta(seconds=5), times=2),
+    ErrorFault(times=1, retry_after=timedelta(seconds=5)),
+    ExpiredFault(times=1, skip=1),
+    DropFault(times=1),
+    DropFault(times=1, when="reply"),
+    DuplicateFault(times=5),
+    TruncatedFault(times=1),
+    DripFault(over=timedelta(seconds=5), times=1),
 )
 MAX_FORKS = 4
 """Places of the exercise, evenly spread, at which a fork is tried."""
@@ -62,9 +62,9 @@ class CheckContext:
         self.prepared = PreparedSimulator(spec, spec.config(), spec.prepare(spec.exercise_datasets))
         self.domains = prepare_domains(spec)
 
-    def rig(self) -> Rig:
+    def rig(self) -> SimulatorRig:
         """Open a playground."""
-        return Rig(self.spec, prepared=self.prepared, counts=self.counts, domains=self.domains)
+        return SimulatorRig(self.spec, prepared=self.prepared, counts=self.counts, domains=self.domains)
 
 
 def _check(body: Callable[[CheckContext], None]) -> Check:
@@ -84,11 +84,11 @@ def the_exercise_is_accepted(context: CheckContext) -> None:
     """The exercise starts from a dataset, if one can be loaded, and not all its requests or writes are refused."""
     spec, counts = context.spec, context.counts
     has_datasets = spec.dataset is None or bool(spec.exercise_datasets)
-    must(has_datasets, f"it is loaded from datasets of type {spec.dataset}, and its SPEC has no exercise_datasets")
+    require(has_datasets, f"it is loaded from datasets of type {spec.dataset}, and its SPEC has no exercise_datasets")
     with context.rig() as rig:
-        exercise(rig)
-    must(counts.refused < counts.sent, f"all {counts.sent} requests of its exercise were refused")
-    must(
+        run_exercise(rig)
+    require(counts.refused < counts.sent, f"all {counts.sent} requests of its exercise were refused")
+    require(
         not counts.writes or counts.refused_writes < counts.writes,
         f"all {counts.writes} writes of its exercise were refused",
     )
@@ -98,40 +98,40 @@ def the_exercise_is_accepted(context: CheckContext) -> None:
 def same_seed_gives_the_same_log(context: CheckContext) -> None:
     """Two runs of the same requests differ in nothing."""
     with context.rig() as one, context.rig() as other:
-        exercise(one)
-        exercise(other)
-        must(one.lines == other.lines, "the same seed and the same requests gave two different logs")
+        run_exercise(one)
+        run_exercise(other)
+        require(one.lines == other.lines, "the same seed and the same requests gave two different logs")
 
 
 @_check
-def both_doors_lead_to_the_same_log(context: CheckContext) -> None:
+def http_and_in_process_give_the_same_log(context: CheckContext) -> None:
     """HTTP and in-process differ in nothing, replies included, where they are said to be at the same address."""
     with context.rig() as inside, context.rig() as outside:
-        _send_through_both(inside, outside)
-        must(inside.lines == outside.lines, "the two doors gave two different logs")
+        _send_both_ways(inside, outside)
+        require(inside.lines == outside.lines, "the two doors gave two different logs")
 
 
-def _send_through_both(inside: Rig, outside: Rig, fault: str = "") -> None:
+def _send_both_ways(inside: SimulatorRig, outside: SimulatorRig, fault: str = "") -> None:
     """Send the exercise in process and over HTTP, and check that the replies are the same."""
     for request in inside.exercise:
         near, far = inside.send(request, base=outside.url()), outside.send_outside(request)
-        must(
+        require(
             (near.status, near.body) == (far.status, far.body),
-            f"{fault}{title(request)}: in process {near.status}, over HTTP {far.status}",
+            f"{fault}{describe_request(request)}: in process {near.status}, over HTTP {far.status}",
         )
 
 
 @_check
-def faults_strike_both_doors_alike(context: CheckContext) -> None:
+def faults_affect_http_and_in_process_alike(context: CheckContext) -> None:
     """Whatever is in the way, both doors show it, the log is the same, and the state is what the log says."""
     with context.rig() as inside, context.rig() as outside:
         for fault in FAULTS:
             for rig in (inside, outside):
                 rig.playground.inject(fault)
-            _send_through_both(inside, outside, f"{fault.name} on ")
-        must(inside.playground.broken is None, f"it broke: {inside.playground.broken}")
-        must(inside.lines == outside.lines, "under faults the two doors gave two different logs")
-        must(inside.rebuilt() == inside.dumped(), "under faults the log, replayed, gave another state")
+            _send_both_ways(inside, outside, f"{fault.name} on ")
+        require(inside.playground.broken is None, f"it broke: {inside.playground.broken}")
+        require(inside.lines == outside.lines, "under faults the two doors gave two different logs")
+        require(inside.rebuilt() == inside.dumped(), "under faults the log, replayed, gave another state")
 
 
 @_check
@@ -139,10 +139,10 @@ def playgrounds_share_nothing(context: CheckContext) -> None:
     """What happens in one playground is not seen in another, open at the same time or later."""
     with context.rig() as busy, context.rig() as idle:
         before = idle.dumped()
-        exercise(busy)
-        must(idle.dumped() == before, "a playground changed because of another one's requests")
+        run_exercise(busy)
+        require(idle.dumped() == before, "a playground changed because of another one's requests")
     with context.rig() as later:
-        must(later.dumped() == before, "a playground began with what had happened in an earlier one")
+        require(later.dumped() == before, "a playground began with what had happened in an earlier one")
 
 
 @_check
@@ -153,17 +153,17 @@ def the_dataset_does_not_change(context: CheckContext) -> None:
     datasets = [dataset for component in components for dataset in component.exercise_datasets]
     before = to_bytes(base), [dataset.data for dataset in datasets]
     with context.rig() as rig:
-        exercise(rig)
-    must(to_bytes(base) == before[0], "the records that `prepare` returned were changed by requests")
-    must([dataset.data for dataset in datasets] == before[1], "a dataset was changed by requests")
+        run_exercise(rig)
+    require(to_bytes(base) == before[0], "the records that `prepare` returned were changed by requests")
+    require([dataset.data for dataset in datasets] == before[1], "a dataset was changed by requests")
 
 
 @_check
 def a_replay_rebuilds_the_state(context: CheckContext) -> None:
     """The dataset and the bytes of the log give the state, byte for byte."""
     with context.rig() as rig:
-        exercise(rig)
-        must(rig.rebuilt() == rig.dumped(), "the log, replayed, gave another state")
+        run_exercise(rig)
+        require(rig.rebuilt() == rig.dumped(), "the log, replayed, gave another state")
 
 
 @_check
@@ -171,49 +171,49 @@ def a_fork_continues_like_the_original(context: CheckContext) -> None:
     """A playground that is rebuilt from a log in mid-exercise, and given the rest, ends with the same log and state."""
     requests = context.spec.exercise
     with context.rig() as straight:
-        exercise(straight)
+        run_exercise(straight)
     with context.rig() as rig:
         for place, request in enumerate(requests, 1):
             rig.send(request)
             if place % max(len(requests) // MAX_FORKS, 1) == 0:
-                where = f"after {title(request)[:60]} (request {place} of the exercise)"
-                _ends_alike(rig, requests[place:], straight, where)
+                where = f"after {describe_request(request)[:60]} (request {place} of the exercise)"
+                _check_fork(rig, requests[place:], straight, where)
 
 
-def _ends_alike(rig: Rig, rest: Sequence[Exercised], straight: Rig, where: str) -> None:
+def _check_fork(rig: SimulatorRig, rest: Sequence[ExerciseRequest], straight: SimulatorRig, where: str) -> None:
     with rig.fork() as fork:
         for request in rest:
             fork.send(request)
-        must(fork.lines == straight.lines, f"a fork {where} ended with another log")
-        must(fork.dumped() == straight.dumped(), f"a fork {where} ended with another state")
+        require(fork.lines == straight.lines, f"a fork {where} ended with another log")
+        require(fork.dumped() == straight.dumped(), f"a fork {where} ended with another state")
 
 
 @_check
-def garbage_is_refused_in_order(context: CheckContext) -> None:
+def garbage_is_refused(context: CheckContext) -> None:
     """Nonsense gets a refusal of the protocol, through either door; nothing breaks and nothing is half done."""
     with context.rig() as rig:
-        for request in garbage(context.spec):
+        for request in build_garbage(context.spec):
             before, events = rig.dumped(), len(rig.own_events())
             for reply in (rig.send(request), rig.send_http(request)):
-                _refused_cleanly(request, reply)
+                _check_refusal(request, reply)
                 if not reply.ok:
                     unchanged = rig.dumped() == before and len(rig.own_events()) == events
-                    must(unchanged, f"{request.method} {request.path[:60]} was refused and still did something")
+                    require(unchanged, f"{request.method} {request.path[:60]} was refused and still did something")
                 before, events = rig.dumped(), len(rig.own_events())
         send_garbage_messages(rig)
-        must(rig.playground.broken is None, f"it broke: {rig.playground.broken}")
+        require(rig.playground.broken is None, f"it broke: {rig.playground.broken}")
 
 
-def _refused_cleanly(request: Request, reply: Reply) -> None:
-    must(reply.status != 500, f"{request.method} {request.path[:60]} gave a 500")
-    must(b"Traceback" not in reply.body, f"{request.method} {request.path[:60]} showed a traceback")
+def _check_refusal(request: Request, reply: Reply) -> None:
+    require(reply.status != 500, f"{request.method} {request.path[:60]} gave a 500")
+    require(b"Traceback" not in reply.body, f"{request.method} {request.path[:60]} showed a traceback")
 
 
 @_check
 def every_event_validates(context: CheckContext) -> None:
     """Each line of the log reads back as the event it was, of a kind the simulator declares."""
     with context.rig() as rig:
-        exercise(rig)
+        run_exercise(rig)
         rig.check_events()
 
 
@@ -221,10 +221,10 @@ def every_event_validates(context: CheckContext) -> None:
 def every_operation_is_exercised(context: CheckContext) -> None:
     """The exercise touches every operation."""
     with context.rig() as rig:
-        exercise(rig)
+        run_exercise(rig)
         touched = {touch[2] for touch in rig.playground.sidecar.touches}
         missing = {operation.name for operation in context.spec.operations} - touched
-        must(not missing, f"its exercise leaves out {', '.join(sorted(missing))}")
+        require(not missing, f"its exercise leaves out {', '.join(sorted(missing))}")
 
 
 @_check
@@ -236,7 +236,7 @@ def an_acknowledged_write_has_an_effect(context: CheckContext) -> None:
             reply = rig.send(request)
             if reply.ok and isinstance(request, Request) and request.method in WRITES:
                 left = len(rig.own_events()) > events
-                must(left, f"{request.method} {request.path} was acknowledged and left no event")
+                require(left, f"{request.method} {request.path} was acknowledged and left no event")
 
 
 def every_operation_is_a_tool(spec: Spec) -> None:
@@ -245,28 +245,28 @@ def every_operation_is_a_tool(spec: Spec) -> None:
     One that is declared to be no tool, and a WebSocket, is left out; what is to be done by a model needs another then.
     """
     tools = build_tools("box", spec.routes, spec.operations)
-    must(len(index_by_name(tools)) == len(tools), "two operations make the same tool")
+    require(len(index_by_name(tools)) == len(tools), "two operations make the same tool")
     for tool in tools:
-        must(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", tool.name) is not None, f"{tool.name} cannot be a tool's name")
-        must(bool(tool.operation.description), f"{tool.name} does not say what it does")
-        known, refs = tool.parameters["properties"], _refs(tool.parameters)
-        must(set(tool.parameters["required"]) <= known.keys(), f"{tool.name} requires what it does not describe")
-        must(refs <= tool.parameters.get("$defs", {}).keys(), f"{tool.name}: its schema refers to what is not in it")
+        require(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", tool.name) is not None, f"{tool.name} cannot be a tool's name")
+        require(bool(tool.operation.description), f"{tool.name} does not say what it does")
+        known, refs = tool.parameters["properties"], _find_refs(tool.parameters)
+        require(set(tool.parameters["required"]) <= known.keys(), f"{tool.name} requires what it does not describe")
+        require(refs <= tool.parameters.get("$defs", {}).keys(), f"{tool.name}: its schema refers to what is not in it")
         orjson.dumps(tool.parameters)
     for request in spec.exercise:
         if isinstance(request, Request):
-            _reached_by_tool(spec, tools, request)
+            _check_tool_request(spec, tools, request)
 
 
-def _refs(schema: object) -> set[str]:
+def _find_refs(schema: object) -> set[str]:
     """The names a schema refers to."""
     if isinstance(schema, dict):
         own = {schema["$ref"].removeprefix("#/$defs/")} if isinstance(schema.get("$ref"), str) else set()
-        return own.union(*map(_refs, schema.values()))
-    return set().union(*map(_refs, schema)) if isinstance(schema, list) else set()
+        return own.union(*map(_find_refs, schema.values()))
+    return set().union(*map(_find_refs, schema)) if isinstance(schema, list) else set()
 
 
-def _reached_by_tool(spec: Spec, tools: Sequence[Tool], request: Request) -> None:
+def _check_tool_request(spec: Spec, tools: Sequence[Tool], request: Request) -> None:
     """What the exercise asks, asked by a tool, is the same request; as far as the route says what it takes."""
     try:
         route, params = find_route(spec.routes, request)
@@ -274,25 +274,25 @@ def _reached_by_tool(spec: Spec, tools: Sequence[Tool], request: Request) -> Non
         return  # an exercise may knock at a wrong door
     if not route.is_tool:
         return
-    arguments = _arguments(route, params, request)
+    arguments = _build_arguments(route, params, request)
     if arguments is None:
         return
     [tool] = [tool for tool in tools if tool.route is route]
     if any(name not in arguments for name in tool.parameters["required"]):
         return  # an exercise may leave out what is required, to be refused
     called = tool.request(arguments)
-    must((called.method, called.path) == (request.method, request.path), f"{tool.name} makes another request")
+    require((called.method, called.path) == (request.method, request.path), f"{tool.name} makes another request")
     if route.body and route.body_type is not object:
-        must(called.body == request.body, f"{tool.name} sends another body")
+        require(called.body == request.body, f"{tool.name} sends another body")
     elif route.body or route.json_fields:
-        must(orjson.loads(called.body) == orjson.loads(request.body), f"{tool.name} sends another body")
+        require(orjson.loads(called.body) == orjson.loads(request.body), f"{tool.name} sends another body")
 
 
-def _arguments(route: Route, params: Mapping[str, str], request: Request) -> dict[str, object] | None:
+def _build_arguments(route: Route, params: Mapping[str, str], request: Request) -> dict[str, object] | None:
     """Return what a model would give a tool for this request; None where its body is not meant to be taken."""
     arguments: dict[str, object] = {**params}
     arguments |= {name: request.query[name] for name in route.query if name in request.query}
-    if route.body and route.body_type is bytes and f"{route.body}{BASE64_SUFFIX}" in _fields(route):
+    if route.body and route.body_type is bytes and f"{route.body}{BASE64_SUFFIX}" in _tool_fields(route):
         return arguments | {f"{route.body}{BASE64_SUFFIX}": base64.b64encode(request.body).decode()}
     if route.body and route.body_type is not object:
         return arguments | {route.body: request.body.decode(errors="replace")}
@@ -305,7 +305,7 @@ def _arguments(route: Route, params: Mapping[str, str], request: Request) -> dic
     return arguments | content if isinstance(content, dict) else None
 
 
-def _fields(route: Route) -> Mapping[str, object]:
+def _tool_fields(route: Route) -> Mapping[str, object]:
     [tool] = build_tools("box", (route,))
     fields: Mapping[str, object] = tool.parameters["properties"]
     return fields
@@ -314,13 +314,13 @@ def _fields(route: Route) -> Mapping[str, object]:
 CHECKS: tuple[Check, ...] = (
     the_exercise_is_accepted,
     same_seed_gives_the_same_log,
-    both_doors_lead_to_the_same_log,
-    faults_strike_both_doors_alike,
+    http_and_in_process_give_the_same_log,
+    faults_affect_http_and_in_process_alike,
     playgrounds_share_nothing,
     the_dataset_does_not_change,
     a_replay_rebuilds_the_state,
     a_fork_continues_like_the_original,
-    garbage_is_refused_in_order,
+    garbage_is_refused,
     every_event_validates,
     every_operation_is_exercised,
     an_acknowledged_write_has_an_effect,

@@ -5,15 +5,15 @@ from typing import Any
 
 import orjson
 
-from clerkship.conformance.rig import Rig, must
+from clerkship.conformance.rig import SimulatorRig, require
 from clerkship.playground.listeners import RunningListener
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import select_http_schemes
-from clerkship.sandbox.exchange import Refusal, Reply, Request
 from clerkship.sandbox.operation import Operation, OperationCall
 from clerkship.sandbox.route import Route, find_route
 from clerkship.simulators.spec import Spec
+from sandbox.request import Refusal, Reply, Request
 
 NEIGHBOUR = "neighbour"
 """A second sandbox in the playground."""
@@ -26,24 +26,24 @@ def a_credential_is_needed_for_every_operation(spec: Spec) -> None:
     A credential that is wrong, of another sandbox or of an ended run is not valid. Refusals are in the words of the
     protocol.
     """
-    asked = dict(_requests(spec))
-    with Rig(spec, others=(NEIGHBOUR,)) as rig, Rig(spec) as other:
+    asked = dict(_requests_by_route(spec))
+    with SimulatorRig(spec, others=(NEIGHBOUR,)) as rig, SimulatorRig(spec) as other:
         before = rig.dumped(), len(rig.lines), rig.playground.now
         for route, request in asked.items():
             for headers in _wrong_headers(rig, other, request):
                 _check_refused(rig, route, request, headers)
         _check_listeners(rig, other)
         after = rig.dumped(), len(rig.lines), rig.playground.now
-        must(after == before, "requests without a valid credential changed the state, the log or the clock")
+        require(after == before, "requests without a valid credential changed the state, the log or the clock")
         given = {route: rig.authorize(request) for route, request in asked.items()}
         rig.playground.close()
         for route, request in asked.items():
             for reply in (rig.send(request), rig.send_http(request, given[route])):
-                _check_words(route.refuse or spec.refuse, request, reply)
+                _check_refusal_format(route.refuse or spec.refuse, request, reply)
         _check_listeners(rig, other, has_ended=True)
 
 
-def _requests(spec: Spec) -> Iterator[tuple[Route, Request]]:
+def _requests_by_route(spec: Spec) -> Iterator[tuple[Route, Request]]:
     """Return each route that the exercise takes, with a request that takes it; the last one of several."""
     for request in spec.exercise:
         if not isinstance(request, Request):
@@ -55,7 +55,7 @@ def _requests(spec: Spec) -> Iterator[tuple[Route, Request]]:
         yield route, request
 
 
-def _wrong_headers(rig: Rig, other: Rig, request: Request) -> Iterator[Mapping[str, str]]:
+def _wrong_headers(rig: SimulatorRig, other: SimulatorRig, request: Request) -> Iterator[Mapping[str, str]]:
     """Return the headers of clients without a valid credential."""
     yield {}
     sandbox, clock = rig.playground.sandboxes[rig.name], rig.playground.clock
@@ -69,26 +69,26 @@ def _wrong_headers(rig: Rig, other: Rig, request: Request) -> Iterator[Mapping[s
         yield BearerToken().authorize(request, sandbox.credentials, clock)
 
 
-def _check_refused(rig: Rig, route: Route, request: Request, headers: Mapping[str, str]) -> None:
+def _check_refused(rig: SimulatorRig, route: Route, request: Request, headers: Mapping[str, str]) -> None:
     carried = Request(request.method, request.path, request.query, {**request.headers, **headers}, request.body)
     for reply in (rig.send(carried, token=""), rig.send_http(request, headers)):
         if route.operation.access == "open":
             title = f"{request.method} {request.path}"
-            must(reply.ok, f"{title} is open, and answers {reply.status} to a client without a credential")
+            require(reply.ok, f"{title} is open, and answers {reply.status} to a client without a credential")
         else:
-            _check_words(route.refuse or rig.rooms[rig.name].spec.refuse, request, reply)
+            _check_refusal_format(route.refuse or rig.rooms[rig.name].spec.refuse, request, reply)
 
 
-def _check_words(refuse: Callable[[Refusal], Reply], request: Request, reply: Reply) -> None:
+def _check_refusal_format(refuse: Callable[[Refusal], Reply], request: Request, reply: Reply) -> None:
     """Check that a reply is a 401 of the media type, and of the outermost shape, that the simulator gives its own."""
     title, names = f"{request.method} {request.path}", {name.lower() for name in reply.headers}
-    must(reply.status == 401, f"{title} without a valid credential got a {reply.status}")
-    must("www-authenticate" in names, f"{title}: the 401 has no WWW-Authenticate")
+    require(reply.status == 401, f"{title} without a valid credential got a {reply.status}")
+    require("www-authenticate" in names, f"{title}: the 401 has no WWW-Authenticate")
     own = refuse(Refusal(401, "unauthorized", "no"))
     is_worded = reply.media == own.media
     if is_worded and own.media.partition(";")[0].endswith("json") and request.method != "HEAD":
         is_worded = set(orjson.loads(reply.body)) == set(orjson.loads(own.body))
-    must(is_worded, f"{title}: the 401 is not in the words of the protocol")
+    require(is_worded, f"{title}: the 401 is not in the words of the protocol")
 
 
 class _ListenerCall(OperationCall[Any, Any]):
@@ -97,20 +97,20 @@ class _ListenerCall(OperationCall[Any, Any]):
     transport = "conformance"
 
 
-def _check_listeners(rig: Rig, other: Rig, *, has_ended: bool = False) -> None:
+def _check_listeners(rig: SimulatorRig, other: SimulatorRig, *, has_ended: bool = False) -> None:
     """Check that listeners find no sandbox by a wrong address, and that their calls need the token of the sandbox."""
     spec, own = rig.rooms[rig.name].spec, rig.locate()
     for line in spec.listeners:
         listener = RunningListener(rig.gateway, spec.kind, line)
         for address in ("", UNKNOWN_ADDRESS, other.locate(), *([own] if has_ended else [])):
-            must(listener.find(address) is None, f"{line.name} finds a sandbox by the address {address!r}")
+            require(listener.find(address) is None, f"{line.name} finds a sandbox by the address {address!r}")
     for operation in spec.operations if spec.listeners else ():
         _check_token(rig, other, operation)
 
 
-def _check_token(rig: Rig, other: Rig, operation: Operation[Any, Any]) -> None:
+def _check_token(rig: SimulatorRig, other: SimulatorRig, operation: Operation[Any, Any]) -> None:
     if operation.access != "agent":
         return
     for token in ("", "wrong", rig.playground.sandboxes[NEIGHBOUR].token, other.token):
         reply = rig.call(_ListenerCall(operation, None), token)
-        must(reply.status == 401, f"{operation.name} of a listener with a wrong token got a {reply.status}")
+        require(reply.status == 401, f"{operation.name} of a listener with a wrong token got a {reply.status}")

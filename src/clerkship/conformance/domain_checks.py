@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 
-from clerkship.conformance.rig import ComponentRig, must
+from clerkship.conformance.rig import ComponentRig, require
 from clerkship.domains.contract import DomainCall, DomainSpec
 from clerkship.events.event import Event
 from clerkship.model.environment import Environment
 from clerkship.playground.component import PreparedComponent
-from clerkship.sandbox.exchange import Refusal
+from sandbox.request import Refusal
 
 DomainCheck = Callable[[DomainSpec], None]
 NAME = "domain"
@@ -47,7 +47,7 @@ class DomainRig(ComponentRig):
         return self.playground.log.events
 
 
-def exercised(spec: DomainSpec) -> DomainRig:
+def run_domain_exercise(spec: DomainSpec) -> DomainRig:
     """Open a playground, and make every call of the exercise in it."""
     rig = DomainRig(spec)
     rig.run()
@@ -56,18 +56,21 @@ def exercised(spec: DomainSpec) -> DomainRig:
 
 def same_calls_give_the_same_log(spec: DomainSpec) -> None:
     """The same seed and the same calls lead to the same log, byte by byte."""
-    must(exercised(spec).lines == exercised(spec).lines, "the same seed and calls gave two different logs")
+    require(
+        run_domain_exercise(spec).lines == run_domain_exercise(spec).lines,
+        "the same seed and calls gave two different logs",
+    )
 
 
 def a_replay_rebuilds_the_domain(spec: DomainSpec) -> None:
     """The dataset and the bytes of the log give the state, byte for byte."""
-    rig = exercised(spec)
-    must(rig.rebuilt() == rig.dumped(), "the log, replayed, gave another state")
+    rig = run_domain_exercise(spec)
+    require(rig.rebuilt() == rig.dumped(), "the log, replayed, gave another state")
 
 
 def a_fork_of_a_domain_continues_like_the_original(spec: DomainSpec) -> None:
     """A playground that is rebuilt from a log after any call, and given the rest, ends with the same log and state."""
-    straight = exercised(spec)
+    straight = run_domain_exercise(spec)
     rig = DomainRig(spec, straight.prepared)
     for number, call in enumerate(spec.exercise, 1):
         rig.call(call)
@@ -75,8 +78,8 @@ def a_fork_of_a_domain_continues_like_the_original(spec: DomainSpec) -> None:
         for later in spec.exercise[number:]:
             fork.call(later)
         where = f"a fork after call {number} of its exercise"
-        must(fork.lines == straight.lines, f"{where} ended with another log")
-        must(fork.dumped() == straight.dumped(), f"{where} ended with another state")
+        require(fork.lines == straight.lines, f"{where} ended with another log")
+        require(fork.dumped() == straight.dumped(), f"{where} ended with another state")
 
 
 def domains_share_nothing(spec: DomainSpec) -> None:
@@ -85,26 +88,26 @@ def domains_share_nothing(spec: DomainSpec) -> None:
     idle = DomainRig(spec, busy.prepared)
     before = idle.dumped()
     busy.run()
-    must(idle.dumped() == before, "a domain changed because of calls in another playground")
+    require(idle.dumped() == before, "a domain changed because of calls in another playground")
 
 
-def the_base_stays_as_it_was(spec: DomainSpec) -> None:
+def the_domain_dataset_does_not_change(spec: DomainSpec) -> None:
     """The dataset that all playgrounds share is not changed by any call."""
     rig = DomainRig(spec)
     before = deepcopy(dict(rig.prepared.base))
     rig.run()
-    must(dict(rig.prepared.base) == before, "a call changed the dataset that all playgrounds share")
+    require(dict(rig.prepared.base) == before, "a call changed the dataset that all playgrounds share")
 
 
 def every_domain_event_validates(spec: DomainSpec) -> None:
     """Each line of the log reads back as the event it was, of a kind that the spec declares."""
-    exercised(spec).check_events()
+    run_domain_exercise(spec).check_events()
 
 
 def every_event_is_exercised(spec: DomainSpec) -> None:
     """The exercise leads to every kind of event that the spec declares."""
-    left_out = {event.kind for event in spec.events} - {event.kind for event in exercised(spec).events}
-    must(not left_out, f"its exercise never leads to {', '.join(sorted(left_out))}")
+    left_out = {event.kind for event in spec.events} - {event.kind for event in run_domain_exercise(spec).events}
+    require(not left_out, f"its exercise never leads to {', '.join(sorted(left_out))}")
 
 
 def a_refused_call_changes_nothing(spec: DomainSpec) -> None:
@@ -115,7 +118,7 @@ def a_refused_call_changes_nothing(spec: DomainSpec) -> None:
         refusal = rig.call(call)
         if refusal is not None:
             unchanged = rig.dumped() == before and len(rig.events) == events
-            must(unchanged, f"call {number} of its exercise was refused ({refusal.code}) and still did something")
+            require(unchanged, f"call {number} of its exercise was refused ({refusal.code}) and still did something")
         before, events = rig.dumped(), len(rig.events)
 
 
@@ -124,7 +127,7 @@ DOMAIN_CHECKS: tuple[DomainCheck, ...] = (
     a_replay_rebuilds_the_domain,
     a_fork_of_a_domain_continues_like_the_original,
     domains_share_nothing,
-    the_base_stays_as_it_was,
+    the_domain_dataset_does_not_change,
     every_domain_event_validates,
     every_event_is_exercised,
     a_refused_call_changes_nothing,

@@ -11,26 +11,26 @@ import orjson
 
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.events.event import Event, Payload, parse_event
-from clerkship.events.lifecycle import LIFECYCLE
+from clerkship.events.lifecycle import LIFECYCLE_EVENTS
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.http import open_http
-from clerkship.playground.playground import Before, Playground, PlaygroundOptions, replay
-from clerkship.playground.recording import ISSUED, title_of
+from clerkship.playground.playground import Playground, PlaygroundOptions, SavedLog, replay
+from clerkship.playground.recording import ISSUED_CREDENTIAL, title_of
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.authentication.scheme import select_http_schemes
-from clerkship.sandbox.exchange import JSON, NO_REPLY, Reply, Request
 from clerkship.sandbox.operation import OperationCall, ProtocolCall
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.spec import Spec
+from sandbox.request import JSON, NO_REPLY, Reply, Request
 
 WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 """The methods of requests that may change something."""
 PreparedDomains = Mapping[str, PreparedComponent]
-Exercised = Request | OperationCall[Any, Any]
+ExerciseRequest = Request | OperationCall[Any, Any]
 """A request of an exercise: over HTTP, or a call in another protocol."""
 
 
@@ -38,7 +38,7 @@ class NotConforming(AssertionError):
     """A simulator does not do what every simulator must."""
 
 
-def must(holds: bool, otherwise: str) -> None:
+def require(holds: bool, otherwise: str) -> None:
     """Raise NotConforming if something does not hold."""
     if not holds:
         raise NotConforming(otherwise)
@@ -53,7 +53,7 @@ class RequestCounts:
     writes: int = 0
     refused_writes: int = 0
 
-    def add(self, asked: Exercised, reply: Reply) -> None:
+    def add(self, asked: ExerciseRequest, reply: Reply) -> None:
         """Count one request."""
         is_write = isinstance(asked, Request) and asked.method in WRITES
         self.sent += 1
@@ -106,28 +106,28 @@ class ComponentRig:
     def logged_events(self) -> list[Event]:
         """Return the events as they are read back from the log's bytes."""
         log = self.playground.log
-        kinds = {event.kind: event for event in (*LIFECYCLE, *self.declared_events())}
+        kinds = {event.kind: event for event in (*LIFECYCLE_EVENTS, *self.declared_events())}
         return [parse_event(line, kinds, log.blobs.__getitem__) for line in log.lines]
 
     def continue_from(self, original: "ComponentRig") -> None:
         """Continue from the events that are read back from the log of another playground."""
         fork, other = self.playground, original.playground
-        fork.rewind(Before(original.logged_events(), other.log.lines, other.log.blobs))
+        fork.rewind(SavedLog(original.logged_events(), other.log.lines, other.log.blobs))
         fork.advance(other.now - fork.now)
         fork.ids.return_to(other.ids.mark())
         fork.rng = deepcopy(other.rng)
 
     def check_events(self) -> None:
         """Check that each line of the log reads back as the event it was, of a declared kind."""
-        kinds = {event.kind for event in (*LIFECYCLE, *self.declared_events())}
+        kinds = {event.kind for event in (*LIFECYCLE_EVENTS, *self.declared_events())}
         events = self.playground.log.events
         for event in events:
-            must(event.kind in kinds, f"it emits {event.kind}, which its spec does not declare")
+            require(event.kind in kinds, f"it emits {event.kind}, which its spec does not declare")
         for event, again in zip(events, self.logged_events(), strict=True):
-            must(again == event, f"#{event.seq} {event.kind} does not survive its own bytes")
+            require(again == event, f"#{event.seq} {event.kind} does not survive its own bytes")
 
 
-class Rig(ComponentRig):
+class SimulatorRig(ComponentRig):
     """A playground with one sandbox, or several of the same kind, empty unless it is given a prepared simulator.
 
     On a simulator that carries a conversation, a person gives every message the same answer.
@@ -150,7 +150,7 @@ class Rig(ComponentRig):
         environment = Environment(name="conformance", simulators=simulators)
         super().__init__(environment, seed, rooms, prepare_domains(spec) if domains is None else domains)
         if spec.converses:
-            self.playground.people.add_person(_person(), self.name)
+            self.playground.people.add_person(_build_person(), self.name)
             self.playground.people.listening = True
         self.gateway = Gateway()
         self.gateway.admit(self.playground)
@@ -168,7 +168,7 @@ class Rig(ComponentRig):
         return self.playground.sandboxes[self.name].token
 
     @property
-    def exercise(self) -> Sequence[Exercised]:
+    def exercise(self) -> Sequence[ExerciseRequest]:
         """The requests of the simulator's exercise."""
         return self.rooms[self.name].spec.exercise
 
@@ -180,13 +180,13 @@ class Rig(ComponentRig):
         """Return the state of the sandbox as plain data."""
         return self.playground.sandboxes[self.name].state.dump()
 
-    def fork(self) -> "Rig":
+    def fork(self) -> "SimulatorRig":
         """Open another playground that continues from the bytes of this one's log."""
         mine, spec = self.playground, self.rooms[self.name].spec
-        other = Rig(spec, mine.seed, self.rooms[self.name], self.counts, domains=self.domains)
+        other = SimulatorRig(spec, mine.seed, self.rooms[self.name], self.counts, domains=self.domains)
         other.continue_from(self)
         if spec.converses:
-            other.playground.people.restore_person(_person(), self.name)
+            other.playground.people.restore_person(_build_person(), self.name)
             other.playground.people.listening = True
         return other
 
@@ -195,19 +195,19 @@ class Rig(ComponentRig):
         own = {event.kind for event in self.declared_events()}
         return [event for event in self.playground.log.events if event.kind in own]
 
-    def send(self, asked: Exercised, token: str | None = None, base: str = "http://box.invalid") -> Reply:
+    def send(self, asked: ExerciseRequest, token: str | None = None, base: str = "http://box.invalid") -> Reply:
         """Send a request, or a call in another protocol, through the gateway in process."""
         reply = self.call(HttpCall(asked, base) if isinstance(asked, Request) else asked, token)
         self.counts.add(asked, reply)
         reply = reply if reply.stream is None else reply.joined()
-        return replace(reply, body=_without_issued(reply.body))
+        return replace(reply, body=_remove_issued_credentials(reply.body))
 
     def call(self, call: ProtocolCall, token: str | None = None) -> Reply:
         """Send a call through the gateway; it is not counted."""
         given = self.token if token is None else token
         return self.gateway.handle(RequestContext(self.playground.id, self.name, call, given))
 
-    def send_outside(self, asked: Exercised) -> Reply:
+    def send_outside(self, asked: ExerciseRequest) -> Reply:
         """Send a request to the HTTP listener; a call in another protocol goes through the gateway."""
         return self.send_http(asked) if isinstance(asked, Request) else self.send(asked)
 
@@ -237,30 +237,30 @@ class Rig(ComponentRig):
             connection.request(request.method, target, request.body, {**request.headers, **headers})
             answer = connection.getresponse()
             media = answer.headers.get("content-type", JSON)
-            return Reply(answer.status, _without_issued(answer.read()), media, dict(answer.headers.items()))
+            return Reply(answer.status, _remove_issued_credentials(answer.read()), media, dict(answer.headers.items()))
         except http.client.IncompleteRead as cut:
-            return Reply(answer.status, _without_issued(cut.partial))
+            return Reply(answer.status, _remove_issued_credentials(cut.partial))
         except http.client.RemoteDisconnected:
             return NO_REPLY
         finally:
             connection.close()
 
 
-def title(asked: Exercised) -> str:
+def describe_request(asked: ExerciseRequest) -> str:
     """Name a request of an exercise in an error."""
     return title_of(HttpCall(asked) if isinstance(asked, Request) else asked)
 
 
-def _person() -> ScriptedPerson:
+def _build_person() -> ScriptedPerson:
     return ScriptedPerson(ScenarioPerson(fallback="I see."))
 
 
 def to_bytes(data: Any) -> bytes:
     """Return data as JSON in which the order of keys counts, to compare it in full."""
-    return orjson.dumps(data, default=_describe, option=orjson.OPT_NON_STR_KEYS)
+    return orjson.dumps(data, default=_to_plain_data, option=orjson.OPT_NON_STR_KEYS)
 
 
-def _describe(value: Any) -> Any:
+def _to_plain_data(value: Any) -> Any:
     """Return what orjson cannot render by itself as data that it can."""
     if isinstance(value, set | frozenset):
         return sorted(map(repr, value))
@@ -284,18 +284,18 @@ def prepare_domains(spec: Spec) -> dict[str, PreparedComponent]:
     }
 
 
-def _without_issued(body: bytes) -> bytes:
+def _remove_issued_credentials(body: bytes) -> bytes:
     """Return a body without session ids and access tokens, which are never the same twice."""
     text = body.decode(errors="surrogateescape")
-    return ISSUED.sub("[issued credential]", text).encode(errors="surrogateescape")
+    return ISSUED_CREDENTIAL.sub("[issued credential]", text).encode(errors="surrogateescape")
 
 
-def exercise(rig: Rig) -> list[Reply]:
+def run_exercise(rig: SimulatorRig) -> list[Reply]:
     """Every request of the simulator's exercise, in order."""
     return [rig.send(request) for request in rig.exercise]
 
 
-def garbage(spec: Spec) -> list[Request]:
+def build_garbage(spec: Spec) -> list[Request]:
     """Each of the simulator's paths with bodies, queries and methods it cannot want; and paths that are traps."""
     bodies = (b"", b"{", b"null", b"[]", b'{"unknown": 1}', b'{"text": 5}', bytes(range(256)), b"[" * 10_000)
     queries: tuple[dict[str, str], ...] = ({}, {"after": "-1", "prefix": "../x", "_count": "x"}, {"after": "9" * 400})

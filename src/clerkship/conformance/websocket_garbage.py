@@ -4,11 +4,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from clerkship.conformance.rig import Rig, must
+from clerkship.conformance.rig import SimulatorRig, require
 from clerkship.playground.failure import guard
-from clerkship.sandbox.exchange import Refusal, Request
 from clerkship.sandbox.route import find_route
 from clerkship.sandbox.websocket import WebSocketHandler, WebSocketMessage, parse_message
+from sandbox.request import Refusal, Request
 
 HANDSHAKE = {
     "connection": "Upgrade",
@@ -32,7 +32,7 @@ class DiscardingSession:
         """Do nothing."""
 
 
-def send_garbage_messages(rig: Rig) -> None:
+def send_garbage_messages(rig: SimulatorRig) -> None:
     """Open each WebSocket that the exercise opens, and send garbage; raises NotConforming or SimulatorBroken."""
     for request in rig.exercise:
         if isinstance(request, Request) and _opens_websocket(rig, request):
@@ -42,20 +42,20 @@ def send_garbage_messages(rig: Rig) -> None:
                 _send_to(rig, handler, partial(guard, rig.playground, f"WebSocket {request.path}"))
 
 
-def _opens_websocket(rig: Rig, request: Request) -> bool:
+def _opens_websocket(rig: SimulatorRig, request: Request) -> bool:
     try:
         return find_route(rig.rooms[rig.name].spec.routes, request)[0].is_upgrade
     except Refusal:
         return False
 
 
-def _send_to(rig: Rig, handler: WebSocketHandler, guarded: Callable[[Callable[[], Any]], Any]) -> None:
+def _send_to(rig: SimulatorRig, handler: WebSocketHandler, guarded: Callable[[Callable[[], Any]], Any]) -> None:
     guarded(partial(handler.opened, DiscardingSession()))
     for message in MESSAGES:
         before, call = rig.dump(), guarded(partial(parse_message, handler, message))
         if call is None:
             continue
         reply = rig.call(call)
-        must(reply.ok or rig.dump() == before, f"the message {message[:60]!r} was refused and still did something")
+        require(reply.ok or rig.dump() == before, f"the message {message[:60]!r} was refused and still did something")
         guarded(partial(handler.replied, reply))
     guarded(partial(handler.closed, 1000))

@@ -23,10 +23,10 @@ from clerkship.recording.recorded_agent import AgentRecording, RecordedAgent, Re
 from clerkship.recording.recorded_model import RecordedModel
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.direct_call import CallRecord
-from clerkship.sandbox.exchange import Request
+from sandbox.request import Request
 
 _JUDGED = "judged"
-Overhear = Callable[[Callable[[str, Request | CallRecord], None]], None]
+SubscribeRequests = Callable[[Callable[[str, Request | CallRecord], None]], None]
 """Registers a function that is called with each request to a sandbox."""
 
 
@@ -97,7 +97,7 @@ class ModelSelection:
         }
         return tuple(role for role, is_asked in asked.items() if is_asked)
 
-    def agent(self, solver: Solver, snapshot: Snapshot, trial: int, overhear: Overhear) -> Agent:
+    def agent(self, solver: Solver, snapshot: Snapshot, trial: int, overhear: SubscribeRequests) -> Agent:
         """Open the agent of a trial: itself, while it is recorded, or as it was recorded."""
         if _is_informed(type(solver)):
             return cast(Informed, solver).open_for(snapshot, trial)
@@ -143,5 +143,5 @@ class ModelSelection:
             model.close()
 
 
-ALONE = ModelSelection()
-WITHOUT_JUDGE = ModelSelection(judge_choice=ModelChoice(who=NO_MODEL))
+NO_MODELS = ModelSelection()
+NO_JUDGE = ModelSelection(judge_choice=ModelChoice(who=NO_MODEL))

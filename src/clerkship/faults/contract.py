@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar, NamedTuple
 from pydantic import Field, JsonValue
 
 from clerkship.model.frozen import Frozen, Number, Whole
-from clerkship.sandbox.exchange import Refusal, Reply
+from sandbox.request import Refusal, Reply
 
-STREAM_START = 65_536
+MAX_STREAM_PEEK = 65_536
 """Bytes of a streamed answer that a fault looks at."""
 
 
-class Spoiled(NamedTuple):
+class FaultEffect(NamedTuple):
     """What a fault makes of a request or of its answer, and what the log says of it."""
 
     details: Mapping[str, JsonValue] = {}
@@ -43,14 +43,14 @@ class Fault(Frozen):
         """Whether it can strike what an agent says in a conversation without any request."""
         return False
 
-    def before(self, rng: Random) -> Spoiled | None:
+    def before(self, rng: Random) -> FaultEffect | None:
         """Before the sandbox sees the request: with a reply or refusal it never does. None leaves it to `after`."""
         return None
 
-    def after(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> Spoiled | None:
+    def after(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> FaultEffect | None:
         """After the sandbox has answered; None if there is nothing here to spoil, and then it has not struck."""
         return None
 
-    def on_turn(self, rng: Random) -> Spoiled:
+    def on_turn(self, rng: Random) -> FaultEffect:
         """What it makes of the replies of one turn, if it strikes turns: NO_REPLY if the person never hears them."""
-        return Spoiled()
+        return FaultEffect()

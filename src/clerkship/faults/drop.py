@@ -4,11 +4,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from clerkship.faults.contract import Fault, Spoiled
-from clerkship.sandbox.exchange import NO_REPLY, Reply
+from clerkship.faults.contract import Fault, FaultEffect
+from sandbox.request import NO_REPLY, Reply
 
 
-class Drop(Fault):
+class DropFault(Fault):
     """The connection breaks and no answer comes: before the sandbox sees the request, or after it has done its work;
     the agent cannot tell which. Over HTTP it is closed without a byte; in Python `sandbox.handle.Dropped`, a
     ConnectionError, is raised. In a conversation the person hears nothing of that turn, waits a minute and says their
@@ -22,14 +22,14 @@ class Drop(Fault):
         """What the agent says can get lost; it has nothing coming back."""
         return self.when == "request"
 
-    def before(self, rng: object) -> Spoiled | None:
+    def before(self, rng: object) -> FaultEffect | None:
         """Lose the request."""
         return self.on_turn(rng) if self.when == "request" else None
 
-    def after(self, reply: Reply, rng: object, *, wants_body: bool = True) -> Spoiled:
+    def after(self, reply: Reply, rng: object, *, wants_body: bool = True) -> FaultEffect:
         """Lose the answer; the log keeps what it was."""
-        return Spoiled({"when": self.when, "status": reply.status}, reply=NO_REPLY)
+        return FaultEffect({"when": self.when, "status": reply.status}, reply=NO_REPLY)
 
-    def on_turn(self, rng: object) -> Spoiled:
+    def on_turn(self, rng: object) -> FaultEffect:
         """Lose what the agent says."""
-        return Spoiled({"when": self.when}, reply=NO_REPLY)
+        return FaultEffect({"when": self.when}, reply=NO_REPLY)

@@ -5,13 +5,13 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, JsonValue
 
-from clerkship.faults.contract import Fault, Spoiled
+from clerkship.faults.contract import Fault, FaultEffect
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Whole
-from clerkship.sandbox.exchange import Refusal
+from sandbox.request import Refusal
 
 
-class Error(Fault):
+class ErrorFault(Fault):
     """Answers with an error status; the sandbox never sees the request."""
 
     name: ClassVar[str] = "error"
@@ -21,7 +21,7 @@ class Error(Fault):
         Duration | None, Field(description="when to try again, said in a Retry-After header in whole seconds")
     ] = None
 
-    def before(self, rng: object) -> Spoiled:
+    def before(self, rng: object) -> FaultEffect:
         """Answer instead. Retry-After as RFC 9110 §10.2.3 has it."""
         details: dict[str, JsonValue] = {"status": self.status}
         headers: dict[str, str] = {}
@@ -29,4 +29,4 @@ class Error(Fault):
             seconds = math.ceil(self.retry_after.total_seconds())
             details["retry_after"], headers["Retry-After"] = seconds, str(seconds)
         refusal = Refusal(self.status, "injected_fault", self.reason)
-        return Spoiled(details, refusal=refusal, headers=headers)
+        return FaultEffect(details, refusal=refusal, headers=headers)

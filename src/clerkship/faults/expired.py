@@ -2,21 +2,21 @@
 
 from typing import ClassVar
 
-from clerkship.faults.contract import Fault, Spoiled
-from clerkship.sandbox.exchange import Refusal
+from clerkship.faults.contract import Fault, FaultEffect
+from sandbox.request import Refusal
 
 REASON = "The access token expired"
 
 
-class Expired(Fault):
+class ExpiredFault(Fault):
     """The token has expired: 401 in the protocol's own words, with `WWW-Authenticate: Bearer error="invalid_token"`.
     After `times` requests the same token works again, as if it had been renewed; without `times` it never does. `skip`
     says how many requests it was good for."""
 
     name: ClassVar[str] = "expired"
 
-    def before(self, rng: object) -> Spoiled:
+    def before(self, rng: object) -> FaultEffect:
         """Refuse it, as RFC 6750 §3.1 says."""
         challenge = f'Bearer realm="clerkship", error="invalid_token", error_description="{REASON}"'
         refusal = Refusal(401, "invalid_token", REASON)
-        return Spoiled({"status": 401}, refusal=refusal, headers={"WWW-Authenticate": challenge})
+        return FaultEffect({"status": 401}, refusal=refusal, headers={"WWW-Authenticate": challenge})

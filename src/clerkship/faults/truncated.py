@@ -6,12 +6,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.faults.contract import STREAM_START, Fault, Spoiled
+from clerkship.faults.contract import MAX_STREAM_PEEK, Fault, FaultEffect
 from clerkship.model.frozen import Whole
-from clerkship.sandbox.exchange import ByteStream, Reply
+from sandbox.request import ByteStream, Reply
 
 
-class Truncated(Fault):
+class TruncatedFault(Fault):
     """The answer's body breaks off: over HTTP the connection closes before the Content-Length is reached, and a client
     sees an incomplete read; in Python `sandbox.handle.Incomplete`, a Dropped, is raised with the short body in
     its `reply`. The sandbox has done its work. An answer without a body, or with one no longer than `keep`, is not
@@ -20,7 +20,7 @@ class Truncated(Fault):
     name: ClassVar[str] = "truncated"
     keep: Annotated[Whole | None, Field(ge=0, description="bytes that arrive; a number the seed decides")] = None
 
-    def after(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> Spoiled | None:
+    def after(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> FaultEffect | None:
         """Cut it."""
         if reply.stream is not None and wants_body:
             return self._cut_stream(reply, reply.stream, rng)
@@ -30,13 +30,13 @@ class Truncated(Fault):
         kept = rng.randrange(whole) if self.keep is None else self.keep
         promised = whole if reply.delivery.promised is None else reply.delivery.promised
         cut = replace(reply, body=reply.body[:kept], delivery=replace(reply.delivery, promised=promised))
-        return Spoiled({"kept": kept, "of": whole}, reply=cut)
+        return FaultEffect({"kept": kept, "of": whole}, reply=cut)
 
-    def _cut_stream(self, reply: Reply, stream: ByteStream, rng: Random) -> Spoiled | None:
+    def _cut_stream(self, reply: Reply, stream: ByteStream, rng: Random) -> FaultEffect | None:
         """Cut a stream after `keep` bytes, or somewhere in its start: its length is not known."""
-        start = stream.peek(STREAM_START if self.keep is None else self.keep + 1)
+        start = stream.peek(MAX_STREAM_PEEK if self.keep is None else self.keep + 1)
         if len(start) <= (self.keep or 0):
             return None
         kept = rng.randrange(len(start)) if self.keep is None else self.keep
         cut = replace(reply, stream=ByteStream((start[:kept],)), delivery=replace(reply.delivery, promised=len(start)))
-        return Spoiled({"kept": kept}, reply=cut)
+        return FaultEffect({"kept": kept}, reply=cut)

@@ -7,15 +7,15 @@ from clerkship.events.lifecycle import ClockAdvanced
 from clerkship.model.duration import parse_duration
 from clerkship.playground.failure import guard
 from clerkship.playground.playground import Playground
-from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply
+from sandbox.request import Refusal, Reply, Request, json_reply
 
 MAX_AHEAD = timedelta(days=3660)
 """How far an agent may move simulated time from its start, in all: about ten years."""
-WAITING = "advancing the clock"
+ADVANCING = "advancing the clock"
 """What a failure is called that happens meanwhile: the platform's, though the agent's code is what called."""
 
 
-class TimeLimit(ValueError):
+class TimeLimitExceeded(ValueError):
     """Simulated time would run too far ahead of its start."""
 
 
@@ -31,20 +31,20 @@ class AgentClock:
         return self._playground.now.astimezone(self._playground.zone)
 
     def advance(self, by: timedelta) -> None:
-        """Wait this long; raises TimeLimit where time would run more than MAX_AHEAD from its start."""
+        """Wait this long; raises TimeLimitExceeded where time would run more than MAX_AHEAD from its start."""
         playground = self._playground
         by = timedelta(days=by.days, seconds=by.seconds, microseconds=by.microseconds)  # not a subclass of it
         if by < timedelta(0):
             raise ValueError("expected a duration that is not negative")
         with playground.lock:
             if by > MAX_AHEAD - (playground.now - playground.started_at):
-                raise TimeLimit(f"simulated time runs at most {MAX_AHEAD.days:,} days ahead of its start")
-            guard(playground, WAITING, partial(self._wait, by))
+                raise TimeLimitExceeded(f"simulated time runs at most {MAX_AHEAD.days:,} days ahead of its start")
+            guard(playground, ADVANCING, partial(self._wait, by))
 
     def skip(self) -> bool:
         """Wait for the next thing due; false if there is none."""
         with self._playground.lock:
-            return guard(self._playground, WAITING, self._skip)
+            return guard(self._playground, ADVANCING, self._skip)
 
     def _wait(self, by: timedelta) -> None:
         self._record(by.total_seconds())
@@ -64,10 +64,10 @@ def answer_clock(playground: Playground, request: Request) -> Reply:
     """Answer `GET /`, `POST /advance?by=10m` and `POST /skip`."""
     clock = AgentClock(playground)
     if (request.method, request.path) == ("POST", "/advance"):
-        by = _duration(request.query.get("by", ""))
+        by = _parse_duration(request.query.get("by", ""))
         try:
             clock.advance(by)
-        except TimeLimit as error:
+        except TimeLimitExceeded as error:
             raise Refusal(400, "time_limit", str(error)) from None
     elif (request.method, request.path) == ("POST", "/skip"):
         return json_reply(200, {"skipped": clock.skip(), "now": clock.now.isoformat()})
@@ -76,7 +76,7 @@ def answer_clock(playground: Playground, request: Request) -> Reply:
     return json_reply(200, {"now": clock.now.isoformat()})
 
 
-def _duration(text: str) -> timedelta:
+def _parse_duration(text: str) -> timedelta:
     try:
         return parse_duration(text)
     except ValueError as error:
@@ -86,7 +86,7 @@ def _duration(text: str) -> timedelta:
 def wait(playground: Playground, by: timedelta) -> None:
     """Let simulated time pass; a stepped clock stops at each thing due until calls to the agent have been made."""
     with playground.lock:
-        _make_calls(playground)
+        _wait_for_deliveries(playground)
         end = playground.now + by
         while (due := playground.clock.next_due()) is not None and due <= end and playground.clock_hold.is_used:
             _advance_to(playground, due)
@@ -96,7 +96,7 @@ def wait(playground: Playground, by: timedelta) -> None:
 def skip(playground: Playground) -> bool:
     """Advance to the next thing due; return false if there is none."""
     with playground.lock:
-        _make_calls(playground)
+        _wait_for_deliveries(playground)
         due = playground.clock.next_due()
         if due is None:
             return False
@@ -106,10 +106,10 @@ def skip(playground: Playground) -> bool:
 
 def _advance_to(playground: Playground, time: datetime) -> None:
     playground.clock.advance(max(time - playground.now, timedelta(0)))
-    _make_calls(playground)
+    _wait_for_deliveries(playground)
 
 
-def _make_calls(playground: Playground) -> None:
+def _wait_for_deliveries(playground: Playground) -> None:
     """Wait until sandboxes have called the agent. Deliveries learn of events by lines of the log: write them."""
     if not playground.clock_hold.is_used or playground.environment.time != "stepped":
         return

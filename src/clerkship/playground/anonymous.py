@@ -8,11 +8,11 @@ from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.password import check_login
 from clerkship.sandbox.authentication.scheme import WRONG_LOGIN, AuthenticationScheme, refuse_credential, refuse_unknown
-from clerkship.sandbox.exchange import Refusal, Reply
 from clerkship.sandbox.operation import OperationAccess, OperationContext, ProtocolCall
 from clerkship.sandbox.route import HttpCall
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.spec import Spec
+from sandbox.request import Refusal, Reply
 
 CLOCK_SCHEMES: tuple[AuthenticationScheme, ...] = (BearerToken(),)
 """The clock takes the token of any sandbox."""
@@ -25,7 +25,7 @@ def answer_preflight(call: ProtocolCall, spec: Spec) -> Reply | None:
     return spec.cors.preflight(call.request, {route.method for route in spec.routes})
 
 
-def access_of(call: ProtocolCall, spec: Spec) -> OperationAccess:
+def find_access(call: ProtocolCall, spec: Spec) -> OperationAccess:
     """Return who may call the operation of a request; an unknown operation is not for everybody."""
     try:
         call.locate(spec)
@@ -34,7 +34,7 @@ def access_of(call: ProtocolCall, spec: Spec) -> OperationAccess:
     return "agent" if call.operation is None else call.operation.access
 
 
-def unlogged_context(playground: Playground, sandbox: Sandbox) -> ActionContext:
+def build_unlogged_context(playground: Playground, sandbox: Sandbox) -> ActionContext:
     """Return a context whose events are discarded, for clients without a credential: they change nothing."""
     now, seed = playground.now, playground.seed
 
@@ -44,10 +44,10 @@ def unlogged_context(playground: Playground, sandbox: Sandbox) -> ActionContext:
     return ActionContext("agent", now, Ids(seed), Rng(seed), discard)
 
 
-def is_login(call: ProtocolCall, playground: Playground, sandbox: Sandbox) -> bool:
+def has_valid_login(call: ProtocolCall, playground: Playground, sandbox: Sandbox) -> bool:
     """Return whether the input of a login operation has the user and the password of its sandbox; raises Refusal."""
     call.check_size()
-    context = OperationContext(sandbox.state, unlogged_context(playground, sandbox), call.base)
+    context = OperationContext(sandbox.state, build_unlogged_context(playground, sandbox), call.base)
     return check_login(sandbox.spec.authentication, sandbox.credentials, call.parse(context))
 
 

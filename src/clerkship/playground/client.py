@@ -14,9 +14,9 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
-from clerkship.sandbox.exchange import IMMEDIATE, Reply
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.transports.executor import WorkerPool
+from sandbox.request import IMMEDIATE, Reply
 
 T = TypeVar("T")
 
@@ -64,12 +64,12 @@ class GatewayClient:
         reply = self.gateway.try_answer(exchange)
         if reply is None:
             return self._in_time(exchange)
-        return reply if reply.delivery is IMMEDIATE or not reply.delivery.delay else _late(reply)
+        return reply if reply.delivery is IMMEDIATE or not reply.delivery.delay else _delay_reply(reply)
 
     async def _in_time(self, exchange: RequestContext) -> Reply:
         """In a worker thread."""
         work, waits = partial(self.gateway.answer, exchange), self.playground.people.thinks
-        return await _late(await self.workers.run(self.playground.id, work, waits=waits))
+        return await _delay_reply(await self.workers.run(self.playground.id, work, waits=waits))
 
     async def read_state(self, read: Callable[[Any], T]) -> T:
         """Read its state."""
@@ -104,7 +104,7 @@ class GatewayClient:
         await self.run_locked(partial(record_failure, self.playground, error, f"{self.sandbox.name}: {self.over}"))
 
 
-async def _late(reply: Reply) -> Reply:
+async def _delay_reply(reply: Reply) -> Reply:
     if reply.delivery.delay:
         await asyncio.sleep(reply.delivery.delay)
     return reply

@@ -7,22 +7,22 @@ the clock. A playground has one only if it was opened with one.
 from collections.abc import Mapping
 from typing import Any
 
-from clerkship.kit.secrets import new_token, same
+from clerkship.kit.secrets import new_token, secrets_match
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.authentication.bearer import parse_bearer_token
-from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import HttpCall
 from clerkship.transports.http_application import IncomingRequest
+from sandbox.request import Refusal, Reply, Request, json_reply, refuse_as_json
 
 CONTROL = "control"
 """A path beside the sandboxes. No sandbox may have its name."""
-PAGE_EVENTS = 1000
-PAGE_BYTES = 2_000_000
-LINES = "application/x-ndjson"
+MAX_PAGE_EVENTS = 1000
+MAX_PAGE_BYTES = 2_000_000
+NDJSON = "application/x-ndjson"
 
 
-class ControlDoor:
+class ControlEndpoint:
     """Answers for `/{playground}/control/…` with a token of its own."""
 
     def __init__(self, playground: Playground, about: Mapping[str, Any]) -> None:
@@ -47,7 +47,7 @@ class ControlDoor:
 
     def _answer(self, exchange: RequestContext) -> Reply:
         request = _request_of(exchange)
-        if not same(self.token, parse_bearer_token(request.headers)):
+        if not secrets_match(self.token, parse_bearer_token(request.headers)):
             raise Refusal(401, "unauthorized", "the bearer token is missing, wrong, or a sandbox's")
         if exchange.objection is not None:
             raise exchange.objection
@@ -81,13 +81,13 @@ class ControlDoor:
         if not (after.isascii() and after.isdigit()) or len(after) > 18:
             raise Refusal(400, "bad_after", "`after` is the number of an event, or 0")
         page: list[bytes] = []
-        room = PAGE_BYTES
-        for line in self._playground.log.lines[int(after) : int(after) + PAGE_EVENTS]:
+        room = MAX_PAGE_BYTES
+        for line in self._playground.log.lines[int(after) : int(after) + MAX_PAGE_EVENTS]:
             room -= len(line) + 1
             if page and room < 0:
                 break
             page.append(line)
-        return Reply(200, b"".join(line + b"\n" for line in page), media=LINES)
+        return Reply(200, b"".join(line + b"\n" for line in page), media=NDJSON)
 
     def _blob(self, digest: str) -> Reply:
         data = self._playground.log.blobs.get(digest)

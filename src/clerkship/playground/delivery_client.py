@@ -10,10 +10,10 @@ from functools import partial
 from clerkship.events.event import Payload
 from clerkship.playground import clock_hold
 from clerkship.playground.client import GatewayClient
-from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.transports.outbound.address import OutboundAddress
 from clerkship.transports.outbound.policy import ResolvedAddress
+from sandbox.request import Reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,16 @@ from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.recording import title_of
 from clerkship.sandbox.direct_call import CallRecord, to_call
-from clerkship.sandbox.exchange import IMMEDIATE, Reply, Request, check_request
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import Operation, ProtocolCall
 from clerkship.sandbox.route import HttpCall, Route
 from sandbox.handle import Dropped, Sandboxes
+from sandbox.request import IMMEDIATE, Reply, Request, check_request
 
 BaseUrl = Callable[[], str]
 
 
-class InProcessDoor:
+class InProcessTransport:
     """Enters the gateway's list directly, below HTTP."""
 
     def __init__(
@@ -103,14 +103,14 @@ class InProcessDoor:
         return reply
 
 
-def open_doors(
+def open_sandboxes(
     gateway: Gateway, playground: Playground, base_url: BaseUrl, lines: ListenerPool | None = None
 ) -> Sandboxes:
     """A typed handle to every sandbox, as an agent in this process gets them."""
     if lines is not None:
         lines.prepare(playground)
     handles = {
-        name: sandbox.spec.handle(InProcessDoor(gateway, playground, name, base_url, lines))
+        name: sandbox.spec.handle(InProcessTransport(gateway, playground, name, base_url, lines))
         for name, sandbox in playground.sandboxes.items()
     }
     return Sandboxes(handles, AgentClock(playground), partial(report_event, playground), playground.agent_events)

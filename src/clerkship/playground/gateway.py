@@ -10,44 +10,44 @@ from contextlib import suppress
 from functools import partial
 
 from clerkship.events.sidecar import UnloggedRequests
-from clerkship.kit.secrets import Names
+from clerkship.kit.secrets import NameGenerator
 from clerkship.playground.anonymous import CLOCK_SCHEMES
 from clerkship.playground.failure import MAX_CALLER_DEPTH, SimulatorBroken, call_depth, record_failure
 from clerkship.playground.handlers import (
     CLOCK,
     Handler,
     RequestContext,
+    alter_reply,
     authenticate,
     find_operation,
     inject_faults,
     record_faults,
     record_request,
     record_touch,
-    repeat,
+    render_refusal,
+    repeat_request,
     run_operation,
     serve_asset,
-    spoil_reply,
-    write_refusal,
 )
 from clerkship.playground.pace import shape_of
 from clerkship.playground.playground import Playground
-from clerkship.playground.recording import describe_unplaced
+from clerkship.playground.recording import describe_unmatched
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.scheme import refuse_expired
 from clerkship.sandbox.authentication.secret import SecretTable
 from clerkship.sandbox.direct_call import CallRecord, to_recordable
-from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.spec import Spec
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, OutboundRefused
+from sandbox.request import Refusal, Reply, Request, refuse_as_json
 
-OVER = "the run is over, and its tokens with it"
-MAX_REMEMBERED = 4096
+RUN_OVER = "the run is over, and its tokens with it"
+MAX_ENDED_PLAYGROUNDS = 4096
 """Playgrounds that are over: later ones push the earliest out, and then nobody knows what was spoken there."""
 
-Hear = Callable[[str, Request | CallRecord], None]
+RequestSubscriber = Callable[[str, Request | CallRecord], None]
 """Receives each request or call, with the name of the sandbox that it was for."""
 
 
@@ -58,9 +58,9 @@ class Gateway:
         self.policy = policy
         """Which addresses sandboxes may connect to."""
         self.playgrounds: dict[str, Playground] = {}
-        self._names = Names()
+        self._names = NameGenerator()
         self._gate = threading.Lock()
-        self._ears: dict[int, Hear] = {}
+        self._ears: dict[int, RequestSubscriber] = {}
         self._past: dict[str, dict[str, Spec]] = {}
         self._addresses = SecretTable[tuple[Playground, Sandbox]]()
         self.unplaced = UnloggedRequests()
@@ -78,7 +78,7 @@ class Gateway:
             inject_faults,
             run_operation,
         )
-        self.closing: tuple[Handler, ...] = (record_request, repeat, spoil_reply, record_faults, record_touch)
+        self.closing: tuple[Handler, ...] = (record_request, repeat_request, alter_reply, record_faults, record_touch)
 
     def admit(self, playground: Playground) -> str:
         """Let requests for it in, under an unguessable name; made once, when first asked for."""
@@ -138,7 +138,7 @@ class Gateway:
         if self.playgrounds.pop(playground.id, None) is not None:
             with self._gate:
                 self._past[playground.id] = {name: box.spec for name, box in playground.sandboxes.items()}
-                if len(self._past) > MAX_REMEMBERED:
+                if len(self._past) > MAX_ENDED_PLAYGROUNDS:
                     del self._past[next(iter(self._past))]
         self._ears.pop(id(playground), None)
         for sandbox in playground.sandboxes.values():
@@ -146,7 +146,7 @@ class Gateway:
             if sandbox.address and self._addresses.pop(sandbox.address) is not None and self.on_leave is not None:
                 self.on_leave(sandbox.address)
 
-    def overhear(self, playground: Playground, hear: Hear) -> None:
+    def overhear(self, playground: Playground, hear: RequestSubscriber) -> None:
         """Have somebody told of each request to a playground's sandboxes, in the order they are answered."""
         with self._gate:
             self._ears[id(playground)] = hear
@@ -242,15 +242,15 @@ class Gateway:
     def _turn_away(self, exchange: RequestContext) -> Reply:
         """Refuse a request for a run that is over, or for one that never was."""
         id, name, call = exchange.playground_id, exchange.sandbox_name, exchange.call
-        spec, refusal = self._spec_of(id, name), _unknown()
+        spec, refusal = self._spec_of(id, name), _unknown_sandbox()
         if spec is not None or (name == CLOCK and (id in self._past or id in self.playgrounds)):
-            refusal = refuse_expired(CLOCK_SCHEMES if spec is None else spec.authentication, OVER)
-        self.unplaced.add(**describe_unplaced(name, call, refusal))
+            refusal = refuse_expired(CLOCK_SCHEMES if spec is None else spec.authentication, RUN_OVER)
+        self.unplaced.add(**describe_unmatched(name, call, refusal))
         if spec is None:
             return call.refuse(refusal, None)
         with suppress(Refusal):
             call.locate(spec)  # a route may have its own words
-        return _allow_origin(call, spec, call.refuse(refusal, spec))
+        return _add_cors_headers(call, spec, call.refuse(refusal, spec))
 
     def _through(self, exchange: RequestContext) -> Reply:
         for handler in self.handlers:
@@ -258,7 +258,7 @@ class Gateway:
                 handler(exchange)
             except Refusal as refusal:
                 exchange.refusal = refusal
-                exchange.reply = write_refusal(exchange, refusal)
+                exchange.reply = render_refusal(exchange, refusal)
             if exchange.reply is not None:
                 break
         for handler in self.closing:
@@ -266,7 +266,7 @@ class Gateway:
         assert exchange.reply is not None
         if exchange.sandbox is None or exchange.sandbox.spec.cors is None:
             return exchange.reply
-        return _allow_origin(exchange.call, exchange.sandbox.spec, exchange.reply)
+        return _add_cors_headers(exchange.call, exchange.sandbox.spec, exchange.reply)
 
     def identify(self, exchange: RequestContext) -> None:
         """Find the sandbox."""
@@ -274,7 +274,7 @@ class Gateway:
             exchange.sandbox = sandbox = exchange.playground.sandboxes.get(exchange.sandbox_name)
             if sandbox is None:
                 exchange.counts = False
-                raise _unknown()
+                raise _unknown_sandbox()
             if sandbox.register_callback is None:
                 sandbox.register_callback = partial(self.register_callback, exchange.playground, sandbox)
             if sandbox.spec.assets:
@@ -294,10 +294,10 @@ def _is_quick(exchange: RequestContext, playground: Playground) -> bool:
     return exchange.shape is not None and sandbox.prepared.pace.is_quick(exchange.shape, sandbox.prepared.base)
 
 
-def _allow_origin(call: ProtocolCall, spec: Spec, reply: Reply) -> Reply:
+def _add_cors_headers(call: ProtocolCall, spec: Spec, reply: Reply) -> Reply:
     """Let the page that sent a request read the reply, where the simulator allows it."""
     return spec.cors.apply(call.request, reply) if spec.cors is not None and isinstance(call, HttpCall) else reply
 
 
-def _unknown() -> Refusal:
+def _unknown_sandbox() -> Refusal:
     return Refusal(404, "no_such_sandbox", "there is no such sandbox, or its run is over")

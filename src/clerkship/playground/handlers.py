@@ -12,27 +12,27 @@ from typing import Any, cast
 from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import RequestAnswered, RequestRefused
 from clerkship.events.request import AgentRequest
-from clerkship.kit.secrets import same
+from clerkship.kit.secrets import secrets_match
 from clerkship.kit.wall import perf_counter
 from clerkship.model.scenario import Actor
 from clerkship.playground.agent_clock import answer_clock
 from clerkship.playground.anonymous import (
     CLOCK_SCHEMES,
-    access_of,
     answer_preflight,
-    is_login,
+    build_unlogged_context,
+    find_access,
+    has_valid_login,
     refuse_anonymous,
-    unlogged_context,
 )
 from clerkship.playground.faults import ActiveFault
 from clerkship.playground.pace import Shape
 from clerkship.playground.playground import Playground
-from clerkship.playground.recording import describe, is_body_held, record_of, title_of, with_body
+from clerkship.playground.recording import add_body, describe_request, find_record, is_body_logged, title_of
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme, refuse_expired
-from clerkship.sandbox.exchange import Refusal, Reply
 from clerkship.sandbox.operation import OperationContext, ProtocolCall, ignore_callback
 from clerkship.sandbox.route import TOO_LARGE, HttpCall
+from sandbox.request import Refusal, Reply
 
 LOG_FULL = 429
 """The status of requests that a full log has no room for."""
@@ -109,14 +109,14 @@ def authenticate(exchange: RequestContext) -> None:
     elif any(_has_credential(exchange, box, CLOCK_SCHEMES) for box in playground.sandboxes.values()):
         return
     exchange.counts = False  # not in the log: anyone could write to it otherwise
-    if sandbox is None or not _is_answered(exchange, sandbox):
+    if sandbox is None or not _is_allowed_without_credential(exchange, sandbox):
         raise refuse_anonymous(exchange.call, playground, sandbox)
 
 
 def _has_credential(exchange: RequestContext, sandbox: Sandbox, schemes: Iterable[AuthenticationScheme]) -> bool:
     """Return whether a request carries the token of a sandbox, or a credential by one of its schemes over HTTP."""
     if exchange.token:
-        return same(sandbox.token, exchange.token)
+        return secrets_match(sandbox.token, exchange.token)
     call, playground = exchange.call, exchange.playground
     if not isinstance(call, HttpCall):
         return False
@@ -124,15 +124,15 @@ def _has_credential(exchange: RequestContext, sandbox: Sandbox, schemes: Iterabl
     return any(scheme.verify(request, credentials, clock) for scheme in schemes)
 
 
-def _is_answered(exchange: RequestContext, sandbox: Sandbox) -> bool:
+def _is_allowed_without_credential(exchange: RequestContext, sandbox: Sandbox) -> bool:
     """Return whether a request without a valid credential is answered: a preflight request, an open operation, or a
     login with the right user and password, which is logged."""
     exchange.reply = answer_preflight(exchange.call, sandbox.spec)
     if exchange.reply is not None:
         return True
-    access = access_of(exchange.call, sandbox.spec)
+    access = find_access(exchange.call, sandbox.spec)
     if access == "login" and exchange.objection is None:
-        exchange.counts = is_login(exchange.call, exchange.playground, sandbox)
+        exchange.counts = has_valid_login(exchange.call, exchange.playground, sandbox)
     return exchange.counts or access == "open"
 
 
@@ -166,14 +166,14 @@ def inject_faults(exchange: RequestContext) -> None:
         if spoiled is None:
             exchange.struck.append((active, rng))
             continue
-        _trigger(exchange, active, spoiled.details)
+        _trigger_fault(exchange, active, spoiled.details)
         if playground.environment.time == "stepped":
             playground.clock.advance(spoiled.delay)
         else:
             exchange.delay += spoiled.delay  # to be waited for, where the request came in
         exchange.reply = spoiled.reply
         if spoiled.refusal is not None:  # not taken down as the sandbox's: it never saw the request
-            worded = write_refusal(exchange, spoiled.refusal)
+            worded = render_refusal(exchange, spoiled.refusal)
             exchange.reply = replace(worded, headers={**worded.headers, **spoiled.headers})
             if spoiled.refusal.status == 401 and exchange.sandbox is not None:
                 expired = refuse_expired(exchange.sandbox.spec.authentication, spoiled.refusal.reason)
@@ -202,7 +202,7 @@ def run_operation(exchange: RequestContext) -> None:
             sandbox.credentials,
         )
     else:
-        context = OperationContext(sandbox.state, unlogged_context(playground, sandbox), call.base)
+        context = OperationContext(sandbox.state, build_unlogged_context(playground, sandbox), call.base)
     began = perf_counter()
     exchange.reply = call.render(context, operation.run(context, call.parse(context)))
     if exchange.shape is not None:
@@ -213,29 +213,29 @@ def record_request(exchange: RequestContext) -> None:
     """Make an event that the request caused its record, or add one; beside the log if it has no credential."""
     playground, since = exchange.playground, exchange.routed_at
     if not exchange.counts:
-        _record_beside(exchange)
+        _record_unauthenticated(exchange)
         return
     if exchange.refusal is None and (exchange.sandbox is None or since is None):
         return  # it was for the clock, which logs by itself, or a fault answered it
     event = None
     if exchange.refusal is None and since is not None:
-        event = record_of(playground.log.events, since, exchange.sandbox_name, exchange.actor)
+        event = find_record(playground.log.events, since, exchange.sandbox_name, exchange.actor)
     event = event or _emit_record(playground, exchange)
     if exchange.actor != "agent":
         return
-    holds = not exchange.call.body or (since is not None and is_body_held(playground.log.events, since))
-    playground.writer.attach(event, _described(exchange) if holds else _described_whole(exchange))
+    holds = not exchange.call.body or (since is not None and is_body_logged(playground.log.events, since))
+    playground.writer.attach(event, _describe_request(exchange) if holds else _describe_with_body(exchange))
 
 
-def _described_whole(exchange: RequestContext) -> AgentRequest:
+def _describe_with_body(exchange: RequestContext) -> AgentRequest:
     """Describe the request with its body, where that may be kept. What is too large is not even read over HTTP."""
-    described, call, refusal = _described(exchange), exchange.call, exchange.refusal
+    described, call, refusal = _describe_request(exchange), exchange.call, exchange.refusal
     too_large = refusal is not None and refusal.status == TOO_LARGE
     operation = call.operation if exchange.is_routed else None
     if not call.body or too_large or (operation is not None and not operation.logs_body):
         return described
     playground = exchange.playground
-    return with_body(described, call, playground.redactor(), playground.log.request_bodies)
+    return add_body(described, call, playground.redactor(), playground.log.request_bodies)
 
 
 def _emit_record(playground: Playground, exchange: RequestContext) -> Event:
@@ -247,16 +247,19 @@ def _emit_record(playground: Playground, exchange: RequestContext) -> Event:
     return playground.emit(exchange.sandbox_name, payload, exchange.actor, exchange.cause)
 
 
-def _described(exchange: RequestContext) -> AgentRequest:
+def _describe_request(exchange: RequestContext) -> AgentRequest:
     playground, reply = exchange.playground, exchange.reply
     assert reply is not None
-    return describe(exchange.call, reply, playground.redactor())
+    return describe_request(exchange.call, reply, playground.redactor())
 
 
-def _record_beside(exchange: RequestContext) -> None:
+def _record_unauthenticated(exchange: RequestContext) -> None:
     refusal, playground = exchange.refusal, exchange.playground
     if refusal is None or refusal.status != LOG_FULL:
-        described, reason = _described(exchange), "answered without a credential" if refusal is None else refusal.reason
+        described, reason = (
+            _describe_request(exchange),
+            "answered without a credential" if refusal is None else refusal.reason,
+        )
         fields = {name: getattr(described, name) for name in ("method", "path", "query", "status", "over")}
         playground.sidecar.unauthenticated.add(sandbox=exchange.sandbox_name, reason=reason, **fields)
 
@@ -266,36 +269,36 @@ def record_faults(exchange: RequestContext) -> None:
     if not exchange.faults:
         return
     playground = exchange.playground
-    described = _described(exchange) if exchange.routed_at is not None else _described_whole(exchange)
+    described = _describe_request(exchange) if exchange.routed_at is not None else _describe_with_body(exchange)
     for event in exchange.faults:
         playground.writer.attach(event, described)
 
 
-def _trigger(exchange: RequestContext, active: ActiveFault, details: Mapping[str, Any]) -> Event:
+def _trigger_fault(exchange: RequestContext, active: ActiveFault, details: Mapping[str, Any]) -> Event:
     event = exchange.playground.faults.trigger(active, exchange.sandbox_name, exchange.operation, details)
     exchange.faults.append(event)
     return event
 
 
-def repeat(exchange: RequestContext) -> None:
+def repeat_request(exchange: RequestContext) -> None:
     """A request that was doubled on its way comes again, a touch later; its answer is the one that counts."""
     for active, _ in exchange.struck:
         if not active.fault.doubles:
             continue
         playground = exchange.playground
         first = 0 if exchange.reply is None else exchange.reply.status
-        event = _trigger(exchange, active, {"first_status": first})
+        event = _trigger_fault(exchange, active, {"first_status": first})
         exchange.cause, exchange.refusal = event.seq, None
         playground.clock.touch()
         try:
             run_operation(exchange)
         except Refusal as refusal:
             exchange.refusal = refusal
-            exchange.reply = write_refusal(exchange, refusal)
+            exchange.reply = render_refusal(exchange, refusal)
         record_request(exchange)
 
 
-def spoil_reply(exchange: RequestContext) -> None:
+def alter_reply(exchange: RequestContext) -> None:
     """What is in the way of the answer strikes, in the order it was put there."""
     playground, reply = exchange.playground, exchange.reply
     assert reply is not None
@@ -303,7 +306,7 @@ def spoil_reply(exchange: RequestContext) -> None:
         spoiled = active.fault.after(reply, rng, wants_body=exchange.call.wants_body)
         if spoiled is None:
             continue
-        _trigger(exchange, active, spoiled.details)
+        _trigger_fault(exchange, active, spoiled.details)
         reply = spoiled.reply or reply
         if reply.lost:
             break
@@ -325,6 +328,6 @@ def record_touch(exchange: RequestContext) -> None:
     playground.sidecar.touch(seq, exchange.sandbox_name, operation, exchange.reply.status, wall_ms)
 
 
-def write_refusal(exchange: RequestContext, refusal: Refusal) -> Reply:
+def render_refusal(exchange: RequestContext, refusal: Refusal) -> Reply:
     """Write a refusal in the words of the protocol and of the simulator."""
     return exchange.call.refuse(refusal, None if exchange.sandbox is None else exchange.sandbox.spec)

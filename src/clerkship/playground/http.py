@@ -4,17 +4,17 @@ from dataclasses import dataclass
 
 from clerkship.events.request_line import WEBSOCKET
 from clerkship.playground.client import GatewayClient
-from clerkship.playground.control import ControlDoor
+from clerkship.playground.control import ControlEndpoint
 from clerkship.playground.failure import guard
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import CLOCK, RequestContext
-from clerkship.sandbox.exchange import ByteStream, Reply
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.route import HttpCall
 from clerkship.transports.executor import WorkerPool
 from clerkship.transports.http_application import IncomingRequest
 from clerkship.transports.http_listener import HttpListener
 from clerkship.transports.limits import ConnectionLimits
+from sandbox.request import ByteStream, Reply
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class GatewayRequest:
 
     gateway: Gateway
     context: RequestContext
-    handler: Gateway | ControlDoor
+    handler: Gateway | ControlEndpoint
 
     def try_answer(self) -> Reply | None:
         """Answer if that is quick."""
@@ -60,7 +60,7 @@ class GatewayRequest:
 class GatewayApplication:
     """A gateway as the HTTP server sees it."""
 
-    def __init__(self, gateway: Gateway, control: ControlDoor | None = None) -> None:
+    def __init__(self, gateway: Gateway, control: ControlEndpoint | None = None) -> None:
         self._gateway, self._control = gateway, control
         self.refuse, self.refuse_unreadable = gateway.refuse, gateway.refuse_unreadable
 
@@ -78,7 +78,7 @@ class GatewayApplication:
 
 
 def open_http(
-    gateway: Gateway, port: int = 0, limits: ConnectionLimits | None = None, control: ControlDoor | None = None
+    gateway: Gateway, port: int = 0, limits: ConnectionLimits | None = None, control: ControlEndpoint | None = None
 ) -> HttpListener:
     """Build the HTTP server of a gateway; it listens from the first time its address is asked for."""
     return HttpListener(GatewayApplication(gateway, control), port, limits)

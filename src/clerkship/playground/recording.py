@@ -6,40 +6,40 @@ from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from clerkship.events.event import Event
-from clerkship.events.request import MAX_BODIES, MAX_BODY, MAX_PATH, MAX_QUERY, AgentRequest
+from clerkship.events.request import MAX_BODY, MAX_PATH, MAX_QUERY, MAX_TOTAL_BODIES, AgentRequest
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.credentials import ACCESS_TOKEN_PREFIX, SESSION_PREFIX
-from clerkship.sandbox.exchange import Refusal, Reply
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.route import HttpCall
+from sandbox.request import Refusal, Reply
 
 REDACTED = "[redacted]"
 CREDENTIALS = frozenset(
     {"access_token", "api_key", "apikey", "auth", "authorization", "client_secret", "password", "secret", "token"}
 )
 """Names in a query whose values are credentials of any issuer."""
-MAX_METHOD = 40
+MAX_METHOD_LENGTH = 40
 MAX_PAIRS = 200
 MAX_SECRET = 4096
 """Bytes; a secret that begins before the place where a body is cut is still found whole."""
-_READABLE = "/:,|$@!*'();~[]"
+_UNQUOTED = "/:,|$@!*'();~[]"
 MIN_SECRET_LENGTH = 6
 """Characters. Shorter strings are not redacted: they occur in texts by chance."""
-LONG_WORD = 20
-_HERE = r"(?:127\.0\.0\.1|localhost|\[?::1\]?|port)"
-ISSUED = re.compile(rf"(?:{SESSION_PREFIX}|{ACCESS_TOKEN_PREFIX})_[\w-]{{1,43}}", re.IGNORECASE)
+MIN_WORD_LENGTH = 20
+_BEFORE_PORT = r"(?:127\.0\.0\.1|localhost|\[?::1\]?|port)"
+ISSUED_CREDENTIAL = re.compile(rf"(?:{SESSION_PREFIX}|{ACCESS_TOKEN_PREFIX})_[\w-]{{1,43}}", re.IGNORECASE)
 """Session ids and access tokens, of which there may be many: they are recognised, not listed."""
 
 
-def hide(text: str, hidden: Mapping[str, str], ports: Mapping[int, str]) -> str:
+def replace_secrets(text: str, hidden: Mapping[str, str], ports: Mapping[int, str]) -> str:
     """Replace secrets, in upper or lower case, and ports, which are known by the host or the word before them."""
     for secret in sorted(hidden, key=len, reverse=True):
         instead = hidden[secret]
         text = re.sub(re.escape(secret), lambda _, instead=instead: instead, text, flags=re.IGNORECASE)  # type: ignore[misc]
     for port, name in ports.items():
-        text = re.sub(rf"({_HERE}\W{{1,5}}){port}(?!\d)", rf"\g<1>[{name}]", text, flags=re.IGNORECASE)
-    return ISSUED.sub("[issued credential]", text)
+        text = re.sub(rf"({_BEFORE_PORT}\W{{1,5}}){port}(?!\d)", rf"\g<1>[{name}]", text, flags=re.IGNORECASE)
+    return ISSUED_CREDENTIAL.sub("[issued credential]", text)
 
 
 class CredentialRedactor:
@@ -55,7 +55,7 @@ class CredentialRedactor:
         lower = text.lower()
         for sign in self._signs:  # for each text of each request: `any` would take twice as long
             if sign in lower:
-                return hide(text, self._hidden, self._ports)
+                return replace_secrets(text, self._hidden, self._ports)
         return text
 
 
@@ -79,11 +79,11 @@ def secrets_of(name: str, lines: Mapping[str, ConnectionInfo]) -> Iterator[tuple
     for told in lines.values():
         for key, value in told.items():
             if isinstance(value, str) and key != "host":
-                for form in _forms(value):
+                for form in _quoted_forms(value):
                     yield form, f"[{key} of {name}]"
 
 
-def _forms(value: str) -> Iterator[str]:
+def _quoted_forms(value: str) -> Iterator[str]:
     """Yield a secret whole, with its line ends escaped, line by line, and the long words of its lines."""
     whole = value.strip()
     if len(whole) >= MIN_SECRET_LENGTH:
@@ -93,7 +93,7 @@ def _forms(value: str) -> Iterator[str]:
         if len(line) >= MIN_SECRET_LENGTH and not line.startswith("-----"):  # what every key begins and ends with
             yield line
     for word in whole.split():
-        if len(word) >= LONG_WORD:
+        if len(word) >= MIN_WORD_LENGTH:
             yield word
 
 
@@ -104,23 +104,27 @@ def ports_of(name: str, lines: Mapping[str, ConnectionInfo]) -> Iterator[tuple[i
             yield port, f"{line} port of {name}"
 
 
-def describe(call: ProtocolCall, reply: Reply, redact: CredentialRedactor) -> AgentRequest:
+def describe_request(call: ProtocolCall, reply: Reply, redact: CredentialRedactor) -> AgentRequest:
     """Describe a request and how it was answered, without its body: over HTTP by method and path, over another protocol
     by its operation and what that is about.
 
     The address of the sandbox differs between machines: links to the sandbox are recorded as relative ones.
     """
-    method, path, query = _shown(call, redact)
+    method, path, query = _request_parts(call, redact)
     path = redact(path)
-    path = path if len(path) <= MAX_PATH else _cut(path, MAX_PATH)
+    path = path if len(path) <= MAX_PATH else _truncate(path, MAX_PATH)
     return AgentRequest(method, path, query, reply.status, reply.answer, call.transport)
 
 
-def _shown(call: ProtocolCall, redact: CredentialRedactor) -> tuple[str, str, str]:
+def _request_parts(call: ProtocolCall, redact: CredentialRedactor) -> tuple[str, str, str]:
     method, path = call.title
     if not isinstance(call, HttpCall):
         return method, path, ""
-    return method[:MAX_METHOD], path, _query(call.request.pairs, redact, call.base) if call.request.query else ""
+    return (
+        method[:MAX_METHOD_LENGTH],
+        path,
+        _render_query(call.request.pairs, redact, call.base) if call.request.query else "",
+    )
 
 
 def title_of(call: ProtocolCall) -> str:
@@ -128,19 +132,17 @@ def title_of(call: ProtocolCall) -> str:
     return " ".join(call.title)
 
 
-def describe_unplaced(sandbox: str, call: ProtocolCall, refusal: Refusal) -> dict[str, str | int]:
+def describe_unmatched(sandbox: str, call: ProtocolCall, refusal: Refusal) -> dict[str, str | int]:
     """Describe a request whose address names no trial under way."""
-    method, path, query = _shown(call, NO_SECRETS)
+    method, path, query = _request_parts(call, NO_SECRETS)
     shown = {"sandbox": sandbox, "method": method, "path": path, "query": query}
     return {**shown, "status": refusal.status, "reason": refusal.reason}
 
 
-def with_body(
-    described: AgentRequest, call: ProtocolCall, redact: CredentialRedactor, kept_before: int
-) -> AgentRequest:
+def add_body(described: AgentRequest, call: ProtocolCall, redact: CredentialRedactor, kept_before: int) -> AgentRequest:
     """Add the body of a request, as far as the limits allow; of earlier bodies, so many bytes were kept."""
     body, base = call.body, call.base
-    room = min(MAX_BODY, MAX_BODIES - kept_before)
+    room = min(MAX_BODY, MAX_TOTAL_BODIES - kept_before)
     text = body[: room + MAX_SECRET].decode(errors="surrogateescape")
     size = len(body)
     if base and base in text:
@@ -150,7 +152,7 @@ def with_body(
     return described._replace(size=size, body=kept)
 
 
-def record_of(events: Sequence[Event], since: int, sandbox: str, actor: str) -> Event | None:
+def find_record(events: Sequence[Event], since: int, sandbox: str, actor: str) -> Event | None:
     """Return the event, since a place in the log, that is the record of a request: the first that its actor caused in
     the sandbox, or one that sums up those before it."""
     caused = [event for event in events[since:] if event.actor == actor and event.source == sandbox]
@@ -159,25 +161,27 @@ def record_of(events: Sequence[Event], since: int, sandbox: str, actor: str) -> 
     return caused[-1] if caused[-1].payload.sums_up else caused[0]
 
 
-def is_body_held(events: Sequence[Event], since: int) -> bool:
+def is_body_logged(events: Sequence[Event], since: int) -> bool:
     """Tell whether an event since a place in the log contains what the agent sent."""
     return any(event.payload.holds_body and event.actor == "agent" for event in events[since:])
 
 
-def _query(pairs: Sequence[tuple[str, str]], redact: CredentialRedactor, base: str) -> str:
+def _render_query(pairs: Sequence[tuple[str, str]], redact: CredentialRedactor, base: str) -> str:
     """Percent-encode a query as far as needed to tell its parts; the same whichever way the request came in."""
-    text = "&".join(f"{_quoted(redact(name))}={_value(name, value, redact, base)}" for name, value in pairs[:MAX_PAIRS])
-    return _cut(text if len(pairs) <= MAX_PAIRS else f"{text}&…", MAX_QUERY)
+    text = "&".join(
+        f"{_quote(redact(name))}={_render_value(name, value, redact, base)}" for name, value in pairs[:MAX_PAIRS]
+    )
+    return _truncate(text if len(pairs) <= MAX_PAIRS else f"{text}&…", MAX_QUERY)
 
 
-def _value(name: str, value: str, redact: CredentialRedactor, base: str) -> str:
+def _render_value(name: str, value: str, redact: CredentialRedactor, base: str) -> str:
     value = value.replace(f"{base}/", "") if base and base in value else value
-    return REDACTED if name.lower() in CREDENTIALS else _quoted(redact(value))
+    return REDACTED if name.lower() in CREDENTIALS else _quote(redact(value))
 
 
-def _quoted(text: str) -> str:
-    return text if text.isalnum() and text.isascii() else quote(text, safe=_READABLE)
+def _quote(text: str) -> str:
+    return text if text.isalnum() and text.isascii() else quote(text, safe=_UNQUOTED)
 
 
-def _cut(text: str, limit: int) -> str:
+def _truncate(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"

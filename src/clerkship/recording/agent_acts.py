@@ -11,8 +11,8 @@ from pydantic import JsonValue
 from clerkship.actors.reply import parse_report
 from clerkship.events.event import Event, Payload
 from clerkship.sandbox.direct_call import CallRecord
-from clerkship.sandbox.exchange import Request, to_query
 from sandbox.handle import Dropped, Sandboxes
+from sandbox.request import Request, to_query
 
 CLOCK = "clock"
 _KEPT = frozenset({"content-type", "accept", "prefer", "range", "idempotency-key"})

@@ -16,8 +16,8 @@ from clerkship.recording.agent_acts import act_again, watched, written_act, writ
 from clerkship.recording.cassette import AgentTurn, Cassette, Owner, address
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.direct_call import CallRecord
-from clerkship.sandbox.exchange import Request
 from sandbox.handle import Sandboxes
+from sandbox.request import Request
 
 _BETWEEN = "the agent did something between two turns, when nobody had spoken to it: that cannot be recorded"
 

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.operation import ProtocolCall
+from sandbox.request import Reply
 
 ConnectionInfo = Mapping[str, str | int]
 """How an agent connects: host, port, user. Never logged, because it differs between machines."""

@@ -8,8 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from clerkship.events.request_line import WEBSOCKET
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
-from clerkship.kit.traceback_text import describe
-from clerkship.sandbox.exchange import Refusal, Reply, Upgrade, refuse_as_json
+from clerkship.kit.traceback_text import describe_error
 from clerkship.sandbox.operation import (
     NO_INPUT,
     OK,
@@ -24,6 +23,7 @@ from clerkship.sandbox.operation import (
     operation,
 )
 from clerkship.sandbox.route import describe_first_error, to_reply, validate_input
+from sandbox.request import Refusal, Reply, Upgrade, refuse_as_json
 
 WebSocketMessage = str | bytes
 PARSE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -139,5 +139,5 @@ def parse_message(handler: WebSocketHandler, message: WebSocketMessage) -> Proto
     except Refusal as refusal:
         return RefusedMessage(refusal, message)
     except PARSE_ERRORS as error:
-        reason = describe_first_error(error) if isinstance(error, ValidationError) else describe(error)
+        reason = describe_first_error(error) if isinstance(error, ValidationError) else describe_error(error)
         return RefusedMessage(Refusal(400, "bad_message", f"the message is not valid: {reason}"), message)

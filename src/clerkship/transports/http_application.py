@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from clerkship.sandbox.exchange import ByteStream, Refusal, Reply, Request
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.transports.executor import WorkerPool
+from sandbox.request import ByteStream, Refusal, Reply, Request
 
 
 @dataclass(slots=True)

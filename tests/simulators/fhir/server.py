@@ -6,17 +6,17 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from clerkship.conformance.rig import Rig
+from clerkship.conformance.rig import SimulatorRig
 from clerkship.events.event import Event
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import Resource, parse, render
 from clerkship.playground.playground import replay
-from clerkship.sandbox.exchange import QueryParams, Reply, Request
 from clerkship.simulators.fhir import SPEC
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.outcome import FHIR_JSON
 from clerkship.simulators.fhir.state import FhirState
+from sandbox.request import QueryParams, Reply, Request
 
 BASE = "http://box.invalid"
 ADA: Resource = {
@@ -86,7 +86,7 @@ class Server:
 
     def __init__(self, *resources: Resource, **config: Any) -> None:
         chart = Chart(render(resource) for resource in resources or CHART)
-        self.rig = Rig(replace(SPEC, prepare=lambda datasets: chart))
+        self.rig = SimulatorRig(replace(SPEC, prepare=lambda datasets: chart))
         self.state.config = FhirConfig(**config)
 
     @property

@@ -5,19 +5,19 @@ from typing import Any
 
 import orjson
 
-from clerkship.conformance.rig import Rig
+from clerkship.conformance.rig import SimulatorRig
 from clerkship.events.event import Event
 from clerkship.hl7.ack import Ack, parse_ack
 from clerkship.hl7.message import MEDIA_TYPE, parse_message
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.playground import replay
-from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators.hl7 import SPEC
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.handle import Hl7
 from clerkship.simulators.hl7.state import Hl7State
 from clerkship.simulators.hl7.steps.send import Send
+from sandbox.request import Reply, Request
 
 
 def head(id: str, type: str, *, accept: str = "", version: str = "2.5.1", to: str = "CLERKSHIP") -> str:
@@ -48,7 +48,7 @@ class Interface:
     """One engine."""
 
     def __init__(self, **config: Any) -> None:
-        self.rig = Rig(SPEC)
+        self.rig = SimulatorRig(SPEC)
         self.config = Hl7Config(**config)
         self.state.config = self.config
 
@@ -102,7 +102,7 @@ class Interface:
         """What an agent in this process holds; from here on there is no other way in."""
         playground = self.rig.playground
         playground.id = ""
-        return open_doors(Gateway(), playground, self.rig.url).get_as(Hl7)
+        return open_sandboxes(Gateway(), playground, self.rig.url).get_as(Hl7)
 
     def holds_by_its_log(self) -> bool:
         """Whether the log, replayed, leads to the same state."""

@@ -10,8 +10,8 @@ from clerkship.kit.clock import Clock
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.password import PasswordScheme, encode_basic
 from clerkship.sandbox.authentication.scheme import REALM
-from clerkship.sandbox.exchange import Request
 from clerkship.sandbox.listener import ConnectionInfo
+from sandbox.request import Request
 
 BASIC_CHALLENGE = f'Basic {REALM}, charset="UTF-8"'
 

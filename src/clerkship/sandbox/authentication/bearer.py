@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from clerkship.kit.clock import Clock
-from clerkship.kit.secrets import same
+from clerkship.kit.secrets import equal_in_constant_time
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import REALM, HttpScheme
-from clerkship.sandbox.exchange import Request
+from sandbox.request import Request
 
 
 def parse_bearer_token(headers: Mapping[str, str]) -> str:
@@ -30,7 +30,7 @@ class BearerToken(HttpScheme):
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
         """Return whether the token is that of the sandbox."""
-        return same(credentials.token, parse_bearer_token(request.headers))
+        return equal_in_constant_time(credentials.token, parse_bearer_token(request.headers))
 
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
         """Return why a token is not valid."""

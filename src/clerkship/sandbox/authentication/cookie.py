@@ -12,10 +12,10 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.credentials import SESSION_PREFIX, SandboxCredentials
 from clerkship.sandbox.authentication.password import PasswordScheme
 from clerkship.sandbox.authentication.scheme import REALM
-from clerkship.sandbox.exchange import Request
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import OperationContext
 from clerkship.sandbox.route import HttpCall
+from sandbox.request import Request
 
 
 class LogoutInput(Frozen):

@@ -12,10 +12,10 @@ from clerkship.sandbox.authentication.basic import BASIC_CHALLENGE, parse_basic_
 from clerkship.sandbox.authentication.bearer import build_bearer_challenge, parse_bearer_token
 from clerkship.sandbox.authentication.credentials import ACCESS_TOKEN_PREFIX, SandboxCredentials
 from clerkship.sandbox.authentication.password import LoginInput, PasswordScheme
-from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import OperationContext
 from clerkship.sandbox.route import HttpCall
+from sandbox.request import Refusal, Reply, Request, json_reply
 
 GRANT = "client_credentials"
 FORM = "application/x-www-form-urlencoded"

@@ -13,8 +13,8 @@ from clerkship.kit.clock import Clock
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import REALM, HttpScheme
 from clerkship.sandbox.authentication.secret import secrets_match
-from clerkship.sandbox.exchange import Request
 from clerkship.sandbox.listener import ConnectionInfo
+from sandbox.request import Request
 
 _TIMESTAMP = re.compile(r"\d{1,10}(?:\.\d{1,6})?")
 

@@ -1,6 +1,6 @@
 """Requests that touch every operation of a chat."""
 
-from clerkship.sandbox.exchange import Request
+from sandbox.request import Request
 
 EXERCISE = (
     Request("GET", "/session"),

@@ -9,9 +9,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.fhir.issue import outcome
 from clerkship.fhir.resource import render
-from clerkship.kit.memory import uncollected
+from clerkship.kit.memory import pause_garbage_collection
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.exchange import Refusal, Request
 from clerkship.sandbox.route import find_route
 from clerkship.simulators.fhir import splice
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS, check_resource
@@ -40,6 +39,7 @@ from clerkship.simulators.fhir.writing import (
     respond_with_existing,
     update,
 )
+from sandbox.request import Refusal, Request
 
 _READ_METHODS = frozenset({"GET", "HEAD"})
 _WRITE_METHODS = frozenset({"POST", "PUT", "PATCH"})
@@ -69,7 +69,7 @@ class BundleInput(Frozen):
     """The preferences of the client, which hold for each entry."""
 
 
-@uncollected()
+@pause_garbage_collection()
 def read_bundle(request: FhirRequest) -> BundleInput:
     """Read a Bundle from an HTTP request."""
     bundle = request.resource(MAX_BUNDLE_ELEMENTS)

@@ -7,7 +7,7 @@ import orjson
 
 from clerkship.fhir.resource import render
 from clerkship.model.dataset import Dataset
-from clerkship.sandbox.exchange import QueryParams, Request
+from sandbox.request import QueryParams, Request
 
 
 def _build_request(row: dict[str, Any]) -> Request:

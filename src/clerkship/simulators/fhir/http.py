@@ -16,7 +16,6 @@ from clerkship.fhir import exact
 from clerkship.fhir.issue import Issue, outcome
 from clerkship.fhir.resource import objects_in, render
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.operation import OperationContext
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.fhir.body import (
@@ -34,6 +33,7 @@ from clerkship.simulators.fhir.state import FhirState, ResourceVersion, Tags, fo
 from clerkship.simulators.fhir.transaction import FhirResponse, Interaction
 from clerkship.simulators.fhir.validate import InstanceValidation, ValidationInput
 from clerkship.simulators.fhir.writing import check_type, parse_condition
+from sandbox.request import Reply
 
 FrozenT = TypeVar("FrozenT", bound=Frozen)
 Context = OperationContext[FhirState]

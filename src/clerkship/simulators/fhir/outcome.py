@@ -2,7 +2,7 @@
 
 from clerkship.fhir.issue import Code, Invalid, Issue, outcome
 from clerkship.fhir.resource import render
-from clerkship.sandbox.exchange import Refusal, Reply
+from sandbox.request import Refusal, Reply
 
 FHIR_JSON = "application/fhir+json"
 JSON_PATCH = "application/json-patch+json"

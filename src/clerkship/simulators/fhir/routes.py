@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from clerkship.sandbox.exchange import Request
 from clerkship.sandbox.operation import Operation
 from clerkship.simulators.fhir.bundle import BundleInput, process_bundle, read_bundle
 from clerkship.simulators.fhir.capabilities import capabilities
@@ -37,6 +36,7 @@ from clerkship.simulators.fhir.writing import (
     patch,
     update,
 )
+from sandbox.request import Request
 
 MAX_QUICK_COUNT_DIGITS = 2
 """A page of 100 or more is not shown on the event loop."""

@@ -2,7 +2,7 @@
 
 from unicodedata import category
 
-from clerkship.sandbox.exchange import Refusal
+from sandbox.request import Refusal
 
 MAX_NAME = 255
 MAX_PATH = 1024

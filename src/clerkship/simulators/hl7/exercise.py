@@ -1,7 +1,7 @@
 """Requests that touch every operation of an interface engine."""
 
 from clerkship.hl7.message import MEDIA_TYPE
-from clerkship.sandbox.exchange import Request
+from sandbox.request import Request
 
 
 def _sent(text: str) -> Request:

@@ -11,7 +11,6 @@ from clerkship.hl7.ack import Ack, ack_mode, is_ack_wanted, parse_ack
 from clerkship.hl7.framing import Deframer
 from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.exchange import Reply
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.mllp_call import SendMessage, acknowledge, read_message
 from clerkship.simulators.hl7.mllp_connection import carry
@@ -20,6 +19,7 @@ from clerkship.simulators.hl7.state import Hl7State
 from clerkship.transports.outbound.delivery import DeliveryFailed, OutboundClient, OutboundDelivery, open_connection
 from clerkship.transports.outbound.policy import ResolvedAddress
 from clerkship.transports.outbound.retry import RetryPolicy
+from sandbox.request import Reply
 
 MAX_ACK_SECONDS = 60.0
 """Wall time that an agent has to acknowledge: it may ask a model first."""
@@ -138,7 +138,7 @@ class MllpDelivery(OutboundDelivery):
 
     async def _receive(self, data: bytes, writer: asyncio.StreamWriter) -> None:
         """Take an acknowledgement that is awaited, one of the application that follows a commit, or a message."""
-        ack = parse_ack(data)
+        ack = _read_ack(data)
         awaited = self._awaited if self._awaited is not None and not self._awaited.outcome.done() else None
         is_late = ack.control_id in self._committed and (awaited is None or awaited.control_id != ack.control_id)
         if awaited is not None and not is_late:
@@ -163,7 +163,7 @@ async def _drain(writer: asyncio.StreamWriter) -> None:
     await asyncio.wait_for(writer.drain(), MAX_SEND_SECONDS)
 
 
-def parse_ack(data: bytes) -> Ack:
+def _read_ack(data: bytes) -> Ack:
     """Return what an acknowledgement says; an empty one if it is none."""
     try:
         return parse_ack(parse_message(data))

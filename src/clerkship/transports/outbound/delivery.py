@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Protocol
 from clerkship.events.event import Payload
 from clerkship.events.lifecycle import OutboundAttempted, OutboundOutcome
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.transports.outbound.address import OutboundAddress
 from clerkship.transports.outbound.policy import OutboundRefused, ResolvedAddress
 from clerkship.transports.outbound.retry import RetryPolicy
+from sandbox.request import Reply
 
 MAX_CONNECT_SECONDS = 5.0
 

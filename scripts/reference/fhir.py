@@ -1,0 +1,102 @@
+"""The page about the FHIR server."""
+
+from typing import get_args
+
+from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.parameters import parameters_of, refused_parameters
+from clerkship.fhir.search.criteria import DEEPEST, MODIFIERS
+from clerkship.fhir.search.include import MAX_INCLUDED, MAX_ROUNDS
+from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_PARAMETERS, MAX_SORT_KEYS, MAX_VALUES, RESULTS
+from clerkship.fhir.search.query import Prefix
+from clerkship.fhir.search.values import MAX_VALUES_PER_PARAMETER
+from clerkship.simulators.fhir import patch
+from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS
+from clerkship.simulators.fhir.capabilities import EXTENDED_OPERATIONS, SYSTEM_INTERACTIONS, TYPE_INTERACTIONS
+from clerkship.simulators.fhir.config import FhirConfig
+from clerkship.simulators.fhir.entries import MAX_CONDITIONS
+from clerkship.simulators.fhir.routes import ROUTES
+from sandbox.request import MAX_BODY
+from scripts.fhir_limits import ACCEPTED, NOT_DONE
+from scripts.reference.render import render_page
+from scripts.reference.tables import code_list, rows
+
+_DECISION = "../decisions/fhir_sandbox.md"
+_PREFIXES = {
+    "eq": "within the given range",
+    "ne": "not within it",
+    "gt": "partly after or above it",
+    "ge": "`gt` or `eq`",
+    "lt": "partly before or below it",
+    "le": "`lt` or `eq`",
+    "sa": "completely after it",
+    "eb": "completely before it",
+    "ap": "near it: within 10 % of a number, or of the time between a date and now",
+}
+
+
+def fhir_page() -> str:
+    """Return the page of the FHIR server."""
+    refused = refused_parameters("Resource")
+    common = parameters_of("Resource")
+    return render_page(
+        "fhir.md",
+        DECISION=_DECISION,
+        MAX_OPERATIONS=patch.MAX_OPERATIONS,
+        common=code_list(common),
+        config=FhirConfig(),
+        in_bundle=code_list(route.operation.name for route in ROUTES if route.in_bundle),
+        interactions=_interactions(),
+        limits=_limits(),
+        modifiers=rows((type, code_list(MODIFIERS[type])) for type in sorted(MODIFIERS)),
+        not_checked="\n".join(f"- {text}" for text in ACCEPTED),
+        not_simulated=rows((feature.what, feature.status, feature.instead) for feature in NOT_DONE),
+        parameters=rows((type, _parameters(type, set(common))) for type in sorted(RESOURCE_TYPES)),
+        prefixes=rows((f"`{prefix}`", _PREFIXES[prefix]) for prefix in get_args(Prefix)),
+        refused=rows((f"`{name}`", reason) for name, reason in sorted(refused.items())),
+        results=code_list(RESULTS),
+        types=len(RESOURCE_TYPES),
+    )
+
+
+def _interactions() -> str:
+    codes = {**TYPE_INTERACTIONS, **{name: ", ".join(codes) for name, codes in SYSTEM_INTERACTIONS.items()}}
+    codes |= {name: url.rpartition("/")[2] for name, (_, url) in EXTENDED_OPERATIONS.items()}
+    return rows(
+        (f"`{route.method} {route.path}`", codes.get(route.operation.name, ""), route.operation.description)
+        for route in ROUTES
+    )
+
+
+def _parameters(type: str, common: set[str]) -> str:
+    """Return the search parameters of a resource type, grouped by their type."""
+    groups: dict[str, list[str]] = {}
+    for name, parameter in sorted(parameters_of(type).items()):
+        if name not in common:
+            groups.setdefault(parameter.type, []).append(name)
+    cells = [f"{group} {code_list(names)}" for group, names in sorted(groups.items())]
+    refused = code_list(set(refused_parameters(type)) - set(refused_parameters("Resource")))
+    return "; ".join([*cells, *([f"refused {refused}"] if refused else [])])
+
+
+def _limits() -> str:
+    config = FhirConfig()
+    limits: tuple[tuple[str, int, int | str], ...] = (
+        ("bytes of a body", MAX_BODY, 413),
+        ("elements of a resource", MAX_RESOURCE_ELEMENTS, "413; 422 if a patch adds them"),
+        ("elements of a batch, a transaction or a stored Bundle", MAX_BUNDLE_ELEMENTS, 413),
+        ("entries of a batch or transaction (config `max_entries`)", config.max_entries, 413),
+        ("entries with a condition (`ifNoneExist`, or a search as the URL of a write)", MAX_CONDITIONS, 413),
+        ("levels of nesting (config `max_depth`)", config.max_depth, 400),
+        ("operations of a patch", patch.MAX_OPERATIONS, 400),
+        ("elements that a patch adds, moves and copies", patch.MAX_PATCHED, 422),
+        ("parameters of a search", MAX_PARAMETERS, 400),
+        ("values of one parameter", MAX_VALUES_PER_PARAMETER, 400),
+        ("values of all parameters of a search", MAX_VALUES, 400),
+        ("links of a chain", DEEPEST, 400),
+        ("keys of `_sort`", MAX_SORT_KEYS, 400),
+        ("different `_include` and `_revinclude`", MAX_INCLUDES, 400),
+        ("rounds of `:iterate`", MAX_ROUNDS, 400),
+        ("resources included on a page", MAX_INCLUDED, 400),
+        ("matches on a page (config `max_page_size`)", config.max_page_size, "the page is smaller"),
+    )
+    return rows((name, f"{limit:,}", status) for name, limit, status in limits)
