@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 from hl7apy.consts import VALIDATION_LEVEL
 from hl7apy.exceptions import HL7apyException
-from hl7apy.parser import parse_message
+from hl7apy.parser import parse_message as parse_with_hl7apy
 from hl7types import decode_er7
 
 from clerkship.hl7.message import parse_message
@@ -75,7 +75,7 @@ def of_hl7types(text: str) -> str | None:
 def of_hl7apy(text: str) -> str | None:
     """The same."""
     try:
-        parse_message(text, validation_level=VALIDATION_LEVEL.STRICT).validate()
+        parse_with_hl7apy(text, validation_level=VALIDATION_LEVEL.STRICT).validate()
     except (HL7apyException, ValueError) as wrong:
         return str(wrong)
     return None
