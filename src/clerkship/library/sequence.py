@@ -11,7 +11,7 @@ from clerkship.library.catalog import Catalog
 from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
-from clerkship.model.misplaced import FieldPath
+from clerkship.model.located_error import FieldPath
 
 
 @runtime_checkable

@@ -10,12 +10,12 @@ from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.assertions.occurrence import allows_zero, listed
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import field_check, shown
+from clerkship.events.query import field_check, to_evidence_value
 from clerkship.fhir import exact
 from clerkship.fhir.chart import View
 from clerkship.model.frozen import Flag
+from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected, matches_expected
-from clerkship.model.misplaced import FieldPath, build_located_error
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fhir.assertions.footprint import Change, footprint, moments
@@ -146,7 +146,7 @@ def _row(change: Change, path: str, before: Any, after: Any, *, passed: bool) ->
     where = f"{change.key}: {path}" if path else change.key
     was, now = (exact.plain(value) for value in (before, after))
     row = field_check(where, was, now, passed=passed, seq=change.seq)
-    return row.model_copy(update={"expected": shown(was)})
+    return row.model_copy(update={"expected": to_evidence_value(was)})
 
 
 def _objected(change: Change, found: Objection) -> FieldCheck:

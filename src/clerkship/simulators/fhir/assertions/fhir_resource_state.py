@@ -13,8 +13,8 @@ from clerkship.events.evidence import Evidence
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag
+from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected, matches_expected
-from clerkship.model.misplaced import FieldPath, build_located_error
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fhir.assertions.field import FhirField
 from clerkship.simulators.fhir.assertions.query import (

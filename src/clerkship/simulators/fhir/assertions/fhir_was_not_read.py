@@ -11,7 +11,7 @@ from clerkship.events.request_line import render_event_request
 from clerkship.fhir.reference import parse_reference, references
 from clerkship.fhir.search.compartment import compartment_parameters
 from clerkship.model.errors import InputError
-from clerkship.model.misplaced import build_located_error
+from clerkship.model.located_error import build_located_error
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fhir.assertions.looks import Look
 from clerkship.simulators.fhir.assertions.query import TypeName

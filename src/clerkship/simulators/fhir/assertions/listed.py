@@ -12,8 +12,8 @@ from clerkship.fhir.expectation import all_fit
 from clerkship.fhir.fhirpath import PathText, plain_steps
 from clerkship.fhir.search import matches
 from clerkship.model.frozen import Frozen
+from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected
-from clerkship.model.misplaced import FieldPath, build_located_error
 from clerkship.model.scenario import Expected
 from clerkship.simulators.fhir.assertions.asked import literals, measures_expected
 from clerkship.simulators.fhir.assertions.footprint import Change

@@ -10,7 +10,7 @@ from clerkship.fhir.issue import Invalid
 from clerkship.fhir.route import misstep, misstep_anywhere, unfit, unfit_token
 from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag, Number, Whole
-from clerkship.model.misplaced import FieldPath
+from clerkship.model.located_error import FieldPath
 from clerkship.model.names import did_you_mean
 
 Value = Flag | Whole | Number | str

@@ -9,13 +9,13 @@ from clerkship.assertions import occurrence
 from clerkship.assertions.contract import Assertion
 from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import phrase, select
+from clerkship.events.query import describe_match, select
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.expectation import all_fit
 from clerkship.fhir.fhirpath import PathText
 from clerkship.fhir.search import matches
+from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected
-from clerkship.model.misplaced import FieldPath, build_located_error
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.simulators.fhir.assertions.looks import Look, looks, name_of
 from clerkship.simulators.fhir.assertions.query import (
@@ -117,7 +117,7 @@ class Sight(Assertion):
             else []
         )
         words += [f"about {subject}"] if subject is not None else []
-        words += [f"before {phrase(self.before)}"] if self.before is not None else []
+        words += [f"before {describe_match(self.before)}"] if self.before is not None else []
         return " ".join(words)
 
 

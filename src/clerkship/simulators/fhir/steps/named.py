@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.reference import parse_reference
-from clerkship.model.misplaced import FieldPath
+from clerkship.model.located_error import FieldPath
 from clerkship.model.names import did_you_mean
 from clerkship.steps.contract import Step
 

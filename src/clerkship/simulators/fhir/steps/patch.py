@@ -9,7 +9,7 @@ from clerkship.fhir.resource import Resource
 from clerkship.fhir.route import misstep, unfit_value
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
-from clerkship.model.misplaced import FieldPath, build_located_error
+from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.named import OnResource
 from clerkship.simulators.fhir.transaction import Transaction

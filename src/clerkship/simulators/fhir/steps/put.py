@@ -11,11 +11,11 @@ from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.reference import parse_reference, references
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.fhir.validation import validate
-from clerkship.model.misplaced import FieldPath, build_located_error, existing_part
+from clerkship.model.located_error import FieldPath, build_located_error, existing_part
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.writing import put_resource
-from clerkship.steps.contract import Stage, Step
+from clerkship.steps.contract import Step, StepHost
 
 _STEP = re.compile(r"[A-Za-z_]\w*|\d+")
 
@@ -70,7 +70,7 @@ class Put(Step):
         """It is there, under the id that it has."""
         return ((key_of(self.resource),) if "id" in self.resource else ()), ()
 
-    def run(self, stage: Stage) -> None:
+    def run(self, stage: StepHost) -> None:
         """Do it."""
         state, act = stage.state(FhirState, self.sandbox)
         with Transaction(state, act) as transaction:

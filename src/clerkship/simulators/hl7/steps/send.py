@@ -10,7 +10,7 @@ from clerkship.hl7.message import BadMessage, Hl7Message, build_field, build_seg
 from clerkship.hl7.validation import validate_message
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag, Whole
-from clerkship.model.misplaced import build_located_error
+from clerkship.model.located_error import build_located_error
 from clerkship.simulators.hl7.events import ARRIVED
 from clerkship.simulators.hl7.intake import MAX_FLAWS
 from clerkship.simulators.hl7.state import Hl7State
