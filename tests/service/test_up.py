@@ -50,7 +50,7 @@ def test_the_same_requests_leave_the_same_bytes_as_in_a_run(bench: Workbench) ->
             if name == "clock":
                 sandboxes.wait("10m")
             else:
-                sandboxes[name]._door.send(request)
+                sandboxes[name]._transport.send(request)
 
     task_run = bench.run_one(agent, seed=7)
     kept = list(bench.store.log(task_run))

@@ -75,13 +75,13 @@ class HarmfulTransport(TransportWrapper):
         """Send the harmful version if there is one."""
         harmful = self._harm(request)
         if harmful is None:
-            return self._door.send(request)
-        reply = self._door.send(harmful)
+            return self._transport.send(request)
+        reply = self._transport.send(harmful)
         if not reply.ok:
-            return self._door.send(request)
+            return self._transport.send(request)
         self._count()
         return reply
 
     def call(self, record: CallRecord) -> Reply:
         """Pass the call on."""
-        return self._door.call(record)
+        return self._transport.call(record)
