@@ -9,7 +9,7 @@ import pytest
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.library import Library
 from clerkship.library.load import load
-from clerkship.model.domain import AgentCapabilities, AgentDomain
+from clerkship.model.agent_domain import AgentCapabilities, AgentDomain
 from clerkship.model.errors import InputError
 
 CATALOG = RegisteredCatalog()

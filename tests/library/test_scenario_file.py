@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from clerkship.engine.build import build_tasks
+from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.criterion import Criterion
-from clerkship.model.domain import AgentDomain
 from clerkship.model.errors import InputError
 from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.scenario_file import ScenarioFile

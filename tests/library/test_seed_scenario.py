@@ -8,10 +8,10 @@ import jsonschema
 import pytest
 
 from clerkship.cli.app import run
-from clerkship.engine.catalog import Registered, only_ours
+from clerkship.engine.catalog import RegisteredCatalog, build_catalog_without_plugins
 from clerkship.library.load import load
 from clerkship.library.yaml import parse
-from clerkship.model.domain import AgentDomain
+from clerkship.model.agent_domain import AgentDomain
 from clerkship.rasa.domain import read_domain
 from clerkship.service.schemas import schema
 from tests.library.seed import DOMAIN, ORDER_DELAY, PLACE
@@ -35,7 +35,7 @@ TWELVE = [
 
 def test_the_whole_example_loads_into_a_task(folder: Shelf) -> None:
     folder.write(PLACE, ORDER_DELAY)
-    library = load(folder.root / "eval", Registered())
+    library = load(folder.root / "eval", RegisteredCatalog())
     [loaded] = library.select(names=["order_delay"])
     task = loaded.task
     assert task.name == "Agent handles delayed order gracefully"
@@ -66,7 +66,7 @@ def test_the_example_fits_its_domain_and_says_so(
 
 
 def test_the_schema_takes_the_example_and_refuses_what_is_not_in_the_format() -> None:
-    found = schema("scenario", only_ours())
+    found = schema("scenario", build_catalog_without_plugins())
     jsonschema.Draft202012Validator.check_schema(found)
     validator = jsonschema.Draft202012Validator(found)
     data = parse(ORDER_DELAY, PLACE).data
@@ -86,7 +86,7 @@ def test_the_schema_takes_the_example_and_refuses_what_is_not_in_the_format() ->
 
 
 def test_every_assertion_of_the_example_is_there() -> None:
-    catalog = only_ours()
+    catalog = build_catalog_without_plugins()
     assert [name for name in (*TWELVE, "judged") if name not in catalog.assertions] == []
 
 

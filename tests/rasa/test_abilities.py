@@ -7,7 +7,7 @@ import pytest
 
 from clerkship.actors.contract import Described
 from clerkship.events.agent import AGENT_EVENTS
-from clerkship.model.domain import AgentCapabilities
+from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.rasa.agent import load_rasa
 from clerkship.settings import Settings

@@ -9,7 +9,7 @@ from clerkship.actors.nop import Nop
 from clerkship.actors.openai_chat import ChatSolver
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.model.domain import AgentCapabilities, AgentDomain
+from clerkship.model.agent_domain import AgentCapabilities, AgentDomain
 from clerkship.model.errors import InputError
 from clerkship.service.checking import Validation, ValidationRequest, validate
 from clerkship.service.planning.plan import RunPlan, plan_run

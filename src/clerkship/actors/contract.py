@@ -16,7 +16,7 @@ from clerkship.actors.agent_data import Say as Say
 from clerkship.actors.agent_data import Start as Start
 from clerkship.actors.agent_data import Turn as Turn
 from clerkship.events.event import Event, Payload
-from clerkship.model.domain import AgentCapabilities
+from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import PlatformError
 from clerkship.model.snapshot import Snapshot
 from sandbox.handle import Sandboxes

@@ -16,7 +16,7 @@ from clerkship.llm.completions import Door, Endpoint, first_message, text_of, us
 from clerkship.llm.patience import Declined
 from clerkship.llm.place import check_key, parse_place
 from clerkship.llm.wire import check_reachable
-from clerkship.model.domain import AgentCapabilities
+from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.tools import BadArguments, Tool, build_tools, index_by_name

@@ -22,7 +22,7 @@ from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, 
 from clerkship.actors.python_target import EntryPoint, NotAnAgent, agent_error, describe_error, entrances, find_target
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import BUILT_IN_EVENTS
-from clerkship.model.domain import AgentCapabilities
+from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 from sandbox.handle import Sandboxes

@@ -25,7 +25,7 @@ from clerkship.actors.messages import parse_object
 from clerkship.actors.process import Process
 from clerkship.actors.python import PythonSolver, call_sync, reported_events
 from clerkship.actors.reply import parse_answer, parse_replies, report_fields
-from clerkship.model.domain import AgentCapabilities
+from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.settings import inherited
 from sandbox.handle import Handle, Sandboxes

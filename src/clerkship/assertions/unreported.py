@@ -2,7 +2,7 @@
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
-from clerkship.model.domain import event_family
+from clerkship.model.agent_domain import event_family
 
 GUIDE = "docs/guide/connect_an_agent.md"
 

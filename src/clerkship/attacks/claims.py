@@ -13,83 +13,85 @@ from clerkship.assertions.written import Writes
 from clerkship.attacks.examples import example_text, example_value
 from clerkship.events import agent
 from clerkship.events.event import Payload
-from clerkship.model.domain import AgentDomain
+from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.matcher import is_matcher
 from clerkship.model.scenario import EventMatch
 
-_KINDS = {event.kind: event for event in agent.AGENT}
+_KINDS = {event.kind: event for event in agent.AGENT_EVENTS}
 _FLOW_ENDS = (agent.FlowCompleted, agent.FlowCancelled)
 
 
-def claims_of(assertions: Iterable[Assertion], domain: AgentDomain | None) -> list[Said]:
+def build_claims(assertions: Iterable[Assertion], domain: AgentDomain | None) -> list[Said]:
     """All that a domain names, then all that assertions name, in their order; what they forbid, too."""
     named = list(assertions)
-    flows = dict.fromkeys(flow for assertion in named for flow in _flows(assertion))
-    said = [*_of_domain(domain), *_of_flows(flows)] if domain is not None else list(_of_flows(flows))
-    return [*said, *(claim for assertion in named for claim in _of_assertion(assertion))]
+    flows = dict.fromkeys(flow for assertion in named for flow in _find_flows(assertion))
+    said = (
+        [*_claims_of_domain(domain), *_claims_of_flows(flows)] if domain is not None else list(_claims_of_flows(flows))
+    )
+    return [*said, *(claim for assertion in named for claim in _claims_of_assertion(assertion))]
 
 
-def _of_domain(domain: AgentDomain) -> Iterator[Said]:
+def _claims_of_domain(domain: AgentDomain) -> Iterator[Said]:
     for name in sorted(domain.actions or ()):
         yield agent.ActionExecuted(name=name)
     for name in domain.slots:
         yield agent.SlotSet(name=name, value=domain.choices.get(name, (True,))[0])
-    yield from _of_flows(sorted(domain.flows or ()))
+    yield from _claims_of_flows(sorted(domain.flows or ()))
     for name in sorted(domain.responses or ()):
         yield Say(name.removeprefix("utter_").replace("_", " "), utter_name=name)
 
 
-def _of_flows(flows: Iterable[str]) -> Iterator[Said]:
+def _claims_of_flows(flows: Iterable[str]) -> Iterator[Said]:
     for flow in flows:
         yield agent.FlowStarted(flow_id=flow)
         yield from (end(flow_id=flow) for end in _FLOW_ENDS)
 
 
-def _flows(assertion: Assertion) -> Iterator[str]:
+def _find_flows(assertion: Assertion) -> Iterator[str]:
     yield from getattr(assertion, "flow_ids", None) or ()
     flow = getattr(assertion, "flow_id", None)
     if flow is not None:
         yield flow
 
 
-def _of_assertion(assertion: Assertion) -> Iterator[Said]:
+def _claims_of_assertion(assertion: Assertion) -> Iterator[Said]:
     if isinstance(assertion, Wording):
-        yield _words(assertion)
+        yield _build_message(assertion)
     elif isinstance(assertion, Occurrence):
-        yield from _payload(assertion.event, assertion.wanted)
+        yield from _build_payload(assertion.event, assertion.wanted)
     elif isinstance(assertion, Writes):
         for entry in assertion.entries:
-            yield from _payload(assertion.event, {"name": entry.name, "value": _value(entry)})
+            yield from _build_payload(assertion.event, {"name": entry.name, "value": _entry_value(entry)})
     elif isinstance(assertion, EventMatch):
-        yield from _of_event(assertion)
+        yield from _claims_of_event(assertion)
     names = {name: getattr(assertion, name, None) or () for name in ("flow_ids", "names")}
     if any(names.values()):
         yield agent.ClarificationOffered(flow_ids=tuple(names["flow_ids"]), names=tuple(names["names"]))
     for call in getattr(assertion, "calls", ()) or ([assertion] if hasattr(assertion, "tool_name") else ()):
-        yield from _payload(agent.ToolExecuted, {"tool_name": call.tool_name, "arguments": call.arguments})
+        yield from _build_payload(agent.ToolExecuted, {"tool_name": call.tool_name, "arguments": call.arguments})
     for step in getattr(assertion, "steps", ()):
-        yield from _of_event(step)
+        yield from _claims_of_event(step)
 
 
-def _value(entry: Any) -> Any:
+def _entry_value(entry: Any) -> Any:
     return entry.value if getattr(entry, "is_valued", False) else True
 
 
-def _words(wording: Wording) -> Say:
+def _build_message(wording: Wording) -> Say:
     text = example_text(wording.text_matches) if wording.text_matches is not None else "Certainly."
     buttons = tuple(dict(button.given) for button in wording.buttons or ())
     return Say(text, utter_name=wording.utter_name, buttons=buttons)
 
 
-def _of_event(match: EventMatch) -> Iterator[Said]:
+def _claims_of_event(match: EventMatch) -> Iterator[Said]:
     """An event of the agent's own by its kind; or a message by its text."""
     if match.event in _KINDS:
-        yield from _payload(_KINDS[match.event], _nested(match.where))
+        yield from _build_payload(_KINDS[match.event], _nest_paths(match.where))
     elif match.event.endswith("message.sent") and match.actor != "person" and "text" in match.where:
         yield Say(str(example_value(match.where["text"])))
 
 
-def _nested(where: Any) -> dict[str, Any]:
+def _nest_paths(where: Any) -> dict[str, Any]:
     """`arguments.amount` as `{"arguments": {"amount": …}}`."""
     found: dict[str, Any] = {}
     for path, value in where.items():
@@ -101,16 +103,16 @@ def _nested(where: Any) -> dict[str, Any]:
     return found
 
 
-def _payload(kind: type[Payload], fields: dict[str, Any]) -> Iterator[Payload]:
+def _build_payload(kind: type[Payload], fields: dict[str, Any]) -> Iterator[Payload]:
     """The event, if such fields make one."""
-    given = {name: _filled(value) for name, value in fields.items() if name in kind.model_fields}
+    given = {name: _replace_matchers(value) for name, value in fields.items() if name in kind.model_fields}
     try:
         yield kind.model_validate(given)
     except ValidationError:
         return
 
 
-def _filled(value: Any) -> Any:
+def _replace_matchers(value: Any) -> Any:
     """The value with an example for each matcher in it; arguments are matched one by one."""
     if isinstance(value, dict) and not is_matcher(value):
         return {key: example_value(inner) for key, inner in value.items()}

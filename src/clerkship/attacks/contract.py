@@ -10,18 +10,18 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import NOTHING, Agent, Entry, Message, Said, Say, Start
 from clerkship.assertions.contract import Assertion
-from clerkship.model.domain import AgentDomain
+from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.run import IsolationLevel
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.attack import NO_ATTACK, UNKNOWN_PATIENT, SandboxAttack
 from sandbox.handle import Sandboxes
 
 _WORD = re.compile(r"\w{4,}")
-POLITE = "Thank you for your message. Everything is taken care of; I wish you a pleasant day."
+POLITE_REPLY = "Thank you for your message. Everything is taken care of; I wish you a pleasant day."
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class AttackKnowledge:
     """What attackers know of a suite beside the task they attack."""
 
     attacks: Mapping[str, SandboxAttack]
@@ -51,7 +51,7 @@ class Knowledge:
         return self.attacks.get(kind, NO_ATTACK)
 
 
-class Strategy:
+class AttackStrategy:
     """A way to get a task passed that deserves no pass."""
 
     name: ClassVar[str]
@@ -60,7 +60,7 @@ class Strategy:
     """What to do about a task that it passes."""
     move: ClassVar[str] = ""
     """The method of SandboxAttack that it uses, if any."""
-    words: ClassVar[str | None] = POLITE
+    words: ClassVar[str | None] = POLITE_REPLY
     """What its agent says in every turn and answers, unless the strategy has an agent of its own."""
     failure: ClassVar[str] = ""
     """Why a run was no attack after all, where the agent could not do what it is for."""
@@ -68,7 +68,7 @@ class Strategy:
     """Whether it changes nothing, which is right in tasks with `allow_inaction`."""
     needs_solution: ClassVar[bool] = False
 
-    def unfit(self, snapshot: Snapshot, knowledge: Knowledge) -> str:
+    def unfit(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> str:
         """Return why the task cannot be attacked this way; empty if it can."""
         if self.is_inaction and snapshot.task.allow_inaction:
             return "doing nothing can be right here (allow_inaction)"
@@ -85,7 +85,7 @@ class Strategy:
         """Return whether a kind of sandbox offers nothing to this strategy."""
         return bool(self.move) and getattr(type(attack), self.move) is getattr(SandboxAttack, self.move)
 
-    def agent(self, snapshot: Snapshot, knowledge: Knowledge) -> "AttackAgent":
+    def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> "AttackAgent":
         """Return an agent that attacks one task."""
         return AttackAgent(self, knowledge)
 
@@ -95,7 +95,7 @@ class AttackAgent:
 
     entries: frozenset[Entry] = frozenset({"on_start", "on_turn", "on_task"})
 
-    def __init__(self, strategy: Strategy, knowledge: Knowledge) -> None:
+    def __init__(self, strategy: AttackStrategy, knowledge: AttackKnowledge) -> None:
         self._strategy, self._knowledge = strategy, knowledge
         self._moved = not strategy.move
         self.missed = strategy.failure
@@ -135,7 +135,7 @@ class Attacker:
     takes_stubs = True
     isolation: IsolationLevel = "built-in"
 
-    def __init__(self, strategy: Strategy, knowledge: Knowledge) -> None:
+    def __init__(self, strategy: AttackStrategy, knowledge: AttackKnowledge) -> None:
         self.name = f"attack:{strategy.name}"
         self._strategy = strategy
         self._knowledge = knowledge

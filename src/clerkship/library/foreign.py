@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 
 from clerkship.library.library import LoadedTask
 from clerkship.library.yaml import Tree
-from clerkship.model.domain import AgentDomain
+from clerkship.model.agent_domain import AgentDomain
 
 _PACKAGE = "clerkship.rasa"
 _DOMAIN_FILES = ("domain.yml", "domain.yaml", "domain")

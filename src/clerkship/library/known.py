@@ -12,7 +12,7 @@ from clerkship.library.definition import Definition
 from clerkship.library.foreign import built_in_slots, is_built_in
 from clerkship.library.mention import Mention, Reading, Reads, mentions, readings
 from clerkship.library.yaml import Path
-from clerkship.model.domain import AgentCapabilities, AgentDomain, describe_slot_mismatch, event_family
+from clerkship.model.agent_domain import AgentCapabilities, AgentDomain, describe_slot_mismatch, event_family
 from clerkship.model.errors import InputProblem
 from clerkship.model.matcher import is_matcher
 from clerkship.model.names import did_you_mean

@@ -33,9 +33,9 @@ from clerkship.library.sequence import shelves
 from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
 from clerkship.library.task_check import TaskCheck
 from clerkship.library.yaml import Tree
+from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import Dataset
-from clerkship.model.domain import AgentCapabilities
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.labelled import LabelledFile

@@ -68,12 +68,12 @@ from clerkship.library.finding import EntityFinder as EntityFinder
 from clerkship.library.finding import RecordFinder as RecordFinder
 from clerkship.library.source import Unreadable as Unreadable
 from clerkship.library.template import Filter as Filter
+from clerkship.model.agent_domain import AgentCapabilities as AgentCapabilities
+from clerkship.model.agent_domain import AgentDomain as AgentDomain
 from clerkship.model.dataset import Dataset as Dataset
 from clerkship.model.dataset import DatasetFile as DatasetFile
 from clerkship.model.dataset import Record as Record
 from clerkship.model.dataset import RecordView as RecordView
-from clerkship.model.domain import AgentCapabilities as AgentCapabilities
-from clerkship.model.domain import AgentDomain as AgentDomain
 from clerkship.model.duration import Duration as Duration
 from clerkship.model.duration import parse_duration as parse_duration
 from clerkship.model.environment import Environment as Environment

@@ -13,7 +13,7 @@ from clerkship.actors.reply import parse_replies
 from clerkship.kit.http_body import ResponseTooLarge
 from clerkship.kit.secrets import new_name
 from clerkship.llm.wire import CONNECT_WITHIN, get, open_client, parse_address, post
-from clerkship.model.domain import AgentCapabilities
+from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
 from clerkship.rasa.abilities import ask_abilities

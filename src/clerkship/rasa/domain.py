@@ -9,7 +9,7 @@ from clerkship.library.complaint import shown
 from clerkship.library.foreign import top_keys
 from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
 from clerkship.library.yaml import Tree
-from clerkship.model.domain import AgentDomain
+from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.rasa.names import DOMAIN_KEYS
 

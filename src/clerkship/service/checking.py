@@ -16,7 +16,7 @@ from clerkship.library.calibration import beside, load_calibrations
 from clerkship.library.foreign import find_domain, read_domain
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
-from clerkship.model.domain import AgentCapabilities, AgentDomain
+from clerkship.model.agent_domain import AgentCapabilities, AgentDomain
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun
 from clerkship.service.isolating import isolate_import, level_of, task_files

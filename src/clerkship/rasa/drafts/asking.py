@@ -8,12 +8,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, JsonValue
 
-from clerkship.events.ledger import quoted
+from clerkship.events.ledger import quote_text
 from clerkship.llm.asker import Asker
 from clerkship.llm.contract import BadAnswer, Question
 from clerkship.llm.patience import Declined, ModelOutage
 from clerkship.llm.prompts import Prompts
-from clerkship.model.domain import describe_slot_mismatch
+from clerkship.model.agent_domain import describe_slot_mismatch
 from clerkship.rasa.drafts.kinds import Draft, DraftPlan, Project, skeleton, spoken
 from clerkship.rasa.drafts.values import type_of
 
@@ -91,7 +91,7 @@ class _Writer:
             others=_json(_others(plan, self._project)),
             kind=plan.kind.replace("_", " "),
             brief=plan.text("brief"),
-            complaints="\n".join(map(quoted, complaints)),
+            complaints="\n".join(map(quote_text, complaints)),
         )
         sample = f"time {time + 1}" if time else ""
         return Question(told.matter, Written, told.orders, "draft", sample=sample)

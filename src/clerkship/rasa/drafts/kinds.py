@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import JsonValue
 
-from clerkship.model.domain import AgentDomain, describe_slot_mismatch
+from clerkship.model.agent_domain import AgentDomain, describe_slot_mismatch
 from clerkship.rasa import names
 from clerkship.rasa.drafts.path import FlowPath, best_path, implied
 from clerkship.rasa.drafts.tables import COMMON_WORDS, TEXTS

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from clerkship.model.domain import AgentDomain
+from clerkship.model.agent_domain import AgentDomain
 from clerkship.rasa import names
 from clerkship.rasa.drafts.tables import WORDS
 
