@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from clerkship.library.bind import Filler
 from clerkship.library.template import MAX_EXPRESSIONS, OUTPUT_LIMIT, BadTemplate, render
+from clerkship.library.template_filler import Filler
 from tests.library.shelf import CATALOG
 
 VALUES: dict[str, Any] = {

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.library.bind import Filler
 from clerkship.library.template import BadTemplate, render
+from clerkship.library.template_filler import Filler
 
 PLAIN = st.text(max_size=40).filter(lambda text: "{{" not in text and "{%" not in text)
 DATA: st.SearchStrategy[Any] = st.recursive(

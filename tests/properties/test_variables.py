@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.library.bind import Filler
+from clerkship.library.template_filler import Filler
 from clerkship.model.variables import expand, expand_text, join_escaped
 
 VALUES = {"A" * count: "SECRET-VALUE" for count in range(1, 40)} | {"AB": "${A}"}

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from clerkship.kit.registry import UnknownName
-from clerkship.library.bind import Filler
 from clerkship.library.catalog import Catalog
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.shape import as_list, as_map
 from clerkship.library.source import Folder, Unreadable, read_text
+from clerkship.library.template_filler import Filler
 from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset
 from clerkship.model.errors import InputProblem

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from clerkship.library.bind import Filler
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.finding import BadBinding, Finder, name_of
+from clerkship.library.template_filler import Filler
 from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset, Record, RecordView
 from clerkship.model.names import did_you_mean

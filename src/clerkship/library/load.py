@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from clerkship.kit.memory import pause_garbage_collection
 from clerkship.library.attachments import Attachments
-from clerkship.library.bind import Filler
 from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
 from clerkship.library.conftest import STEM, ConftestReader
@@ -32,6 +31,7 @@ from clerkship.library.reporting import Reporter
 from clerkship.library.sequence import shelves
 from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
 from clerkship.library.task_check import TaskCheck
+from clerkship.library.template_filler import Filler
 from clerkship.library.yaml import Tree
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.benchmark import Benchmark

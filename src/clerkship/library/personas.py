@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from clerkship.library.bind import Filler
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.source import Folder, personas_above
+from clerkship.library.template_filler import Filler
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import lookup
 from clerkship.model.persona import Persona
