@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from clerkship.library.complaint import complain
 from clerkship.library.reporting import Reporter
+from clerkship.library.validation_message import complain
 from clerkship.library.yaml import Path, Spot, Tree
 
 M = TypeVar("M", bound=BaseModel)

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from clerkship.library.complaint import shown
 from clerkship.library.definition import Definition
 from clerkship.library.reporting import Reporter
 from clerkship.library.source import Folder
+from clerkship.library.validation_message import shown
 from clerkship.library.yaml import Spot
 from clerkship.model.errors import InputError
 from clerkship.model.labelled import Label, LabelledConversation, LabelledFile

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from clerkship.library.complaint import complain
 from clerkship.library.source import Folder
+from clerkship.library.validation_message import complain
 from clerkship.model.errors import InputError
 
 M = TypeVar("M", bound=BaseModel)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clerkship.library.complaint import shown
 from clerkship.library.foreign import top_keys
 from clerkship.library.source import Folder, is_existing_folder
+from clerkship.library.validation_message import shown
 from clerkship.library.yaml import Tree
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
