@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import BaseModel, JsonValue
 
 from clerkship.kit.registry import UnknownName
+from clerkship.library.agent_check import Known
 from clerkship.library.catalog import Catalog
 from clerkship.library.definition import Definition
 from clerkship.library.environment_check import EnvironmentInfo, is_known
-from clerkship.library.known import Known
 from clerkship.library.sequence import Timed, missing
 from clerkship.library.shape import as_list, as_map, read_as
 from clerkship.library.yaml import Path

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from clerkship.kit.memory import pause_garbage_collection
+from clerkship.library.agent_check import Known
 from clerkship.library.attachments import Attachments
 from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
@@ -23,7 +24,6 @@ from clerkship.library.entities import FOR_EACH, Binder, Bound
 from clerkship.library.environment_check import EnvironmentCheck, EnvironmentInfo, environment_info
 from clerkship.library.finding import Finder
 from clerkship.library.foreign import OWN_KEYS, load_test_reader, top_keys
-from clerkship.library.known import Known
 from clerkship.library.labelled import KEY
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.personas import Personas

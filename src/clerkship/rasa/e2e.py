@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from clerkship.library.agent_check import Known
 from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
 from clerkship.library.definition import Definition
 from clerkship.library.environment_check import environment_info, is_known
 from clerkship.library.foreign import TEST_KEYS
-from clerkship.library.known import Known
 from clerkship.library.library import LoadedTask
 from clerkship.library.reporting import Reporter
 from clerkship.library.shape import as_list, as_map, read_as
