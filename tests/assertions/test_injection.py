@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clerkship.assertions.judged import Judged
-from clerkship.engine.quality import rate
+from clerkship.engine.quality import rate_conversation
 from clerkship.events.agent import (
     ActionExecuted,
     ClarificationOffered,
@@ -21,7 +21,7 @@ from clerkship.events.agent import (
     ToolExecuted,
 )
 from clerkship.events.evidence import Evidence
-from clerkship.events.ledger import NOTHING_TOLD
+from clerkship.events.ledger import NO_ACTIONS
 from clerkship.events.lifecycle import AgentAnswered
 from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.contract import BadAnswer, Question
@@ -132,7 +132,7 @@ def is_intact(question: Question[Any], ends: str) -> None:
     assert isinstance(json.loads(found.sections["SIMULATION CONTEXT"]), str)
     assert found.sections["TRANSCRIPT"].splitlines() == found.sections["TRANSCRIPT"].split("\n")
     assert all(_SAID.match(line) for line in found.sections["TRANSCRIPT"].splitlines())
-    assert all(line == NOTHING_TOLD or _DONE.fullmatch(line) for line in found.sections["LEDGER"].splitlines())
+    assert all(line == NO_ACTIONS or _DONE.fullmatch(line) for line in found.sections["LEDGER"].splitlines())
     assert "1337" not in question.prompt
 
 
@@ -144,7 +144,7 @@ def test_the_prompt_stays_as_it_was_built(place: Callable[[Story, str], None], t
     Judged(statement="It says why").check(asked)
     is_intact(judge.asked[0], "The criterion to decide on:\nIt says why")
     rater = FakeJudge(RATED)
-    quality = rate(asked, Asker(rater, "metrics", 1, Tally()), {})
+    quality = rate_conversation(asked, Asker(rater, "metrics", 1, Tally()), {})
     assert quality is not None
     assert quality.error == ""
     is_intact(rater.asked[0], "")

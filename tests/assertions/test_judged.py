@@ -21,7 +21,7 @@ from clerkship.events.agent import (
     ToolExecuted,
 )
 from clerkship.events.evidence import Evidence
-from clerkship.events.ledger import NOTHING_TOLD, ledger, transcript
+from clerkship.events.ledger import NO_ACTIONS, render_ledger, render_transcript
 from clerkship.events.lifecycle import AgentAnswered, AgentStarted
 from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.llm.patience import ModelOutage
@@ -100,7 +100,7 @@ def test_under_compat_the_judge_is_not_told_who_the_user_was() -> None:
 
 
 def test_the_ledger_has_what_was_done_by_turns() -> None:
-    assert ledger(evidence(conversation(), None)).splitlines() == [
+    assert render_ledger(evidence(conversation(), None)).splitlines() == [
         "[T0] before the first message",
         '  #1 slot_set: account_id = "12345" (set by the scenario)',
         '[T1] user: "Where is my order?"',
@@ -129,7 +129,7 @@ def test_the_ledger_shows_what_others_leave_out_and_leaves_out_routine() -> None
     story.tell(ToolExecuted(tool_name="t", source="mcp", is_error=True, error_message="down"))
     story.tell(ToolExecuted(tool_name="t", result=[]))
     story.wrote("outbox/letter.txt", b"Dear")
-    lines = ledger(evidence(story, None)).splitlines()
+    lines = render_ledger(evidence(story, None)).splitlines()
     assert lines[:5] == [
         "[T0] before the first message",
         "  #2 reported flow_interrupted: pay",
@@ -152,8 +152,8 @@ def test_an_agent_that_tells_nothing_of_itself_is_said_to() -> None:
     story = Story()
     story.said("Hello?", actor="person")
     story.said("Hi.")
-    assert ledger(evidence(story, None)).splitlines()[0] == NOTHING_TOLD
-    assert transcript(evidence(story, None)) == '[T1.1] user: "Hello?"\n[T1.2] agent: "Hi."'
+    assert render_ledger(evidence(story, None)).splitlines()[0] == NO_ACTIONS
+    assert render_transcript(evidence(story, None)) == '[T1.1] user: "Hello?"\n[T1.2] agent: "Hi."'
 
 
 def test_where_the_agent_did_nothing_nobody_is_asked() -> None:
@@ -194,8 +194,8 @@ def test_what_an_agent_answers_and_shows_is_there_to_its_end() -> None:
     told.said("These.", custom={"rows": ["x" * 3000, "the last row"]})
     told.tell(AgentAnswered(answer="y" * 3000 + " and that is all"), source="run")
     evidence = told.evidence()
-    assert "the last row" in transcript(evidence)
-    assert "and that is all" in ledger(evidence)
+    assert "the last row" in render_transcript(evidence)
+    assert "and that is all" in render_ledger(evidence)
 
 
 def test_keys_stand_in_one_order_whoever_wrote_them() -> None:
@@ -204,7 +204,7 @@ def test_keys_stand_in_one_order_whoever_wrote_them() -> None:
         told.said("Which?", actor="person")
         told.said("This.", custom=custom)
         told.tell(SlotSet(name="address", value=custom))
-        return transcript(told.evidence()) + ledger(told.evidence())
+        return render_transcript(told.evidence()) + render_ledger(told.evidence())
 
     assert asked(street="Oak", city="Hanover") == asked(city="Hanover", street="Oak")
 
@@ -214,7 +214,7 @@ def test_a_judge_is_told_what_was_pressed_and_who_kept_whom_waiting() -> None:
     told.said("Hello", actor="person", at=0)
     told.said("Which?", at=1)
     told.said("/start", actor="person", metadata={"pressed": "Track it"}, at=121)
-    lines = transcript(told.evidence()).splitlines()
+    lines = render_transcript(told.evidence()).splitlines()
     assert lines[1] == '[T1.2] agent: "Which?"'
     assert lines[2] == '[T2.1] (after 2m) user: presses "Track it", which sends "/start"'
 

@@ -300,7 +300,7 @@ READINGS: list[tuple[str, Any, list[Told], bool, bool]] = [
     ("tools_within_one_turn", ONE_TURN | {"ordered": True}, [asked(), tool("t"), tool("t", x=1)], True, True),
 ]
 for verb in ("entered", "completed", "cancelled", "interrupted", "resumed"):
-    made: Any = {event.kind: event for event in agent.AGENT}[f"agent.block.{verb}"]
+    made: Any = {event.kind: event for event in agent.AGENT_EVENTS}[f"agent.block.{verb}"]
     block = {"skill_id": "k", "block_id": "b"}
     READINGS += [
         (f"ordered_block_{verb}", block, [made(**block)], True, True),

@@ -8,7 +8,7 @@ import pytest
 from clerkship.assertions.judged import Judged
 from clerkship.events.agent import ActionExecuted, FlowStarted, SlotSet, ToolExecuted
 from clerkship.events.evidence import Evidence
-from clerkship.events.ledger import ledger
+from clerkship.events.ledger import render_ledger
 from clerkship.llm.contract import BadAnswer
 from tests.assertions.judge import FakeJudge, SeveralMinds
 from tests.assertions.story import Story
@@ -34,7 +34,7 @@ def passes(*places: str) -> dict[str, Any]:
 
 
 def test_the_ledger_marks_what_was_not_observed() -> None:
-    lines = [line.strip() for line in ledger(story(None)).splitlines()]
+    lines = [line.strip() for line in render_ledger(story(None)).splitlines()]
     assert '#2 reported tool: write_letter() → ok: {"ok": true}' in lines
     assert "#3 reported action: action_file_letter" in lines
     assert '#5 drop: files.file.written path="outbox/letter.txt" size=4 data="Dear"' in lines

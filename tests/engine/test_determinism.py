@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from clerkship.events.log import chain_head
+from clerkship.events.log import compute_head
 from tests.workbench import Workbench
 
 SUITE = Path(__file__).parents[2] / "src" / "clerkship" / "suites" / "demo"
@@ -53,10 +53,10 @@ def test_the_head_vouches_for_every_line(bench: Workbench) -> None:
     bench.folder = SUITE
     for task_run in bench.run("oracle"):
         lines = list(bench.store.log(task_run))
-        assert chain_head(lines) == task_run.head
+        assert compute_head(lines) == task_run.head
         forged = [lines[0].replace(b"run.started", b"run.smarted"), *lines[1:]]
-        assert chain_head(forged) != task_run.head
-        assert chain_head(lines[:-1]) != task_run.head
+        assert compute_head(forged) != task_run.head
+        assert compute_head(lines[:-1]) != task_run.head
 
 
 def test_credentials_are_never_in_a_log(bench: Workbench) -> None:

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from clerkship.kit import descriptors
-from clerkship.kit.descriptors import Hush, raise_limit, share
+from clerkship.kit.descriptors import ThrottledErrorHandler, max_connections, raise_limit
 
 
 def test_the_limit_is_raised_towards_what_the_system_allows() -> None:
@@ -28,20 +28,20 @@ def test_the_limit_is_raised_towards_what_the_system_allows() -> None:
 
 def test_without_limits_there_is_a_share_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(descriptors, "resource", None)
-    assert raise_limit() == descriptors.WANTED
-    assert share() > 2000
+    assert raise_limit() == descriptors.MAX_DESCRIPTORS
+    assert max_connections() > 2000
 
 
 @pytest.mark.parametrize("limit", [100, 600, 1024, 4096, 16_384])
 def test_all_shares_together_leave_room_for_the_rest(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     monkeypatch.setattr(descriptors, "raise_limit", lambda: limit)
-    assert 1 <= share() * descriptors.SHARES <= max(limit - descriptors.RESERVED, 4)
+    assert 1 <= max_connections() * descriptors.SHARE_COUNT <= max(limit - descriptors.RESERVED_DESCRIPTORS, 4)
 
 
 def test_a_loop_without_files_says_so_once_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(Hush("line"))
+        loop.set_exception_handler(ThrottledErrorHandler("line"))
         server = await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0, backlog=64)
         port = server.sockets[0].getsockname()[1]
         clients = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(5)]

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.kit.statistics import fisher, kappa, paired, paired_interval, pass_at, pass_hat, side, wilson
+from clerkship.kit.statistics import (
+    cohen_kappa,
+    fisher_exact_test,
+    paired_interval,
+    paired_test,
+    pass_at_k,
+    pass_hat_k,
+    side_of_threshold,
+    wilson_interval,
+)
 
 
 def test_wilson_as_in_the_literature() -> None:
@@ -19,7 +28,7 @@ def test_wilson_as_in_the_literature() -> None:
         (0, 20, 0.0, 0.1611),
         (1, 29, 0.0061, 0.1718),
     ):
-        found = wilson(passed, total)
+        found = wilson_interval(passed, total)
         assert found is not None
         assert found.low == pytest.approx(low, abs=5e-5)
         assert found.high == pytest.approx(high, abs=5e-5)
@@ -30,22 +39,22 @@ def test_wilson_as_in_the_literature() -> None:
 def test_pass_at_k_and_pass_hat_k_count_the_ways_to_draw_k(total: int, data: st.DataObject) -> None:
     passed, k = data.draw(st.integers(0, total)), data.draw(st.integers(1, total))
     draws = list(itertools.combinations([True] * passed + [False] * (total - passed), k))
-    assert pass_at(k, passed, total) == pytest.approx(sum(map(any, draws)) / len(draws))
-    assert pass_hat(k, passed, total) == pytest.approx(sum(map(all, draws)) / len(draws))
+    assert pass_at_k(k, passed, total) == pytest.approx(sum(map(any, draws)) / len(draws))
+    assert pass_hat_k(k, passed, total) == pytest.approx(sum(map(all, draws)) / len(draws))
 
 
 def test_fisher_as_in_the_literature() -> None:
-    assert fisher(3, 4, 1, 4) == pytest.approx(0.4857, abs=1e-4)  # the lady tasting tea, two-sided
-    assert fisher(5, 5, 0, 5) == pytest.approx(0.0079, abs=1e-4)
-    assert fisher(2, 2, 2, 2) == 1
+    assert fisher_exact_test(3, 4, 1, 4) == pytest.approx(0.4857, abs=1e-4)  # the lady tasting tea, two-sided
+    assert fisher_exact_test(5, 5, 0, 5) == pytest.approx(0.0079, abs=1e-4)
+    assert fisher_exact_test(2, 2, 2, 2) == 1
 
 
 def test_paired_is_mcnemars_exact_test_where_each_task_ran_once() -> None:
     better, worse = 9, 2
     differences = [Fraction(1)] * better + [Fraction(-1)] * worse + [Fraction(0)] * 50
     tail = sum(math.comb(11, n) for n in range(worse + 1)) / 2**11
-    assert paired(differences) == pytest.approx(2 * tail)
-    assert paired([Fraction(0)] * 5) == paired([]) == 1
+    assert paired_test(differences) == pytest.approx(2 * tail)
+    assert paired_test([Fraction(0)] * 5) == paired_test([]) == 1
 
 
 @settings(deadline=None)
@@ -57,13 +66,13 @@ def test_paired_counts_every_choice_of_signs(differences: list[Fraction]) -> Non
     ]
     far = abs(sum(differences, Fraction()))
     at_least = sum(found >= far for found in sums)
-    assert paired(differences) == pytest.approx(at_least / len(sums))
+    assert paired_test(differences) == pytest.approx(at_least / len(sums))
 
 
 def test_paired_says_the_same_by_the_normal_test_where_counting_would_take_too_long() -> None:
     moved = [Fraction(1)] * 440 + [Fraction(-1)] * 360
     exact = 2 * sum(math.comb(800, n) for n in range(361)) / 2**800
-    assert paired(moved) == pytest.approx(exact, rel=0.1)
+    assert paired_test(moved) == pytest.approx(exact, rel=0.1)
 
 
 @settings(max_examples=50, deadline=None)
@@ -86,16 +95,16 @@ def test_the_paired_interval_as_agresti_and_min_have_it() -> None:
 
 
 def test_sides_of_a_threshold() -> None:
-    assert side(16, 16, 0.8) == "above"
-    assert side(15, 15, 0.8) == "not sure"
-    assert side(0, 5, 0.8) == "below"
-    assert side(4, 5, 0.8) == "not sure"
-    assert side(0, 0, 0.8) == "not sure"
+    assert side_of_threshold(16, 16, 0.8) == "above"
+    assert side_of_threshold(15, 15, 0.8) == "not sure"
+    assert side_of_threshold(0, 5, 0.8) == "below"
+    assert side_of_threshold(4, 5, 0.8) == "not sure"
+    assert side_of_threshold(0, 0, 0.8) == "not sure"
 
 
 def test_four_tasks_that_moved_one_way_are_no_proof_whatever_their_denominators() -> None:
     moved = [Fraction(-10, 49), Fraction(-9, 47), Fraction(-11, 48), Fraction(-8, 46)]
-    assert paired(moved) == pytest.approx(0.125)
+    assert paired_test(moved) == pytest.approx(0.125)
 
 
 @pytest.mark.parametrize(
@@ -112,20 +121,24 @@ def test_four_tasks_that_moved_one_way_are_no_proof_whatever_their_denominators(
     ],
 )
 def test_kappa_by_hand(both_yes: int, first_alone: int, second_alone: int, both_no: int, expected: float) -> None:
-    assert kappa(both_yes, first_alone, second_alone, both_no) == pytest.approx(expected, abs=5e-5)
+    assert cohen_kappa(both_yes, first_alone, second_alone, both_no) == pytest.approx(expected, abs=5e-5)
 
 
 @pytest.mark.parametrize("table", [(0, 0, 0, 0), (7, 0, 0, 0), (0, 0, 0, 7)])
 def test_kappa_says_nothing_where_there_is_nothing_beyond_chance(table: tuple[int, int, int, int]) -> None:
-    assert kappa(*table) is None
+    assert cohen_kappa(*table) is None
 
 
 @settings(deadline=None)
 @given(st.tuples(*[st.integers(0, 40)] * 4))
 def test_kappa_is_in_range_and_the_same_from_either_side(table: tuple[int, int, int, int]) -> None:
     both_yes, first_alone, second_alone, both_no = table
-    found = kappa(*table)
-    assert found == kappa(both_yes, second_alone, first_alone, both_no) == kappa(both_no, *table[1:3], both_yes)
+    found = cohen_kappa(*table)
+    assert (
+        found
+        == cohen_kappa(both_yes, second_alone, first_alone, both_no)
+        == cohen_kappa(both_no, *table[1:3], both_yes)
+    )
     if found is None:
         assert first_alone == second_alone == 0
         assert 0 in (both_yes, both_no)

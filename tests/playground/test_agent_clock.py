@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from clerkship.events.request_line import logged_line
+from clerkship.events.request_line import render_logged_request
 from clerkship.model.environment import Environment
 from clerkship.playground.agent_clock import MAX_AHEAD
 from tests.workbench import Workbench
@@ -62,7 +62,7 @@ def test_waiting_is_logged_alike_in_process_and_over_http_and_so_is_a_refusal(be
     assert [(e["kind"], e["payload"]) for e in events if e["kind"] == "clock.advanced"] == [
         ("clock.advanced", {"seconds": 600.0})
     ]
-    [refused] = [logged_line(event) for event in events if event["kind"] == "sandbox.refused"]
+    [refused] = [render_logged_request(event) for event in events if event["kind"] == "sandbox.refused"]
     assert refused is not None
     assert refused.startswith("POST advance?by=soon → 400 ")
 

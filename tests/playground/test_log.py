@@ -6,7 +6,7 @@ import pytest
 
 from clerkship.events.event import Event, parse_event
 from clerkship.events.lifecycle import FaultInjected, RunEnded, StepRan
-from clerkship.events.log import LogClosed, chain_head, open_log
+from clerkship.events.log import LogClosed, compute_head, open_log
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -25,7 +25,7 @@ def test_the_head_changes_with_every_event_and_can_be_recomputed() -> None:
     for number in range(5):
         writer.append("scenario", StepRan(step=str(number)), actor="scenario", at=NOW)
         heads.append(log.head)
-        assert chain_head(log.lines) == log.head
+        assert compute_head(log.lines) == log.head
     assert len(set(heads)) == 5
 
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.engine.catalog import Registered
-from clerkship.events.event import INLINE_LIMIT, Event, Payload, parse_event, render_event
-from clerkship.events.log import chain_head, open_log
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.events.event import MAX_INLINE_BYTES, Event, Payload, parse_event, render_event
+from clerkship.events.log import compute_head, open_log
 
-KINDS = Registered().events
+KINDS = RegisteredCatalog().events
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
-LARGE = st.builds(lambda text, n: text * n, TEXT, st.sampled_from([1, 1, INLINE_LIMIT]))
+LARGE = st.builds(lambda text, n: text * n, TEXT, st.sampled_from([1, 1, MAX_INLINE_BYTES]))
 WHOLE = st.integers(-(2**63), 2**63 - 1)
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | WHOLE | st.floats(allow_nan=False, allow_infinity=False) | LARGE,
@@ -21,7 +21,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
     max_leaves=6,
 )
 MAPS = st.dictionaries(TEXT, JSON, max_size=3)
-BYTES = st.builds(lambda data, n: data * n, st.binary(max_size=30), st.sampled_from([1, 1, INLINE_LIMIT]))
+BYTES = st.builds(lambda data, n: data * n, st.binary(max_size=30), st.sampled_from([1, 1, MAX_INLINE_BYTES]))
 BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     str: LARGE,
     int: WHOLE,
@@ -73,7 +73,7 @@ def test_a_large_or_binary_body_is_kept_beside_the_line(body: bytes) -> None:
     blobs: dict[str, bytes] = {}
     payload = KINDS["files.file.written"](path="p", size=len(body), data=body)  # type: ignore[call-arg]
     line = render_event(Event(1, datetime(2026, 3, 2, tzinfo=UTC), "drop", payload.kind, "agent", None, payload), blobs)
-    assert len(line) <= 2 * INLINE_LIMIT
+    assert len(line) <= 2 * MAX_INLINE_BYTES
     assert set(blobs.values()) <= {body}
 
 
@@ -83,7 +83,7 @@ def test_the_head_of_the_chain_vouches_for_every_line(texts: list[str], place: i
     log, writer = open_log()
     for text in texts:
         writer.append("x", KINDS["agent.failed"](error=text), actor="agent", at=datetime(2026, 3, 2, tzinfo=UTC))  # type: ignore[call-arg]
-    assert chain_head(log.lines) == log.head
+    assert compute_head(log.lines) == log.head
     if place < len(texts):
-        assert chain_head([*log.lines[:place], log.lines[place] + b" ", *log.lines[place + 1 :]]) != log.head
-        assert chain_head([*log.lines[:place], *log.lines[place + 1 :]]) != log.head
+        assert compute_head([*log.lines[:place], log.lines[place] + b" ", *log.lines[place + 1 :]]) != log.head
+        assert compute_head([*log.lines[:place], *log.lines[place + 1 :]]) != log.head

@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from clerkship import suites
-from clerkship.engine.catalog import Registered
-from clerkship.events.event import INLINE_LIMIT
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.events.event import MAX_INLINE_BYTES
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, Ending, FieldCheck, Status, Verdict
 from clerkship.report.budget import BUDGET, fit
 from clerkship.report.detail import BODY_LIMIT, TaskDetail, parse_detail
@@ -68,7 +68,7 @@ def data_of(page: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[BenchmarkRun, Counts, list[TaskDetail]]]:
     """The demo suite with its own agent, run for real and read back from a store."""
-    store, catalog = SqliteStore(tmp_path_factory.mktemp("report") / "runs.db"), Registered()
+    store, catalog = SqliteStore(tmp_path_factory.mktemp("report") / "runs.db"), RegisteredCatalog()
     request = RunRequest(path=DEMO, agent="python:clerkship.suites.demo.agent:FrontDesk")
     result = execute(plan_run(request, load_settings(), catalog), store, catalog)
     details = [
@@ -284,14 +284,14 @@ def test_late_events_stand_where_they_happened() -> None:
 def test_bodies_kept_beside_the_log_are_read_back_and_cut() -> None:
     snapshot = made_up.detail(made_up.task_run("x")).snapshot
     assert snapshot is not None
-    blobs = {"a": b"w" * (INLINE_LIMIT + 1), "b": b"y" * (BODY_LIMIT + 1), "c": b"\xff\xfe", "s": snapshot.data}
+    blobs = {"a": b"w" * (MAX_INLINE_BYTES + 1), "b": b"y" * (BODY_LIMIT + 1), "c": b"\xff\xfe", "s": snapshot.data}
     kept = {
         name: {"form": form, "sha256": name, "size": len(blobs[name])}
         for name, form in {"a": "text", "b": "json", "c": "bytes"}.items()
     }
     line = orjson.dumps(made_up.event(1, "chat", "chat.message.sent") | {"blobs": kept})
     [event] = parse_detail(made_up.task_run("x", snapshot="s"), [line], b"", blobs.__getitem__).events
-    assert event["payload"] == {"a": "w" * (INLINE_LIMIT + 1), "b": "y" * BODY_LIMIT + " …"}
+    assert event["payload"] == {"a": "w" * (MAX_INLINE_BYTES + 1), "b": "y" * BODY_LIMIT + " …"}
     assert event["blobs"]["c"]["size"] == 2
 
 

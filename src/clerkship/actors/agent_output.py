@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TextIO, cast
 
-from clerkship.kit.text import last_part
+from clerkship.kit.text import cut_start
 
 MAX_CHARACTERS = 65_536
 """Of one trial; the end is kept."""
@@ -42,7 +42,7 @@ class AgentOutput:
 
     def text(self) -> str:
         """Return the end of what was printed."""
-        return last_part(self._text, MAX_CHARACTERS)
+        return cut_start(self._text, MAX_CHARACTERS)
 
 
 class Sink(Protocol):

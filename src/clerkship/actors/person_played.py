@@ -18,7 +18,7 @@ from clerkship.actors.contract import OutOfRole, Speech, Unplayed
 from clerkship.actors.person_contract import Bounds, Moment, Uttered, breach, stops_early
 from clerkship.actors.person_patterns import Breach
 from clerkship.events.event import Event, Utterance
-from clerkship.events.ledger import quote, to_json
+from clerkship.events.ledger import quote_text, to_json
 from clerkship.llm.asker import Asker
 from clerkship.llm.contract import BadAnswer, Line, NoModel, Question
 from clerkship.llm.prompts import BUILT_IN, Prompts, Told, section
@@ -265,11 +265,11 @@ def _shown(events: Sequence[Event]) -> str:
     for event in events:
         said = cast(Utterance, event.payload)
         if said.text:
-            lines.append(quote(said.text))
+            lines.append(quote_text(said.text))
         if said.buttons:
-            lines.append(f"buttons: {', '.join(quote(_title(button)) for button in said.buttons)}")
+            lines.append(f"buttons: {', '.join(quote_text(_title(button)) for button in said.buttons)}")
         if said.custom is not None:
-            lines.append(f"shows: {quote(to_json(said.custom), CUSTOM_LIMIT)}")
+            lines.append(f"shows: {quote_text(to_json(said.custom), CUSTOM_LIMIT)}")
     return section("AGENT", "\n".join(lines) or _SILENT)
 
 
@@ -309,7 +309,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _retold(spoken: Spoken, wrong: Breach) -> dict[str, str]:
-    return {"said": quote(spoken.message, 500), "reason": wrong.reason}
+    return {"said": quote_text(spoken.message, 500), "reason": wrong.reason}
 
 
 NO_PERSON = "give --person, such as openai:gpt-5.1, or set CLERKSHIP_PERSON; or give them `lines`"

@@ -25,7 +25,7 @@ from clerkship.actors.python_target import (
     find_target,
     import_from_here,
 )
-from clerkship.kit.text import writable
+from clerkship.kit.text import replace_surrogates
 
 MAX_PLAIN_TEXT = 100_000
 MAX_PLAIN_DEPTH = 20
@@ -104,7 +104,12 @@ async def _awaited(awaitable: Any) -> Any:
 
 def _failed(error: AgentError) -> dict[str, Any]:
     trace = getattr(error, "trace", "")  # an agent may raise a subclass of its own
-    return {"failed": {"message": writable(str(error)), "trace": writable(trace) if isinstance(trace, str) else ""}}
+    return {
+        "failed": {
+            "message": replace_surrogates(str(error)),
+            "trace": replace_surrogates(trace) if isinstance(trace, str) else "",
+        }
+    }
 
 
 def _declared(events: Any) -> Any:

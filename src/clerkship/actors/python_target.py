@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from clerkship.actors.agent_data import AgentError, Entry
-from clerkship.kit.text import writable
-from clerkship.kit.traceback_text import message_of
+from clerkship.kit.text import replace_surrogates
+from clerkship.kit.traceback_text import error_message
 from clerkship.model.names import did_you_mean
 
 _ENTRIES: dict[str, Entry] = {"message": "on_turn", "task_item": "on_task"}
@@ -133,7 +133,7 @@ def _with_trace(error: BaseException, prefix: str) -> AgentError:
     while first is not None and is_library(first.tb_frame.f_code.co_filename):
         first = first.tb_next  # leave out our own frames, down to the agent's first
     trace = "".join(traceback.format_exception(type(error), error, first or error.__traceback__))[-MAX_TRACE:]
-    return AgentError(prefix + describe_error(error), writable(trace))
+    return AgentError(prefix + describe_error(error), replace_surrogates(trace))
 
 
 def describe_error(error: BaseException) -> str:
@@ -141,7 +141,9 @@ def describe_error(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not is_library(frame.filename)]
     place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    return writable(f"{type(error).__name__}: {message_of(error)[:MAX_MESSAGE]}{_server_reason(error)}{place}")
+    return replace_surrogates(
+        f"{type(error).__name__}: {error_message(error)[:MAX_MESSAGE]}{_server_reason(error)}{place}"
+    )
 
 
 def _server_reason(error: BaseException) -> str:
@@ -157,7 +159,7 @@ def _server_reason(error: BaseException) -> str:
     except Exception:  # the body was never read, or the connection is closed
         return ""
     text = " ".join(text.split())[:MAX_REASON]
-    return f"; the server replied: {text}" if text and text not in message_of(error) else ""
+    return f"; the server replied: {text}" if text and text not in error_message(error) else ""
 
 
 def is_library(file: str) -> bool:

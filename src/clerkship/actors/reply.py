@@ -11,16 +11,16 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from clerkship.actors.contract import AgentError, Said, Say
 from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.events.event import Payload
-from clerkship.events.log import MAX_BYTES, MAX_EVENTS, Log
+from clerkship.events.log import MAX_EVENTS, MAX_LOG_BYTES, Log
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
-from clerkship.kit.text import writable
+from clerkship.kit.text import replace_surrogates
 from clerkship.model.names import did_you_mean
 
 TEXT_LIMIT = 100_000
 ANSWER_LIMIT = 1_000_000
 MAX_REPLIES = 100
 MAX_REPORTS = 10_000
-LOG_FULL = f"the log of the trial is full: an agent may fill it up to {MAX_EVENTS:,} events or {MAX_BYTES:,} bytes"
+LOG_FULL = f"the log of the trial is full: an agent may fill it up to {MAX_EVENTS:,} events or {MAX_LOG_BYTES:,} bytes"
 
 
 def parse_replies(value: Any, events: AgentEvents | None = BUILT_IN_EVENTS) -> list[Said]:
@@ -111,7 +111,7 @@ def _say(item: Any) -> Say:
             raise AgentError(f"a reply's utter_name is {_named(item.utter_name)}")
         return Say(
             _text(item.text),
-            writable(item.utter_name) if item.utter_name is not None else None,
+            replace_surrogates(item.utter_name) if item.utter_name is not None else None,
             _buttons(item.buttons) if item.buttons else (),
             _plain_map(item.metadata, "metadata"),
             _plain_map(item.custom, "custom"),
@@ -130,7 +130,7 @@ def _text(text: Any) -> str:
         raise AgentError(f"a reply's text is {_named(text)}")
     if len(text) > TEXT_LIMIT:
         raise AgentError(f"a reply of {len(text):,} characters; the limit is {TEXT_LIMIT:,}")
-    return writable(text)
+    return replace_surrogates(text)
 
 
 def _buttons(buttons: Any) -> tuple[dict[str, Any], ...]:
@@ -159,7 +159,7 @@ def parse_answer(value: Any, what: str = "answer") -> JsonValue:
         data = orjson.dumps(value, default=_model)
     except (TypeError, RecursionError) as error:
         if isinstance(value, str):
-            return writable(value)
+            return replace_surrogates(value)
         raise AgentError(f"its {what} cannot be written as JSON: {error}") from None
     if _is_not_a_number(value):
         raise AgentError(f"its {what} has a number in it that JSON cannot say (infinity, or not a number)")

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from clerkship.assertions.verdict_claim import claims_a_verdict
 from clerkship.events.evidence import Evidence
-from clerkship.events.ledger import Entry, done, quoted, said
+from clerkship.events.ledger import LedgerEntry, list_actions, list_utterances, quote_text
 from clerkship.model.run import FieldCheck
 
 LONGEST = 2000
@@ -52,13 +52,13 @@ class Wanted(NamedTuple):
     words: str
     speaker: str = ""
 
-    def stands_in(self, entry: Entry) -> bool:
+    def stands_in(self, entry: LedgerEntry) -> bool:
         """Whether a line has the words, in what was said or in the line as the judge was shown it."""
         if self.speaker and self.speaker != entry.speaker:
             return False
         return any(self.words in text for text in _texts(entry))
 
-    def is_part_of(self, entry: Entry) -> bool:
+    def is_part_of(self, entry: LedgerEntry) -> bool:
         """The same for a quote long enough to tell its place, as whole words: `book` is no part of `bookings`."""
         if sum(map(str.isalnum, self.words)) < LEAST_TELLING or not self.stands_in(entry):
             return False
@@ -70,7 +70,7 @@ class Found(NamedTuple):
     """A citation, and the line it was found in."""
 
     citation: Citation
-    entry: Entry
+    entry: LedgerEntry
     where: str
     """Its place: as it was cited, or corrected."""
 
@@ -95,10 +95,10 @@ class Reading:
 
     def __init__(self, evidence: Evidence) -> None:
         self._observers = evidence.observers
-        self._turns: dict[int, list[Entry]] = {}
-        for entry in said(evidence):
+        self._turns: dict[int, list[LedgerEntry]] = {}
+        for entry in list_utterances(evidence):
             self._turns.setdefault(entry.turn, []).append(entry)
-        self._done = done(evidence)
+        self._done = list_actions(evidence)
         self._events = {seq: entry for entry in self._done for seq in entry.seqs}
 
     @property
@@ -165,12 +165,12 @@ class Reading:
         """Whether anything that the agent said or reported speaks of the verdict."""
         return any(_is_of_the_agent(one) and claims_a_verdict(one.text or one.line) for one in self._entries())
 
-    def _entries(self) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[LedgerEntry]:
         for entries in self._turns.values():
             yield from entries
         yield from self._done
 
-    def _named(self, where: str) -> list[Entry]:
+    def _named(self, where: str) -> list[LedgerEntry]:
         """The lines that a place names; none if it is no place, or there is nothing there."""
         place = _WHERE.fullmatch(where.strip())
         if place is None:
@@ -181,7 +181,7 @@ class Reading:
         entries = self._turns.get(int(place["turn"]), [])
         return [entry for entry in entries if place["number"] is None or entry.number == int(place["number"])]
 
-    def _by_id(self, citation: Citation, entries: Sequence[Entry]) -> Found | str:
+    def _by_id(self, citation: Citation, entries: Sequence[LedgerEntry]) -> Found | str:
         if len(entries) == 1:
             return _found(citation, entries[0])
         if not entries:
@@ -189,32 +189,32 @@ class Reading:
         ids = ", ".join(_id(entry) for entry in entries[:MAX_PLACES])
         return f"{citation.where.strip()} is a turn with {len(entries)} lines: give the id of one, such as {ids}"
 
-    def _not_there(self, citation: Citation, entries: Sequence[Entry], forms: Sequence[Wanted]) -> str:
+    def _not_there(self, citation: Citation, entries: Sequence[LedgerEntry], forms: Sequence[Wanted]) -> str:
         if not entries:
             return self._no_such_place(citation.where)
         places = [_id(entry) for entry in self._entries() if any(form.stands_in(entry) for form in forms)]
         elsewhere = f", but in {' and in '.join(places[:MAX_PLACES])}" if places else ""
-        return f"{quoted(citation.quote, 200)} does not stand in {citation.where.strip()}{elsewhere}"
+        return f"{quote_text(citation.quote, 200)} does not stand in {citation.where.strip()}{elsewhere}"
 
     def _no_such_place(self, where: str) -> str:
         place = _WHERE.fullmatch(where.strip())
         if place is None:
-            return f"{quoted(where, 40)} is no id of a line, such as T2.1 or #12"
+            return f"{quote_text(where, 40)} is no id of a line, such as T2.1 or #12"
         name = where.strip(" []").upper()
         if place["event"]:
             return f"there is no event {name} in the ledger"
         return f"there is no {'line' if place['number'] else 'turn'} {name} in the transcript"
 
 
-def _found(citation: Citation, entry: Entry) -> Found:
+def _found(citation: Citation, entry: LedgerEntry) -> Found:
     return Found(citation, entry, citation.where.strip(" []").upper())
 
 
-def _id(entry: Entry) -> str:
+def _id(entry: LedgerEntry) -> str:
     return f"T{entry.turn}.{entry.number}" if entry.number else f"#{entry.seqs[0]}"
 
 
-def _is_of_the_agent(entry: Entry) -> bool:
+def _is_of_the_agent(entry: LedgerEntry) -> bool:
     """Whether the words of a line are the agent's own: said, reported, or written to a sandbox by it."""
     return entry.speaker != "user"
 
@@ -229,7 +229,7 @@ def _forms(quote: str) -> list[Wanted]:
     return forms
 
 
-def _texts(entry: Entry) -> Iterator[str]:
+def _texts(entry: LedgerEntry) -> Iterator[str]:
     return (plain(text) for text in (entry.text, _LABEL.sub("", entry.line)) if text)
 
 

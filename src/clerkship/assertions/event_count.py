@@ -8,7 +8,7 @@ from pydantic import Field
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.occurrence import HowMany
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import phrase, select
+from clerkship.events.query import describe_match, select
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
@@ -32,5 +32,7 @@ class EventCount(Assertion, EventMatch):
         field = FieldCheck(path="count", expected=self.expected, actual=len(hits), passed=passed)
         times = "once" if len(hits) == 1 else f"{len(hits)} times"
         return Check.of(
-            passed, f"{phrase(self)} happened {times}{where}; expected {describe_expected(self.expected)}", field
+            passed,
+            f"{describe_match(self)} happened {times}{where}; expected {describe_expected(self.expected)}",
+            field,
         )

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import compare, nearest, phrase, select
+from clerkship.events.query import compare_fields, describe_match, find_nearest, select
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
 
@@ -25,9 +25,11 @@ class EventOccurred(Assertion, EventMatch):
         hit = next(select(evidence.events, self), None)
         if hit is not None:
             field = FieldCheck(path="event", expected=self.event, actual=hit.kind, passed=True, seq=hit.seq)
-            return Check.of(True, f"{phrase(self)} happened at #{hit.seq}", field, *compare(hit, self))
-        close = nearest(evidence.events, self)
+            return Check.of(True, f"{describe_match(self)} happened at #{hit.seq}", field, *compare_fields(hit, self))
+        close = find_nearest(evidence.events, self)
         if close is None:
             field = FieldCheck(path="event", expected=self.event, actual="(none)", passed=False)
-            return Check.of(False, f"{phrase(self)} did not happen", field)
-        return Check.of(False, f"{phrase(self)} did not happen; nearest is #{close.seq}", *compare(close, self))
+            return Check.of(False, f"{describe_match(self)} did not happen", field)
+        return Check.of(
+            False, f"{describe_match(self)} did not happen; nearest is #{close.seq}", *compare_fields(close, self)
+        )

@@ -8,7 +8,7 @@ from clerkship.assertions.contract import Difference
 from clerkship.assertions.generative import SHARED, GenerativeResponse, Rating
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.ledger import quoted
+from clerkship.events.ledger import quote_text
 from clerkship.llm.contract import Question
 from clerkship.model.run import FieldCheck
 
@@ -63,7 +63,7 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
         """The share of its statements that the source supports; none where it states nothing."""
         said = cast(Utterance, reply.payload)
         prompt = evidence.prompts["groundedness"]
-        told = prompt.fill(source=quoted(self._source(reply)), reply=quoted(said.text))
+        told = prompt.fill(source=quote_text(self._source(reply)), reply=quote_text(said.text))
         answer = evidence.ask(Question(told.matter, Statements, told.orders, prompt.name))
         found = answer.data.statements
         if not found:

@@ -10,7 +10,7 @@ from clerkship.assertions.contract import Difference
 from clerkship.assertions.generative import SHARED, GenerativeResponse, Rating, asked_before
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.ledger import quoted
+from clerkship.events.ledger import quote_text
 from clerkship.llm.contract import Question
 from clerkship.model.frozen import Number
 
@@ -54,7 +54,7 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
             return None
         text = cast(Utterance, reply.payload).text
         prompt = evidence.prompts["relevance"]
-        told = prompt.fill(message=quoted(message), reply=quoted(text))
+        told = prompt.fill(message=quote_text(message), reply=quote_text(text))
         answer = evidence.ask(Question(told.matter, Relevance, told.orders, prompt.name))
         return Rating(answer.data.score, answer.data.reasoning, answer.model, prompt)
 
@@ -63,7 +63,7 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
         if not messages:
             return None
         prompt = evidence.prompts["variations"]
-        told = prompt.fill(reply=quoted(cast(Utterance, reply.payload).text))
+        told = prompt.fill(reply=quote_text(cast(Utterance, reply.payload).text))
         answer = evidence.ask(Question(told.matter, Variations, told.orders, prompt.name))
         found = answer.data.question_variations
         if not any(text.strip() for text in found):

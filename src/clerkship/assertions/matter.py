@@ -5,7 +5,7 @@ from functools import cache
 
 from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.ledger import ledger, quoted, shown, transcript
+from clerkship.events.ledger import quote_text, render_ledger, render_transcript, render_value
 from clerkship.llm.prompts import BUILT_IN, Prompt, Told, section
 from clerkship.model.run import FieldCheck
 
@@ -20,8 +20,8 @@ def matter(evidence: Evidence) -> dict[str, str]:
     context = "" if evidence.as_rasa else _context(evidence)
     return {
         "simulation_context": section("SIMULATION CONTEXT", context) if context else "",
-        "transcript": section("TRANSCRIPT", transcript(evidence)),
-        "event_ledger": section("LEDGER", ledger(evidence)),
+        "transcript": section("TRANSCRIPT", render_transcript(evidence)),
+        "event_ledger": section("LEDGER", render_ledger(evidence)),
         "observers": ", ".join(sorted(evidence.observers)),
         "engine_version": "mantle" if any(kind.startswith(_MANTLE) for kind in evidence.places) else "calm",
     }
@@ -45,9 +45,9 @@ def _context(evidence: Evidence) -> str:
         return ""
     told = scenario.person.model_dump(mode="json", include={"simulation_context", "persona"})
     context, persona = told.get("simulation_context"), told.get("persona")
-    lines = [quoted(context)] if context else []
+    lines = [quote_text(context)] if context else []
     if isinstance(persona, dict):
-        lines += [f"{name}: {shown(persona[name])}" for name in _OF_A_PERSONA if persona.get(name)]
+        lines += [f"{name}: {render_value(persona[name])}" for name in _OF_A_PERSONA if persona.get(name)]
     return "\n".join(lines)
 
 

@@ -10,7 +10,7 @@ from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import is_routine
 from clerkship.events.lifecycle import FaultInjected, RunForked
-from clerkship.events.query import is_kind
+from clerkship.events.query import matches_kind
 from clerkship.model.frozen import Whole
 from clerkship.model.run import FieldCheck
 
@@ -63,7 +63,7 @@ class MaxAgentActions(Assertion):
         return (
             self.type in (None, type)
             and self.sandbox in (None, event.source)
-            and (self.event is None or is_kind(event.kind, self.event))
+            and (self.event is None or matches_kind(event.kind, self.event))
             and (self.method is None or (event.request is not None and event.request.method == self.method))
         )
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import compare, phrase, select
+from clerkship.events.query import compare_fields, describe_match, select
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
 
@@ -27,10 +27,10 @@ class Never(Assertion, EventMatch):
         until = next(select(evidence.events, self.before), None) if self.before is not None else None
         early = takewhile(lambda event: event is not until, evidence.events)
         hit = next(select(early, self), None)
-        late = f" before {phrase(self.before)}" if self.before is not None else ""
+        late = f" before {describe_match(self.before)}" if self.before is not None else ""
         if hit is None:
             field = FieldCheck(path="event", expected=f"no {self.event}", actual="(none)", passed=True)
-            return Check.of(True, f"{phrase(self)} never happened{late}", field)
+            return Check.of(True, f"{describe_match(self)} never happened{late}", field)
         field = FieldCheck(path="event", expected=f"no {self.event}", actual=hit.kind, passed=False, seq=hit.seq)
-        seen = (check.forbidden() for check in compare(hit, self))
-        return Check.of(False, f"{phrase(self)} happened at #{hit.seq}{late}", field, *seen)
+        seen = (check.forbidden() for check in compare_fields(hit, self))
+        return Check.of(False, f"{describe_match(self)} happened at #{hit.seq}{late}", field, *seen)

@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
 from clerkship.assertions.contract import Assertion, Check, Difference
-from clerkship.events.agent import AGENT
+from clerkship.events.agent import AGENT_EVENTS
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import field_check, shown
+from clerkship.events.query import field_check, to_evidence_value
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import check_expected, describe_expected, is_matcher, matches_expected
 from clerkship.model.names import find_nearest_name
@@ -176,7 +176,7 @@ def _row(name: str, expected: Any, event: Event, *, rasa: bool) -> FieldCheck:
 
 def arguments_row(wanted: Mapping[str, Any], actual: Any, event: Event, *, passed: bool, rasa: bool) -> FieldCheck:
     """Show some expected arguments beside all of a call, and how those differ that are not as expected."""
-    row = FieldCheck(path="arguments", expected=wanted, actual=shown(actual), passed=passed, seq=event.seq)
+    row = FieldCheck(path="arguments", expected=wanted, actual=to_evidence_value(actual), passed=passed, seq=event.seq)
     if passed or not isinstance(actual, Mapping):
         return row
     unmet = {name: one for name, one in wanted.items() if not same(one, actual.get(name, MISSING), rasa=rasa)}
@@ -223,7 +223,7 @@ def closest(name: str, events: Sequence[Event], field: str) -> Event | None:
 def nearest_words(evidence: Evidence, name: str, kind: str, field: str) -> tuple[str, Event | None]:
     """The closing words of a failure: the nearest thing that did happen, and when; with the event. Nearest is the
     same done to the same thing, then something else done to it, then the same done to what is named like it."""
-    akin = [other.kind for other in AGENT if other.kind.startswith(f"agent.{noun(kind)}.")]
+    akin = [other.kind for other in AGENT_EVENTS if other.kind.startswith(f"agent.{noun(kind)}.")]
     itself = [event for event in evidence.of_kind(*akin) if getattr(event.payload, field, None) == name]
     itself = [event for event in itself if event.kind == kind] or itself
     close = itself[-1] if itself else closest(name, evidence.of_kind(kind), field)

@@ -18,7 +18,7 @@ from clerkship.assertions.skill_interrupted import SkillInterrupted
 from clerkship.assertions.skill_resumed import SkillResumed
 from clerkship.assertions.tool_executed import ToolExecuted
 from clerkship.events import agent
-from clerkship.events.query import phrase
+from clerkship.events.query import describe_match
 from clerkship.model.duration import Duration
 from clerkship.model.names import did_you_mean
 from clerkship.model.names import find_nearest_name as nearest_name
@@ -81,7 +81,7 @@ class SequenceStep(EventMatch):
         plain = (
             self.where.keys() == {field} and isinstance(argument, str) and self.sandbox is None and self.actor is None
         )
-        return f"{name} {argument}" if name and plain else phrase(self)
+        return f"{name} {argument}" if name and plain else describe_match(self)
 
     @model_validator(mode="before")
     @classmethod

@@ -13,7 +13,7 @@ from clerkship.assertions.occurrence import NotEmpty, Scope
 from clerkship.assertions.sequence_step import SequenceStep
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import compare, is_kind, matches, nearest, phrase
+from clerkship.events.query import compare_fields, describe_match, find_nearest, matches, matches_kind
 from clerkship.model.duration import render_duration
 from clerkship.model.matcher import matches_expected
 from clerkship.model.run import FieldCheck
@@ -93,7 +93,7 @@ class Sequencing(Assertion, Scope):
         """Where the events meant stand, from a place on, in the turns looked at."""
         events, places = evidence.events, evidence.places.get(match.event, [])
         if "*" in match.event:
-            meant = (found for kind, found in evidence.places.items() if is_kind(kind, match.event))
+            meant = (found for kind, found in evidence.places.items() if matches_kind(kind, match.event))
             places = sorted(chain.from_iterable(meant))
         for number in range(bisect_left(places, start), len(places)):
             event = events[places[number]]
@@ -107,14 +107,14 @@ class Sequencing(Assertion, Scope):
         chained = _chain(late[1] if late is not None else links[0]) if links else []
         last = chained[-1] if chained else None
         rest = [event for event in events if last is None or (event.at, event.seq) > (last.at, last.seq)]
-        shown = late[0] if late is not None else events[hits[0]] if hits else nearest(rest, step)
+        shown = late[0] if late is not None else events[hits[0]] if hits else find_nearest(rest, step)
         rows = [_row(n, self.steps[n], event, passed=True) for n, event in enumerate(chained)]
         rows.append(_row(number, step, shown, passed=False))
         rows += [_row(n, later, None, passed=False, reached=False) for n, later in enumerate(self.steps) if n > number]
         if not hits:
             near = "" if shown is None else f"; nearest is {evidence.place(shown)}"
             why = f"never happened{self.scope}{near}"
-            rows[number : number + 1] = [rows[number], *(compare(shown, step) if shown is not None else ())]
+            rows[number : number + 1] = [rows[number], *(compare_fields(shown, step) if shown is not None else ())]
         elif late is None:
             only, after = evidence.when(events[hits[0]]), evidence.place(chained[-1])
             why = f"happened only {only}, not after the step before ({after})"
@@ -129,7 +129,7 @@ class Sequencing(Assertion, Scope):
             between = next(self._places(evidence, step.until, last.place + 1), None)
             other = evidence.events[between] if between is not None else event
             if (other.at, other.seq) < (event.at, event.seq):
-                return f"{happened}, but only after {phrase(step.until)} ({evidence.place(other)})"
+                return f"{happened}, but only after {describe_match(step.until)} ({evidence.place(other)})"
         limit = render_duration(step.within or timedelta())
         return f"{happened}, but not within {limit} of the step before ({after})"
 

@@ -11,7 +11,7 @@ from clerkship.assertions.contract import Difference
 from clerkship.assertions.occurrence import MAX_NAMES, Name, NotEmpty, Scope
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import shown
+from clerkship.events.query import to_evidence_value
 from clerkship.model import pattern
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import equals
@@ -112,7 +112,7 @@ class Wording(Scope):
             FieldCheck(
                 path=path,
                 expected=expected[path],
-                actual=shown(getattr(event.payload, path)),
+                actual=to_evidence_value(getattr(event.payload, path)),
                 passed=passed,
                 seq=event.seq,
             )

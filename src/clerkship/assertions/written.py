@@ -10,7 +10,7 @@ from clerkship.assertions.contract import Assertion, Check, Difference
 from clerkship.assertions.occurrence import Counted, Name, Scope, closest, did, listed, never, noun, same
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import shown
+from clerkship.events.query import to_evidence_value
 from clerkship.model.matcher import describe_expected, is_matcher
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
@@ -228,7 +228,7 @@ def _telling(writes: Sequence[Event]) -> Event | None:
 
 
 def _actual(event: Event) -> object:
-    return shown(value_of(event)) if hasattr(event.payload, "value") else event.kind.rpartition(".")[2]
+    return to_evidence_value(value_of(event)) if hasattr(event.payload, "value") else event.kind.rpartition(".")[2]
 
 
 class WasNotWritten(Writes):

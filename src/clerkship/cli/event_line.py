@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from clerkship.events.request_line import logged_line
+from clerkship.events.request_line import render_logged_request
 
 LONGEST = 160
 
@@ -15,7 +15,7 @@ LONGEST = 160
 def print_event(console: Console, event: dict[str, Any]) -> None:
     """Print an event on one line: number, time, sandbox, kind, actor, and its request or the start of its payload."""
     because = f" [quiet]because of #{event['cause']}[/]" if event["cause"] else ""
-    text = logged_line(event) or _payload(event)
+    text = render_logged_request(event) or _payload(event)
     at = event["at"].replace("T", " ").removesuffix("Z")[:19]
     line = (
         f"[quiet]#{event['seq']:<3} {at}[/] [place]{escape(event['source'])}[/] {escape(event['kind'])} "

@@ -11,7 +11,7 @@ from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, StorePath
 from clerkship.cli.progress import Gauge
 from clerkship.cli.verdicts import interval_cells, print_beside, print_indented, print_reliance
-from clerkship.kit.statistics import wilson
+from clerkship.kit.statistics import wilson_interval
 from clerkship.model.calibration import Agreement
 from clerkship.report.calibration import count, figures, kappa_of
 from clerkship.report.costs import render_used
@@ -162,7 +162,7 @@ def _row(found: Agreement) -> tuple[str, ...]:
     style = "pass" if found.agreed == found.judged > 0 else "partial"
     return (
         f"[{style}]{found.agreed}/{found.judged}[/]",
-        *interval_cells(wilson(found.agreed, found.judged)),
+        *interval_cells(wilson_interval(found.agreed, found.judged)),
         f"{value:.2f}" if value is not None else "[quiet]one label[/]" if found.judged else "",
         f"[fail]{found.false_passes}[/]" if found.false_passes else "0",
         f"[fail]{found.false_fails}[/]" if found.false_fails else "0",

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 
 from clerkship.cli.console import number_column, plain_table, print_changes, print_more, text_column
-from clerkship.kit.statistics import Interval, wilson
+from clerkship.kit.statistics import Interval, wilson_interval
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.recording.session import MEND
@@ -408,7 +408,7 @@ def _unjudged(task_runs: Sequence[TaskRun]) -> int:
 def summary(run: BenchmarkRun, counts: Counts, unjudged: int = 0) -> str:
     """Return one line: how many trials came out how, the pass rate with its interval, and what was not graded."""
     told = "  ".join(f"{styled(name)} {count}" for name, count in tally(counts).items() if count)
-    interval = wilson(counts.passed, counts.graded)
+    interval = wilson_interval(counts.passed, counts.graded)
     rate = ""
     if interval is not None:
         sure = f"[quiet](95 % interval {percent(interval.low)} to {percent(interval.high)}, {counts.graded} graded)[/]"

@@ -14,7 +14,7 @@ from clerkship.engine.registration import Registrations
 from clerkship.events.agent import AgentEvents
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
-from clerkship.events.lifecycle import LIFECYCLE
+from clerkship.events.lifecycle import LIFECYCLE_EVENTS
 from clerkship.kit.registry import UnknownName
 from clerkship.library.dataset_type import DatasetType
 from clerkship.library.template import Filter
@@ -26,10 +26,10 @@ from clerkship.settings import variables
 from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
 
-_NOTHING_HAPPENED = Evidence(Task(name="inaction"), (), {}, "agent_done")
+_EMPTY_RUN = Evidence(Task(name="inaction"), (), {}, "agent_done")
 
 
-class Registered(Registrations):
+class RegisteredCatalog(Registrations):
     """The catalog of what this process knows."""
 
     def simulator(self, kind: str) -> Spec:
@@ -78,7 +78,7 @@ class Registered(Registrations):
             return False
         if assertion.asks_model:
             return False
-        return assertion.passes_on_inaction or evaluate(assertion, _NOTHING_HAPPENED).check.passed
+        return assertion.passes_on_inaction or evaluate(assertion, _EMPTY_RUN).check.passed
 
     def reads(self, name: str) -> frozenset[str]:
         """The agent's own events that an assertion of this name looks for; none if there is no such assertion."""
@@ -105,7 +105,7 @@ class Registered(Registrations):
     def events(self) -> dict[str, type[Payload]]:
         """Every kind of event there is, with its payload."""
         own = [event for spec in self.components() for event in spec.events]
-        return {event.kind: event for event in (*LIFECYCLE, *self.agent_events.values(), *own)}
+        return {event.kind: event for event in (*LIFECYCLE_EVENTS, *self.agent_events.values(), *own)}
 
     @cached_property
     def agent_events(self) -> AgentEvents:
@@ -123,9 +123,11 @@ class Registered(Registrations):
     def payloads(self, name: str) -> Mapping[str, Collection[str]]:
         """The kinds of event that a name means, or a pattern with `*`, with the fields of their payloads."""
         if name not in self._payloads:
-            kinds = [kind for kind in (*self.simulators, *self.domains) if _may_mean(name, kind)]
+            kinds = [kind for kind in (*self.simulators, *self.domains) if _may_match(name, kind)]
             own = [event for kind in kinds for event in self.component(kind).events]
-            meant = [event for event in (*LIFECYCLE, *self.agent_events.values(), *own) if _means(name, event.kind)]
+            meant = [
+                event for event in (*LIFECYCLE_EVENTS, *self.agent_events.values(), *own) if _matches(name, event.kind)
+            ]
             self._payloads[name] = {event.kind: event.model_fields.keys() for event in meant}
         return self._payloads[name]
 
@@ -146,16 +148,16 @@ class Registered(Registrations):
         return self.filters.get(name)
 
 
-def _means(name: str, event: str) -> bool:
+def _matches(name: str, event: str) -> bool:
     return event == name or ("*" in name and fnmatchcase(event, name))
 
 
-def _may_mean(name: str, kind: str) -> bool:
+def _may_match(name: str, kind: str) -> bool:
     """Whether a name, or a pattern, can mean an event of a kind: their names start with the kind's."""
     head, start = name.partition("*")[0], f"{kind}."
     return head.startswith(start) or ("*" in name and start.startswith(head))
 
 
-def only_ours() -> Registered:
+def build_catalog_without_plugins() -> RegisteredCatalog:
     """Without plug-ins: what the reference is written from."""
-    return Registered(plugins=NONE)
+    return RegisteredCatalog(plugins=NONE)

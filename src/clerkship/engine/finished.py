@@ -8,15 +8,15 @@ import orjson
 from clerkship.engine.score import status_of
 from clerkship.engine.spec import TrialSpec
 from clerkship.events.log import Log
-from clerkship.kit.text import writable
+from clerkship.kit.text import replace_surrogates
 from clerkship.model.run import Ending, TaskRun
 from clerkship.playground.failure import TRACEBACK
 
-CROWDED = "it timed out while more agents were computing than there are cores, and was repeated alone"
+OVERLOADED = "it timed out while more agents were computing than there are cores, and was repeated alone"
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedTrial:
     """A trial with its verdict, and all that is stored of it."""
 
     task_run: TaskRun
@@ -37,7 +37,7 @@ def build_task_run(spec: TrialSpec, ending: Ending, log: Log, error: str, **grad
         attempt=spec.attempt,
         status=status_of(ending),
         ending=ending,
-        error=writable(error),
+        error=replace_surrogates(error),
         head=log.head,
         events=len(log.events),
         snapshot=snapshot.hash,
@@ -47,23 +47,23 @@ def build_task_run(spec: TrialSpec, ending: Ending, log: Log, error: str, **grad
     )
 
 
-def cancelled(finished: Finished) -> Finished:
+def mark_cancelled(finished: FinishedTrial) -> FinishedTrial:
     """Return a trial that was played but not graded to its end: stored with its log, and to be run again."""
     unjudged: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (), "quality": None}
     unjudged |= {"status": "cancelled", "ending": "cancelled"}
     return replace(finished, task_run=finished.task_run.model_copy(update=unjudged))
 
 
-def repeated_alone(finished: Finished, spec: TrialSpec) -> Finished:
+def mark_repeated(finished: FinishedTrial, spec: TrialSpec) -> FinishedTrial:
     """Return a trial that timed out while agents held each other up: stored with its log, and to be run again alone."""
-    stopped = cancelled(finished)
-    task_run = stopped.task_run.model_copy(update={"error": CROWDED})
+    stopped = mark_cancelled(finished)
+    task_run = stopped.task_run.model_copy(update={"error": OVERLOADED})
     return replace(stopped, task_run=task_run, again=replace(spec, attempt=spec.attempt + 1, alone=True))
 
 
-def not_started(
-    spec: TrialSpec, error: str, ending: Literal["errored", "cancelled"] = "errored", *, traceback: str = ""
-) -> Finished:
+def build_unstarted(
+    spec: TrialSpec, error: str, ending: Literal["errored", "mark_cancelled"] = "errored", *, traceback: str = ""
+) -> FinishedTrial:
     """Return a trial without a log: its playground could not be built, or its process died."""
     task_run = build_task_run(spec, ending, Log(), error)
-    return Finished(task_run, b"", {}, orjson.dumps({TRACEBACK: traceback} if traceback else {}))
+    return FinishedTrial(task_run, b"", {}, orjson.dumps({TRACEBACK: traceback} if traceback else {}))

@@ -7,8 +7,8 @@ from typing import cast
 
 from clerkship.assertions.judged import Judged
 from clerkship.engine.models import ModelSelection
-from clerkship.engine.score import judge
-from clerkship.events.agent import AGENT
+from clerkship.engine.score import check_criteria
+from clerkship.events.agent import AGENT_EVENTS
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
@@ -23,20 +23,20 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.simulators.chat.events import MessageSent
 
-EVENTS: dict[str, type[Payload]] = {kind.kind.removeprefix("agent.").replace(".", "_"): kind for kind in AGENT}
+EVENTS: dict[str, type[Payload]] = {kind.kind.removeprefix("agent.").replace(".", "_"): kind for kind in AGENT_EVENTS}
 """The agent's own events, by the names that labelled sets have for them."""
 _START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _CHAT = "chat"
 
 
-def snapshot_of(item: LabelledItem, source: str) -> Snapshot:
+def build_snapshot(item: LabelledItem, source: str) -> Snapshot:
     """The task that such a conversation would have been of."""
     person = ScenarioPerson(simulation_context=item.labelled.simulation_context)
     task = Task(name=item.labelled.name, scenario=Scenario(person=person))
     return Snapshot(task=task, environment=CONVERSATION_ENVIRONMENT, timeout=60, source=source)
 
 
-def events_of(item: LabelledItem) -> Sequence[Event]:
+def build_events(item: LabelledItem) -> Sequence[Event]:
     """What happened, a second after each other: the user speaks, the agent acts, then answers."""
     log, writer = open_log()
 
@@ -81,5 +81,7 @@ def judge_label(criterion: str, about: Conversation, models: ModelSelection, tal
         observers=about.observers,
     )
     call = AssertionCall.model_validate({Judged.name: {"statement": criterion}})
-    [found] = judge([(Criterion(label=criterion[:200], assertion=call), Judged(statement=criterion))], evidence)
+    [found] = check_criteria(
+        [(Criterion(label=criterion[:200], assertion=call), Judged(statement=criterion))], evidence
+    )
     return found

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from clerkship.assertions.citation import plain, unlabelled
 from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.ledger import quote, render_transcript, to_json
+from clerkship.events.ledger import quote_text, render_transcript, to_json
 from clerkship.llm.contract import BadAnswer, NoModel, Question
 from clerkship.model.errors import ClerkshipError, PlatformError
 from clerkship.model.frozen import Flag
@@ -57,7 +57,7 @@ def check_person(person: ScenarioPerson, evidence: Evidence) -> PersonCheckResul
         for attempt in range(MAX_RETRIES + 1):
             told = prompt.fill(
                 person=_describe_person(person, evidence),
-                simulation_context=quote(person.simulation_context or ""),
+                simulation_context=quote_text(person.simulation_context or ""),
                 transcript=render_transcript(evidence),
                 may_invent=person.may_invent or bool(person.manner and person.manner.may_invent),
                 broken=broken,
@@ -99,7 +99,7 @@ def _describe_person(person: ScenarioPerson, evidence: Evidence) -> str:
         if given and not person.is_played
         else None,
     }
-    return "\n".join(f"{name}: {quote(text)}" for name, text in told.items() if text)
+    return "\n".join(f"{name}: {quote_text(text)}" for name, text in told.items() if text)
 
 
 def _find_flaw(opinion: PersonCheckAnswer, evidence: Evidence) -> str:

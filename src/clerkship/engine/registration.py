@@ -9,9 +9,9 @@ from clerkship.assertions.contract import Assertion
 from clerkship.assertions.registry import ASSERTIONS
 from clerkship.domains.contract import DomainSpec
 from clerkship.domains.registry import load_domains
-from clerkship.events.agent import AGENT
+from clerkship.events.agent import AGENT_EVENTS
 from clerkship.events.event import Payload
-from clerkship.events.lifecycle import LIFECYCLE
+from clerkship.events.lifecycle import LIFECYCLE_EVENTS
 from clerkship.kit.registry import Deferred, NameTaken, Registry
 from clerkship.library.dataset_type import DatasetType
 from clerkship.library.records import RECORDS_DATASET
@@ -25,7 +25,7 @@ from clerkship.simulators.registry import KindEntry, load_simulators, spec_table
 from clerkship.steps.contract import Step
 from clerkship.steps.registry import STEPS
 
-OFF = Installed(off=True)
+PLUGINS_OFF = Installed(off=True)
 _OTHER_KINDS: Mapping[Sort, Sort] = {"simulator": "domain", "domain": "simulator"}
 """Sorts whose names are kinds of one table: files name the kind of a simulator or domain without saying which."""
 
@@ -58,13 +58,13 @@ class Registrations:
         self._add_own()
         for kind in kinds:
             self._add_kind(kind)
-        self._add_plugins(plugins if plugins is not None else _installed())
+        self._add_plugins(plugins if plugins is not None else _find_installed())
 
     def _add_own(self) -> None:
         """Add what belongs to no kind of simulator."""
         for sort, load in AGENTS.items():
             self.agents.add(sort, load)
-        for event in AGENT:
+        for event in AGENT_EVENTS:
             self.agent_event_kinds.add(event.kind, event)
         self._add_classes(ASSERTIONS, STEPS)
         self.dataset_types.add(RECORDS_DATASET.name, RECORDS_DATASET)
@@ -85,14 +85,14 @@ class Registrations:
     def _add_kind(self, kind: KindEntry) -> None:
         """Add the names of what a kind brings; it is imported when one of them is used."""
         for name, aliases in kind.assertions.items():
-            self.assertions.add(name, Deferred(partial(_named, kind, "assertions", name)), aliases)
+            self.assertions.add(name, Deferred(partial(_find_by_name, kind, "assertions", name)), aliases)
         for name, aliases in kind.steps.items():
-            self.steps.add(name, Deferred(partial(_named, kind, "steps", name)), aliases)
+            self.steps.add(name, Deferred(partial(_find_by_name, kind, "steps", name)), aliases)
         for name, built_in in kind.dataset_types.items():
-            self.dataset_types.add(name, Deferred(partial(_named, kind, "dataset_types", name)))
+            self.dataset_types.add(name, Deferred(partial(_find_by_name, kind, "dataset_types", name)))
             self._built_in |= dict.fromkeys(built_in, name)
         for name in kind.filters:
-            self.filters.add(name, Deferred(partial(_filter, kind, name)))
+            self.filters.add(name, Deferred(partial(_find_filter, kind, name)))
 
     def _add_plugins(self, installed: Installed) -> None:
         self._off = installed.off
@@ -108,7 +108,7 @@ class Registrations:
 
     def _first_words(self) -> set[str]:
         """Return the first parts of our own names, which no plug-in may have as its prefix."""
-        events = [event.kind for event in (*LIFECYCLE, *AGENT)]
+        events = [event.kind for event in (*LIFECYCLE_EVENTS, *AGENT_EVENTS)]
         tables: list[Iterable[str]] = [self.simulators, self.domains, self.steps, self.agents]
         tables += [self.dataset_types, events]
         return {name.partition(".")[0] for table in tables for name in table} | {"clerkship"}
@@ -132,7 +132,7 @@ class Registrations:
         if loaded.prefix in ours:
             return f"the prefix `{loaded.prefix}` is Clerkship's own"
         seen: set[tuple[Sort, str]] = set()
-        for sort, name in _names(loaded.claims):
+        for sort, name in _claimed_names(loaded.claims):
             owner = self._owners.get((sort, name))
             if (sort, name) in seen or name in self._tables[sort]:
                 return f"the {sort} `{name}` is there already" + (f", from {owner}" if owner else "")
@@ -146,7 +146,7 @@ class Registrations:
             self._tables[claim.sort].add(claim.name, claim.thing, claim.aliases)
             if isinstance(claim.thing, DatasetType):
                 self._built_in |= dict.fromkeys(claim.thing.built_in, claim.name)
-        self._owners |= dict.fromkeys(_names(loaded.claims), loaded)
+        self._owners |= dict.fromkeys(_claimed_names(loaded.claims), loaded)
         self.plugins.append(loaded)
 
     def missing(self, name: str) -> str:
@@ -169,20 +169,20 @@ class Registrations:
         return [str(plugin) for plugin in self.broken]
 
 
-def _named(kind: KindEntry, table: str, name: str) -> Any:
+def _find_by_name(kind: KindEntry, table: str, name: str) -> Any:
     """Return what a kind brings under a name, importing the kind."""
     return next(thing for thing in getattr(kind.spec, table) if thing.name == name)
 
 
-def _filter(kind: KindEntry, name: str) -> Filter:
+def _find_filter(kind: KindEntry, name: str) -> Filter:
     return kind.spec.filters[name]
 
 
-def _installed() -> Installed:
-    return discover() if load_settings().plugins == "on" else OFF
+def _find_installed() -> Installed:
+    return discover() if load_settings().plugins == "on" else PLUGINS_OFF
 
 
-def _names(claims: Iterable[Claim]) -> Iterator[tuple[Sort, str]]:
+def _claimed_names(claims: Iterable[Claim]) -> Iterator[tuple[Sort, str]]:
     """Every name in one spelling, with its sort."""
     for claim in claims:
         yield from ((claim.sort, canonical_name(name)) for name in (claim.name, *claim.aliases))

@@ -3,18 +3,18 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from clerkship.engine.build import BuiltTask
-from clerkship.engine.finished import Finished
+from clerkship.engine.finished import FinishedTrial
 from clerkship.engine.spec import TrialSpec
-from clerkship.kit.rng import shuffled
-from clerkship.kit.statistics import side
+from clerkship.kit.rng import shuffle
+from clerkship.kit.statistics import side_of_threshold
 from clerkship.model.run import Status, TrialOutcome, Verdict
 from clerkship.model.snapshot import Plan
 
-LOOK_EVERY = 5
+ROUND_SIZE = 5
 """Trials between two looks at a task's rate. By count, not as they come in: so concurrency changes nothing."""
 
 
-class Schedule:
+class TrialSchedule:
     """Hands out jobs. What was settled before is not done again; what was cut short is, as the next attempt."""
 
     def __init__(
@@ -39,9 +39,9 @@ class Schedule:
         """What can be done at once: the first trial of every task, then the second, and so on."""
         jobs = [job for name in self._tasks for job in self._due(name)]
         jobs.sort(key=lambda job: job.trial)
-        return shuffled(jobs, self._plan.seed) if self._plan.shuffle else jobs
+        return shuffle(jobs, self._plan.seed) if self._plan.shuffle else jobs
 
-    def after(self, finished: Iterable[Finished]) -> list[TrialSpec]:
+    def after(self, finished: Iterable[FinishedTrial]) -> list[TrialSpec]:
         """What is to be done now that these have come out."""
         if self._plan.until_sure is None:
             return []
@@ -56,7 +56,7 @@ class Schedule:
 
     def _due(self, name: str) -> list[TrialSpec]:
         """The next round of a task, once all it was asked for is settled and it is not sure."""
-        settled, wave = self._settled[name], LOOK_EVERY if self._plan.until_sure else self._plan.trials
+        settled, wave = self._settled[name], ROUND_SIZE if self._plan.until_sure else self._plan.trials
         jobs: list[TrialSpec] = []
         while not jobs and self._asked[name] < self._plan.trials:
             asked = range(1, self._asked[name] + 1)
@@ -73,7 +73,7 @@ class Schedule:
         graded = [verdict for verdict in verdicts if verdict in ("pass", "partial", "fail")]
         if not graded:
             return True  # nothing that could be graded so far: more of it will not help
-        return side(graded.count("pass"), len(graded), self._plan.until_sure.threshold) != "not sure"
+        return side_of_threshold(graded.count("pass"), len(graded), self._plan.until_sure.threshold) != "not sure"
 
     def _job(self, name: str, trial: int) -> TrialSpec:
         attempt = self._attempts.get((name, trial), 0) + 1

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from clerkship.actors.contract import Solver
 from clerkship.engine.build import BuiltTask
-from clerkship.engine.models import ALONE, ModelSelection
+from clerkship.engine.models import NO_MODELS, ModelSelection
 from clerkship.engine.watchdog import Watchdog
-from clerkship.kit.rng import derive
+from clerkship.kit.rng import derive_seed
 from clerkship.model.run import Attempt
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
@@ -33,7 +33,9 @@ class TrialSpec:
     def playground_seed(self) -> str:
         """The seed of its playground; that of the forked trial in a fork, so that ids go on as they would have."""
         fork_point = self.built.fork_point
-        return derive(self.seed, self.built.snapshot.task.name, self.trial) if fork_point is None else fork_point.seed
+        return (
+            derive_seed(self.seed, self.built.snapshot.task.name, self.trial) if fork_point is None else fork_point.seed
+        )
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class BatchContext:
     base_url: Callable[[], str]
     begin: Callable[[Attempt], None] = lambda attempt: None
     """Called with each attempt before its agent is started."""
-    models: ModelSelection = ALONE
+    models: ModelSelection = NO_MODELS
     """The models that judge, play people, and replay recordings."""
     lines: ListenerPool | None = None
     """The listeners of transports other than HTTP."""

@@ -188,7 +188,7 @@ class Noted(Payload):
     data: dict[str, Any] = {}
 
 
-AGENT: tuple[type[Payload], ...] = (
+AGENT_EVENTS: tuple[type[Payload], ...] = (
     FlowStarted,
     FlowCompleted,
     FlowCancelled,
@@ -214,4 +214,4 @@ AGENT: tuple[type[Payload], ...] = (
 )
 AgentEvents = Mapping[str, type[Payload]]
 """The events that agents may report, by kind."""
-BUILT_IN_EVENTS: AgentEvents = {event.kind: event for event in AGENT}
+BUILT_IN_EVENTS: AgentEvents = {event.kind: event for event in AGENT_EVENTS}

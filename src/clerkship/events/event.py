@@ -16,7 +16,7 @@ from clerkship.model.freeze import freeze_fields
 from clerkship.model.frozen import Frozen
 from clerkship.model.variables import expand_text
 
-INLINE_LIMIT = 4096
+MAX_INLINE_BYTES = 4096
 """Bytes; a body above it is kept as a blob, by its hash."""
 
 NO_VALUES: Mapping[str, str] = MappingProxyType({})
@@ -63,12 +63,12 @@ class Event(NamedTuple):
     """The request of the agent that this event is the record of."""
 
 
-def frozen(payload: Payload) -> Payload:
+def freeze_payload(payload: Payload) -> Payload:
     """Return the payload, frozen at every level unless its simulator guarantees that it does not change."""
     return freeze_fields(payload) if payload.freezes else payload
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     """What orjson cannot see by itself: nested models, and bytes that are text."""
     if isinstance(value, BaseModel):
         return value.__dict__
@@ -77,12 +77,12 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be kept in an event")
 
 
-def _short(value: Any) -> Any:
+def _to_short_json_value(value: Any) -> Any:
     """The same of what may stand in a line. Bytes that are too long for one are a blob whatever they say, so they are
     not read and written first: there may be a gigabyte of them."""
-    if isinstance(value, bytes) and len(value) > INLINE_LIMIT:
+    if isinstance(value, bytes) and len(value) > MAX_INLINE_BYTES:
         raise TypeError("too long for a line")
-    return _plain(value)
+    return _to_json_value(value)
 
 
 def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | None = None) -> bytes:
@@ -106,12 +106,12 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
     if request is not None:
         record["request"] = request_fields(request)
         if request.body and "body" not in record["request"]:
-            record["blobs"] = {BODY_FIELD: _keep(*_body(request.body), blobs)}
+            record["blobs"] = {BODY_FIELD: _store_blob(*_encode_field(request.body), blobs)}
     try:
-        line = orjson.dumps(record, default=_short, option=_OPTIONS)
+        line = orjson.dumps(record, default=_to_short_json_value, option=_OPTIONS)
     except orjson.JSONEncodeError:
         return _render_large(record, blobs)
-    return line if len(line) <= INLINE_LIMIT else _render_large(record, blobs)
+    return line if len(line) <= MAX_INLINE_BYTES else _render_large(record, blobs)
 
 
 def request_fields(request: AgentRequest) -> dict[str, Any]:
@@ -136,25 +136,25 @@ def _render_large(record: dict[str, Any], blobs: dict[str, bytes]) -> bytes:
     inline: dict[str, Any] = {}
     kept: dict[str, dict[str, Any]] = dict(record.get("blobs", {}))
     for field, value in record["payload"].items():
-        form, data = _body(value)
-        if form != "bytes" and len(orjson.dumps(value, default=_plain)) <= INLINE_LIMIT:
+        form, data = _encode_field(value)
+        if form != "bytes" and len(orjson.dumps(value, default=_to_json_value)) <= MAX_INLINE_BYTES:
             inline[field] = value
             continue
-        kept[field] = _keep(form, data, blobs)
-    return orjson.dumps(record | {"payload": inline, "blobs": kept}, default=_plain, option=_OPTIONS)
+        kept[field] = _store_blob(form, data, blobs)
+    return orjson.dumps(record | {"payload": inline, "blobs": kept}, default=_to_json_value, option=_OPTIONS)
 
 
-def _keep(form: str, data: bytes, blobs: dict[str, bytes]) -> dict[str, Any]:
+def _store_blob(form: str, data: bytes, blobs: dict[str, bytes]) -> dict[str, Any]:
     digest = hashlib.sha256(data).hexdigest()
     blobs[digest] = data
     return {"form": form, "sha256": digest, "size": len(data)}
 
 
-def _body(value: Any) -> tuple[str, bytes]:
+def _encode_field(value: Any) -> tuple[str, bytes]:
     """A field's own bytes, and how to read them back."""
     if isinstance(value, str):
         return "text", value.encode()
-    if isinstance(value, bytes) and len(value) > INLINE_LIMIT:
+    if isinstance(value, bytes) and len(value) > MAX_INLINE_BYTES:
         return "bytes", value
     if isinstance(value, bytes):
         try:
@@ -162,7 +162,7 @@ def _body(value: Any) -> tuple[str, bytes]:
         except UnicodeDecodeError:
             return "bytes", value
         return "text", value
-    return "json", orjson.dumps(value, default=_plain, option=_OPTIONS)
+    return "json", orjson.dumps(value, default=_to_json_value, option=_OPTIONS)
 
 
 def map_texts(data: Any, change: Callable[[str], str]) -> Any:
@@ -214,6 +214,6 @@ def parse_event(
         record["kind"],
         record["actor"],
         record["cause"],
-        frozen(kinds[record["kind"]].model_validate(payload)),
+        freeze_payload(kinds[record["kind"]].model_validate(payload)),
         parse_request(record, blob),
     )

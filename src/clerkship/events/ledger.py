@@ -34,15 +34,15 @@ from clerkship.events.lifecycle import (
 )
 from clerkship.model.duration import render_duration
 
-NOTHING_TOLD = "(the agent's system tells nothing of what it does)"
-REPORTED = "reported"
+NO_ACTIONS = "(the agent's system tells nothing of what it does)"
+REPORTED_MARKER = "reported"
 """Stands before what the agent reports of itself and nothing observed."""
-VALUE_LIMIT = 500
+MAX_VALUE_LENGTH = 500
 """Characters of a value or a text in the ledger; the transcript has them whole."""
-WHOLE = 20_000
+MAX_ANSWER_LENGTH = 20_000
 """Characters of what the agent gave to people, or gave as its answer: that is what is judged."""
-HEADER_LIMIT = 200
-SILENCE = timedelta(seconds=30)
+MAX_HEADER_LENGTH = 200
+MIN_SILENCE = timedelta(seconds=30)
 """Simulated time without a word that a judge is told of."""
 _ROUTINE_ACTIONS = frozenset(
     {
@@ -57,15 +57,17 @@ _ROUTINE_ACTIONS = frozenset(
 )
 _ROUTINE_SLOTS = frozenset({"flow_hashes", "dialogue_stack", "session_started_metadata", "return_value"})
 _ROUTINE_NOTES = frozenset({"session_started", "session_ended", "routing_session_ended"})
-_NOTED = frozenset({"restart", "session_ended", "error", "action_execution_rejected", "unsupported_request_classified"})
-_STAGE: tuple[type[Payload], ...] = (RunStarted, StepRan, StepFailed, AgentStarted, RunEnded, FaultInjected)
+_SHOWN_NOTES = frozenset(
+    {"restart", "session_ended", "error", "action_execution_rejected", "unsupported_request_classified"}
+)
+_TEST_EVENTS: tuple[type[Payload], ...] = (RunStarted, StepRan, StepFailed, AgentStarted, RunEnded, FaultInjected)
 """What the test did, and not the agent."""
-_UNREMARKABLE: tuple[type[Payload], ...] = (RequestAnswered, ClockAdvanced)
+_MINOR_EVENTS: tuple[type[Payload], ...] = (RequestAnswered, ClockAdvanced)
 """Requests that changed nothing and showed no record, such as one for the attributes of a file, and waiting: the times
 of other events show it."""
 
 
-class Entry(NamedTuple):
+class LedgerEntry(NamedTuple):
     """A line as a judge reads it, and what it stands for."""
 
     turn: int
@@ -84,30 +86,30 @@ class Entry(NamedTuple):
     """Whether it is a tool or an action that the agent reports: something that a sandbox could have observed."""
 
 
-def said(evidence: Evidence) -> list[Entry]:
+def list_utterances(evidence: Evidence) -> list[LedgerEntry]:
     """All that was said, with its turn, its place in the turn and its speaker."""
     several = len({event.source for event in evidence.utterances}) > 1
     times = [event.at for event in evidence.utterances]
-    gaps = ["", *(_later(after - before) for before, after in pairwise(times))] if times else []
+    gaps = ["", *(_render_gap(after - before) for before, after in pairwise(times))] if times else []
     numbers: Counter[int] = Counter()
-    entries: list[Entry] = []
+    entries: list[LedgerEntry] = []
     for event, gap in zip(evidence.utterances, gaps, strict=True):
         turn = evidence.turn_of(event)
         numbers[turn] += 1
-        entries.append(_said(event, (turn, numbers[turn]), gap, several=several))
+        entries.append(_build_utterance(event, (turn, numbers[turn]), gap, several=several))
     return entries
 
 
-def _later(gap: timedelta) -> str:
+def _render_gap(gap: timedelta) -> str:
     """How long nobody had said anything, where that was long: somebody was silent, or kept waiting."""
-    return f" (after {render_duration(gap)})" if gap >= SILENCE else ""
+    return f" (after {render_duration(gap)})" if gap >= MIN_SILENCE else ""
 
 
-def done(evidence: Evidence) -> list[Entry]:
+def list_actions(evidence: Evidence) -> list[LedgerEntry]:
     """What was done, each with the numbers of its events; the same done several times in a row is one."""
-    lines = ((evidence.turn_of(event), line, event) for event in evidence.events if (line := _line(event)))
+    lines = ((evidence.turn_of(event), line, event) for event in evidence.events if (line := _render_action(event)))
     return [
-        _done(turn, line, [event for _, _, event in group])
+        _build_action(turn, line, [event for _, _, event in group])
         for (turn, line), group in groupby(lines, key=lambda found: found[:2])
     ]
 
@@ -117,71 +119,75 @@ def is_reported(event: Event) -> bool:
     return event.source == "agent" and event.actor == "agent"
 
 
-def transcript(evidence: Evidence) -> str:
+def render_transcript(evidence: Evidence) -> str:
     """All that was said, line by line."""
-    return "\n".join(entry.line for entry in said(evidence)) or "(nothing was said)"
+    return "\n".join(entry.line for entry in list_utterances(evidence)) or "(nothing was said)"
 
 
-def _said(event: Event, place: tuple[int, int], later: str, *, several: bool) -> Entry:
+def _build_utterance(event: Event, place: tuple[int, int], later: str, *, several: bool) -> LedgerEntry:
     turn, number = place
     said = cast(Utterance, event.payload)
     speaker = "agent" if event.actor == "agent" else "user"
-    where = f" on {_word(event.source)}" if several else ""
+    where = f" on {_render_name(event.source)}" if several else ""
     extras = {"buttons": [button.get("title", button) for button in said.buttons], "custom": said.custom}
-    besides = "".join(f" {name}={shown(extra, WHOLE)}" for name, extra in extras.items() if extra)
+    besides = "".join(f" {name}={render_value(extra, MAX_ANSWER_LENGTH)}" for name, extra in extras.items() if extra)
     title = (said.metadata or {}).get("pressed") if speaker == "user" else None
-    words = quoted(said.text) if title is None else f"presses {quoted(str(title))}, which sends {quoted(said.text)}"
+    words = (
+        quote_text(said.text)
+        if title is None
+        else f"presses {quote_text(str(title))}, which sends {quote_text(said.text)}"
+    )
     line = f"[T{turn}.{number}]{later} {speaker}{where}: {words}{besides}"
-    return Entry(turn, (event.seq,), line, said.text, speaker, number)
+    return LedgerEntry(turn, (event.seq,), line, said.text, speaker, number)
 
 
-def ledger(evidence: Evidence) -> str:
+def render_ledger(evidence: Evidence) -> str:
     """What was done, under the turn it was done in; turns in which nothing was are left out."""
     opened = {evidence.turn_of(event): event for event in reversed(evidence.utterances) if event.actor != "agent"}
     parts: list[str] = []
-    for turn, group in groupby(done(evidence), key=lambda entry: entry.turn):
-        parts.append(_header(turn, opened.get(turn)))
+    for turn, group in groupby(list_actions(evidence), key=lambda entry: entry.turn):
+        parts.append(_render_turn_header(turn, opened.get(turn)))
         parts += [f"  {entry.line}" for entry in group]
-    return "\n".join([*(parts or [NOTHING_TOLD]), f"ended: {evidence.ending}"])
+    return "\n".join([*(parts or [NO_ACTIONS]), f"ended: {evidence.ending}"])
 
 
-def _header(turn: int, event: Event | None) -> str:
+def _render_turn_header(turn: int, event: Event | None) -> str:
     if event is None:
         return f"[T{turn}] before the first message"
-    return f"[T{turn}] user: {quoted(cast(Utterance, event.payload).text, HEADER_LIMIT)}"
+    return f"[T{turn}] user: {quote_text(cast(Utterance, event.payload).text, MAX_HEADER_LENGTH)}"
 
 
-def _done(turn: int, line: str, events: Sequence[Event]) -> Entry:
+def _build_action(turn: int, line: str, events: Sequence[Event]) -> LedgerEntry:
     """The number of its event; of several that are the same, the first and the last, and how many."""
     seqs = tuple(event.seq for event in events)
     reported = is_reported(events[0])
     deed = reported and isinstance(events[0].payload, (ActionExecuted, ToolExecuted))
-    mark = f"{REPORTED} " if reported else ""
+    mark = f"{REPORTED_MARKER} " if reported else ""
     shown_as = f"#{seqs[0]} {mark}{line}" if len(seqs) == 1 else f"#{seqs[0]}..#{seqs[-1]} {mark}{line} × {len(seqs)}"
-    return Entry(turn, seqs, shown_as, is_reported=reported, is_reported_deed=deed)
+    return LedgerEntry(turn, seqs, shown_as, is_reported=reported, is_reported_deed=deed)
 
 
-def _line(event: Event) -> str | None:
+def _render_action(event: Event) -> str | None:
     """What a deed looks like in the ledger; None for words, routine, and what the test itself did."""
     payload = event.payload
-    if isinstance(payload, (Utterance, *_STAGE, *_UNREMARKABLE)):
+    if isinstance(payload, (Utterance, *_TEST_EVENTS, *_MINOR_EVENTS)):
         return None
-    write = _WRITTEN.get(type(payload))
+    write = _RENDERERS.get(type(payload))
     if write is not None:
         line = write(payload)
         return f"{line} (set by the scenario)" if line is not None and event.actor == "scenario" else line
     if event.actor != "agent" and not event.kind.startswith("agent."):
         return None
-    where = f"{_word(event.source)}: " if event.source not in ("agent", "run") else ""
-    return f"{where}{event.kind.removeprefix('agent.')} {_fields(payload)}".rstrip()
+    where = f"{_render_name(event.source)}: " if event.source not in ("agent", "run") else ""
+    return f"{where}{event.kind.removeprefix('agent.')} {_render_fields(payload)}".rstrip()
 
 
-def _flow(verb: str) -> Callable[[Any], str | None]:
+def _flow_renderer(verb: str) -> Callable[[Any], str | None]:
     def write(payload: Any) -> str | None:
         if payload.flow_id.startswith("pattern_"):
             return None
         step = getattr(payload, "flow_step_id", None)
-        return f"{verb}: {_word(payload.flow_id)}" + (f" (step {_word(step)})" if step else "")
+        return f"{verb}: {_render_name(payload.flow_id)}" + (f" (step {_render_name(step)})" if step else "")
 
     return write
 
@@ -195,95 +201,94 @@ def is_routine(payload: Payload) -> bool:
     return isinstance(payload, SlotSet) and payload.name in _ROUTINE_SLOTS
 
 
-def _action(payload: ActionExecuted) -> str | None:
+def _render_agent_action(payload: ActionExecuted) -> str | None:
     if is_routine(payload) or payload.name.startswith(("pattern_", "utter_ask_")):
         return None
-    return f"action: {_word(payload.name)}" + (_call(payload.arguments) if payload.arguments else "")
+    return f"action: {_render_name(payload.name)}" + (_render_arguments(payload.arguments) if payload.arguments else "")
 
 
-def _slot(payload: SlotSet) -> str | None:
+def _render_slot(payload: SlotSet) -> str | None:
     if is_routine(payload) or payload.name.startswith("knowledge_base_"):
         return None
-    return f"slot_set: {_word(payload.name)} = {shown(payload.value)}"
+    return f"slot_set: {_render_name(payload.name)} = {render_value(payload.value)}"
 
 
-def _tool(payload: ToolExecuted) -> str:
-    called = (
-        f"{'mcp_tool' if payload.source == 'mcp' else 'tool'}: {_word(payload.tool_name)}{_call(payload.arguments)}"
-    )
+def _render_tool(payload: ToolExecuted) -> str:
+    label = "mcp_tool" if payload.source == "mcp" else "tool"
+    called = f"{label}: {_render_name(payload.tool_name)}{_render_arguments(payload.arguments)}"
     if payload.is_error:
-        return f"{called} → ERROR: {shown(payload.error_message or payload.result)}"
+        return f"{called} → ERROR: {render_value(payload.error_message or payload.result)}"
     if payload.result is None or payload.result in ("", {}, []):
         return f"{called} → ok (empty)"
     failed = isinstance(payload.result, dict) and any(payload.result.get(key) for key in ("error", "errors"))
-    return f"{called} → ok{' (reports an error)' if failed else ''}: {shown(payload.result)}"
+    return f"{called} → ok{' (reports an error)' if failed else ''}: {render_value(payload.result)}"
 
 
-def _clarification(payload: ClarificationOffered) -> str:
-    return f"clarification_offered: {', '.join(map(_word, payload.flow_ids))}"
+def _render_clarification(payload: ClarificationOffered) -> str:
+    return f"clarification_offered: {', '.join(map(_render_name, payload.flow_ids))}"
 
 
-def _noted(payload: Noted) -> str | None:
-    if payload.what not in _NOTED and not payload.what.startswith("agent_"):
+def _render_note(payload: Noted) -> str | None:
+    if payload.what not in _SHOWN_NOTES and not payload.what.startswith("agent_"):
         return None
-    return f"{_word(payload.what)}{_call(payload.data) if payload.data else ''}"
+    return f"{_render_name(payload.what)}{_render_arguments(payload.data) if payload.data else ''}"
 
 
-_WRITTEN: dict[type[Payload], Callable[[Any], str | None]] = {
-    AgentAnswered: lambda payload: f"answered: {shown(payload.answer, WHOLE)}",
-    FlowStarted: _flow("flow_started"),
-    FlowCompleted: _flow("flow_completed"),
-    FlowCancelled: _flow("flow_cancelled"),
-    FlowInterrupted: _flow("flow_interrupted"),
-    FlowResumed: _flow("flow_resumed"),
-    ClarificationOffered: _clarification,
-    ActionExecuted: _action,
-    SlotSet: _slot,
-    ToolExecuted: _tool,
-    Noted: _noted,
+_RENDERERS: dict[type[Payload], Callable[[Any], str | None]] = {
+    AgentAnswered: lambda payload: f"answered: {render_value(payload.answer, MAX_ANSWER_LENGTH)}",
+    FlowStarted: _flow_renderer("flow_started"),
+    FlowCompleted: _flow_renderer("flow_completed"),
+    FlowCancelled: _flow_renderer("flow_cancelled"),
+    FlowInterrupted: _flow_renderer("flow_interrupted"),
+    FlowResumed: _flow_renderer("flow_resumed"),
+    ClarificationOffered: _render_clarification,
+    ActionExecuted: _render_agent_action,
+    SlotSet: _render_slot,
+    ToolExecuted: _render_tool,
+    Noted: _render_note,
 }
 
 
-def _fields(payload: Payload) -> str:
+def _render_fields(payload: Payload) -> str:
     usual = {name: field.default for name, field in type(payload).model_fields.items()}
     given = {
         name: value
         for name, value in payload.__dict__.items()
         if value not in (None, "", (), {}, []) and not (value is True and usual[name] is True)
     }
-    return " ".join(f"{name}={shown(value)}" for name, value in given.items())
+    return " ".join(f"{name}={render_value(value)}" for name, value in given.items())
 
 
-def _call(arguments: dict[str, Any]) -> str:
-    return f"({', '.join(f'{_word(name)}={shown(value)}' for name, value in arguments.items())})"
+def _render_arguments(arguments: dict[str, Any]) -> str:
+    return f"({', '.join(f'{_render_name(name)}={render_value(value)}' for name, value in arguments.items())})"
 
 
-def _word(name: str) -> str:
+def _render_name(name: str) -> str:
     """A name as it is where it is a plain one; whoever chose another gets it quoted."""
     plain = name.replace("_", "a").replace("-", "a").replace(".", "a").replace(":", "a").replace("/", "a")
-    return name if plain.isalnum() and len(name) <= VALUE_LIMIT else quoted(name, VALUE_LIMIT)
+    return name if plain.isalnum() and len(name) <= MAX_VALUE_LENGTH else quote_text(name, MAX_VALUE_LENGTH)
 
 
-def shown(value: Any, limit: int = VALUE_LIMIT) -> str:
+def render_value(value: Any, limit: int = MAX_VALUE_LENGTH) -> str:
     """A value as JSON on one line, cut where it is long."""
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
-    text = _one_line(as_json(value))
+    text = _escape_line_ends(to_json(value))
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 
-def as_json(value: Any) -> str:
+def to_json(value: Any) -> str:
     """In the one order that keys have in the log, whoever wrote them in which: the same is asked of it ever after."""
     return json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)
 
 
-def quoted(text: str, limit: int | None = None) -> str:
+def quote_text(text: str, limit: int | None = None) -> str:
     """A text as a JSON string on one line: it can neither begin a line of its own nor end its quotes."""
     if limit is not None and len(text) > limit:
-        return f"{_one_line(json.dumps(text[:limit], ensure_ascii=False))}… ({len(text):,} characters)"
-    return _one_line(json.dumps(text, ensure_ascii=False))
+        return f"{_escape_line_ends(json.dumps(text[:limit], ensure_ascii=False))}… ({len(text):,} characters)"
+    return _escape_line_ends(json.dumps(text, ensure_ascii=False))
 
 
-def _one_line(text: str) -> str:
+def _escape_line_ends(text: str) -> str:
     """JSON leaves three signs as they are that some take for the end of a line."""
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")

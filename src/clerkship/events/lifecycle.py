@@ -160,7 +160,7 @@ class PersonChecked(Payload):
     prompt: str = ""
 
 
-LIFECYCLE: tuple[type[Payload], ...] = (
+LIFECYCLE_EVENTS: tuple[type[Payload], ...] = (
     RunStarted,
     StepRan,
     StepFailed,

@@ -40,7 +40,7 @@ class VariableNames:
             parts = [
                 piece
                 for place, part in enumerate(parts)
-                for piece in (_split(part, value, f"${{{name}}}") if place % 2 == 0 else [part])
+                for piece in (_split_at_value(part, value, f"${{{name}}}") if place % 2 == 0 else [part])
             ]
         return join_escaped(["", *parts, ""])
 
@@ -48,7 +48,7 @@ class VariableNames:
 NO_NAMES = VariableNames({})
 
 
-def _split(text: str, value: str, name: str) -> list[str]:
+def _split_at_value(text: str, value: str, name: str) -> list[str]:
     """Split a text at a value, with the name between the parts."""
     first, *rest = text.split(value)
     return [first, *(piece for part in rest for piece in (name, part))]

@@ -20,14 +20,14 @@ def _kind_pattern(kind: str) -> "re.Pattern[str]":
     return re.compile(translate(kind))
 
 
-def is_kind(kind: str, wanted: str) -> bool:
+def matches_kind(kind: str, wanted: str) -> bool:
     """Whether a kind is the wanted one; `files.*` wants all that start so."""
     return kind == wanted or ("*" in wanted and _kind_pattern(wanted).match(kind) is not None)
 
 
 def matches(event: Event, match: EventMatch) -> bool:
     """Whether this is one of the events meant. The innermost line of every check, and written for speed."""
-    if event.kind != match.event and not is_kind(event.kind, match.event):
+    if event.kind != match.event and not matches_kind(event.kind, match.event):
         return False
     if match.actor is not None and match.actor != event.actor:
         return False
@@ -44,7 +44,7 @@ def select(events: Iterable[Event], match: EventMatch) -> Iterator[Event]:
     return (event for event in events if matches(event, match))
 
 
-def compare(event: Event, match: EventMatch) -> tuple[FieldCheck, ...]:
+def compare_fields(event: Event, match: EventMatch) -> tuple[FieldCheck, ...]:
     """Each expectation beside what this event says."""
     return tuple(
         field_check(path, expected, found, passed=matches_expected(expected, found), seq=event.seq)
@@ -55,18 +55,18 @@ def compare(event: Event, match: EventMatch) -> tuple[FieldCheck, ...]:
 
 def field_check(path: str, expected: Any, actual: Any, *, passed: bool, seq: int | None = None) -> FieldCheck:
     """Show an expectation beside the actual value; of two nested values that differ, also where they do."""
-    row = FieldCheck(path=path, expected=expected, actual=shown(actual), passed=passed, seq=seq)
+    row = FieldCheck(path=path, expected=expected, actual=to_evidence_value(actual), passed=passed, seq=seq)
     return row if passed else row.with_differences(expected, actual)
 
 
-def nearest(events: Iterable[Event], match: EventMatch) -> Event | None:
+def find_nearest(events: Iterable[Event], match: EventMatch) -> Event | None:
     """Of the events of the right kind, the one that fulfils most: what a failure should show."""
     anything = match.model_copy(update={"where": {}})
     found = [event for event in events if matches(event, anything)]
-    return max(found, key=lambda event: sum(check.passed for check in compare(event, match)), default=None)
+    return max(found, key=lambda event: sum(check.passed for check in compare_fields(event, match)), default=None)
 
 
-def shown(value: object, limit: int = 2000) -> object:
+def to_evidence_value(value: object, limit: int = 2000) -> object:
     """A value as evidence keeps it: long text shortened, absence spelled out, bytes read as text."""
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
@@ -75,11 +75,11 @@ def shown(value: object, limit: int = 2000) -> object:
     if isinstance(value, bool | int | float | None):
         return value
     if isinstance(value, list | tuple | dict):
-        return _shown_whole(list(value) if isinstance(value, tuple) else value, limit)
+        return _to_evidence_container(list(value) if isinstance(value, tuple) else value, limit)
     return repr(value)
 
 
-def _shown_whole(value: object, limit: int) -> object:
+def _to_evidence_container(value: object, limit: int) -> object:
     """A list or a map as it is, or its beginning as text if it is long or holds what JSON has no word for."""
     try:
         text = orjson.dumps(value).decode()
@@ -88,10 +88,10 @@ def _shown_whole(value: object, limit: int) -> object:
     else:
         if len(text) <= limit:
             return value
-    return shown(text, limit)
+    return to_evidence_value(text, limit)
 
 
-def phrase(match: EventMatch) -> str:
+def describe_match(match: EventMatch) -> str:
     """The events meant, in words."""
     words = [f"`{match.event}`"]
     if match.sandbox:
@@ -99,10 +99,12 @@ def phrase(match: EventMatch) -> str:
     if match.actor:
         words.append(f"by {match.actor}")
     if match.where:
-        words.append("where " + ", ".join(f"{path} {_said(expected)}" for path, expected in match.where.items()))
+        words.append(
+            "where " + ", ".join(f"{path} {_describe_expected(expected)}" for path, expected in match.where.items())
+        )
     return " ".join(words)
 
 
-def _said(expected: object) -> str:
+def _describe_expected(expected: object) -> str:
     text = describe_expected(expected)
     return text if isinstance(expected, dict) else f"is {text}"

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 MAX_BODY = 100_000
 """Bytes kept of the body of one request."""
-MAX_BODIES = 10_000_000
+MAX_TOTAL_BODIES = 10_000_000
 """Bytes kept of the bodies of all requests of one trial."""
 MAX_PATH = 1000
 MAX_QUERY = 2000

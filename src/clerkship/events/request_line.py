@@ -31,13 +31,13 @@ _WRITES = {"create": "POST", "update": "PUT", "patch": "PATCH"}
 Fields = Mapping[str, Any]
 
 
-def line_of(event: Event) -> str | None:
+def render_event_request(event: Event) -> str | None:
     """Render the request of an event; None if it comes from none."""
     request = request_fields(event.request) if event.request is not None else None
     return render_request(event.kind, event.actor, event.payload.__dict__, request)
 
 
-def logged_line(event: Fields) -> str | None:
+def render_logged_request(event: Fields) -> str | None:
     """Render the request of an event as the log has it; None if it comes from none."""
     return render_request(event["kind"], event["actor"], event["payload"], event.get("request"))
 
@@ -49,54 +49,54 @@ def render_request(kind: str, actor: str, payload: Fields, request: Fields | Non
     payload.
     """
     if request is None:
-        return _from_payload(kind, payload) if actor == "agent" else None
-    asked = _asked(request, payload)
-    return _on_one_line(f"{asked} → {_clipped(_outcome(kind, payload, request, asked), MAX_OUTCOME)}")
+        return _render_from_payload(kind, payload) if actor == "agent" else None
+    asked = _render_target(request, payload)
+    return _to_one_line(f"{asked} → {_clip(_render_outcome(kind, payload, request, asked), MAX_OUTCOME)}")
 
 
-def unauthenticated_lines(sidecar: Fields) -> list[str]:
+def describe_unauthenticated_requests(sidecar: Fields) -> list[str]:
     """Say how many requests of a trial had no valid credential, then each that was kept; nothing if there was none."""
-    return _listed(sidecar.get("unauthenticated"), "without a valid credential, not in the log")
+    return _describe_requests(sidecar.get("unauthenticated"), "without a valid credential, not in the log")
 
 
-def unplaced_lines(found: Fields | None) -> list[str]:
+def describe_unmatched_requests(found: Fields | None) -> list[str]:
     """Say how many requests of a run named no trial under way, then each that was kept; nothing if there was none."""
-    return _listed(found, "for no trial under way")
+    return _describe_requests(found, "for no trial under way")
 
 
-def _listed(found: Fields | None, what: str) -> list[str]:
+def _describe_requests(found: Fields | None, what: str) -> list[str]:
     if not found or not found["count"]:
         return []
     count, requests = found["count"], found["requests"]
     rest = count - len(requests)
     head = f"{count:,} request{'s' * (count != 1)} {what}"
-    return [head, *map(_refused_outside, requests), *([f"… and {rest:,} more"] if rest else [])]
+    return [head, *map(_render_refused_request, requests), *([f"… and {rest:,} more"] if rest else [])]
 
 
-def _refused_outside(request: Fields) -> str:
+def _render_refused_request(request: Fields) -> str:
     sandbox, path = request.get("sandbox", ""), request.get("path", "")
     asked = {**request, "method": request.get("method", "unreadable request"), "path": f"/{sandbox}{path}"}
     answered = " ".join(str(request[part]) for part in ("status", "reason") if part in request)
-    return _on_one_line(f"{_asked(asked, {})} → {answered}")
+    return _to_one_line(f"{_render_target(asked, {})} → {answered}")
 
 
-def _asked(request: Fields, payload: Fields) -> str:
+def _render_target(request: Fields, payload: Fields) -> str:
     over, method, path = request.get("over", ""), request["method"], request["path"]
     if over == MLLP:
         return f"MLLP {path}" if method == "send_message" else f"MLLP {method} {path}"
     if over == WEBSOCKET:
-        return _clipped(f"WebSocket {method} {path.removeprefix('/')}".strip(), MAX_TARGET)
+        return _clip(f"WebSocket {method} {path.removeprefix('/')}".strip(), MAX_TARGET)
     if over == SFTP and not method.isupper():
         target = f"/{payload['path']} to /{payload['to']}" if method == "rename" and "to" in payload else path
-        return _clipped(f"{_SFTP_VERBS.get(method, method)} {target}", MAX_TARGET)
+        return _clip(f"{_SFTP_VERBS.get(method, method)} {target}", MAX_TARGET)
     query = request.get("query", "")
-    target = (path.lstrip("/") or "/") + (f"?{_decoded(query)}" if query else "")
+    target = (path.lstrip("/") or "/") + (f"?{_decode_query(query)}" if query else "")
     if not query and path.endswith("/_search") and isinstance(payload.get("query"), str):
-        target += f" ({_decoded(payload['query'])})"
-    return _clipped(f"{method} {target}", MAX_TARGET)
+        target += f" ({_decode_query(payload['query'])})"
+    return _clip(f"{method} {target}", MAX_TARGET)
 
 
-def _outcome(kind: str, payload: Fields, request: Fields, asked: str) -> str:
+def _render_outcome(kind: str, payload: Fields, request: Fields, asked: str) -> str:
     """The status with what it is worth knowing of the answer; SFTP and MLLP have no status."""
     plain = request.get("over") in (SFTP, MLLP)
     status = "" if plain else str(request["status"]) if request["status"] else "no answer"
@@ -106,25 +106,25 @@ def _outcome(kind: str, payload: Fields, request: Fields, asked: str) -> str:
         return f"{status} {payload['reason']}".strip()
     answer = request.get("answer", "")
     answered = f"{status} {answer}".strip()
-    return (answered + _note(kind, payload, asked)).removeprefix(", ") or "ok"
+    return (answered + _render_note(kind, payload, asked)).removeprefix(", ") or "ok"
 
 
-def _note(kind: str, payload: Fields, asked: str) -> str:
+def _render_note(kind: str, payload: Fields, asked: str) -> str:
     """What an event says beyond the status, by the fields it has: events of plug-ins are rendered as well."""
-    for field, write in _NOTES.items():
+    for field, write in _NOTE_RENDERERS.items():
         if isinstance(payload.get(field), (int, list, tuple)):
             return f", {write(payload[field])}"
     if "turn" in payload and isinstance(payload.get("text"), str):
-        return f", “{_clipped(payload['text'], MAX_TEXT)}”"
+        return f", “{_clip(payload['text'], MAX_TEXT)}”"
     if isinstance(payload.get("control_id"), str):
-        return _message_note(kind, payload, asked)
+        return _render_message_note(kind, payload, asked)
     if "path" in payload and "to" in payload:
         return "" if payload["to"] in asked else f", {payload['path']} to {payload['to']}"
     name = f"{payload['type']}/{payload['id']}" if payload.get("type") and payload.get("id") else ""
     return f" {name}" if name and name not in asked else ""
 
 
-def _message_note(kind: str, payload: Fields, asked: str) -> str:
+def _render_message_note(kind: str, payload: Fields, asked: str) -> str:
     """Type and control id of an HL7 message, `ADT^A08 (MSG00012)`, and why it was refused."""
     trigger = payload.get("trigger")
     type = payload.get("type") or (f"{kind.split('.')[1].upper()}^{trigger}" if trigger else "")
@@ -134,7 +134,7 @@ def _message_note(kind: str, payload: Fields, asked: str) -> str:
     return f"{note}: {reasons[0]}" if reasons[0] else note
 
 
-def _count(one: str, many: str) -> Callable[[Any], str]:
+def _count_renderer(one: str, many: str) -> Callable[[Any], str]:
     def write(value: int | Sequence[Any]) -> str:
         number = value if isinstance(value, int) else len(value)
         return f"{number:,} {one if number == 1 else many}"
@@ -142,31 +142,31 @@ def _count(one: str, many: str) -> Callable[[Any], str]:
     return write
 
 
-_NOTES: dict[str, Callable[[Any], str]] = {
-    "total": _count("match", "matches"),
-    "errors": _count("error", "errors"),
-    "entries": _count("entry", "entries"),
-    "size": _count("byte", "bytes"),
-    "count": _count("entry", "entries"),
-    "ids": _count("message", "messages"),
-    "found": _count("version", "versions"),
+_NOTE_RENDERERS: dict[str, Callable[[Any], str]] = {
+    "total": _count_renderer("match", "matches"),
+    "errors": _count_renderer("error", "errors"),
+    "entries": _count_renderer("entry", "entries"),
+    "size": _count_renderer("byte", "bytes"),
+    "count": _count_renderer("entry", "entries"),
+    "ids": _count_renderer("message", "messages"),
+    "found": _count_renderer("version", "versions"),
 }
 
 
-def _from_payload(kind: str, payload: Fields) -> str | None:
-    asked = _fhir_asked(kind, payload)
+def _render_from_payload(kind: str, payload: Fields) -> str | None:
+    asked = _render_fhir_target(kind, payload)
     if asked is None:
         return None
-    asked = _clipped(asked, MAX_TARGET)
-    return _on_one_line(f"{asked} → {payload.get('status', 200)}{_note(kind, payload, asked)}")
+    asked = _clip(asked, MAX_TARGET)
+    return _to_one_line(f"{asked} → {payload.get('status', 200)}{_render_note(kind, payload, asked)}")
 
 
-def _fhir_asked(kind: str, payload: Fields) -> str | None:
+def _render_fhir_target(kind: str, payload: Fields) -> str | None:
     type, id, operation = payload.get("type", ""), payload.get("id", ""), payload.get("operation", "")
     if kind == "fhir.resources.searched":
         parts = (payload.get("within", ""), type, operation if operation.startswith("$") else "")
         query = payload.get("query", "")
-        return f"GET {'/'.join(filter(None, parts)) or '/'}" + (f"?{_decoded(query)}" if query else "")
+        return f"GET {'/'.join(filter(None, parts)) or '/'}" + (f"?{_decode_query(query)}" if query else "")
     if kind == "fhir.resource.read" and operation in ("read", "vread"):
         return f"GET {type}/{id}" + (f"/_history/{payload['version']}" if operation == "vread" else "")
     if kind in ("fhir.resource.created", "fhir.resource.updated") and operation in _WRITES:
@@ -180,13 +180,13 @@ def _fhir_asked(kind: str, payload: Fields) -> str | None:
     return "GET metadata" if kind == "fhir.capabilities.read" else None
 
 
-def _decoded(query: str) -> str:
+def _decode_query(query: str) -> str:
     return unquote(query, errors="replace")
 
 
-def _clipped(text: str, limit: int) -> str:
+def _clip(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
-def _on_one_line(text: str) -> str:
+def _to_one_line(text: str) -> str:
     return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -6,7 +6,7 @@ from typing import Any
 MAX_TOUCHES = 10_000
 MAX_UNAUTHENTICATED = 50
 """Requests without a valid credential that are described; further ones are counted."""
-MAX_UNAUTHENTICATED_TEXT = 300
+MAX_UNAUTHENTICATED_LENGTH = 300
 """Characters of each part of such a request."""
 
 
@@ -21,7 +21,7 @@ class UnloggedRequests:
         """Count a request, and describe it if there is room."""
         self.count += 1
         if len(self.requests) < MAX_UNAUTHENTICATED:
-            cut = {name: v[:MAX_UNAUTHENTICATED_TEXT] if isinstance(v, str) else v for name, v in request.items()}
+            cut = {name: v[:MAX_UNAUTHENTICATED_LENGTH] if isinstance(v, str) else v for name, v in request.items()}
             self.requests.append({name: value for name, value in cut.items() if value != ""})
 
     def data(self) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""Simulated time. Stepped: touches move it. Paced: it follows the wall."""
+"""Simulated time. SteppedClock: touches move it. PacedClock: it follows the wall."""
 
 import heapq
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Protocol
 
-Due = Callable[[], None]
+DueCallback = Callable[[], None]
 
 
 class Clock(Protocol):
@@ -24,7 +24,7 @@ class Clock(Protocol):
         """Somebody waits this long."""
         ...
 
-    def schedule(self, at: datetime, due: Due) -> None:
+    def schedule(self, at: datetime, due: DueCallback) -> None:
         """Have this happen then."""
         ...
 
@@ -37,14 +37,14 @@ class Clock(Protocol):
         ...
 
 
-class Agenda:
+class DueQueue:
     """Things to happen, by time and then by the order they were scheduled in."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[datetime, int, Due]] = []
+        self._heap: list[tuple[datetime, int, DueCallback]] = []
         self._count = 0
 
-    def add(self, at: datetime, due: Due) -> None:
+    def add(self, at: datetime, due: DueCallback) -> None:
         """Put something on the agenda."""
         self._count += 1
         heapq.heappush(self._heap, (at, self._count, due))
@@ -53,7 +53,7 @@ class Agenda:
         """When the first of them happens."""
         return self._heap[0][0] if self._heap else None
 
-    def take(self, until: datetime) -> tuple[datetime, Due] | None:
+    def take(self, until: datetime) -> tuple[datetime, DueCallback] | None:
         """The first thing due by then, removed."""
         if not self._heap or self._heap[0][0] > until:
             return None
@@ -61,13 +61,13 @@ class Agenda:
         return at, due
 
 
-class Stepped:
+class SteppedClock:
     """Moves by a fixed tick at each touch, and jumps when somebody waits: the same on every machine."""
 
     def __init__(self, start: datetime, tick: timedelta) -> None:
         self.now = start
         self._tick = tick
-        self._agenda = Agenda()
+        self._agenda = DueQueue()
         self.schedule = self._agenda.add
         self.next_due = self._agenda.next_due
 
@@ -91,7 +91,7 @@ class Stepped:
         self.advance(timedelta(0))
 
 
-class Paced:
+class PacedClock:
     """Follows the wall from its start, for phones, browsers and listeners that need it."""
 
     def __init__(self, start: datetime, monotonic: Callable[[], float]) -> None:
@@ -100,7 +100,7 @@ class Paced:
         self._origin = monotonic()
         self._skipped = timedelta(0)
         self._held: datetime | None = None
-        self._agenda = Agenda()
+        self._agenda = DueQueue()
         self.schedule = self._agenda.add
         self.next_due = self._agenda.next_due
 

@@ -7,7 +7,7 @@ from typing import Any
 
 MAX_DEPTH = 64
 """Levels of lists and maps in what an agent hands over, and in what evidence copies from it."""
-CUT = f"(nested deeper than {MAX_DEPTH} levels)"
+CUT_MARKER = f"(nested deeper than {MAX_DEPTH} levels)"
 """What replaces data below the limit."""
 
 
@@ -29,7 +29,7 @@ def _cut(value: Any, limit: int) -> Any:
     if not isinstance(value, dict | list | tuple):
         return value
     if limit == 0:
-        return CUT
+        return CUT_MARKER
     if isinstance(value, dict):
         return {key: _cut(child, limit - 1) for key, child in value.items()}
     return [_cut(child, limit - 1) for child in value]

@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     import httpx
 
 
-class TooLarge(Exception):
+class ResponseTooLarge(Exception):
     """The body of a response is larger than the limit."""
 
 
 async def read_response(
     opened: "AbstractAsyncContextManager[httpx.Response]", limit: int
 ) -> "tuple[httpx.Response, bytes]":
-    """Return a response and its body; raises TooLarge for a body of more bytes than the limit."""
+    """Return a response and its body; raises ResponseTooLarge for a body of more bytes than the limit."""
     data, over = bytearray(), False
     try:
         async with asyncio.timeout(None) as reading, opened as response:
@@ -27,7 +27,7 @@ async def read_response(
                     over = True
                     reading.reschedule(asyncio.get_running_loop().time())
     except TimeoutError:
-        raise TooLarge from None
+        raise ResponseTooLarge from None
     if len(data) > limit:
-        raise TooLarge
+        raise ResponseTooLarge
     return response, bytes(data)

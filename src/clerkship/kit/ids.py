@@ -4,9 +4,9 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-_MADE = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z][A-Za-z0-9_]{0,63})_([0-9a-f]{12})(?![A-Za-z0-9_])")
-MAX_RECALLED = 100_000
-SLACK = 1_000
+_ID_PATTERN = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z][A-Za-z0-9_]{0,63})_([0-9a-f]{12})(?![A-Za-z0-9_])")
+MAX_SKIPPED = 100_000
+MAX_UNUSED = 1_000
 """How many that were given out may have left no trace, beside those that have."""
 
 
@@ -35,11 +35,11 @@ class Ids:
         """Go on after those of this seed that stand in some texts: what was given out once is not given out again."""
         seen: dict[str, set[str]] = {}
         for text in texts:
-            for prefix, digest in _MADE.findall(text):
+            for prefix, digest in _ID_PATTERN.findall(text):
                 seen.setdefault(prefix, set()).add(digest)
         for prefix, digests in seen.items():
             count = self._counts.get(prefix, 0)
-            for number in range(count + 1, count + 1 + min(len(digests) + SLACK, MAX_RECALLED)):
+            for number in range(count + 1, count + 1 + min(len(digests) + MAX_UNUSED, MAX_SKIPPED)):
                 if self._digest(prefix, number) in digests:
                     self._counts[prefix] = number
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def pause_garbage_collection() -> Iterator[None]:
     """While much is made and all of it is kept, look for no garbage: there is none, and each look costs more than the
     one before."""
     was = gc.isenabled()

@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def derive(seed: int | str, *names: object) -> str:
+def derive_seed(seed: int | str, *names: object) -> str:
     """A seed for something inside something seeded, whatever order they run in."""
     text = "/".join(map(str, (seed, *names)))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -23,17 +23,17 @@ class Rng:
     def stream(self, name: str) -> random.Random:
         """The generator of this name."""
         if name not in self._streams:
-            self._streams[name] = random.Random(derive(self._seed, name))
+            self._streams[name] = random.Random(derive_seed(self._seed, name))
         return self._streams[name]
 
 
-def shuffled(items: list[T], seed: int | str) -> list[T]:
+def shuffle(items: list[T], seed: int | str) -> list[T]:
     """The same items in an order the seed decides."""
     copy = list(items)
-    random.Random(derive(seed, "order")).shuffle(copy)
+    random.Random(derive_seed(seed, "order")).shuffle(copy)
     return copy
 
 
-def jitter() -> float:
+def random_fraction() -> float:
     """From 0 up to 1, of no seed: for waits, which nothing that is kept depends on."""
     return random.random()

@@ -16,7 +16,7 @@ def new_name(prefix: str) -> str:
     return f"{prefix}-{secrets.token_hex(8)}"
 
 
-class Names:
+class NameGenerator:
     """Unguessable names by the thousand: the system is asked for randomness once, not for each."""
 
     def __init__(self) -> None:
@@ -37,6 +37,6 @@ class Names:
         return hashlib.blake2b(number, key=self._key, digest_size=size).digest()
 
 
-def same(one: str, other: str) -> bool:
+def equal_in_constant_time(one: str, other: str) -> bool:
     """Compare without telling, by the time it takes, how much was right."""
     return secrets.compare_digest(one.encode(), other.encode())

@@ -7,7 +7,7 @@ from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 _Z95 = 1.959963984540054
-CHANCE = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 """A difference less likely than this by chance alone is taken for one."""
 
 
@@ -19,7 +19,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def wilson(passed: int, total: int) -> Interval | None:
+def wilson_interval(passed: int, total: int) -> Interval | None:
     """The 95 % Wilson score interval; None where nothing was graded."""
     if total == 0:
         return None
@@ -30,25 +30,25 @@ def wilson(passed: int, total: int) -> Interval | None:
     return Interval(rate, max(0.0, centre - margin), min(1.0, centre + margin))
 
 
-def side(passed: int, total: int, threshold: float) -> Literal["above", "below", "not sure"]:
+def side_of_threshold(passed: int, total: int, threshold: float) -> Literal["above", "below", "not sure"]:
     """On which side of a rate the whole interval lies."""
-    found = wilson(passed, total)
+    found = wilson_interval(passed, total)
     if found is None or found.low < threshold <= found.high:
         return "not sure"
     return "above" if found.low >= threshold else "below"
 
 
-def pass_at(k: int, passed: int, total: int) -> float:
+def pass_at_k(k: int, passed: int, total: int) -> float:
     """The chance that at least one of k trials passes, without bias, from `passed` of `total` (total ≥ k)."""
     return 1.0 - math.comb(total - passed, k) / math.comb(total, k)
 
 
-def pass_hat(k: int, passed: int, total: int) -> float:
+def pass_hat_k(k: int, passed: int, total: int) -> float:
     """The chance that all of k trials pass (pass^k), without bias, from `passed` of `total` (total ≥ k)."""
     return math.comb(passed, k) / math.comb(total, k)
 
 
-def fisher(passed: int, total: int, other_passed: int, other_total: int) -> float:
+def fisher_exact_test(passed: int, total: int, other_passed: int, other_total: int) -> float:
     """How likely two rates differ this much or more by chance (Fisher's exact test, two-sided)."""
     every, good = total + other_total, passed + other_passed
     ways = {
@@ -59,11 +59,11 @@ def fisher(passed: int, total: int, other_passed: int, other_total: int) -> floa
     return sum(number for number in ways.values() if number <= observed) / math.comb(every, good)
 
 
-MAX_WORK = 500_000
+MAX_EXACT_WORK = 500_000
 """Beyond this the exact test gives way to the normal one, which for so many says nearly the same."""
 
 
-def paired(differences: Sequence[Fraction]) -> float:
+def paired_test(differences: Sequence[Fraction]) -> float:
     """How likely paired differences are this far from zero by chance: each could as well have had the other sign.
 
     Where every difference is 1 or -1 this is McNemar's exact test.
@@ -74,7 +74,7 @@ def paired(differences: Sequence[Fraction]) -> float:
     scale = math.lcm(*(difference.denominator for difference in moved))
     steps = [abs(int(difference * scale)) for difference in moved]
     distance = abs(int(sum(moved) * scale))
-    if min(2 ** len(steps), len(steps) * sum(steps)) > MAX_WORK:
+    if min(2 ** len(steps), len(steps) * sum(steps)) > MAX_EXACT_WORK:
         return 2 * (1 - NormalDist().cdf(distance / math.sqrt(sum(step * step for step in steps))))
     chances = {0: 1.0}
     for step in steps:
@@ -99,7 +99,7 @@ def paired_interval(differences: Sequence[Fraction]) -> Interval | None:
     return Interval(moved / len(differences), max(-1.0, moved / size - margin), min(1.0, moved / size + margin))
 
 
-def kappa(both_yes: int, first_alone: int, second_alone: int, both_no: int) -> float | None:
+def cohen_kappa(both_yes: int, first_alone: int, second_alone: int, both_no: int) -> float | None:
     """Cohen's kappa: how much two agree beyond what chance would give them, each saying yes as often as they did.
 
     None where there is nothing beyond chance: both always said the same one thing, or nothing was said at all.

@@ -4,7 +4,7 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
-from clerkship.kit.text import writable
+from clerkship.kit.text import replace_surrogates
 
 MAX_FRAMES = 40
 MAX_CHARACTERS = 8_000
@@ -14,8 +14,8 @@ _PACKAGES = ("site-packages", "dist-packages", "src")
 
 def render_traceback(error: BaseException) -> str:
     """Render an exception with its causes, oldest first, without the folders of this machine."""
-    text = "\n".join("\n".join(_lines(link)) for link in reversed(_chain(error)))
-    return writable(text[-MAX_CHARACTERS:])
+    text = "\n".join("\n".join(_render_frames(link)) for link in reversed(_chain(error)))
+    return replace_surrogates(text[-MAX_CHARACTERS:])
 
 
 def _chain(error: BaseException) -> list[BaseException]:
@@ -28,20 +28,20 @@ def _chain(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def describe(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Render an exception in one line, with the notes that say during which operation it was raised."""
     notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-    return writable(f"{type(error).__name__}: {message_of(error)}{notes}")
+    return replace_surrogates(f"{type(error).__name__}: {error_message(error)}{notes}")
 
 
-def describe_with_place(error: BaseException) -> str:
+def describe_error_with_location(error: BaseException) -> str:
     """Render an exception in one line, with the file and line that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return describe(error) + place
+    return describe_error(error) + place
 
 
-def place_in(module: str, error: BaseException) -> str:
+def location_in_package(module: str, error: BaseException) -> str:
     """Return where an exception or its oldest cause was last in the package of a module, as `pager/state.py:69`;
     empty if it was not there."""
     package = module.rpartition(".")[0] or module
@@ -54,7 +54,7 @@ def place_in(module: str, error: BaseException) -> str:
     return ""
 
 
-def message_of(error: BaseException) -> str:
+def error_message(error: BaseException) -> str:
     """Return the message of an exception, whose own `__str__` may raise."""
     try:
         return str(error)
@@ -62,12 +62,12 @@ def message_of(error: BaseException) -> str:
         return "(it cannot be described)"
 
 
-def _lines(error: BaseException) -> Iterable[str]:
+def _render_frames(error: BaseException) -> Iterable[str]:
     frames = traceback.extract_tb(error.__traceback__)
     if len(frames) > MAX_FRAMES:
         yield f"… {len(frames) - MAX_FRAMES} earlier frames"
     for frame in frames[-MAX_FRAMES:]:
-        yield f"{_short(frame.filename)}:{frame.lineno} in {frame.name}"
+        yield f"{_shorten_path(frame.filename)}:{frame.lineno} in {frame.name}"
         if frame.line:
             yield f"    {frame.line}"
     yield _last_line(error)
@@ -80,7 +80,7 @@ def _last_line(error: BaseException) -> str:
         return type(error).__name__
 
 
-def _short(file: str) -> str:
+def _shorten_path(file: str) -> str:
     """Cut a path to what follows the folder of packages, or to the file's name."""
     parts = Path(file).parts
     below = [number for number, part in enumerate(parts) if part in _PACKAGES]

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from clerkship.kit.text import writable
+from clerkship.kit.text import replace_surrogates
 from clerkship.llm.contract import BadAnswer
 from clerkship.model.redaction import map_texts
 
@@ -35,7 +35,7 @@ def _parsed(text: str, shape: type[T]) -> T:
     wrong, answers = "there is no JSON object in it", list[T]()
     for found in _objects(text):
         try:
-            answers.append(shape.model_validate(map_texts(found, writable)))
+            answers.append(shape.model_validate(map_texts(found, replace_surrogates)))
         except ValidationError as error:
             wrong = _said(error)
     if not answers:

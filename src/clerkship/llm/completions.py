@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from clerkship.kit.http_body import TooLarge
+from clerkship.kit.http_body import ResponseTooLarge
 from clerkship.llm.patience import Busy, Declined, Limit, ModelOutage, Patience, Spent, patiently, refusal
 from clerkship.llm.wire import open_client, post
 from clerkship.model.usage import NO_USAGE, Usage
@@ -81,7 +81,7 @@ class Endpoint:
         try:
             with lend() as client:
                 response, data = await post(client, url, self._door.headers(), body, LIMIT)
-        except TooLarge:
+        except ResponseTooLarge:
             raise ModelOutage(f"a reply of {self.host} has more than {LIMIT:,} bytes") from None
         except httpx.TimeoutException:
             raise Busy("it does not answer in time") from None

@@ -15,7 +15,7 @@ from clerkship.events.named import NO_NAMES, VariableNames
 from clerkship.events.sidecar import Sidecar, UnloggedRequests
 from clerkship.events.states import find_state
 from clerkship.faults.contract import Fault
-from clerkship.kit.clock import Clock, Paced, Stepped
+from clerkship.kit.clock import Clock, PacedClock, SteppedClock
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
 from clerkship.kit.wall import monotonic
@@ -59,7 +59,7 @@ class DomainCaller:
         return state, self._host.act(chosen, self._actor, self._last)
 
 
-def with_domains(
+def add_domains(
     context: ActionContext,
     host: PlaygroundHost,
     domains: Mapping[str, RunningComponent],
@@ -73,7 +73,7 @@ def with_domains(
 
 
 @dataclass(frozen=True)
-class Before:
+class SavedLog:
     """The beginning of a log: its events, their lines, and the bodies that are too large for a line."""
 
     events: Sequence[Event] = ()
@@ -81,7 +81,7 @@ class Before:
     blobs: Mapping[str, bytes] = field(default_factory=dict)
 
 
-NOTHING_BEFORE = Before()
+EMPTY_LOG = SavedLog()
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ class Playground:
         self._facts: dict[str, Any] = {}
         self._unauthenticated = UnloggedRequests()
         self._redactor, self._redacts = NO_SECRETS, list[object]()
-        self._start(NOTHING_BEFORE)
+        self._start(EMPTY_LOG)
 
-    def _start(self, before: Before) -> None:
+    def _start(self, before: SavedLog) -> None:
         """Build the state of a run in which these events have happened, and nothing else."""
         events, now = before.events, self.started_at
         if events:
@@ -147,7 +147,7 @@ class Playground:
             self.log.subscribe(follower)
         self.sidecar = Sidecar(self._facts, unauthenticated=self._unauthenticated)
         is_stepped = self.environment.time == "stepped"
-        self.clock: Clock = Stepped(now, self.environment.tick) if is_stepped else Paced(now, monotonic)
+        self.clock: Clock = SteppedClock(now, self.environment.tick) if is_stepped else PacedClock(now, monotonic)
         self.ids, self.rng = Ids(self.seed), Rng(self.seed)
         for component in self.components.values():
             component.state = component.prepared.new_state()
@@ -170,7 +170,7 @@ class Playground:
         fork._apply(events)
         return fork
 
-    def rewind(self, before: Before) -> None:
+    def rewind(self, before: SavedLog) -> None:
         """Start over after the events of `before`: without people, faults and scheduled steps.
 
         The id, credentials and addresses stay, so that clients keep working.
@@ -213,7 +213,7 @@ class Playground:
         context = ActionContext(actor, self.clock.now, self.ids, self.rng, record)
         if self._reactions is not None:
             context = context._replace(reactions_to=self._reactions.results)
-        return with_domains(context, self, self.domains, sandbox, cause) if self.domains else context
+        return add_domains(context, self, self.domains, sandbox, cause) if self.domains else context
 
     def state(self, kind: type[S], sandbox: str | None) -> tuple[S, ActionContext]:
         """Return the state of a sandbox or domain, and the context in which the scenario changes it."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from clerkship.kit.text import writable
+from clerkship.kit.text import replace_surrogates
 from clerkship.model.redaction import MIN_EXACT_LENGTH, NO_REDACTION, Redactor, map_texts
 
 _MADE_ANEW = (
@@ -44,7 +44,7 @@ class CassetteRedactor(NamedTuple):
         return map_texts(data, self._shown) if self.names else data
 
     def _hidden(self, text: str) -> str:
-        text = self.secrets.text(self._named(writable(text)))
+        text = self.secrets.text(self._named(replace_surrogates(text)))
         for sign, pattern, instead in _MADE_ANEW:
             if sign in text:
                 text = pattern.sub(instead, text)
@@ -86,6 +86,6 @@ def _finder(named: tuple[tuple[str, str], ...]) -> tuple["re.Pattern[str]", dict
 
 
 def _forms(value: str) -> tuple[str, ...]:
-    value = writable(value)
+    value = replace_surrogates(value)
     once = orjson.dumps(value).decode()[1:-1]
     return orjson.dumps(once).decode()[1:-1], once, value

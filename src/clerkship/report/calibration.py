@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from clerkship.kit.statistics import kappa, wilson
+from clerkship.kit.statistics import cohen_kappa, wilson_interval
 from clerkship.model.calibration import (
     Agreement,
     Calibration,
@@ -26,12 +26,12 @@ def kappa_of(found: Agreement) -> float | None:
     """Cohen's kappa; none where the person gave one label only, for then it says nothing."""
     if found.one_label:
         return None
-    return kappa(found.both_passed, found.false_fails, found.false_passes, found.both_failed)
+    return cohen_kappa(found.both_passed, found.false_fails, found.false_passes, found.both_failed)
 
 
 def figures(found: Agreement) -> dict[str, Any]:
     """One row of a calibration as plain data."""
-    rate = wilson(found.agreed, found.judged)
+    rate = wilson_interval(found.agreed, found.judged)
     return {
         **found.model_dump(),
         "labels": found.judged + found.errors,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from clerkship.events.request_line import unauthenticated_lines
+from clerkship.events.request_line import describe_unauthenticated_requests
 from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.model.scenario import ScenarioPerson
@@ -63,7 +63,7 @@ def body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
             {"title": attachment.title, "text": attachment.text[-VALUE_LIMIT:]}
             for attachment in attachments(detail.sidecar)
         ],
-        "unauthenticated": [clip(line, 400) for line in unauthenticated_lines(detail.sidecar)],
+        "unauthenticated": [clip(line, 400) for line in describe_unauthenticated_requests(detail.sidecar)],
         "facts": {
             name: clip(fact, 400)
             for name, fact in detail.sidecar.items()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from clerkship.kit.statistics import CHANCE, Interval, paired, paired_interval
+from clerkship.kit.statistics import SIGNIFICANCE_LEVEL, Interval, paired_interval, paired_test
 from clerkship.model.run import BenchmarkRun, TaskRun
 from clerkship.report.axes import shown_axes
 from clerkship.report.criterion_changes import Change, CriterionRow, compare_criteria, criterion_rates
@@ -101,7 +101,7 @@ class Comparison:
     @property
     def overall(self) -> Literal["better", "worse", "same"]:
         """All tasks together."""
-        if self.difference is None or self.chance >= CHANCE or self.difference.rate == 0:
+        if self.difference is None or self.chance >= SIGNIFICANCE_LEVEL or self.difference.rate == 0:
             return "same"
         return "better" if self.difference.rate > 0 else "worse"
 
@@ -157,7 +157,7 @@ def compare(
         for row in rows
         if row.before and row.after and row.before.graded and row.after.graded
     ]
-    return Comparison(before, after, tuple(rows), paired_interval(both), paired(both), len(both))
+    return Comparison(before, after, tuple(rows), paired_interval(both), paired_test(both), len(both))
 
 
 def _by_task(task_runs: Iterable[TaskRun]) -> dict[str, list[TaskRun]]:

@@ -8,7 +8,7 @@ import orjson
 
 from clerkship.events.event import parse_line
 from clerkship.events.request import BODY_FIELD
-from clerkship.events.request_line import logged_line
+from clerkship.events.request_line import render_logged_request
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.outcome import outcome
@@ -46,7 +46,7 @@ def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob
 
 def _whole(event: dict[str, Any], blob: Callable[[str], bytes]) -> dict[str, Any]:
     """Put large bodies back in place, as far as they are text, and add the line that its request is shown as."""
-    line = logged_line(event)
+    line = render_logged_request(event)
     if line is not None:
         event["line"] = line
     for field, kept in event.get("blobs", {}).items():

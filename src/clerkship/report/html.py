@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from clerkship.kit.statistics import wilson
+from clerkship.kit.statistics import wilson_interval
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
 from clerkship.report.budget import fit
@@ -57,7 +57,7 @@ def render_html(
         judged=judged,
         seals=seals,
         outcomes=outcomes,
-        rate=wilson(counts.passed, counts.graded),
+        rate=wilson_interval(counts.passed, counts.graded),
         bar=_bar(counts),
         bar_width=max(sum(tally(counts).values()), 1),
         tally_as_read=_as_read(tally(counts)),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from clerkship.kit.statistics import wilson
+from clerkship.kit.statistics import wilson_interval
 from clerkship.model.frozen import encode_model
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
@@ -68,7 +68,7 @@ def render_jsonl(
     if before is not None:
         count(before)
     changed = seals is not None and seals.is_changed
-    rate = wilson(counts.passed, counts.graded) if not changed else None
+    rate = wilson_interval(counts.passed, counts.graded) if not changed else None
     yield _line(
         "summary",
         run=run.id,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from clerkship.assertions.registry import ASSERTIONS
-from clerkship.kit.statistics import Interval, wilson
+from clerkship.kit.statistics import Interval, wilson_interval
 from clerkship.model.calibration import Calibration
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, CriterionRun, FieldCheck, TaskRun
@@ -193,7 +193,7 @@ class Judged:
     @property
     def people(self) -> Interval | None:
         """Of the trials in which a model played somebody, the share whose person broke their contract."""
-        return wilson(self.invalid, self.played)
+        return wilson_interval(self.invalid, self.played)
 
     @property
     def is_empty(self) -> bool:

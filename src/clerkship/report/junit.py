@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from clerkship.kit.statistics import wilson
+from clerkship.kit.statistics import wilson_interval
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.report.command import look_closer, run_again
@@ -95,7 +95,7 @@ def _timestamp(text: str) -> str:
 
 def _rates(run: BenchmarkRun, counts: Counts, tasks: Mapping[str, TaskRate], templates: Templates) -> dict[str, str]:
     """Return the properties that are counted over all trials."""
-    rate = wilson(counts.passed, counts.graded)
+    rate = wilson_interval(counts.passed, counts.graded)
     found = {"pass_rate": f"{rate.rate:.4f}"} if rate is not None else {}
     found |= {"pass_rate_interval": f"{rate.low:.4f} to {rate.high:.4f}"} if rate is not None else {}
     found |= {curve.name: curve.words() for curve in (curves(repeats(tasks.values())) if run.trials > 1 else ())}

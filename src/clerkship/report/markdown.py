@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from clerkship.kit.statistics import wilson
+from clerkship.kit.statistics import wilson_interval
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.report.axes import axis_name, axis_words, mean_axes, shown_axes
@@ -67,7 +67,7 @@ def render_markdown(
     page = Page(max(limit, LEAST) - len(ending.encode()))
     changed = seals is not None and seals.is_changed
     verdict = {0: "✅", 1: "❌", 130: "⏭️"}.get(2 if changed else run.exit_code(counts), "⚠️")
-    rate = wilson(counts.passed, counts.graded)
+    rate = wilson_interval(counts.passed, counts.graded)
     numbers = [f"{number:,} {OUTCOMES[name][0].lower()}" for name, number in tally(counts).items() if number]
     page.add(pieces.headline(run, counts, verdict, rate, numbers, isolation_of(run), seals), needed=True)
     if changed:

@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
-from clerkship.kit.statistics import CHANCE, Interval, fisher, pass_at, pass_hat, side, wilson
+from clerkship.kit.statistics import (
+    SIGNIFICANCE_LEVEL,
+    Interval,
+    fisher_exact_test,
+    pass_at_k,
+    pass_hat_k,
+    side_of_threshold,
+    wilson_interval,
+)
 from clerkship.model.run import TaskRun
 from clerkship.report.outcome import GRADED, outcome
 from clerkship.report.percent import percent
@@ -46,7 +54,7 @@ class PassRate:
 def trend(before: PassRate, after: PassRate) -> Literal["better", "worse", "flaky", "same"]:
     """Compare two rates; `flaky` where trials differ and the difference may be chance. Both need a graded trial."""
     if before.flaky or after.flaky:
-        if fisher(before.passed, before.graded, after.passed, after.graded) >= CHANCE:
+        if fisher_exact_test(before.passed, before.graded, after.passed, after.graded) >= SIGNIFICANCE_LEVEL:
             return "flaky"
     elif before.rate == after.rate:
         return "same"
@@ -78,7 +86,7 @@ class TaskRate(PassRate):
     @property
     def interval(self) -> Interval | None:
         """The rate with the range it may well be in."""
-        return wilson(self.passed, self.graded)
+        return wilson_interval(self.passed, self.graded)
 
     @property
     def axes(self) -> dict[str, float]:
@@ -146,8 +154,8 @@ def repeats(found: Iterable[TaskRate]) -> Repeats:
     graded = [rate for rate in found if rate.graded]
     most = min((rate.graded for rate in graded), default=0)
     return Repeats(
-        {k: _mean([pass_at(k, rate.passed, rate.graded) for rate in graded]) for k in _steps(most)},
-        {k: _mean([pass_hat(k, rate.passed, rate.graded) for rate in graded]) for k in _steps(most)},
+        {k: _mean([pass_at_k(k, rate.passed, rate.graded) for rate in graded]) for k in _steps(most)},
+        {k: _mean([pass_hat_k(k, rate.passed, rate.graded) for rate in graded]) for k in _steps(most)},
         tuple(rate.task for rate in graded if rate.flaky),
     )
 
@@ -165,5 +173,5 @@ def beside(found: Iterable[TaskRate], threshold: float) -> dict[str, list[str]]:
     """Which tasks' rates are surely at least this, which surely below, and of which one cannot say."""
     sides: dict[str, list[str]] = {"above": [], "below": [], "not sure": []}
     for rate in found:
-        sides[side(rate.passed, rate.graded, threshold)].append(rate.task)
+        sides[side_of_threshold(rate.passed, rate.graded, threshold)].append(rate.task)
     return sides

@@ -6,8 +6,8 @@ from typing import NamedTuple, TypeVar
 from clerkship.conformance import CHECKS, DOMAIN_CHECKS
 from clerkship.conformance.rig import NotConforming, RequestCounts
 from clerkship.domains.component import ComponentSpec
-from clerkship.engine.catalog import Registered
-from clerkship.kit.traceback_text import describe, place_in
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.kit.traceback_text import describe_error, location_in_package
 
 C = TypeVar("C", bound=ComponentSpec)
 
@@ -22,7 +22,7 @@ class Outcome(NamedTuple):
     refused: int = 0
 
 
-def conform(kind: str, catalog: Registered) -> Iterator[Outcome]:
+def conform(kind: str, catalog: RegisteredCatalog) -> Iterator[Outcome]:
     """Run every check on a kind of simulator or domain, whatever came of those before; raises UnknownName."""
     if kind in catalog.domains:
         return _outcomes(DOMAIN_CHECKS, catalog.domain(kind))
@@ -37,7 +37,7 @@ def _outcomes(checks: Iterable[Callable[[C], RequestCounts | None]], spec: C) ->
         except NotConforming as broken:
             yield Outcome(name, sentence, str(broken))
         except Exception as error:  # a bug of the simulator or domain: here it is the answer
-            place = place_in(spec.state.__module__, error)
-            yield Outcome(name, sentence, f"it raised {describe(error)}{f' ({place})' if place else ''}")
+            place = location_in_package(spec.state.__module__, error)
+            yield Outcome(name, sentence, f"it raised {describe_error(error)}{f' ({place})' if place else ''}")
         else:
             yield Outcome(name, sentence, "", counts.sent, counts.refused)

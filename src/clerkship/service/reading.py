@@ -10,8 +10,8 @@ import orjson
 
 from clerkship.events.event import parse_line
 from clerkship.events.lifecycle import StepFailed
-from clerkship.events.log import Chain
-from clerkship.events.query import is_kind
+from clerkship.events.log import HashChain
+from clerkship.events.query import matches_kind
 from clerkship.model.calibration import Calibration
 from clerkship.model.names import did_you_mean, find_matching_names
 from clerkship.model.redaction import Redactor, redact_task_run
@@ -237,7 +237,7 @@ def _by_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:
 
 def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> TaskView:  # noqa: B008  (it is frozen)
     """A trial and all that belongs to it. The log is read once, line by line, whatever its length."""
-    chain, events = Chain(), list[dict[str, Any]]()
+    chain, events = HashChain(), list[dict[str, Any]]()
     bodies: set[str] = set()
     said: list[tuple[str, str, str]] = []
     damaged: list[str] = []
@@ -252,7 +252,7 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
             event = parse_line(line)
             bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
             said += _said(event, with_utterances=len(said) < MAX_SAID)
-            if is_wanted and (wanted.kind is None or is_kind(event["kind"], wanted.kind)):
+            if is_wanted and (wanted.kind is None or matches_kind(event["kind"], wanted.kind)):
                 events.append(event)
         except (ValueError, KeyError, TypeError, AttributeError) as error:  # a changed line may be any JSON
             damaged.append(f"the log of {task_run.task} (trial {task_run.trial}) is corrupt at event {seq}: {error}")

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
-from clerkship.engine.batch import Batch
-from clerkship.engine.catalog import Registered
-from clerkship.engine.finished import Finished
-from clerkship.engine.schedule import Schedule
+from clerkship.engine.batch import TrialBatch
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.finished import FinishedTrial
+from clerkship.engine.schedule import TrialSchedule
 from clerkship.engine.spec import BatchContext
-from clerkship.kit.descriptors import check_limit, fitting_agents
+from clerkship.kit.descriptors import check_limit, limit_agents
 from clerkship.kit.wall import now
 from clerkship.model.run import Attempt, BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
@@ -67,18 +67,20 @@ class RunResult:
         return 2 if self.tape is not None and self.tape.failed and code in (0, 1) else code
 
 
-def execute(plan: RunPlan, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:
+def execute(plan: RunPlan, store: Store, catalog: RegisteredCatalog, watch: Iterable[Watch] = ()) -> RunResult:
     """Run a plan to its end, or until Ctrl-C; each finished trial is saved before it is reported to `watch`."""
     check_limit()
     plan = replace(plan, run=free_name(plan.run, store))
     built = plan.build(catalog)
     with store.hold(plan.run.id) as hold:
         store.open_run(plan.run, plan.frozen())
-        return carry_out(plan, Schedule(built, plan.plan, plan.run.id), store, hold, store.ledger(plan.run.id), watch)
+        return carry_out(
+            plan, TrialSchedule(built, plan.plan, plan.run.id), store, hold, store.ledger(plan.run.id), watch
+        )
 
 
 def carry_out(
-    plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, ledger: Ledger, watch: Iterable[Watch] = ()
+    plan: RunPlan, schedule: TrialSchedule, store: Store, hold: Hold, ledger: Ledger, watch: Iterable[Watch] = ()
 ) -> RunResult:
     """Do what is scheduled, in a run that is open and held.
 
@@ -87,7 +89,7 @@ def carry_out(
     """
     watchers, recording = tuple(watch), plan.models.session
 
-    def save(finished: list[Finished]) -> None:
+    def save(finished: list[FinishedTrial]) -> None:
         ledger.add(store.save(finished, ledger.last))
         recording.trials_ended(item.task_run for item in finished)
         for item in finished:
@@ -99,7 +101,7 @@ def carry_out(
     setting = BatchContext(
         plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models, lines=lines
     )
-    batch = Batch(schedule.first(), setting, fitting_agents(plan.concurrency), save, schedule.after)
+    batch = TrialBatch(schedule.first(), setting, limit_agents(plan.concurrency), save, schedule.after)
     with isolated(plan.solver, plan.run.isolation, plan.hidden, store), batch.hearing_ctrl_c():
         try:
             batch.run()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from clerkship.kit.rng import Rng, derive
+from clerkship.kit.rng import Rng, derive_seed
 
 T = TypeVar("T")
 
@@ -12,7 +12,7 @@ class Dice:
     """Draws of one subject. Only `random()` is asked for: it alone is promised never to change."""
 
     def __init__(self, seed: int | str, *names: object) -> None:
-        self.fraction = Rng(derive(seed, *names)).stream("dice").random
+        self.fraction = Rng(derive_seed(seed, *names)).stream("dice").random
 
     def chance(self, likelihood: float) -> bool:
         """Whether something happens that happens this often."""

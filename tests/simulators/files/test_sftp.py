@@ -10,11 +10,11 @@ import asyncssh
 import pytest
 
 from clerkship.events.lifecycle import RequestAnswered, RequestRefused
-from clerkship.events.request_line import line_of, unauthenticated_lines
-from clerkship.faults.drop import Drop
-from clerkship.faults.error import Error
-from clerkship.faults.latency import Latency
-from clerkship.faults.truncated import Truncated
+from clerkship.events.request_line import describe_unauthenticated_requests, render_event_request
+from clerkship.faults.drop import DropFault
+from clerkship.faults.error import ErrorFault
+from clerkship.faults.latency import LatencyFault
+from clerkship.faults.truncated import TruncatedFault
 from clerkship.kit.wall import perf_counter
 from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
@@ -88,7 +88,7 @@ def test_what_is_done_over_sftp_is_in_the_log_as_over_http(serve: Serve) -> None
     looked = [payload for payload in one.events("") if isinstance(payload, RequestAnswered)]
     assert {payload.operation for payload in looked} == {"stat", "space_for"}  # what the client asks by itself
     assert [payload for payload in one.events("") if payload not in looked] == other.events("")
-    lines = [line_of(event) for event in one.playground.log.events]
+    lines = [render_event_request(event) for event in one.playground.log.events]
     assert {"read /inbox/a.csv → 4 bytes", "write /outbound/b.bin → 25,600 bytes"} <= {*lines}
     assert "rename /inbox/a.csv to /archive/a.csv → ok" in lines
     assert lines[-1] == "remove /outbound/b.bin → there is no file outbound/b.bin"
@@ -165,7 +165,7 @@ def test_wrong_passwords_are_listed_beside_the_log(serve: Serve) -> None:
     drop = serve({"inbox/one": b"1"})
     with pytest.raises(asyncssh.PermissionDenied):
         use(drop, look, password="wrong")
-    count, line = unauthenticated_lines(drop.playground.sidecar.data())
+    count, line = describe_unauthenticated_requests(drop.playground.sidecar.data())
     assert count == "1 request without a valid credential, not in the log"
     assert line == "login /drop → wrong user or password"
     assert drop.events("") == []
@@ -352,7 +352,7 @@ def test_one_open_file_is_copied_to_another(serve: Serve) -> None:
 
 def test_a_fault_drops_the_connection(serve: Serve) -> None:
     drop = serve({"inbox/a": b"a"})
-    drop.playground.inject(Drop(operation="read_file"))
+    drop.playground.inject(DropFault(operation="read_file"))
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
         assert await look(sftp) == ["a"]
@@ -364,7 +364,7 @@ def test_a_fault_drops_the_connection(serve: Serve) -> None:
 
 def test_a_fault_answers_for_the_drop(serve: Serve) -> None:
     drop = serve()
-    drop.playground.inject(Error(operation="write_file", times=1))
+    drop.playground.inject(ErrorFault(operation="write_file", times=1))
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
         with pytest.raises(asyncssh.SFTPFailure):
@@ -377,7 +377,7 @@ def test_a_fault_answers_for_the_drop(serve: Serve) -> None:
 
 def test_a_fault_takes_its_time_on_the_simulated_clock(serve: Serve) -> None:
     drop = serve({"inbox/a": b"a"})
-    drop.playground.inject(Latency(operation="read_file", by=timedelta(minutes=5)))
+    drop.playground.inject(LatencyFault(operation="read_file", by=timedelta(minutes=5)))
     before = drop.playground.now
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
@@ -393,7 +393,7 @@ def test_a_fault_takes_its_time_on_the_simulated_clock(serve: Serve) -> None:
 
 def test_a_fault_takes_its_time_and_the_others_do_not_wait(serve: Serve) -> None:
     drop, other = serve({"inbox/a": b"a"}, time="paced"), serve({"inbox/b": b"b"})
-    drop.playground.inject(Latency(operation="read_file", by=timedelta(seconds=1)))
+    drop.playground.inject(LatencyFault(operation="read_file", by=timedelta(seconds=1)))
     ends: list[str] = []
 
     async def slow(sftp: asyncssh.SFTPClient) -> None:
@@ -411,7 +411,7 @@ def test_a_fault_takes_its_time_and_the_others_do_not_wait(serve: Serve) -> None
 
 def test_a_fault_cuts_a_file_short(serve: Serve) -> None:
     drop = serve({"inbox/a": bytes(50_000)})
-    drop.playground.inject(Truncated(operation="read_file", keep=20_000))
+    drop.playground.inject(TruncatedFault(operation="read_file", keep=20_000))
     got: list[Any] = []
 
     async def work(sftp: asyncssh.SFTPClient) -> None:

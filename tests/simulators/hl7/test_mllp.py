@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from clerkship.events.request_line import line_of
-from clerkship.faults.drip import Drip
-from clerkship.faults.drop import Drop
-from clerkship.faults.duplicate import Duplicate
-from clerkship.faults.error import Error
-from clerkship.faults.expired import Expired
-from clerkship.faults.latency import Latency
-from clerkship.faults.truncated import Truncated
+from clerkship.events.request_line import render_event_request
+from clerkship.faults.drip import DripFault
+from clerkship.faults.drop import DropFault
+from clerkship.faults.duplicate import DuplicateFault
+from clerkship.faults.error import ErrorFault
+from clerkship.faults.expired import ExpiredFault
+from clerkship.faults.latency import LatencyFault
+from clerkship.faults.truncated import TruncatedFault
 from tests.simulators.hl7.feed import BODIES, START, Feed, Wire, framed, message, said, until
 
 
@@ -121,8 +121,8 @@ def test_over_the_line_the_log_is_as_over_http(feed: Feed) -> None:
         http.handle.send(message(http.facility, type, type[:7]).decode())
     events, others = line.playground.log.events, http.playground.log.events
     assert [event._replace(request=None) for event in events] == [event._replace(request=None) for event in others]
-    assert line_of(events[0]) == "MLLP ADT^A01 (ADT^A01) → AA"
-    assert line_of(others[0]) == "POST hl7/outbound → 200 AA, ADT^A01 (ADT^A01)"
+    assert render_event_request(events[0]) == "MLLP ADT^A01 (ADT^A01) → AA"
+    assert render_event_request(others[0]) == "POST hl7/outbound → 200 AA, ADT^A01 (ADT^A01)"
 
 
 # A port of its own.
@@ -158,7 +158,7 @@ def test_a_port_of_its_own_is_also_answered_at_once(feed: Feed) -> None:
 
 def test_a_service_that_is_down_rejects_with_its_reason(feed: Feed) -> None:
     lab = feed.lab()
-    lab.playground.inject(Error(sandbox="lab", times=1))
+    lab.playground.inject(ErrorFault(sandbox="lab", times=1))
     with lab.connect() as wire:
         ack = wire.ask(message(lab.facility, control_id="9"))
         assert said(ack) == ("AR", "9")
@@ -170,7 +170,7 @@ def test_a_service_that_is_down_rejects_with_its_reason(feed: Feed) -> None:
 
 def test_an_expired_credential_rejects(feed: Feed) -> None:
     lab = feed.lab()
-    lab.playground.inject(Expired(sandbox="lab", times=1))
+    lab.playground.inject(ExpiredFault(sandbox="lab", times=1))
     ack = lab.ask()
     assert said(ack) == ("AR", "1")
     assert "(401)" in (ack.value("ERR.8") or "")
@@ -178,7 +178,7 @@ def test_an_expired_credential_rejects(feed: Feed) -> None:
 
 def test_a_lost_answer_breaks_the_connection(feed: Feed) -> None:
     lab = feed.lab()
-    lab.playground.inject(Drop.model_validate({"sandbox": "lab", "times": 1}))
+    lab.playground.inject(DropFault.model_validate({"sandbox": "lab", "times": 1}))
     with lab.connect() as wire:
         wire.send(framed(message(lab.facility)))
         assert wire.frame() is None
@@ -188,7 +188,7 @@ def test_a_lost_answer_breaks_the_connection(feed: Feed) -> None:
 
 def test_a_truncated_answer_is_a_frame_without_an_end(feed: Feed) -> None:
     lab = feed.lab()
-    lab.playground.inject(Truncated(sandbox="lab", times=1, keep=20))
+    lab.playground.inject(TruncatedFault(sandbox="lab", times=1, keep=20))
     with lab.connect() as wire:
         wire.send(framed(message(lab.facility)))
         assert wire.frame() is None
@@ -199,7 +199,7 @@ def test_a_truncated_answer_is_a_frame_without_an_end(feed: Feed) -> None:
 
 def test_an_answer_that_drips_comes_whole_in_the_end(feed: Feed) -> None:
     lab = feed.lab(time="paced")
-    lab.playground.inject(Drip.model_validate({"sandbox": "lab", "over": "0.2s", "pieces": 10, "times": 1}))
+    lab.playground.inject(DripFault.model_validate({"sandbox": "lab", "over": "0.2s", "pieces": 10, "times": 1}))
     with lab.connect() as wire:
         began = time.monotonic()
         assert said(wire.ask(message(lab.facility))) == ("AA", "1")
@@ -208,7 +208,7 @@ def test_an_answer_that_drips_comes_whole_in_the_end(feed: Feed) -> None:
 
 def test_a_delay_holds_up_nobody_else(feed: Feed) -> None:
     slow, quick = feed.lab(time="paced"), feed.lab()
-    slow.playground.inject(Latency.model_validate({"sandbox": "lab", "by": "1.5s", "times": 1}))
+    slow.playground.inject(LatencyFault.model_validate({"sandbox": "lab", "by": "1.5s", "times": 1}))
     with slow.connect() as one, quick.connect() as other:
         one.send(framed(message(slow.facility)))
         began = time.monotonic()
@@ -221,7 +221,7 @@ def test_a_delay_holds_up_nobody_else(feed: Feed) -> None:
 
 def test_a_doubled_message_is_a_repetition(feed: Feed) -> None:
     lab = feed.lab()
-    lab.playground.inject(Duplicate(sandbox="lab", times=1))
+    lab.playground.inject(DuplicateFault(sandbox="lab", times=1))
     assert said(lab.ask()) == ("AA", "1")
     assert lab.kinds() == ["hl7.oru.sent", "fault.injected", "hl7.message.repeated"]
 

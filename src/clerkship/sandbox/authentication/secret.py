@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
-from clerkship.kit.secrets import new_token, same
+from clerkship.kit.secrets import equal_in_constant_time, new_token
 
 T = TypeVar("T")
 _PLACEHOLDER_SECRET = new_token("clk_none")
@@ -12,7 +12,7 @@ _PLACEHOLDER_SECRET = new_token("clk_none")
 
 def secrets_match(expected: str | None, given: str) -> bool:
     """Return whether a given secret is the expected one; None, where nothing is expected, takes as long to refuse."""
-    is_same = same(_PLACEHOLDER_SECRET if expected is None else expected, given)
+    is_same = equal_in_constant_time(_PLACEHOLDER_SECRET if expected is None else expected, given)
     return is_same and expected is not None
 
 

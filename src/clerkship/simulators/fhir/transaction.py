@@ -19,7 +19,7 @@ from clerkship.fhir.exact import is_exact
 from clerkship.fhir.issue import Issue
 from clerkship.fhir.reference import parse_reference, references
 from clerkship.fhir.resource import Resource, key_of, objects_in, plain, render, stamp
-from clerkship.kit.memory import uncollected
+from clerkship.kit.memory import pause_garbage_collection
 from clerkship.sandbox.operation import Operation, OperationContext
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir.body import NO_ADDRESS, ServerAddress, get_server_address
@@ -328,7 +328,7 @@ class Interaction(Operation[InputT, FhirResponse]):
                 except RecursionError:  # bodies and patches have a limit of depth; whatever gets here was still sent
                     raise refusal(400, "too-costly", "what was sent is nested too deep to be worked on") from None
 
-        super().__init__(uncollected()(run) if makes_much else run, **options)
+        super().__init__(pause_garbage_collection()(run) if makes_much else run, **options)
         self.decide = decide
         self.writes = writes
         """Whether a read-only server refuses it."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar, cast
 
-from clerkship.kit.descriptors import share
+from clerkship.kit.descriptors import max_connections
 from clerkship.sandbox.authentication.message import MessageAddress
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
 from clerkship.simulators.hl7.config import Hl7Config
@@ -30,7 +30,7 @@ class Mllp(ProtocolListener):
 
     def __init__(self, directory: SandboxDirectory, limits: ConnectionLimits = LIMITS) -> None:
         super().__init__(directory)
-        self.tcp = TcpListener(limits, share())
+        self.tcp = TcpListener(limits, max_connections())
         """The main port, and the ports of single sandboxes by their address."""
         self._host, self._port = "", 0
         self._loop: asyncio.AbstractEventLoop | None = None

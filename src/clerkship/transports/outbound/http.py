@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 
 import orjson
 
-from clerkship.kit.http_body import TooLarge, read_response
+from clerkship.kit.http_body import ResponseTooLarge, read_response
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress, Scheme
 from clerkship.transports.outbound.delivery import MAX_CONNECT_SECONDS, DeliveryFailed, OutboundClient, OutboundDelivery
 from clerkship.transports.outbound.policy import ResolvedAddress
@@ -149,7 +149,7 @@ async def _send_once(resolved: ResolvedAddress, sent: OutboundRequest, limits: H
             failure = _failure_of(error)
         except httpx.HTTPError as error:
             raise _failure_of(error) from None
-        except TooLarge:
+        except ResponseTooLarge:
             raise DeliveryFailed("rejected", None, "response_too_large", is_final=True) from None
         except (httpx.StreamError, ValueError, EOFError):  # what httpx and the parsers below it do not translate
             raise DeliveryFailed("lost", reason="bad_response") from None

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.events.request_line import line_of
+from clerkship.events.request_line import render_event_request
 from clerkship.fhir.chart import View
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import Resource
@@ -56,8 +56,8 @@ class FhirWasSearchedFor(Assertion):
         row = FieldCheck(path="searched", expected=True, actual=found, passed=found, seq=seq)
         wanted = f"a search that would have shown this {self.resource['resourceType']}"
         if hit is not None:
-            return Check.of(True, f"the agent made {wanted}, {evidence.when(hit)}: {line_of(hit)}", row)
-        instead = "; ".join(str(line_of(event)) for event in made[:_MAX_SHOWN]) or "none"
+            return Check.of(True, f"the agent made {wanted}, {evidence.when(hit)}: {render_event_request(hit)}", row)
+        instead = "; ".join(str(render_event_request(event)) for event in made[:_MAX_SHOWN]) or "none"
         more = f"; and {len(made) - _MAX_SHOWN} more" if len(made) > _MAX_SHOWN else ""
         return Check.of(False, f"the agent did not make {wanted}; its searches: {instead}{more}", row)
 

@@ -9,7 +9,7 @@ from clerkship.assertions import occurrence
 from clerkship.assertions.contract import Check
 from clerkship.assertions.occurrence import HowMany, allows_zero
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import shown
+from clerkship.events.query import to_evidence_value
 from clerkship.model.duration import Duration, render_duration
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import check_expected, describe_expected, is_matcher, matches_expected
@@ -91,7 +91,7 @@ class Hl7Acknowledged(AboutMessages):
         return FieldCheck(
             path=f"{entry.type} {entry.control_id} (message {entry.id})",
             expected=self.code,
-            actual=shown(actual) if said is None or fitting is None or said.text else said.code,
+            actual=to_evidence_value(actual) if said is None or fitting is None or said.text else said.code,
             passed=fitting is not None,
             seq=said.seq if said is not None else entry.seq,
         )
