@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from clerkship.engine.catalog import build_catalog_without_plugins
+from clerkship.library.agent_mentions import mentions, readings
 from clerkship.library.foreign import find_domain, is_project_file, read_domain
-from clerkship.library.mention import mentions, readings
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.errors import InputError
 from clerkship.rasa.names import ACTIONS, RESPONSES, SLOTS

@@ -7,9 +7,9 @@ domain lacks is a warning.
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from clerkship.library.agent_mentions import Mention, Reading, Reads, mentions, readings
 from clerkship.library.definition import Definition
 from clerkship.library.foreign import built_in_slots, is_built_in
-from clerkship.library.mention import Mention, Reading, Reads, mentions, readings
 from clerkship.library.validation_message import shown
 from clerkship.library.yaml import Path
 from clerkship.model.agent_domain import AgentCapabilities, AgentDomain, describe_slot_mismatch, event_family
