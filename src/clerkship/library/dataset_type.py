@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from clerkship.library.dataset_cache import Cache
 from clerkship.library.documents.document import FileDocument, Forms, read_file, read_tree
-from clerkship.library.finding import EntityFinder, RecordFinder
+from clerkship.library.entity_finder import EntityFinder, RecordFinder
 from clerkship.library.source import Folder, Unreadable
 from clerkship.library.yaml import Spot
 from clerkship.model.dataset import Dataset, DatasetFile

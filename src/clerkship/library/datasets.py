@@ -11,7 +11,7 @@ from clerkship.library.catalog import Catalog
 from clerkship.library.dataset_cache import Cache
 from clerkship.library.dataset_type import DatasetSource, Disagreement
 from clerkship.library.definition import Definition
-from clerkship.library.finding import EntityFinder
+from clerkship.library.entity_finder import EntityFinder
 from clerkship.library.reporting import Reporter
 from clerkship.library.shape import as_list, as_map
 from clerkship.library.source import Folder

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
-from clerkship.library.finding import BadBinding, Finder, name_of
+from clerkship.library.entity_finder import BadBinding, Finder, name_of
 from clerkship.library.template_filler import Filler
 from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset, Record, RecordView

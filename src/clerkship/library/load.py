@@ -21,8 +21,8 @@ from clerkship.library.datasets import Datasets, named_in, unused_datasets
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.entities import FOR_EACH, Binder, Bound
+from clerkship.library.entity_finder import Finder
 from clerkship.library.environment_check import EnvironmentCheck, EnvironmentInfo, environment_info
-from clerkship.library.finding import Finder
 from clerkship.library.foreign import OWN_KEYS, load_test_reader, top_keys
 from clerkship.library.labelled import KEY
 from clerkship.library.library import Library, LoadedTask

@@ -63,9 +63,9 @@ from clerkship.library.dataset_type import DatasetSource as DatasetSource
 from clerkship.library.dataset_type import DatasetType as DatasetType
 from clerkship.library.documents.document import FileDocument as FileDocument
 from clerkship.library.documents.document import Forms as Forms
-from clerkship.library.finding import BadBinding as BadBinding
-from clerkship.library.finding import EntityFinder as EntityFinder
-from clerkship.library.finding import RecordFinder as RecordFinder
+from clerkship.library.entity_finder import BadBinding as BadBinding
+from clerkship.library.entity_finder import EntityFinder as EntityFinder
+from clerkship.library.entity_finder import RecordFinder as RecordFinder
 from clerkship.library.source import Unreadable as Unreadable
 from clerkship.library.template import Filter as Filter
 from clerkship.model.agent_domain import AgentCapabilities as AgentCapabilities

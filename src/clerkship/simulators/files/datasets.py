@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clerkship.library.dataset_type import DatasetSource, DatasetType
-from clerkship.library.finding import NoRecords
+from clerkship.library.entity_finder import NoRecords
 from clerkship.library.source import read_folder
 from clerkship.model.dataset import Dataset, DatasetFile
 

@@ -16,7 +16,7 @@ from clerkship.fhir.parameters import parameters_of
 from clerkship.fhir.resource import parse
 from clerkship.fhir.search import Meaning, find, parse_query
 from clerkship.fhir.wording import title
-from clerkship.library.finding import BadBinding, PathIndex
+from clerkship.library.entity_finder import BadBinding, PathIndex
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.names import did_you_mean
