@@ -11,7 +11,7 @@ from clerkship.library.agent_check import Known
 from clerkship.library.catalog import Catalog
 from clerkship.library.definition import Definition
 from clerkship.library.environment_check import EnvironmentInfo, is_known
-from clerkship.library.sequence import Timed, missing
+from clerkship.library.record_check import Timed, missing
 from clerkship.library.shape import as_list, as_map, read_as
 from clerkship.library.yaml import Path
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
 from clerkship.library.definition import Definition
-from clerkship.library.sequence import Shelf
+from clerkship.library.record_check import Shelf
 from clerkship.library.shape import as_list, as_map, read_as
 from clerkship.library.yaml import Path
 from clerkship.model.environment import (

@@ -27,8 +27,8 @@ from clerkship.library.foreign import OWN_KEYS, load_test_reader, top_keys
 from clerkship.library.labelled import KEY
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.personas import Personas
+from clerkship.library.record_check import shelves
 from clerkship.library.reporting import Reporter
-from clerkship.library.sequence import shelves
 from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
 from clerkship.library.task_check import TaskCheck
 from clerkship.library.template_filler import Filler
