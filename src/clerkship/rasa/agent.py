@@ -16,7 +16,7 @@ from clerkship.llm.wire import CONNECT_WITHIN, get, open_client, parse_address, 
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
-from clerkship.rasa.abilities import ask_abilities
+from clerkship.rasa.capabilities import ask_abilities
 from clerkship.rasa.history import render_history
 from clerkship.rasa.server import HINTS, RasaKeys, RasaServer, refusal
 from clerkship.rasa.tracker import TrackerCursor, last_session, parse_events, parse_messages
