@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from clerkship.cli.app import run
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.yaml import parse
 from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.contract import Answer, Question
@@ -17,8 +17,8 @@ from clerkship.llm.patience import Declined, ModelOutage
 from clerkship.llm.prompts import Prompts
 from clerkship.model.usage import Usage
 from clerkship.rasa.domain import read_domain
-from clerkship.rasa.drafts.asking import MAX_ATTEMPTS, ask_all
 from clerkship.rasa.drafts.kinds import KINDS, Draft, Kind, Project, plan_draft
+from clerkship.rasa.drafts.model_writer import MAX_ATTEMPTS, ask_all
 from clerkship.rasa.flows import read_flows
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.settings import Settings
@@ -213,7 +213,7 @@ def test_the_command_writes_what_the_model_wrote_and_tells_what_it_took(
     assert data["goals"]["assertions"][2]["slot_was_set"][1] == {"name": "amount", "value": 64.5}
     assert f"Written by {who}." in text
     assert "Note: " in Path("out/pay_bill_impatient.yml").read_text(encoding="utf-8")
-    checked = validate(ValidationRequest(path=Path("out"), domain=Path("domain.yml")), Settings(), Registered())
+    checked = validate(ValidationRequest(path=Path("out"), domain=Path("domain.yml")), Settings(), RegisteredCatalog())
     assert checked.problems == ()
 
 

@@ -20,9 +20,9 @@ from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
 from clerkship.model.usage import NO_USAGE, Usage
 from clerkship.rasa import names
-from clerkship.rasa.drafts.asking import ask_all
 from clerkship.rasa.drafts.goals import goals
 from clerkship.rasa.drafts.kinds import KINDS, Draft, DraftPlan, Kind, Project, plan_draft, skeleton
+from clerkship.rasa.drafts.model_writer import ask_all
 from clerkship.rasa.drafts.text import render
 from clerkship.rasa.flows import Flows, read_flows
 from clerkship.service.checking import load_checked
