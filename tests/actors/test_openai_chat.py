@@ -10,7 +10,7 @@ import pytest
 
 from clerkship.actors.contract import Agent
 from clerkship.actors.openai_chat import MAX_ROUNDS, RESULT_LIMIT, ChatAgent, ChatSolver, load_openai
-from clerkship.llm.completions import Door, Endpoint
+from clerkship.llm.completions import ApiCredentials, Endpoint
 from clerkship.llm.patience import Patience
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
@@ -56,7 +56,7 @@ class Quick(ChatSolver):
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """As it is, in less time."""
-        return ChatAgent(self._model, Endpoint(self._base_url, Door(self._key), Patience(backoff=0.001)))
+        return ChatAgent(self._model, Endpoint(self._base_url, ApiCredentials(self._key), Patience(backoff=0.001)))
 
 
 def solver(url: str) -> ChatSolver:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from clerkship.llm.contract import Answer, Question
+from clerkship.llm.contract import ModelAnswer, Question
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -19,12 +19,12 @@ class FakeJudge:
         self.embedded: list[list[str]] = []
         self._answer, self._vectors = answer, vectors
 
-    def ask(self, question: Question[T]) -> Answer[T]:
+    def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Remember, and answer."""
         self.asked.append(question)
         if isinstance(self._answer, Exception):
             raise self._answer
-        return Answer(question.shape.model_validate(self._answer), self.name)
+        return ModelAnswer(question.shape.model_validate(self._answer), self.name)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Remember, and give the vectors."""
@@ -45,13 +45,13 @@ class SeveralMinds:
         self.asked: list[Question[Any]] = []
         self._answers = {sample.replace("_", " "): list(given) for sample, given in answers.items()}
 
-    def ask(self, question: Question[T]) -> Answer[T]:
+    def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Remember, and give the next answer."""
         self.asked.append(question)
         answer = self._answers[question.sample or "once"].pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return Answer(question.shape.model_validate(answer), self.name)
+        return ModelAnswer(question.shape.model_validate(answer), self.name)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Not asked for here."""

@@ -23,7 +23,7 @@ from clerkship.events.agent import (
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import NO_ACTIONS
 from clerkship.events.lifecycle import AgentAnswered
-from clerkship.llm.asker import Asker, Tally
+from clerkship.llm.asker import TrialModel, UsageCounter
 from clerkship.llm.contract import BadAnswer, Question
 from clerkship.llm.prompts import Prompts
 from clerkship.model.scenario import Scenario, ScenarioPerson
@@ -144,7 +144,7 @@ def test_the_prompt_stays_as_it_was_built(place: Callable[[Story, str], None], t
     Judged(statement="It says why").check(asked)
     is_intact(judge.asked[0], "The criterion to decide on:\nIt says why")
     rater = FakeJudge(RATED)
-    quality = rate_conversation(asked, Asker(rater, "metrics", 1, Tally()), {})
+    quality = rate_conversation(asked, TrialModel(rater, "metrics", 1, UsageCounter()), {})
     assert quality is not None
     assert quality.error == ""
     is_intact(rater.asked[0], "")

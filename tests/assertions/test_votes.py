@@ -10,9 +10,9 @@ from pydantic import BaseModel, ValidationError
 
 from clerkship.assertions.judged import Judged
 from clerkship.events.evidence import Evidence
-from clerkship.llm.contract import Answer, BadAnswer, NoModel, Question
+from clerkship.llm.contract import BadAnswer, ModelAnswer, NoModel, Question
 from clerkship.llm.patience import ModelOutage
-from clerkship.llm.together import AT_ONCE, together
+from clerkship.llm.together import MAX_THREADS, map_concurrently
 from tests.assertions.judge import SeveralMinds
 from tests.assertions.story import Story
 
@@ -117,10 +117,10 @@ class Meeting:
     def __init__(self, size: int) -> None:
         self._barrier = threading.Barrier(size, timeout=20)
 
-    def ask(self, question: Question[T]) -> Answer[T]:
+    def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """When all are there."""
         self._barrier.wait()
-        return Answer(question.shape.model_validate(says(True, "Yes.")), self.name)
+        return ModelAnswer(question.shape.model_validate(says(True, "Yes.")), self.name)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Not asked for here."""
@@ -135,8 +135,8 @@ def test_votes_are_cast_at_the_same_time() -> None:
 
 
 def test_together_keeps_the_order_and_raises_the_first() -> None:
-    assert together(lambda n: n * 2, range(3 * AT_ONCE)) == [n * 2 for n in range(3 * AT_ONCE)]
-    assert together(lambda n: n, []) == []
+    assert map_concurrently(lambda n: n * 2, range(3 * MAX_THREADS)) == [n * 2 for n in range(3 * MAX_THREADS)]
+    assert map_concurrently(lambda n: n, []) == []
     threads = set[int]()
 
     def broken(number: int) -> int:
@@ -146,7 +146,7 @@ def test_together_keeps_the_order_and_raises_the_first() -> None:
         return number
 
     with pytest.raises(ValueError, match="number 2"):
-        together(broken, range(8))
+        map_concurrently(broken, range(8))
     threads.clear()
-    together(broken, [1])
+    map_concurrently(broken, [1])
     assert threads == {threading.get_ident()}

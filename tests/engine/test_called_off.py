@@ -8,12 +8,12 @@ import pytest
 from pydantic import BaseModel
 
 from clerkship.actors.python import PythonSolver
-from clerkship.engine.batch import Batch
+from clerkship.engine.batch import TrialBatch
 from clerkship.engine.build import build_tasks
-from clerkship.engine.finished import Finished
+from clerkship.engine.finished import FinishedTrial
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.spec import BatchContext, TrialSpec
-from clerkship.llm.contract import Answer, Question
+from clerkship.llm.contract import ModelAnswer, Question
 from clerkship.llm.patience import ModelOutage
 from clerkship.playground.gateway import Gateway
 from clerkship.service.planning.plan import plan_run
@@ -39,7 +39,7 @@ class Slow:
     def __init__(self) -> None:
         self.asked, self.home = threading.Event(), threading.Event()
 
-    def ask(self, question: Question[T]) -> Answer[T]:
+    def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Never answer."""
         self.asked.set()
         if not self.home.wait(20):
@@ -60,10 +60,10 @@ def test_a_trial_that_is_being_judged_is_kept_as_cancelled_with_its_log(bench: W
     solver = PythonSolver("agent", lambda message: "hello")
     plan = plan_run(RunRequest(path=bench.folder, agent=solver, judge="none"), Settings(), CATALOG)
     [built] = build_tasks(plan.snapshots, plan.datasets, CATALOG)
-    kept: list[Finished] = []
+    kept: list[FinishedTrial] = []
     model = Slow()
     setting = BatchContext(solver, Gateway(), lambda: "", models=ModelSelection(judge=model))
-    batch = Batch([TrialSpec(built, "run", 0)], setting, 1, kept.extend)
+    batch = TrialBatch([TrialSpec(built, "run", 0)], setting, 1, kept.extend)
 
     def stop() -> None:
         model.asked.wait(20)

@@ -10,7 +10,7 @@ import pytest
 from clerkship.actors.contract import Heard, History, Message, Past, Say
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.kit.ids import Ids
-from clerkship.llm.contract import Answer, Question
+from clerkship.llm.contract import ModelAnswer, Question
 from clerkship.llm.scripted import ScriptedModel
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.service.reading import show_task
@@ -115,7 +115,7 @@ def test_whoever_plays_a_person_is_not_asked_for_what_was_said(
     questions: list[Question[Any]] = []
     ask = ScriptedModel.ask
 
-    def counted(self: ScriptedModel, question: Question[Any]) -> Answer[Any]:
+    def counted(self: ScriptedModel, question: Question[Any]) -> ModelAnswer[Any]:
         questions.append(question)
         return ask(self, question)
 

@@ -12,12 +12,12 @@ from pydantic import BaseModel
 
 from clerkship.actors.contract import Message, Solver
 from clerkship.actors.python import PythonSolver
-from clerkship.engine.batch import Batch
+from clerkship.engine.batch import TrialBatch
 from clerkship.engine.build import build_tasks
-from clerkship.engine.finished import Finished
+from clerkship.engine.finished import FinishedTrial
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.spec import BatchContext, TrialSpec
-from clerkship.llm.contract import Answer, Question
+from clerkship.llm.contract import ModelAnswer, Question
 from clerkship.llm.patience import ModelOutage
 from clerkship.model.run import ModelOptions
 from clerkship.playground.gateway import Gateway
@@ -54,13 +54,13 @@ class Thinker:
         self._said = 0
         self.closed = threading.Event()
 
-    def ask(self, question: Question[T]) -> Answer[T]:
+    def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Think, and answer."""
         self._first()
         self._said += 1
         again = f" And that is {self._said}." if self._said > 2 else ""
         answer = {"message": f"{self._message}{again}", "done": self._done}
-        return Answer(question.shape.model_validate(answer), self.name)
+        return ModelAnswer(question.shape.model_validate(answer), self.name)
 
     def embed(self, texts: Any) -> list[list[float]]:
         """Not asked for here."""
@@ -82,16 +82,18 @@ def setting(solver: Solver, models: ModelSelection) -> Iterator[BatchContext]:
         listener.close()
 
 
-def batch(bench: Workbench, within: BatchContext, kept: list[Finished], trials: int = 1, **asked: Any) -> Batch:
+def batch(
+    bench: Workbench, within: BatchContext, kept: list[FinishedTrial], trials: int = 1, **asked: Any
+) -> TrialBatch:
     """Everything in the folder, with a model that is put in afterwards."""
     request = RunRequest(path=bench.folder, agent=within.solver, person="openai:none@http://127.0.0.1:1/v1", **asked)
     plan = plan_run(request, Settings(timeout=asked.get("timeout", 20)), CATALOG)
     built = build_tasks(plan.snapshots, plan.datasets, CATALOG)
     jobs = [TrialSpec(task, "run", 0, trial) for task in built for trial in range(1, trials + 1)]
-    return Batch(jobs, within, 8, kept.extend)
+    return TrialBatch(jobs, within, 8, kept.extend)
 
 
-def run_until(running: Batch, asked: threading.Event) -> None:
+def run_until(running: TrialBatch, asked: threading.Event) -> None:
     """Run, and stop once this has happened."""
 
     def stop() -> None:
@@ -107,7 +109,7 @@ def run_until(running: Batch, asked: threading.Event) -> None:
 def test_thinking_counts_against_no_limit_of_the_agent(bench: Workbench) -> None:
     bench.write("a.yml", SCENARIO)
     solver = PythonSolver("agent", lambda message: "Anything else?")
-    kept: list[Finished] = []
+    kept: list[FinishedTrial] = []
     with setting(solver, ModelSelection(person=Thinker(lambda: time.sleep(0.5)))) as within:
         batch(bench, within, kept, timeout=1, turn_timeout=0.4, max_turns=3).run()
     [finished] = kept
@@ -121,7 +123,7 @@ def test_what_the_agent_takes_still_counts(bench: Workbench) -> None:
         time.sleep(0.15)
         return "Anything else?"
 
-    kept: list[Finished] = []
+    kept: list[FinishedTrial] = []
     with setting(PythonSolver("agent", slow), ModelSelection(person=Thinker(lambda: time.sleep(0.05)))) as within:
         batch(bench, within, kept, timeout=0.4, max_turns=30).run()
     assert kept[0].task_run.status == "timed_out"
@@ -144,7 +146,7 @@ def test_an_agent_with_work_to_do_is_answered_over_http_and_in_process(bench: Wo
             over_http = post(sandboxes, "Tea or coffee?")
             return [over_http[-1]["text"], sandboxes["chat"].say("Sugar?")[-1]["text"]]
 
-    kept: list[Finished] = []
+    kept: list[FinishedTrial] = []
     with setting(PythonSolver("agent", Asks), ModelSelection(person=Thinker(lambda: None))) as within:
         batch(bench, within, kept).run()
     assert kept[0].task_run.answer == ["Tea, please.", "Tea, please."]
@@ -161,7 +163,7 @@ def test_whom_the_agent_comes_to_may_answer_and_be_done(bench: Workbench) -> Non
             chat.say("It is coming.")
             return [answer, chat.is_open]
 
-    kept: list[Finished] = []
+    kept: list[FinishedTrial] = []
     with setting(PythonSolver("agent", Asks), ModelSelection(person=Thinker(lambda: None, done=True))) as within:
         batch(bench, within, kept).run()
     assert kept[0].task_run.answer == ["Tea, please.", False]
@@ -176,7 +178,7 @@ def test_an_agent_that_works_on_after_the_person_broke_down_is_not_blamed(bench:
             sandboxes["chat"].say("Tea or coffee?")
             sandboxes["chat"].say("Hello?")  # refused: nobody is there any more, and the agent crashes on it
 
-    kept: list[Finished] = []
+    kept: list[FinishedTrial] = []
     model = Thinker(lambda: None, "As an AI, I drink nothing.")
     with setting(PythonSolver("agent", Asks), ModelSelection(person=model)) as within:
         batch(bench, within, kept).run()
@@ -203,7 +205,7 @@ def test_who_thinks_holds_up_nobody_else(bench: Workbench) -> None:
             served.set()
             return found
 
-    kept: list[Finished] = []
+    kept: list[FinishedTrial] = []
     with setting(PythonSolver("agent", Asks), ModelSelection(person=Thinker(think))) as within:
         batch(bench, within, kept).run()
     assert {finished.task_run.task: finished.task_run.answer for finished in kept} == {"A": "Tea, please.", "B": "Hm."}
@@ -227,7 +229,7 @@ def test_called_off_while_a_person_thinks_it_is_kept_as_cancelled(bench: Workben
         raise ModelOutage("it was sent home")
 
     model = Thinker(think)
-    kept: list[Finished] = []
+    kept: list[FinishedTrial] = []
     with setting(PythonSolver("agent", Agent), ModelSelection(person=model)) as within:
         running = batch(bench, within, kept)
         run_until(running, asked)
@@ -250,7 +252,7 @@ def test_a_model_that_cannot_be_asked_is_nobodys_failure_but_ours(bench: Workben
         def on_task(self, task_item: Any, sandboxes: Any) -> Any:
             return sandboxes["chat"].say("Tea or coffee?")
 
-    kept: list[Finished] = []
+    kept: list[FinishedTrial] = []
     with setting(PythonSolver("agent", Agent), ModelSelection(person=Thinker(think))) as within:
         batch(bench, within, kept).run()
     task_run = kept[0].task_run
@@ -269,7 +271,7 @@ def test_called_off_while_the_judge_looks_at_the_person_it_is_to_be_done_again(b
 
     judge = Thinker(judge_it)
     models = ModelSelection(judge=judge, person=Thinker(lambda: None), asking=ModelOptions(checks_person=True))
-    kept: list[Finished] = []
+    kept: list[FinishedTrial] = []
     with setting(PythonSolver("agent", lambda message: "Anything else?"), models) as within:
         running = batch(bench, within, kept, max_turns=2)
         run_until(running, asked)

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from clerkship.llm.completions import Door
+from clerkship.llm.completions import ApiCredentials
 from clerkship.llm.endpoint_pool import EndpointPool
-from clerkship.llm.openai import ChatEmbedder, ChatSpeaker
-from clerkship.llm.place import Place
-from clerkship.llm.remote import Manner, RemoteModel
+from clerkship.llm.openai import OpenAiApi, OpenAiEmbedder
+from clerkship.llm.place import ModelReference
+from clerkship.llm.remote import RemoteModel, RequestOptions
 from tests.actors.servers import Answered, Asked, Served
 
 KEY = "sk-judges-have-keys-too"
@@ -51,10 +51,14 @@ def model(
     **manner: Any,
 ) -> RemoteModel:
     """Who is asked there, with our key and little patience."""
-    told, door, pool = Manner(**{"backoff": 0.001, **manner}), Door(key), pool or EndpointPool(endpoint)
-    place, vectors = Place(name, f"{served.url}/v1"), Place("some-vectors", f"{served.url}/v1")
-    embedder = ChatEmbedder(vectors, door, told, pool.host(vectors.address))
-    return RemoteModel(place, ChatSpeaker(place, door, told), embedder, pool, told.at_once)
+    told, door, pool = (
+        RequestOptions(**{"backoff": 0.001, **manner}),
+        ApiCredentials(key),
+        pool or EndpointPool(endpoint),
+    )
+    place, vectors = ModelReference(name, f"{served.url}/v1"), ModelReference("some-vectors", f"{served.url}/v1")
+    embedder = OpenAiEmbedder(vectors, door, told, pool.host(vectors.address))
+    return RemoteModel(place, OpenAiApi(place, door, told), embedder, pool, told.at_once)
 
 
 class Busyness:

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from clerkship.engine.model_build import build_model, model_name
 from clerkship.llm import patience
-from clerkship.llm.contract import BadAnswer, Line, NoModel, Question
-from clerkship.llm.patience import Declined, ModelOutage
+from clerkship.llm.contract import BadAnswer, EarlierMessage, NoModel, Question
+from clerkship.llm.patience import ModelOutage, RequestDeclined
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
@@ -90,7 +90,11 @@ def test_an_older_model_gets_a_tool_it_must_call_and_that_is_remembered(knows: s
 def test_a_talk_that_the_other_side_began_is_begun_by_the_user() -> None:
     with Served(lambda asked: wrote(text(GOOD))) as served:
         asked = claude(served)
-        asked.ask(Question("And?", Verdict, "Play.", talk=(Line("assistant", "Hello"), Line("user", "Hi"))))
+        asked.ask(
+            Question(
+                "And?", Verdict, "Play.", talk=(EarlierMessage("assistant", "Hello"), EarlierMessage("user", "Hi"))
+            )
+        )
         asked.close()
     assert [turn["role"] for turn in bodies(served)[0]["messages"]] == ["user", "assistant", "user", "user"]
 
@@ -156,7 +160,7 @@ def test_a_wrong_key_is_said_at_once_and_is_in_no_error_and_no_log(caplog: pytes
     caplog.set_level(logging.DEBUG)
     with Served(lambda asked: failed(401, f"invalid x-api-key {KEY}")) as served:
         asked = claude(served)
-        with pytest.raises(Declined) as declined:
+        with pytest.raises(RequestDeclined) as declined:
             asked.ask(QUESTION)
         asked.close()
     assert "status 401: invalid x-api-key [key]; set CLERKSHIP_ANTHROPIC_API_KEY" in str(declined.value)

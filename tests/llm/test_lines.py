@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from clerkship.llm.contract import Question
 from clerkship.llm.endpoint_pool import EndpointPool
-from clerkship.llm.patience import MAX_WAIT, Busy, Declined, ModelOutage, Patience
+from clerkship.llm.patience import MAX_WAIT, EndpointBusy, ModelOutage, Patience, RequestDeclined
 from clerkship.llm.remote import RemoteModel
 from clerkship.model.frozen import Flag
 from tests.actors.servers import Answered, Asked, Served
@@ -227,12 +227,12 @@ def test_what_is_given_up_tells_every_reason() -> None:
 
 
 def test_waits_grow_and_are_never_all_alike() -> None:
-    patience, busy = Patience(backoff=1.0), Busy("x")
+    patience, busy = Patience(backoff=1.0), EndpointBusy("x")
     for failed, about in ((1, 1.0), (2, 2.0), (3, 4.0)):
         waits = [patience.wait(failed, busy) for _ in range(200)]
         assert 0.5 * about <= min(waits) < 0.8 * about
         assert 1.2 * about < max(waits) <= 1.5 * about
-    told = [patience.wait(1, Busy("x", 10.0)) for _ in range(200)]
+    told = [patience.wait(1, EndpointBusy("x", 10.0)) for _ in range(200)]
     assert min(told) >= 10
     assert 10.5 < max(told) <= 11
     assert patience.wait(50, busy) <= MAX_WAIT * 1.5
@@ -290,7 +290,7 @@ def test_a_key_is_in_no_error_and_no_log(trouble: Answered | None, caplog: pytes
     caplog.set_level(logging.DEBUG)
     with Served(lambda asked: trouble) as served:
         asked = model(served)
-        with pytest.raises((ModelOutage, Declined)) as wrong:
+        with pytest.raises((ModelOutage, RequestDeclined)) as wrong:
             asked.ask(QUESTION)
         asked.close()
     assert caplog.records

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, Field
 
-from clerkship.llm.asker import Asker, Tally
+from clerkship.llm.asker import TrialModel, UsageCounter
 from clerkship.llm.contract import BadAnswer, Question
-from clerkship.llm.patience import Declined, ModelOutage
-from clerkship.llm.remote import REPAIRS
+from clerkship.llm.patience import ModelOutage, RequestDeclined
+from clerkship.llm.remote import MAX_REPAIRS
 from clerkship.model.frozen import Flag
 from clerkship.model.usage import Prices, Usage
 from tests.actors.servers import Answered, Asked, Served
@@ -108,7 +108,7 @@ def test_what_is_never_of_the_shape_is_a_bad_answer_after_two_repairs(message: A
         asked.close()
     assert told in str(bad.value)
     assert "in 3 attempts" in str(bad.value)
-    assert len(served.asked) == REPAIRS + 1
+    assert len(served.asked) == MAX_REPAIRS + 1
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_where_the_endpoint_knows_no_schema_it_is_asked_in_the_best_form_it_know
 def test_a_request_that_is_refused_for_another_reason_says_so() -> None:
     with Served(lambda asked: refused(400, "the context is too long")) as served:
         asked = model(served)
-        with pytest.raises(Declined, match="status 400: the context is too long"):
+        with pytest.raises(RequestDeclined, match="status 400: the context is too long"):
             asked.ask(QUESTION)
         asked.close()
     assert len(served.asked) == 3
@@ -199,7 +199,7 @@ def test_keys_of_a_shape_are_kept_whatever_they_are_called() -> None:
 def test_a_wrong_key_is_said_at_once_without_it() -> None:
     with Served(lambda asked: refused(401, f"bad key {KEY}")) as served:
         asked = model(served)
-        with pytest.raises(Declined) as declined:
+        with pytest.raises(RequestDeclined) as declined:
             asked.ask(QUESTION)
         asked.close()
     assert "bad key [key]" in str(declined.value)
@@ -351,7 +351,7 @@ def test_a_question_that_is_too_long_is_not_asked_in_other_forms() -> None:
     data = json.dumps({"error": {"message": "too long", "code": "context_length_exceeded"}}).encode()
     with Served(lambda asked: (400, {}, data)) as served:
         asked = model(served)
-        with pytest.raises(Declined, match="status 400: too long"):
+        with pytest.raises(RequestDeclined, match="status 400: too long"):
             asked.ask(QUESTION)
         asked.close()
     assert len(served.asked) == 1
@@ -407,21 +407,21 @@ def test_repairs_and_what_came_to_nothing_are_paid_for_and_what_was_not_answered
 
 def test_what_was_paid_before_an_outage_is_counted_by_who_asked() -> None:
     first = iter([said("what?")])
-    tally = Tally()
+    tally = UsageCounter()
     with Served(lambda asked: next(first, None)) as served:
         asked = model(served, prices=PRICES)
         with pytest.raises(ModelOutage):
-            Asker(asked, "judge", 1, tally).ask(QUESTION)
+            TrialModel(asked, "judge", 1, tally).ask(QUESTION)
         asked.close()
     assert tally.used()["judge"].calls == 1
 
 
 def test_vectors_are_counted_by_who_asked() -> None:
     data = {"data": [{"index": 0, "embedding": [1.0]}], "usage": {"prompt_tokens": 5, "total_tokens": 5}}
-    tally = Tally()
+    tally = UsageCounter()
     with Served(lambda asked: (200, {}, json.dumps(data).encode())) as served:
         asked = model(served, prices=PRICES)
-        assert Asker(asked, "judge", 1, tally).embed(["a"]) == [[1.0]]
+        assert TrialModel(asked, "judge", 1, tally).embed(["a"]) == [[1.0]]
         asked.close()
     assert tally.used()["judge"] == Usage(calls=1, prompt_tokens=5, cost=0.00001)
 

@@ -9,12 +9,12 @@ from clerkship.actors.person_played import Spoken, SpokenOrPressed
 from clerkship.assertions.generative_response_is_grounded import Statements
 from clerkship.assertions.generative_response_is_relevant import Relevance, Variations
 from clerkship.assertions.judged import BareVerdict, OwnVerdict, Recited, Verdict
-from clerkship.engine.person_check import Opinion
-from clerkship.engine.quality import Ratings
+from clerkship.engine.person_check import PersonCheckAnswer
+from clerkship.engine.quality import RatingsAnswer
 from clerkship.library.conftest import check_template
-from clerkship.llm.asker import Tally
+from clerkship.llm.asker import UsageCounter
 from clerkship.llm.contract import Question
-from clerkship.llm.prompts import BUILT_IN, BadPrompt, Prompt, Prompts, built_in, names, section
+from clerkship.llm.prompts import BUILT_IN, BadPrompt, Prompt, Prompts, list_prompts, read_built_in, section
 from clerkship.model.snapshot import GRADING_VERSION
 from clerkship.model.usage import Usage
 
@@ -51,7 +51,7 @@ def test_another_prompt_is_another_grading_version() -> None:
 
 
 def test_every_prompt_that_grades_is_pinned() -> None:
-    assert set(names()) - OTHERS == set(GRADED_BY), "a new prompt is pinned here, or named among the others"
+    assert set(list_prompts()) - OTHERS == set(GRADED_BY), "a new prompt is pinned here, or named among the others"
     assert all(set(marks) == set(GRADED_BY) for marks in KNOWN.values())
 
 
@@ -86,19 +86,30 @@ def test_costs_are_the_same_in_whatever_order_they_come() -> None:
     costs = [0.1, 0.2, 0.3, 1e-9, 7.7, 1e10, -1e10]
     found = set()
     for order in (costs, costs[::-1], sorted(costs)):
-        tally = Tally()
+        tally = UsageCounter()
         for cost in order:
             tally.add("judge", Usage(calls=1, cost=cost))
         found.add(tally.used()["judge"])
     assert len(found) == 1
-    tally = Tally()
+    tally = UsageCounter()
     tally.add("judge", Usage(calls=1, cost=None))
     tally.add("judge", Usage(calls=1, cost=0.5))
     assert tally.used() == {"judge": Usage(calls=2, cost=None)}
 
 
 def test_every_shape_that_is_asked_for_is_said_in_words_that_strict_endpoints_know() -> None:
-    shapes = (Verdict, OwnVerdict, BareVerdict, Recited, Relevance, Variations, Statements, Ratings, Opinion, Spoken)
+    shapes = (
+        Verdict,
+        OwnVerdict,
+        BareVerdict,
+        Recited,
+        Relevance,
+        Variations,
+        Statements,
+        RatingsAnswer,
+        PersonCheckAnswer,
+        Spoken,
+    )
     known = {"type", "properties", "required", "additionalProperties", "items", "anyOf", "$ref", "$defs", "description"}
     for shape in (*shapes, SpokenOrPressed):
         assert _keywords(Question("", shape).schema) <= known, shape
@@ -123,7 +134,7 @@ def _keywords(schema: Any) -> set[str]:
     ],
 )
 def test_the_built_in_prompts_can_be_copied_and_built_on(tmp_path: Path, key: str, name: str) -> None:
-    for text in (built_in(f"{name}.jinja2"), f'{{% extends "{name}.jinja2" %}}'):
+    for text in (read_built_in(f"{name}.jinja2"), f'{{% extends "{name}.jinja2" %}}'):
         assert check_template(key, tmp_path / "own.jinja2", text) is None
     strange = f'{{% extends "{name}.jinja2" %}}{{% block order %}}x{{% endblock %}}'
     wrong = check_template(key, tmp_path / "own.jinja2", strange)

@@ -11,9 +11,9 @@ from pydantic import BaseModel
 from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.yaml import parse
-from clerkship.llm.asker import Asker, Tally
-from clerkship.llm.contract import Answer, Question
-from clerkship.llm.patience import Declined, ModelOutage
+from clerkship.llm.asker import TrialModel, UsageCounter
+from clerkship.llm.contract import ModelAnswer, Question
+from clerkship.llm.patience import ModelOutage, RequestDeclined
 from clerkship.llm.prompts import Prompts
 from clerkship.model.usage import Usage
 from clerkship.rasa.domain import read_domain
@@ -79,14 +79,14 @@ class Said:
     def __init__(self, *answers: Any) -> None:
         self.answers, self.asked = list(answers), list[Question[Any]]()
 
-    def ask(self, question: Question[T]) -> Answer[T]:
+    def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """The next one; the last again and again."""
         self.asked.append(question)
         answer = self.answers[min(len(self.asked), len(self.answers)) - 1]
         if isinstance(answer, Exception):
             raise answer
         usage = Usage(calls=1, prompt_tokens=10, completion_tokens=5, cost=0.25)
-        return Answer(question.shape.model_validate(answer), self.name, usage)
+        return ModelAnswer(question.shape.model_validate(answer), self.name, usage)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Not asked for."""
@@ -100,7 +100,10 @@ def asked(model: Said, project: Project, *kinds: Kind) -> list[Draft]:
     """The drafts of one flow."""
     made = [plan_draft(project.flows["pay_bill"], kind, project) for kind in kinds or ("correction",)]
     return ask_all(
-        [one for one in made if not isinstance(one, str)], project, Asker(model, "draft", 1, Tally()), Prompts()
+        [one for one in made if not isinstance(one, str)],
+        project,
+        TrialModel(model, "draft", 1, UsageCounter()),
+        Prompts(),
     )
 
 
@@ -171,8 +174,8 @@ def test_once_it_cannot_be_reached_nobody_is_asked_any_more(project: Project) ->
 
 
 def test_a_key_that_is_none_is_a_mistake_and_nothing_else(project: Project) -> None:
-    with pytest.raises(Declined, match="the key is refused"):
-        asked(Said(Declined.of("the key is refused")), project)
+    with pytest.raises(RequestDeclined, match="the key is refused"):
+        asked(Said(RequestDeclined.of("the key is refused")), project)
 
 
 def test_what_flows_say_is_quoted_and_orders_nothing(project: Project) -> None:

@@ -11,14 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from clerkship.llm.contract import Answer, BadAnswer, Line, Question
+from clerkship.llm.contract import BadAnswer, EarlierMessage, ModelAnswer, Question
 from clerkship.llm.prompts import section
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.redaction import build_redactor
 from clerkship.model.run import RecordingMode
 from clerkship.model.usage import Usage
-from clerkship.recording.cassette import Cassette, cassette_of, packed, pieces, unmarked, unpacked
+from clerkship.recording.cassette import (
+    Cassette,
+    cassette_path,
+    pack_vector,
+    remove_fence_codes,
+    split_prompt,
+    unpack_vector,
+)
 from clerkship.recording.recorded_model import RecordedModel
 from clerkship.recording.redaction import CassetteRedactor
 from clerkship.recording.session import NotRecorded, RecordingReport, RecordingSession
@@ -44,14 +51,14 @@ class Counting:
         self.may = threading.Event()
         self.may.set()
 
-    def ask(self, question: Question[T]) -> Answer[T]:
+    def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """The next number."""
         self.asked += 1
         self.may.wait(10)
         if "nonsense" in question.prompt:
             raise BadAnswer("that is no word", Usage(calls=1))
         data = question.shape.model_validate({"word": f"{self.asked} {question.prompt}", "Also": {"b": 1, "a": 2}})
-        return Answer(data, self.name, Usage(calls=1, prompt_tokens=3))
+        return ModelAnswer(data, self.name, Usage(calls=1, prompt_tokens=3))
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One number for each."""
@@ -71,7 +78,7 @@ class Desk:
     @property
     def path(self) -> Path:
         """The cassette."""
-        return cassette_of(self.folder / "late.yml")
+        return cassette_path(self.folder / "late.yml")
 
     def session(self, mode: RecordingMode) -> RecordingSession:
         """Open the cassette."""
@@ -111,7 +118,9 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def test_an_answer_comes_back_as_it_was(desk: Desk) -> None:
-    question = Question("hello", Word, "orders", "greeting", (Line("user", "a"), Line("assistant", "b")))
+    question = Question(
+        "hello", Word, "orders", "greeting", (EarlierMessage("user", "a"), EarlierMessage("assistant", "b"))
+    )
     desk.record(question)
     found = desk.recorded(desk.session("replay")).ask(question)
     assert (found.data.word, found.data.also) == ("1 hello", {"a": 2, "b": 1})
@@ -124,7 +133,7 @@ def test_an_answer_comes_back_as_it_was(desk: Desk) -> None:
     [
         Question("hello!", Word),
         Question("hello", Word, "orders"),
-        Question("hello", Word, talk=(Line("user", "a"),)),
+        Question("hello", Word, talk=(EarlierMessage("user", "a"),)),
         Question("hello", Word, sample="vote 2"),
         Question("hello", Usage),
     ],
@@ -164,7 +173,7 @@ def test_vectors_come_back_exactly(desk: Desk) -> None:
 
 @given(st.lists(st.floats(allow_nan=False)))
 def test_any_vector_does(vector: list[float]) -> None:
-    assert unpacked(packed(vector)) == vector
+    assert unpack_vector(pack_vector(vector)) == vector
 
 
 def test_nonsense_is_recorded_as_such(desk: Desk) -> None:
@@ -226,13 +235,13 @@ def test_two_processes_that_record_at_once_lose_nothing(desk: Desk) -> None:
 
 
 def test_a_long_talk_takes_a_line_a_turn(desk: Desk) -> None:
-    talk: tuple[Line, ...] = ()
+    talk: tuple[EarlierMessage, ...] = ()
     session = desk.session("record")
     for turn in range(60):
         desk.recorded(session).ask(Question("go on", Word, "You are a person.", talk=talk))
         talk += (
-            Line("user", f"the agent's {turn}th long reply " * 10),
-            Line("assistant", f"the person's {turn}th line"),
+            EarlierMessage("user", f"the agent's {turn}th long reply " * 10),
+            EarlierMessage("assistant", f"the person's {turn}th line"),
         )
     session.finish(whole=True)
     kinds = [line["kind"] for line in desk.lines()]
@@ -242,16 +251,16 @@ def test_a_long_talk_takes_a_line_a_turn(desk: Desk) -> None:
 
 def test_questions_about_one_conversation_share_it() -> None:
     told = [f"Read this.\n{section('TALK', 'long ' * 50)}\n\nDecide on this criterion: {n}" for n in ("a", "b")]
-    parts = [pieces(unmarked(text)) for text in told]
-    assert ["".join(found) for found in parts] == [unmarked(text) for text in told]
+    parts = [split_prompt(remove_fence_codes(text)) for text in told]
+    assert ["".join(found) for found in parts] == [remove_fence_codes(text) for text in told]
     assert len({piece for found in parts for piece in found}) == 4
-    assert pieces("") == [""]
+    assert split_prompt("") == [""]
 
 
 def test_a_fence_has_no_code_that_depends_on_what_is_hidden() -> None:
     one, other = (f"A\n{section('TALK', f'my code is {code}')}\nB" for code in ("PLUM-4471", "QUINCE-9"))
     hidden = {
-        unmarked(CassetteRedactor({"CODE": code}).hide(text))
+        remove_fence_codes(CassetteRedactor({"CODE": code}).hide(text))
         for code, text in (("PLUM-4471", one), ("QUINCE-9", other))
     }
     assert hidden == {"A\n<<< TALK\nmy code is ${CODE}\nTALK >>>\nB"}
@@ -284,7 +293,7 @@ def test_what_is_quoted_is_hidden_too() -> None:
 
 def damaged(desk: Desk, *, at: int, by: str) -> str:
     """What is said of a cassette with another line in it."""
-    desk.record(Question("hello", Word, talk=(Line("user", "a"),)))
+    desk.record(Question("hello", Word, talk=(EarlierMessage("user", "a"),)))
     lines = desk.path.read_text(encoding="utf-8").splitlines()
     lines[at] = by.replace("LINE", lines[at])
     desk.path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -14,7 +14,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
-from clerkship.recording.cassette import cassette_of
+from clerkship.recording.cassette import cassette_path
 from clerkship.recording.recorded_agent import AgentRecording, RecordingAgent
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.route import HttpCall
@@ -178,7 +178,7 @@ def test_what_cannot_be_recorded_or_played_is_said_before_the_run(desk: Workbenc
 
 
 def test_one_that_acts_between_turns_is_refused(desk: Workbench) -> None:
-    session = RecordingSession("record", {"Late order": cassette_of(desk.folder / "late.yml")})
+    session = RecordingSession("record", {"Late order": cassette_path(desk.folder / "late.yml")})
     session.solver = "agent"
     recording = AgentRecording(session, ("Late order", 1), "content")
     agent = RecordingAgent(PythonSolver("agent", Busy).open(None), recording)

@@ -7,8 +7,8 @@ import orjson
 import pytest
 
 from clerkship.actors.openai_chat import Toolbox
-from clerkship.conformance.rig import Rig
-from clerkship.playground.doors import open_doors
+from clerkship.conformance.rig import SimulatorRig
+from clerkship.playground.doors import open_sandboxes
 from clerkship.recording import agent_acts
 from clerkship.sandbox.direct_call import DirectCall, decode_bytes, encode_bytes
 from clerkship.sandbox.operation import OperationCall
@@ -22,14 +22,14 @@ from tests.conformance.pager import SPEC, parse_line, send_page
 
 
 @pytest.fixture
-def rig() -> Iterator[Rig]:
-    with Rig(SPEC) as opened:
+def rig() -> Iterator[SimulatorRig]:
+    with SimulatorRig(SPEC) as opened:
         yield opened
 
 
 @pytest.fixture
-def sandboxes(rig: Rig) -> Sandboxes:
-    return open_doors(rig.gateway, rig.playground, lambda: "http://127.0.0.1:1")
+def sandboxes(rig: SimulatorRig) -> Sandboxes:
+    return open_sandboxes(rig.gateway, rig.playground, lambda: "http://127.0.0.1:1")
 
 
 def _use(tools: Toolbox, name: str, **arguments: Any) -> str:
@@ -37,7 +37,7 @@ def _use(tools: Toolbox, name: str, **arguments: Any) -> str:
     return str(called["content"])
 
 
-def test_a_model_calls_an_operation_without_a_route(rig: Rig, sandboxes: Sandboxes) -> None:
+def test_a_model_calls_an_operation_without_a_route(rig: SimulatorRig, sandboxes: Sandboxes) -> None:
     tools = Toolbox(sandboxes)
     names = [each["function"]["name"] for each in tools.definitions]  # type: ignore[index]
     assert names == ["send_page", "list_pages"]
@@ -80,10 +80,12 @@ def test_bytes_survive_a_record() -> None:
 )
 def test_a_recorded_call_leads_to_the_same_log(spec: Spec, call: OperationCall[Any, Any]) -> None:
     acts: list[dict[str, Any] | None] = []
-    with Rig(spec) as first, Rig(spec) as again:
-        first.gateway.overhear(first.playground, lambda _, asked: acts.append(agent_acts.written_act("box", asked)))
+    with SimulatorRig(spec) as first, SimulatorRig(spec) as again:
+        first.gateway.overhear(
+            first.playground, lambda _, asked: acts.append(agent_acts.to_recorded_action("box", asked))
+        )
         first.send(call)
         [act] = orjson.loads(orjson.dumps(acts))
-        agent_acts.act_again(act, open_doors(again.gateway, again.playground, lambda: "http://127.0.0.1:1"))
+        agent_acts.repeat_action(act, open_sandboxes(again.gateway, again.playground, lambda: "http://127.0.0.1:1"))
         assert again.lines == first.lines
         assert first.playground.broken is None

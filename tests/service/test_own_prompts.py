@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clerkship.actors.python import PythonSolver
-from clerkship.llm.prompts import BUILT_IN, Prompt, names
+from clerkship.llm.prompts import BUILT_IN, Prompt, list_prompts
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.planning.plan import plan_run
@@ -180,7 +180,7 @@ def test_a_template_that_cannot_be_filled_in_stops_the_run_before_it_begins(benc
     assert f"{Path('criteria_judge_prompt.jinja2')}:3:1: 'goal' is undefined; it can use criteria_text, " in told
 
 
-@pytest.mark.skipif("person" not in names(), reason="no model plays people here")
+@pytest.mark.skipif("person" not in list_prompts(), reason="no model plays people here")
 def test_a_prompt_for_the_person_is_used_and_kept(bench: Workbench) -> None:
     bench.write(
         "late.yml",

@@ -12,9 +12,9 @@ from pydantic import JsonValue
 from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import ActionExecuted
-from clerkship.llm.completions import Door, Endpoint, first_message, text_of, used
-from clerkship.llm.patience import Declined
-from clerkship.llm.place import check_key, parse_place
+from clerkship.llm.completions import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
+from clerkship.llm.patience import RequestDeclined
+from clerkship.llm.place import check_key, parse_reference
 from clerkship.llm.wire import check_reachable
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.names import did_you_mean
@@ -112,7 +112,7 @@ class ChatAgent:
             for _ in range(MAX_ROUNDS):
                 message = await self._asked(client, tools)
                 calls = message.get("tool_calls") or []
-                text = text_of(message)
+                text = message_text(message)
                 self._history.append({"role": "assistant", "content": text} | ({"tool_calls": calls} if calls else {}))
                 if not calls:
                     return text
@@ -127,12 +127,12 @@ class ChatAgent:
         asked |= {"tools": tools.definitions} if tools.definitions else {}
         try:
             found = await self._endpoint.post(lambda: nullcontext(client), "/chat/completions", asked)
-        except Declined as declined:
+        except RequestDeclined as declined:
             if any(line["role"] == "assistant" for line in self._history) and _is_too_long(declined):
                 raise AgentError(f"its history no longer fits the model: {declined}") from None
             raise
         self._usage["calls"] += 1
-        for name, count in used(found).items():
+        for name, count in parse_token_counts(found).items():
             self._usage[name] += count
         message = first_message(found)
         if message is None:
@@ -140,7 +140,7 @@ class ChatAgent:
         return message
 
 
-def _is_too_long(declined: Declined) -> bool:
+def _is_too_long(declined: RequestDeclined) -> bool:
     """Tell whether an endpoint refused a request for its length; some say so in words alone."""
     return declined.code == "context_length_exceeded" or _TOO_LONG.search(str(declined)) is not None
 
@@ -265,7 +265,7 @@ class ChatSolver:
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """A conversation of its own."""
-        return ChatAgent(self._model, Endpoint(self._base_url, Door(self._key)))
+        return ChatAgent(self._model, Endpoint(self._base_url, ApiCredentials(self._key)))
 
     def preflight(self) -> None:
         """Connect to the address; the model is not asked."""
@@ -280,6 +280,6 @@ class ChatSolver:
 
 def load_openai(rest: str, settings: Settings) -> ChatSolver:
     """`model`, or `model@https://host/v1`; the key comes from the settings alone."""
-    place = parse_place(rest, settings.openai_base_url)
+    place = parse_reference(rest, settings.openai_base_url)
     check_key(place, settings.openai_api_key, "OPENAI_API_KEY")
     return ChatSolver(place.model, place.address, settings.openai_api_key)

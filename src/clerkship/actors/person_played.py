@@ -19,9 +19,9 @@ from clerkship.actors.person_contract import Bounds, Moment, Uttered, breach, st
 from clerkship.actors.person_patterns import Breach
 from clerkship.events.event import Event, Utterance
 from clerkship.events.ledger import quote_text, to_json
-from clerkship.llm.asker import Asker
-from clerkship.llm.contract import BadAnswer, Line, NoModel, Question
-from clerkship.llm.prompts import BUILT_IN, Prompts, Told, section
+from clerkship.llm.asker import TrialModel
+from clerkship.llm.contract import BadAnswer, EarlierMessage, NoModel, Question
+from clerkship.llm.prompts import BUILT_IN, Prompts, RenderedPrompt, section
 from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Flag
 from clerkship.model.scenario import ScenarioPerson
@@ -113,7 +113,7 @@ class Voice:
     """Finds the words of one person in one trial."""
 
     part: Part
-    asker: Asker | None
+    asker: TrialModel | None
     prompts: Prompts = BUILT_IN
     conversation: str = ""
     """The sandbox of the person, if there are several people: two who are asked the same are asked apart."""
@@ -180,14 +180,14 @@ class Voice:
         except (BadAnswer, NoModel, ClerkshipError) as error:
             raise Unplayed(f"the person could not be played: {error}") from error
 
-    def _told(self, who: Mapping[str, Any], turn: Mapping[str, Any]) -> Told:
+    def _told(self, who: Mapping[str, Any], turn: Mapping[str, Any]) -> RenderedPrompt:
         """A template of a user's own that has no blocks is all orders, as those of others are; the turn is ours."""
         now = {"agent": "", "first": True, "hint": "", "broken": [], **turn}
         told = self.prompts[PROMPT].fill(**who, **now)
         if not told.orders:
-            told = Told(told.matter, BUILT_IN[PROMPT].fill(**who, **now).matter)
+            told = RenderedPrompt(told.matter, BUILT_IN[PROMPT].fill(**who, **now).matter)
         caution = _caution()
-        return told if caution in told.orders else Told(f"{told.orders}\n\n{caution}", told.matter)
+        return told if caution in told.orders else RenderedPrompt(f"{told.orders}\n\n{caution}", told.matter)
 
 
 @cache
@@ -200,7 +200,7 @@ def _caution() -> str:
 class Asked:
     """The conversation as it is shown to whoever plays the person: what was said before, and what is to be answered."""
 
-    talk: tuple[Line, ...]
+    talk: tuple[EarlierMessage, ...]
     last: str
     """What the agent said and showed since the person's last line."""
     hint: str
@@ -245,12 +245,16 @@ def _title(button: Mapping[str, Any]) -> str:
     return str(button.get("title", ""))
 
 
-def _talk(sides: Sequence[tuple[bool, list[Event]]]) -> Iterator[Line]:
+def _talk(sides: Sequence[tuple[bool, list[Event]]]) -> Iterator[EarlierMessage]:
     """By turns, the agent's first: whoever plays the person answers."""
     if not sides[0][0]:
-        yield Line("user", _OPENS)
+        yield EarlierMessage("user", _OPENS)
     for agents, events in sides:
-        yield Line("user", _shown(events)) if agents else Line("assistant", "\n".join(map(_own, events)))
+        yield (
+            EarlierMessage("user", _shown(events))
+            if agents
+            else EarlierMessage("assistant", "\n".join(map(_own, events)))
+        )
 
 
 def _own(event: Event) -> str:

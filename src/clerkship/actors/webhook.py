@@ -27,7 +27,7 @@ from clerkship.actors.messages import (
 from clerkship.kit.http_body import ResponseTooLarge
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
-from clerkship.llm.wire import CONNECT_WITHIN, check_reachable, open_client, parse_address, post
+from clerkship.llm.wire import CONNECT_TIMEOUT, check_reachable, open_client, parse_address, post
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
 from clerkship.settings import Settings
@@ -77,7 +77,7 @@ class WebhookAgent(MessageAgent):
         except ResponseTooLarge:
             raise AgentError(f"its reply has more than {REPLY_LIMIT:,} bytes") from None
         except httpx.ConnectTimeout:
-            raise AgentError(f"{_host(self._address)} did not answer within {CONNECT_WITHIN:g} seconds") from None
+            raise AgentError(f"{_host(self._address)} did not answer within {CONNECT_TIMEOUT:g} seconds") from None
         except httpx.ConnectError as error:
             raise AgentError(f"{_host(self._address)} cannot be reached: {error}") from None
         except httpx.HTTPError as error:

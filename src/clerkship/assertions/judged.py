@@ -10,9 +10,9 @@ from clerkship.assertions.citation import Citation, Found, Reading, rows
 from clerkship.assertions.contract import Assertion, Check, Difference
 from clerkship.assertions.matter import cautioned, judge_row, matter, took_part
 from clerkship.events.evidence import Evidence
-from clerkship.llm.contract import BadAnswer, Line, NoModel, Question
+from clerkship.llm.contract import BadAnswer, EarlierMessage, NoModel, Question
 from clerkship.llm.scripted import is_scripted
-from clerkship.llm.together import together
+from clerkship.llm.together import map_concurrently
 from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Flag
 from clerkship.model.quality import Votes
@@ -152,7 +152,7 @@ class _Ballot(NamedTuple):
             except (NoModel, BadAnswer, ClerkshipError) as error:
                 return error
 
-        return together(cast, range(1, wanted + 1), waits=self.evidence.waits)
+        return map_concurrently(cast, range(1, wanted + 1), waits=self.evidence.waits)
 
     def cast(self, question: Question[Given]) -> Vote:
         """One verdict. A pass needs citations that hold: the judge is told which do not, and asked for them again.
@@ -168,7 +168,11 @@ class _Ballot(NamedTuple):
             return Vote(False, f"{reasoning}{note}", answer.model, found)
         if not verdict.citations and (written or not self.cites):
             return Vote(True, reasoning, answer.model, found)
-        talk = (*question.talk, Line("user", question.prompt), Line("assistant", verdict.model_dump_json()))
+        talk = (
+            *question.talk,
+            EarlierMessage("user", question.prompt),
+            EarlierMessage("assistant", verdict.model_dump_json()),
+        )
         again = Question(question.prompt, Recited, question.orders, question.about, talk, sample=question.sample)
         return Vote(True, reasoning, answer.model, self._held(again, found, wrong, attempts=0 if written else AGAIN))
 
@@ -185,7 +189,11 @@ class _Ballot(NamedTuple):
         asked = replace(question, prompt=told.matter)
         recited = self.evidence.ask(asked).data
         found, wrong = self.reading.check(recited.citations)
-        talk = (*asked.talk, Line("user", asked.prompt), Line("assistant", recited.model_dump_json()))
+        talk = (
+            *asked.talk,
+            EarlierMessage("user", asked.prompt),
+            EarlierMessage("assistant", recited.model_dump_json()),
+        )
         return self._held(replace(asked, talk=talk), found, wrong, attempts=attempts - 1)
 
     def _flaw(self, found: Sequence[Found], wrong: Sequence[str]) -> "_Flaw | None":

@@ -6,7 +6,7 @@ from functools import cache
 from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import quote_text, render_ledger, render_transcript, render_value
-from clerkship.llm.prompts import BUILT_IN, Prompt, Told, section
+from clerkship.llm.prompts import BUILT_IN, Prompt, RenderedPrompt, section
 from clerkship.model.run import FieldCheck
 
 _ATTENDANCE = frozenset({"agent.started", "agent.failed"})
@@ -27,10 +27,10 @@ def matter(evidence: Evidence) -> dict[str, str]:
     }
 
 
-def cautioned(told: Told) -> Told:
+def cautioned(told: RenderedPrompt) -> RenderedPrompt:
     """With the word that sections are data, where a template of somebody's own does not say it."""
     caution = _caution()
-    return told if caution in told.orders else Told(f"{caution}\n\n{told.orders}".strip(), told.matter)
+    return told if caution in told.orders else RenderedPrompt(f"{caution}\n\n{told.orders}".strip(), told.matter)
 
 
 @cache

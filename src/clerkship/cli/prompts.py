@@ -7,7 +7,7 @@ from rich.table import Column, Table
 
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
-from clerkship.llm.prompts import BUILT_IN, SUFFIX, built_in, names, parts
+from clerkship.llm.prompts import BUILT_IN, SUFFIX, list_prompt_parts, list_prompts, read_built_in
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 
@@ -27,7 +27,7 @@ def prompts(
     if name is not None:
         _print(name.removesuffix(SUFFIX), json=json)
         return
-    marks = {each: BUILT_IN[each].mark for each in names()}
+    marks = {each: BUILT_IN[each].mark for each in list_prompts()}
     if json:
         print_json({"prompts": marks})
         return
@@ -38,10 +38,10 @@ def prompts(
 
 
 def _print(name: str, *, json: bool) -> None:
-    known = (*names(), *parts())
+    known = (*list_prompts(), *list_prompt_parts())
     if name not in known:
         raise InputError.of(f"no prompt `{name}`", hint=did_you_mean(name, known) or f"there are {', '.join(known)}")
-    text = built_in(name + SUFFIX)
+    text = read_built_in(name + SUFFIX)
     if json:
         print_json({"name": name, "mark": BUILT_IN[name].mark, "text": text})
     else:

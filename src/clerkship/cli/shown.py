@@ -18,7 +18,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.request_line import describe_unmatched_requests
 from clerkship.model.errors import InputProblem
 from clerkship.model.run import BenchmarkRun, Counts
-from clerkship.recording.session import MEND, RecordingReport
+from clerkship.recording.session import REFRESH_HINT, RecordingReport
 from clerkship.report.outcome import standing
 from clerkship.service.exporting import ReportFailed, Targets, write_reports
 from clerkship.service.planning.options import ResourceOptions
@@ -195,4 +195,4 @@ def print_missing(console: Console, missed: int) -> None:
     """Print how many trials were not recorded, if any, and what to do."""
     if missed:
         trials = "1 trial asks" if missed == 1 else f"{missed:,} trials ask"
-        console.print(f"[errored]not recorded:[/] {trials} for what is on no cassette; {MEND}", soft_wrap=True)
+        console.print(f"[errored]not recorded:[/] {trials} for what is on no cassette; {REFRESH_HINT}", soft_wrap=True)

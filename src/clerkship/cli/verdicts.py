@@ -13,7 +13,7 @@ from clerkship.cli.console import number_column, plain_table, print_changes, pri
 from clerkship.kit.statistics import Interval, wilson_interval
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
-from clerkship.recording.session import MEND
+from clerkship.recording.session import REFRESH_HINT
 from clerkship.report.axes import axis_name, shown_axes
 from clerkship.report.costs import render_used
 from clerkship.report.isolation import isolation_of
@@ -51,7 +51,7 @@ MAX_ROWS = 40
 MAX_FAILURES = 20
 MAX_VALUE = 250
 MAX_CITES = 5
-_ADVICE = f"\n{MEND}"
+_ADVICE = f"\n{REFRESH_HINT}"
 """Said once for all trials that are not recorded, and not of each."""
 
 

@@ -17,7 +17,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.fork_point import ForkPoint
 from clerkship.events.named import NO_NAMES, VariableNames
 from clerkship.kit.rng import derive_seed, shuffle
-from clerkship.llm.asker import Asker
+from clerkship.llm.asker import TrialModel
 from clerkship.llm.prompts import Prompts
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
@@ -74,7 +74,7 @@ class BuiltTask:
         return {sandbox: person.for_trial(number) for sandbox, person in self.people.items()}
 
     def build_people(
-        self, seed: str, asker: Asker | None, prompts: Prompts, trial: int = 1
+        self, seed: str, asker: TrialModel | None, prompts: Prompts, trial: int = 1
     ) -> dict[str, SimulatedPerson]:
         """Build the people of one trial by sandbox, in the order in which they are served, which the seed decides."""
         people = list(self.people_in(trial).items())
@@ -85,7 +85,7 @@ class BuiltTask:
             for sandbox, person in (people if len(people) < 2 else shuffle(people, derive_seed(seed, "people")))
         }
 
-    def _voice(self, sandbox: str, person: ScenarioPerson, asker: Asker | None, prompts: Prompts) -> Voice | None:
+    def _voice(self, sandbox: str, person: ScenarioPerson, asker: TrialModel | None, prompts: Prompts) -> Voice | None:
         """Build what finds the words of a person that are not written; raise InputError if there is no model."""
         if not person.needs_model:
             return None

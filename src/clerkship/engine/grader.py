@@ -5,17 +5,17 @@ from typing import Any, NamedTuple
 
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.models import ModelSelection
-from clerkship.engine.quality import rate
-from clerkship.engine.score import Score, fold, implied_checks, is_crash, judge, status_of
+from clerkship.engine.quality import rate_conversation
+from clerkship.engine.score import Score, check_criteria, compute_score, implied_checks, is_crash, status_of
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.llm.asker import Asker, Tally
+from clerkship.llm.asker import TrialModel, UsageCounter
 from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, Ending
 from clerkship.model.usage import Role
 
 
-class Graded(NamedTuple):
+class Grade(NamedTuple):
     """The criteria of a trial with their score, and its metrics; nothing of a trial without a verdict."""
 
     criteria: tuple[CriterionRun, ...] = ()
@@ -28,9 +28,9 @@ class Grader:
 
     def __init__(self, built: BuiltTask, models: ModelSelection, trial: int) -> None:
         self._built, self._models, self._trial = built, models, trial
-        self.tally = Tally()
+        self.tally = UsageCounter()
 
-    def asker(self, role: Role) -> Asker | None:
+    def asker(self, role: Role) -> TrialModel | None:
         """Return the model that is asked in a role; None where there is none."""
         return self._models.asker(role, self._built.snapshot, self._trial, self.tally)
 
@@ -54,11 +54,11 @@ class Grader:
             observers=built.observers,
         )
 
-    def grade(self, evidence: Evidence) -> Graded:
+    def grade(self, evidence: Evidence) -> Grade:
         """Check every criterion, whatever the ending; and rate the metrics, if that is asked for."""
         built, models, status = self._built, self._models, status_of(evidence.ending)
         checks = (*built.checks, *implied_checks(evidence))
-        criteria = judge(checks, evidence, skip_judged=models.skips_judged, variables=built.variables)
+        criteria = check_criteria(checks, evidence, skip_judged=models.skips_judged, variables=built.variables)
         is_rated = models.rates(built.task) and status == "completed"
-        quality = rate(evidence, self.asker("metrics"), built.variables) if is_rated else None
-        return Graded(criteria, fold(criteria, status, crashed=is_crash(evidence.ending)), quality)
+        quality = rate_conversation(evidence, self.asker("metrics"), built.variables) if is_rated else None
+        return Grade(criteria, compute_score(criteria, status, crashed=is_crash(evidence.ending)), quality)

@@ -13,7 +13,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
 from clerkship.library.labelled import LabelledItem
-from clerkship.llm.asker import Tally
+from clerkship.llm.asker import UsageCounter
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
@@ -67,7 +67,7 @@ class Conversation:
     """As in `Evidence`."""
 
 
-def judge_label(criterion: str, about: Conversation, models: ModelSelection, tally: Tally) -> CriterionRun:
+def judge_label(criterion: str, about: Conversation, models: ModelSelection, tally: UsageCounter) -> CriterionRun:
     """What a judge says of one criterion: the same question, asked the same way, as in a run."""
     evidence = Evidence(
         about.snapshot.task,

@@ -6,13 +6,13 @@ from typing import Any
 from pydantic import RootModel
 
 from clerkship.library.model_file import load_model_file
-from clerkship.llm.anthropic import AnthropicSpeaker
-from clerkship.llm.completions import Door
+from clerkship.llm.anthropic import AnthropicApi
+from clerkship.llm.completions import ApiCredentials
 from clerkship.llm.contract import Model
 from clerkship.llm.endpoint_pool import EndpointPool
-from clerkship.llm.openai import ChatEmbedder, ChatSpeaker
-from clerkship.llm.place import ANTHROPIC, AZURE, OPENAI, Place, check_key, parse_place, parse_who
-from clerkship.llm.remote import ANSWER_WITHIN, Embedder, Manner, RemoteModel
+from clerkship.llm.openai import OpenAiApi, OpenAiEmbedder
+from clerkship.llm.place import ANTHROPIC, AZURE, OPENAI, ModelReference, check_key, parse_model, parse_reference
+from clerkship.llm.remote import ANSWER_TIMEOUT, Embedder, RemoteModel, RequestOptions
 from clerkship.llm.scripted import SCRIPTED, Script, ScriptedModel, is_scripted
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import ModelChoice
@@ -61,31 +61,31 @@ def build_model(choice: ModelChoice, settings: Settings, pool: EndpointPool | No
     return _build_remote(choice, settings, pool or EndpointPool(settings.endpoint_calls or None))
 
 
-def _parse_place(choice: ModelChoice, settings: Settings) -> Place:
+def _parse_place(choice: ModelChoice, settings: Settings) -> ModelReference:
     usual = {
         OPENAI: settings.openai_base_url,
         ANTHROPIC: settings.anthropic_base_url,
         AZURE: settings.azure_api_base,
     }
-    return parse_who(choice.who, usual)
+    return parse_model(choice.who, usual)
 
 
 def _build_remote(choice: ModelChoice, settings: Settings, pool: EndpointPool) -> Model:
     place = _parse_place(choice, settings)
     door = _read_credentials(place, choice, settings)
-    manner = Manner(
+    manner = RequestOptions(
         parameters=expand_variables(choice.parameters, choice.who),
-        answer_within=choice.timeout or ANSWER_WITHIN,
+        answer_within=choice.timeout or ANSWER_TIMEOUT,
         at_once=choice.at_once,
         prices=choice.prices,
         api_version=choice.api_version,
     )
     embedder = _build_embedder(place, door, choice, settings, pool)
-    speaker = AnthropicSpeaker if place.sort == ANTHROPIC else ChatSpeaker
+    speaker = AnthropicApi if place.sort == ANTHROPIC else OpenAiApi
     return RemoteModel(place, speaker(place, door, manner), embedder, pool, choice.at_once)
 
 
-def _read_credentials(place: Place, choice: ModelChoice, settings: Settings) -> Door:
+def _read_credentials(place: ModelReference, choice: ModelChoice, settings: Settings) -> ApiCredentials:
     """Its key: from the variable that was named, or the usual one of its sort. A key goes to no other sort."""
     ours = {
         OPENAI: (settings.openai_api_key, "OPENAI_API_KEY"),
@@ -103,27 +103,29 @@ def _read_credentials(place: Place, choice: ModelChoice, settings: Settings) -> 
             raise InputError.of(f"{variable} has a sign in it that no key has", hint="was it copied whole?")
     check_key(place, key, variable, "model")
     if place.sort == AZURE:
-        return Door(key, "api-key", f"api-version={choice.api_version}" if choice.api_version else "", hint)
-    return Door(key, hint=hint)
+        return ApiCredentials(key, "api-key", f"api-version={choice.api_version}" if choice.api_version else "", hint)
+    return ApiCredentials(key, hint=hint)
 
 
-def _build_embedder(place: Place, door: Door, choice: ModelChoice, settings: Settings, pool: EndpointPool) -> Embedder:
+def _build_embedder(
+    place: ModelReference, door: ApiCredentials, choice: ModelChoice, settings: Settings, pool: EndpointPool
+) -> Embedder:
     """Where the model itself is, with its key, unless another address is given; Anthropic has none, OpenAI has."""
     here = settings.openai_base_url if place.sort == ANTHROPIC else place.address
-    told = parse_place(choice.embeddings, here, "embeddings")
+    told = parse_reference(choice.embeddings, here, "embeddings")
     if told.address == place.address:
         told = told._replace(sort=place.sort)
     else:
-        door = Door(settings.openai_api_key)
-    manner = Manner(
-        answer_within=choice.timeout or ANSWER_WITHIN,
+        door = ApiCredentials(settings.openai_api_key)
+    manner = RequestOptions(
+        answer_within=choice.timeout or ANSWER_TIMEOUT,
         prices=_find_prices(told, settings),
         api_version=choice.api_version,
     )
-    return ChatEmbedder(told, door, manner, pool.host(told.address))
+    return OpenAiEmbedder(told, door, manner, pool.host(told.address))
 
 
-def _find_prices(place: Place, settings: Settings) -> Prices | None:
+def _find_prices(place: ModelReference, settings: Settings) -> Prices | None:
     """By its whole name, or without the address, or by the model alone."""
     if not settings.prices:
         return None

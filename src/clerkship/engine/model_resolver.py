@@ -15,7 +15,7 @@ from clerkship.engine.model_build import apply_settings, build_model, expand_var
 from clerkship.engine.models import ModelSelection
 from clerkship.llm.contract import Model, UnavailableModel
 from clerkship.llm.endpoint_pool import EndpointPool
-from clerkship.llm.place import USUAL, known
+from clerkship.llm.place import DEFAULT_ADDRESSES, canonical_provider
 from clerkship.llm.scripted import is_scripted
 from clerkship.model.conftest import Conftest, EvaluationConfig, SimulationConfig
 from clerkship.model.errors import InputError, InputProblem
@@ -26,7 +26,7 @@ from clerkship.model.run import BenchmarkRun, ModelOptions
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
 from clerkship.model.variables import find_variable_names
-from clerkship.recording.cassette import AgentTurn, Embedding, Exchange, cassette_of
+from clerkship.recording.cassette import RecordedEmbedding, RecordedQuestion, RecordedTurn, cassette_path
 from clerkship.recording.redaction import CassetteRedactor
 from clerkship.recording.session import RecordingSession
 from clerkship.settings import Settings, secrets, variables
@@ -146,7 +146,7 @@ def _open_session(
     known = {name: values.get(name, "") for name in sorted(_find_variables(conftest))}
     return RecordingSession(
         asking.tape,
-        {snapshot.task.name: cassette_of(cassettes.root / snapshot.source) for snapshot in snapshots},
+        {snapshot.task.name: cassette_path(cassettes.root / snapshot.source) for snapshot in snapshots},
         redactor=CassetteRedactor(
             known, build_redactor(secrets(settings), shortest=MIN_SECRET_LENGTH, label="[secret]")
         ),
@@ -222,7 +222,7 @@ class _ModelResolver:
 
     def _recorded_choice(self, part: _ModelSlot) -> ModelChoice | None:
         entries = self._session.entries(self._trials)
-        asked = [entry for entry in entries if isinstance(entry, Exchange) and entry.role in part.roles]
+        asked = [entry for entry in entries if isinstance(entry, RecordedQuestion) and entry.role in part.roles]
         found = {(entry.model, orjson.dumps(entry.parameters, option=orjson.OPT_SORT_KEYS)) for entry in asked}
         if len(found) > 1:
             names = ", ".join(sorted({model for model, _ in found}))
@@ -230,7 +230,7 @@ class _ModelResolver:
         if not found:
             return None
         [(name, parameters)] = found
-        made = [entry.model for entry in entries if isinstance(entry, Embedding) and entry.role in part.roles]
+        made = [entry.model for entry in entries if isinstance(entry, RecordedEmbedding) and entry.role in part.roles]
         embeddings = next((model.removeprefix(f"{name} ") for model in made if model.startswith(name)), "")
         return ModelChoice(who=name, parameters=orjson.loads(parameters), embeddings=embeddings)
 
@@ -244,11 +244,11 @@ class _ModelResolver:
 
 def _from_conftest(block: EvaluationConfig | SimulationConfig) -> ModelChoice:
     """Return the model that a conftest names, as a run keeps it."""
-    llm, sort = block.llm, known(block.llm.provider)
-    if sort not in USUAL and llm.api_base is None:
+    llm, sort = block.llm, canonical_provider(block.llm.provider)
+    if sort not in DEFAULT_ADDRESSES and llm.api_base is None:
         raise InputError.of(
             f"the provider `{llm.provider}` is not available",
-            hint=f"there is {', '.join(USUAL)}; with an `api_base` of OpenAI's sort any will do",
+            hint=f"there is {', '.join(DEFAULT_ADDRESSES)}; with an `api_base` of OpenAI's sort any will do",
         )
     written = {"model": llm.name, "at": llm.api_base, "version": llm.api_version}
     found = expand_variables(written, llm.name)
@@ -357,7 +357,7 @@ def _build_unrecordable(snapshot: Snapshot) -> InputProblem:
 
 def _find_recorded_agent(wanted: str, session: RecordingSession) -> str:
     """Return the name of the one agent that is recorded, or of the one that is wanted."""
-    known = sorted({entry.solver for entry in session.entries() if isinstance(entry, AgentTurn)})
+    known = sorted({entry.solver for entry in session.entries() if isinstance(entry, RecordedTurn)})
     if not known:
         raise InputError.of("no agent is recorded for these tasks", hint="--record --record-agent does that")
     if wanted in known or (not wanted and len(known) == 1):

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, Informed, Solver
 from clerkship.actors.recorded import RecordedSolver
-from clerkship.llm.asker import Asker, Tally
+from clerkship.llm.asker import TrialModel, UsageCounter
 from clerkship.llm.contract import Model
 from clerkship.llm.prompts import Prompts
 from clerkship.model.calibration import JudgeIdentity
@@ -69,12 +69,12 @@ class ModelSelection:
         """Whether no model is asked, and the record has nothing of this time or machine."""
         return self.session.replays
 
-    def asker(self, role: Role, snapshot: Snapshot, trial: int, tally: Tally) -> Asker | None:
+    def asker(self, role: Role, snapshot: Snapshot, trial: int, tally: UsageCounter) -> TrialModel | None:
         """Return the model that a trial asks in a role, with its recording; None if there is no such model."""
         model = self.person if role == "person" else self.judge
         if model is not None and self.session.mode is not None:
             model = RecordedModel(self.session, model, role, (snapshot.task.name, trial))
-        return Asker(model, role, trial, tally) if model is not None else None
+        return TrialModel(model, role, trial, tally) if model is not None else None
 
     def rates(self, task: Task) -> bool:
         """Tell whether conversations of a task are rated: it is asked for, and there is a judge."""

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_va
 from clerkship.assertions.matter import cautioned, matter, took_part
 from clerkship.events.evidence import Evidence
 from clerkship.kit.text import replace_surrogates
-from clerkship.llm.asker import Asker
+from clerkship.llm.asker import TrialModel
 from clerkship.llm.contract import BadAnswer, NoModel, Question
 from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Flag
@@ -89,13 +89,13 @@ class RatingsAnswer(BaseModel):
         return scaled | decided
 
 
-def rate_conversation(evidence: Evidence, asker: Asker | None, variables: Mapping[str, str]) -> Quality | None:
+def rate_conversation(evidence: Evidence, asker: TrialModel | None, variables: Mapping[str, str]) -> Quality | None:
     """Rate a conversation by every metric, and redact what the model says of it; see `_ask_ratings`."""
     quality = _ask_ratings(evidence, asker)
     return redact_quality(quality, build_redactor(variables)) if quality is not None and variables else quality
 
 
-def _ask_ratings(evidence: Evidence, asker: Asker | None) -> Quality | None:
+def _ask_ratings(evidence: Evidence, asker: TrialModel | None) -> Quality | None:
     """Every metric, or why there are none; nothing where the agent took no part, or nobody is there to be asked."""
     if asker is None or not evidence.once(took_part):
         return None

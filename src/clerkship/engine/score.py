@@ -9,7 +9,7 @@ from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.evaluation import AssertionOutcome, evaluate
 from clerkship.events.evidence import Evidence
 from clerkship.kit.depth import cut_at_depth
-from clerkship.llm.together import together
+from clerkship.llm.together import map_concurrently
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.redaction import build_redactor, redact_criterion
@@ -24,9 +24,9 @@ from clerkship.model.run import (
 )
 from clerkship.model.variables import unescape_text
 
-PASS = 0.9
-NOTHING: Mapping[str, str] = {}
-ACTED = (
+PASS_THRESHOLD = 0.9
+NO_VARIABLES: Mapping[str, str] = {}
+AGENT_ACTED_CHECK = (
     Criterion(
         label="The agent acted",
         assertion=AssertionCall.model_validate({AgentActed.name: None}),
@@ -46,21 +46,21 @@ class Score:
     axes: dict[str, AxisScore]
 
 
-def judge(
+def check_criteria(
     checks: Iterable[tuple[Criterion, Assertion]],
     evidence: Evidence,
     *,
     skip_judged: bool = False,
-    variables: Mapping[str, str] = NOTHING,
+    variables: Mapping[str, str] = NO_VARIABLES,
 ) -> tuple[CriterionRun, ...]:
     """Every criterion, on every ending; but no model is asked about a run whose verdict it could not change. What an
     author wrote as `${NAME}` is shown so, and not what it stands for."""
-    skip = "no model was to be asked" if skip_judged else _needless(evidence.ending)
+    skip = "no model was to be asked" if skip_judged else _skip_reason(evidence.ending)
     pairs = tuple(checks)
     if skip or not any(assertion.asks_model for _, assertion in pairs):
-        found = tuple(_judge_one(one, by, evidence, skip if by.asks_model else "") for one, by in pairs)
+        found = tuple(_check_criterion(one, by, evidence, skip if by.asks_model else "") for one, by in pairs)
     else:
-        found = _judge_with_models(pairs, evidence)
+        found = _check_concurrently(pairs, evidence)
     return tuple(redact_criterion(criterion, build_redactor(variables)) for criterion in found) if variables else found
 
 
@@ -70,25 +70,25 @@ def implied_checks(evidence: Evidence) -> tuple[tuple[Criterion, Assertion], ...
     task = evidence.task
     if task.allow_inaction or evidence.as_rasa or not had_a_turn(evidence):
         return ()
-    return (ACTED,)
+    return (AGENT_ACTED_CHECK,)
 
 
-def _judge_with_models(pairs: Sequence[tuple[Criterion, Assertion]], evidence: Evidence) -> tuple[CriterionRun, ...]:
+def _check_concurrently(pairs: Sequence[tuple[Criterion, Assertion]], evidence: Evidence) -> tuple[CriterionRun, ...]:
     """Those that wait for a model do so at the same time."""
 
     def one(pair: tuple[Criterion, Assertion]) -> CriterionRun:
-        return _judge_one(*pair, evidence, "")
+        return _check_criterion(*pair, evidence, "")
 
-    answers = iter(together(one, [pair for pair in pairs if pair[1].asks_model], waits=evidence.waits))
+    answers = iter(map_concurrently(one, [pair for pair in pairs if pair[1].asks_model], waits=evidence.waits))
     return tuple(next(answers) if pair[1].asks_model else one(pair) for pair in pairs)
 
 
-def _needless(ending: Ending) -> str:
+def _skip_reason(ending: Ending) -> str:
     status = status_of(ending)
     return "" if status == "completed" else f"the run is {status.replace('_', ' ')}, and no model was asked"
 
 
-def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, skip: str) -> CriterionRun:
+def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evidence, skip: str) -> CriterionRun:
     if criterion.input_entity_id is not None:
         evidence = evidence.about(criterion.input_entity_id)
     found = _evaluate_without_model(assertion, evidence) if skip else evaluate(assertion, evidence)
@@ -100,7 +100,7 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
         passed=check.passed,
         score=min(max(check.score, 0.0), 1.0),
         detail=check.detail,
-        evidence=tuple(map(_bounded, check.evidence)),
+        evidence=tuple(map(_limit_depth, check.evidence)),
         weight=criterion.weight,
         axis=criterion.axis,
         input_entity_id=criterion.input_entity_id,
@@ -116,22 +116,22 @@ def _evaluate_without_model(assertion: Assertion, evidence: Evidence) -> Asserti
     return found if found is not None and found.check.passed else None
 
 
-def _bounded(row: FieldCheck) -> FieldCheck:
+def _limit_depth(row: FieldCheck) -> FieldCheck:
     """Cut data that a check copied from the agent where it is nested too deeply for a record."""
     actual = cut_at_depth(row.actual)
     return row if actual is row.actual else row.model_copy(update={"actual": actual})
 
 
-def fold(criteria: Sequence[CriterionRun], status: Status, *, crashed: bool = False) -> Score:
+def compute_score(criteria: Sequence[CriterionRun], status: Status, *, crashed: bool = False) -> Score:
     """Compute verdict, score and axes. A crash of the agent fails the run; score and axes stay as computed."""
     judged = [criterion for criterion in criteria if criterion.status == "judged"]
     counted = [criterion for criterion in judged if criterion.weight > 0]
-    axes = _axes(counted)
+    axes = _score_axes(counted)
     if status == "timed_out":
         return Score("fail", 0.0, axes)
     if status != "completed":
         return Score(None, None, {})
-    score = _mean(judged)
+    score = _weighted_mean(judged)
     if crashed or [criterion for criterion in judged if criterion.gate and not criterion.passed]:
         return Score("fail", score, axes)
     if not criteria:
@@ -142,10 +142,10 @@ def fold(criteria: Sequence[CriterionRun], status: Status, *, crashed: bool = Fa
         return Score("inconclusive", None, axes)
     if score is None:
         return Score("ungraded", None, axes)
-    return Score("pass" if score >= PASS - 1e-12 else "partial" if score > 0 else "fail", score, axes)
+    return Score("pass" if score >= PASS_THRESHOLD - 1e-12 else "partial" if score > 0 else "fail", score, axes)
 
 
-def _mean(criteria: Sequence[CriterionRun]) -> float | None:
+def _weighted_mean(criteria: Sequence[CriterionRun]) -> float | None:
     earned = weight = 0.0
     for criterion in criteria:
         earned += criterion.score * criterion.weight
@@ -153,15 +153,15 @@ def _mean(criteria: Sequence[CriterionRun]) -> float | None:
     return earned / weight if weight else None
 
 
-def _axes(judged: Sequence[CriterionRun]) -> dict[str, AxisScore]:
+def _score_axes(judged: Sequence[CriterionRun]) -> dict[str, AxisScore]:
     found: dict[str, list[CriterionRun]] = {}
     for criterion in judged:
         found.setdefault(criterion.axis or DEFAULT_AXIS, []).append(criterion)
-    return {axis: _axis(found[axis]) for axis in sorted(found)}
+    return {axis: _score_axis(found[axis]) for axis in sorted(found)}
 
 
-def _axis(criteria: Sequence[CriterionRun]) -> AxisScore:
-    return AxisScore(score=_mean(criteria) or 0.0, weight=sum(criterion.weight for criterion in criteria))
+def _score_axis(criteria: Sequence[CriterionRun]) -> AxisScore:
+    return AxisScore(score=_weighted_mean(criteria) or 0.0, weight=sum(criterion.weight for criterion in criteria))
 
 
 def is_crash(ending: Ending) -> bool:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, JsonValue
 
 from clerkship.events.event import Event, Utterance
 from clerkship.events.states import find_state
-from clerkship.llm.contract import Answer, Model, NoModel, Question, is_instant
+from clerkship.llm.contract import Model, ModelAnswer, NoModel, Question, is_instant
 from clerkship.llm.prompts import BUILT_IN, Prompts
 from clerkship.model.lazy import lazy_property
 from clerkship.model.run import Ending
@@ -149,7 +149,7 @@ class Evidence:
         found: R = self._read[read]
         return found
 
-    def ask(self, question: Question[T]) -> Answer[T]:
+    def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Put a question to the model that judges."""
         return self._model.ask(question)
 

@@ -24,20 +24,20 @@ def parse_answer(text: str, shape: type[T]) -> T:
     have it and differ: one of them may be quoted from what was judged. Thoughts go before it; others are taken out only
     where it cannot be read with them, for an agent's thoughts may be quoted in it."""
     try:
-        return _parsed(_FIRST_THOUGHTS.sub("", text), shape)
+        return _parse_object(_FIRST_THOUGHTS.sub("", text), shape)
     except BadAnswer:
         if "<think>" not in text:
             raise
-    return _parsed(_THOUGHTS.sub("", text), shape)
+    return _parse_object(_THOUGHTS.sub("", text), shape)
 
 
-def _parsed(text: str, shape: type[T]) -> T:
+def _parse_object(text: str, shape: type[T]) -> T:
     wrong, answers = "there is no JSON object in it", list[T]()
-    for found in _objects(text):
+    for found in _find_objects(text):
         try:
             answers.append(shape.model_validate(map_texts(found, replace_surrogates)))
         except ValidationError as error:
-            wrong = _said(error)
+            wrong = _describe_errors(error)
     if not answers:
         raise BadAnswer(wrong)
     if any(answer != answers[0] for answer in answers):
@@ -45,7 +45,7 @@ def _parsed(text: str, shape: type[T]) -> T:
     return answers[0]
 
 
-def _objects(text: str) -> Iterator[Any]:
+def _find_objects(text: str) -> Iterator[Any]:
     """The JSON objects in a text, those inside others left out."""
     start, tried = text.find("{"), 0
     while start >= 0 and tried < MAX_STARTS:
@@ -59,7 +59,7 @@ def _objects(text: str) -> Iterator[Any]:
         start = text.find("{", end)
 
 
-def _said(error: ValidationError) -> str:
+def _describe_errors(error: ValidationError) -> str:
     """What does not fit, in a line that a model can act on."""
     parts = [f"{'.'.join(map(str, part['loc'])) or 'it'}: {part['msg']}" for part in error.errors()[:5]]
     return "; ".join(parts)[:500]

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from clerkship.llm.completions import Door
+from clerkship.llm.completions import ApiCredentials
 from clerkship.llm.endpoint_pool import HostConnections
-from clerkship.llm.patience import Busy, ModelOutage, patiently, refusal
-from clerkship.llm.place import Place
-from clerkship.llm.remote import Asked, Form, Manner, Spoken, Stop, Turn
-from clerkship.llm.wire import is_near
+from clerkship.llm.patience import EndpointBusy, ModelOutage, build_status_error, call_with_retries
+from clerkship.llm.place import ModelReference
+from clerkship.llm.remote import AnswerFormat, Asked, ChatMessage, ModelReply, RequestOptions, StopReason
+from clerkship.llm.wire import is_loopback
 from clerkship.model.errors import InputError
 from clerkship.model.usage import Prices, Usage
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic
     from anthropic.types import Message
 
-MAX_TOKENS = 4096
+DEFAULT_MAX_TOKENS = 4096
 """Theirs is the one interface that must be told; `max_tokens` among the parameters goes before."""
-TOOL = "answer"
-_STOPS: dict[str | None, Stop] = {
+TOOL_NAME = "answer"
+_STOP_REASONS: dict[str | None, StopReason] = {
     "max_tokens": "cut off",
     "model_context_window_exceeded": "cut off",
     "refusal": "refused",
@@ -31,12 +31,12 @@ _HINTS = {
 }
 
 
-class AnthropicSpeaker:
+class AnthropicApi:
     """Messages: by a schema where the model has that, else as the arguments of a tool that it must call."""
 
-    forms: tuple[Form, ...] = ("schema", "tool", "words")
+    forms: tuple[AnswerFormat, ...] = ("schema", "tool", "words")
 
-    def __init__(self, place: Place, door: Door, manner: Manner) -> None:
+    def __init__(self, place: ModelReference, door: ApiCredentials, manner: RequestOptions) -> None:
         # Here and not where it is first asked: it takes seconds, and there everybody else's questions would wait.
         try:
             import anthropic  # noqa: PLC0415  (an extra)
@@ -48,17 +48,23 @@ class AnthropicSpeaker:
         self._library = anthropic
         self._place, self._door, self._manner = place, door, manner
 
-    async def say(self, asked: Asked, connections: HostConnections) -> Spoken:
+    async def say(self, asked: Asked, connections: HostConnections) -> ModelReply:
         """One message."""
-        client = connections.hold((self._place.address, self._door.key), self._client, _hang_up)
-        message = await patiently(
+        client = connections.hold((self._place.address, self._door.key), self._client, _close_client)
+        message = await call_with_retries(
             lambda: self._once(client, asked), self._place.address, self._manner.patience, asked.limits, asked.spent
         )
-        return Spoken(_text(message), _STOPS.get(message.stop_reason, ""), _usage(message, self._manner.prices))
+        return ModelReply(
+            _extract_text(message),
+            _STOP_REASONS.get(message.stop_reason, ""),
+            _parse_usage(message, self._manner.prices),
+        )
 
     def _client(self) -> "AsyncAnthropic":
         # We ask again ourselves, so that who waits leaves the line to others; redirects would carry the key elsewhere.
-        http = self._library.DefaultAsyncHttpxClient(trust_env=not is_near(self._place.address), follow_redirects=False)
+        http = self._library.DefaultAsyncHttpxClient(
+            trust_env=not is_loopback(self._place.address), follow_redirects=False
+        )
         return self._library.AsyncAnthropic(
             api_key=self._door.key or "none", base_url=self._place.address, max_retries=0, http_client=http
         )
@@ -66,11 +72,11 @@ class AnthropicSpeaker:
     async def _once(self, client: "AsyncAnthropic", asked: Asked) -> "Message":
         theirs = self._library
         parameters: dict[str, Any] = dict(self._manner.parameters)
-        told = _told(asked, parameters)
+        told = _build_request(asked, parameters)
         try:
             message: Message = await client.messages.create(
                 model=self._place.model,
-                max_tokens=parameters.pop("max_tokens", MAX_TOKENS),
+                max_tokens=parameters.pop("max_tokens", DEFAULT_MAX_TOKENS),
                 timeout=self._manner.answer_within,
                 extra_body=parameters,
                 **told,
@@ -78,30 +84,30 @@ class AnthropicSpeaker:
         except theirs.APIStatusError as error:
             raise self._trouble(error) from None
         except theirs.APITimeoutError:
-            raise Busy("it does not answer in time") from None
+            raise EndpointBusy("it does not answer in time") from None
         except theirs.APIConnectionError as error:
-            raise Busy(self._door.without_key(str(error.__cause__ or error)) or type(error).__name__) from None
+            raise EndpointBusy(self._door.without_key(str(error.__cause__ or error)) or type(error).__name__) from None
         except (theirs.APIError, ValueError) as error:
-            raise Busy(f"it answers what is no message: {self._door.without_key(str(error))[:200]}") from None
+            raise EndpointBusy(f"it answers what is no message: {self._door.without_key(str(error))[:200]}") from None
         if not isinstance(getattr(message, "content", None), list) or message.usage is None:
             raise ModelOutage(f"{self._place.address} answers what is no message: {str(message)[:200]!r}")
         return message
 
     def _trouble(self, error: "APIStatusError") -> Exception:
         refused = f"{self._place.address} refuses model `{self._place.model}`"
-        words, wait = self._door.without_key(_words(error)), error.response.headers.get("retry-after", "")
-        return refusal(error.status_code, words, wait, refused, {401: self._door.hint, **_HINTS})
+        words, wait = self._door.without_key(_error_text(error)), error.response.headers.get("retry-after", "")
+        return build_status_error(error.status_code, words, wait, refused, {401: self._door.hint, **_HINTS})
 
 
-async def _hang_up(client: "AsyncAnthropic") -> None:
+async def _close_client(client: "AsyncAnthropic") -> None:
     await client.close()
 
 
-def _told(asked: Asked, parameters: dict[str, Any]) -> dict[str, Any]:
+def _build_request(asked: Asked, parameters: dict[str, Any]) -> dict[str, Any]:
     """What is said in their terms: the orders apart, the talk begun by the user, the shape in its form."""
     system, *turns = asked.turns
     if turns[0].role == "assistant":
-        turns = [Turn("user", "(it begins)"), *turns]
+        turns = [ChatMessage("user", "(it begins)"), *turns]
     told: dict[str, Any] = {
         "system": system.content,
         "messages": [{"role": turn.role, "content": turn.content} for turn in turns],
@@ -111,20 +117,20 @@ def _told(asked: Asked, parameters: dict[str, Any]) -> dict[str, Any]:
         told["output_config"] = {**parameters.pop("output_config", {}), "format": form}
     elif asked.form == "tool":
         about = "Give your answer by calling this, once."
-        told["tools"] = [{"name": TOOL, "description": about, "input_schema": asked.question.schema}]
-        told["tool_choice"] = {"type": "tool", "name": TOOL, "disable_parallel_tool_use": True}
+        told["tools"] = [{"name": TOOL_NAME, "description": about, "input_schema": asked.question.schema}]
+        told["tool_choice"] = {"type": "tool", "name": TOOL_NAME, "disable_parallel_tool_use": True}
     return told
 
 
-def _text(message: "Message") -> str:
+def _extract_text(message: "Message") -> str:
     """What it said, or what it called the tool with."""
-    called = [block.input for block in message.content if block.type == "tool_use" and block.name == TOOL]
+    called = [block.input for block in message.content if block.type == "tool_use" and block.name == TOOL_NAME]
     if called:
         return orjson.dumps(called[0]).decode()
     return "".join(block.text for block in message.content if block.type == "text")
 
 
-def _usage(message: "Message", prices: Prices | None) -> Usage:
+def _parse_usage(message: "Message", prices: Prices | None) -> Usage:
     """They count cached input apart; here it is a part of the whole."""
     used = message.usage
     cached = used.cache_read_input_tokens or 0
@@ -133,7 +139,7 @@ def _usage(message: "Message", prices: Prices | None) -> Usage:
     return Usage(calls=1, prompt_tokens=prompt, completion_tokens=used.output_tokens, cost=cost)
 
 
-def _words(error: "APIStatusError") -> str:
+def _error_text(error: "APIStatusError") -> str:
     body = error.body
     inner = body.get("error") if isinstance(body, dict) else None
     said = inner.get("message") if isinstance(inner, dict) else None

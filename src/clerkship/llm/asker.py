@@ -8,14 +8,14 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors, is_instant
-from clerkship.llm.patience import Declined, ModelOutage
+from clerkship.llm.contract import BadAnswer, Embeddings, Model, ModelAnswer, Question, is_instant
+from clerkship.llm.patience import ModelOutage, RequestDeclined
 from clerkship.model.usage import NO_USAGE, Role, Usage
 
 T = TypeVar("T", bound=BaseModel)
 
 
-class Tally:
+class UsageCounter:
     """What models were asked in one trial, by what for."""
 
     def __init__(self) -> None:
@@ -41,21 +41,21 @@ def _sum(each: Sequence[Usage]) -> Usage:
     return total if total.cost is None else total.model_copy(update={"cost": fsum(costs)})
 
 
-class Asker:
+class TrialModel:
     """A model, as one trial asks it in one role."""
 
-    def __init__(self, model: Model, role: Role, trial: int, tally: Tally) -> None:
+    def __init__(self, model: Model, role: Role, trial: int, tally: UsageCounter) -> None:
         self.name = model.name
         self.role: Role = role
         self.instant = is_instant(model)
         self._model, self._trial, self._tally = model, trial, tally
 
-    def ask(self, question: Question[T]) -> Answer[T]:
+    def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Ask; what it took is counted, whatever came of it."""
         sample = f"trial {self._trial}{', ' * bool(question.sample)}{question.sample}"
         try:
             answer = self._model.ask(replace(question, sample=sample))
-        except (BadAnswer, Declined, ModelOutage) as failed:
+        except (BadAnswer, RequestDeclined, ModelOutage) as failed:
             if failed.usage != NO_USAGE:
                 self._tally.add(self.role, failed.usage)
             raise
@@ -65,7 +65,7 @@ class Asker:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Texts as vectors."""
         found = self._model.embed(texts)
-        if isinstance(found, Vectors):
+        if isinstance(found, Embeddings):
             self._tally.add(self.role, found.usage)
         return found
 

@@ -9,25 +9,34 @@ from urllib.parse import urlsplit
 import orjson
 
 from clerkship.kit.http_body import ResponseTooLarge
-from clerkship.llm.patience import Busy, Declined, Limit, ModelOutage, Patience, Spent, patiently, refusal
+from clerkship.llm.patience import (
+    ConcurrencyLimit,
+    EndpointBusy,
+    ModelOutage,
+    Patience,
+    RequestDeclined,
+    TimeSpent,
+    build_status_error,
+    call_with_retries,
+)
 from clerkship.llm.wire import open_client, post
 from clerkship.model.usage import NO_USAGE, Usage
 
 if TYPE_CHECKING:
     import httpx
 
-    Lend = Callable[[], AbstractContextManager[httpx.AsyncClient]]
+    BorrowClient = Callable[[], AbstractContextManager[httpx.AsyncClient]]
 
-READ_WITHIN = 180.0
-LIMIT = 20_000_000
-LEAST_KEY = 12
+READ_TIMEOUT = 180.0
+MAX_RESPONSE_BYTES = 20_000_000
+MIN_KEY_LENGTH = 12
 """Letters that a key has at the least."""
-USED_UP = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """What some say with the status of those who are busy, and no waiting helps."""
-_USUAL = Patience()
+_DEFAULT_POLICY = Patience()
 
 
-class Door(NamedTuple):
+class ApiCredentials(NamedTuple):
     """How one gets in at an address."""
 
     key: str = ""
@@ -47,46 +56,46 @@ class Door(NamedTuple):
     def without_key(self, text: str) -> str:
         """Whatever a server writes may be kept and shown; some write back what they were sent. What is as short as a
         word is no key but a stand-in for one, and stands in other words."""
-        return text.replace(self.key, "[key]") if len(self.key) >= LEAST_KEY else text
+        return text.replace(self.key, "[key]") if len(self.key) >= MIN_KEY_LENGTH else text
 
 
 class Endpoint:
     """One address and its key: JSON there, JSON back, tried again while it is busy."""
 
-    def __init__(self, base_url: str, door: Door, patience: Patience = _USUAL) -> None:
+    def __init__(self, base_url: str, door: ApiCredentials, patience: Patience = _DEFAULT_POLICY) -> None:
         self._base_url, self._door, self._patience = base_url, door, patience
 
     def client(self) -> "httpx.AsyncClient":
         """Return a client for several requests in a row."""
-        return open_client(self._base_url, READ_WITHIN)
+        return open_client(self._base_url, READ_TIMEOUT)
 
     async def post(
         self,
-        lend: "Lend",
+        lend: "BorrowClient",
         path: str,
         asked: Mapping[str, Any],
-        limits: Sequence[Limit] = (),
-        spent: Spent | None = None,
+        limits: Sequence[ConcurrencyLimit] = (),
+        spent: TimeSpent | None = None,
     ) -> Any:
         """What it answers at a path below its address, over a connection that is lent for each attempt."""
         body, model = orjson.dumps(asked), str(asked.get("model", ""))
         url = f"{self._base_url.rstrip('/')}{path}{'?' * bool(self._door.query)}{self._door.query}"
-        return await patiently(
-            lambda: self._once(lend, url, model, body), self._base_url, self._patience, limits, spent or Spent()
+        return await call_with_retries(
+            lambda: self._once(lend, url, model, body), self._base_url, self._patience, limits, spent or TimeSpent()
         )
 
-    async def _once(self, lend: "Lend", url: str, model: str, body: bytes) -> Any:
+    async def _once(self, lend: "BorrowClient", url: str, model: str, body: bytes) -> Any:
         import httpx  # noqa: PLC0415  (most agents need no HTTP)
 
         try:
             with lend() as client:
-                response, data = await post(client, url, self._door.headers(), body, LIMIT)
+                response, data = await post(client, url, self._door.headers(), body, MAX_RESPONSE_BYTES)
         except ResponseTooLarge:
-            raise ModelOutage(f"a reply of {self.host} has more than {LIMIT:,} bytes") from None
+            raise ModelOutage(f"a reply of {self.host} has more than {MAX_RESPONSE_BYTES:,} bytes") from None
         except httpx.TimeoutException:
-            raise Busy("it does not answer in time") from None
+            raise EndpointBusy("it does not answer in time") from None
         except httpx.HTTPError as error:
-            raise Busy(self._door.without_key(str(error)) or type(error).__name__) from None
+            raise EndpointBusy(self._door.without_key(str(error)) or type(error).__name__) from None
         text = self._door.without_key(data.decode(errors="replace"))
         if response.status_code != 200:
             raise self._trouble(response, text, model)
@@ -95,7 +104,7 @@ class Endpoint:
         except orjson.JSONDecodeError:
             said = f"{self.host} answers what is not JSON: {text[:200]!r}"
         if text.startswith("{"):
-            raise Busy(said)  # half an answer; whatever else it is, it will be again
+            raise EndpointBusy(said)  # half an answer; whatever else it is, it will be again
         raise ModelOutage(said)
 
     def no_message(self, found: Any, usage: Usage = NO_USAGE) -> ModelOutage:
@@ -103,12 +112,12 @@ class Endpoint:
         return ModelOutage(f"{self.host} answers without a message: {orjson.dumps(found)[:200].decode()}", usage)
 
     def _trouble(self, response: "httpx.Response", text: str, model: str) -> Exception:
-        words, code = _error(text)
-        if code in USED_UP:
+        words, code = _parse_error(text)
+        if code in QUOTA_CODES:
             return ModelOutage(f"{self.host} has nothing left for model `{model}`: {words}")
         refused, hints = f"{self.host} refuses model `{model}`", {401: self._door.hint, **_HINTS}
-        error = refusal(response.status_code, words, response.headers.get("retry-after", ""), refused, hints)
-        if isinstance(error, Declined):
+        error = build_status_error(response.status_code, words, response.headers.get("retry-after", ""), refused, hints)
+        if isinstance(error, RequestDeclined):
             error.code = code
         return error
 
@@ -126,7 +135,7 @@ def first_message(found: Any) -> dict[str, Any] | None:
     return None
 
 
-def used(found: Any) -> dict[str, int]:
+def parse_token_counts(found: Any) -> dict[str, int]:
     """The tokens that an answer says it took."""
     usage = found.get("usage") if isinstance(found, dict) else None
     counts = (
@@ -135,7 +144,7 @@ def used(found: Any) -> dict[str, int]:
     return {name: count for name, count in counts.items() if isinstance(count, int) and count >= 0}
 
 
-def text_of(message: Mapping[str, Any]) -> str | None:
+def message_text(message: Mapping[str, Any]) -> str | None:
     """What a message says, or why it says nothing."""
     content = message.get("content") or message.get("refusal")
     if isinstance(content, Sequence) and not isinstance(content, str):
@@ -149,7 +158,7 @@ _HINTS = {
 }
 
 
-def _error(text: str) -> tuple[str, str]:
+def _parse_error(text: str) -> tuple[str, str]:
     """Return what an error says and what it is called, in the form most of them have; else its beginning."""
     error: Any = None
     with contextlib.suppress(orjson.JSONDecodeError, KeyError, TypeError):

@@ -12,7 +12,7 @@ from clerkship.model.usage import NO_USAGE, Usage
 T = TypeVar("T", bound=BaseModel)
 
 
-class Line(NamedTuple):
+class EarlierMessage(NamedTuple):
     """What was said before, in a conversation with a model."""
 
     role: Literal["user", "assistant"]
@@ -31,7 +31,7 @@ class Question(Generic[T]):
     """What it is to do, before it sees the matter; nothing that somebody else wrote is in here."""
     about: str = ""
     """What it is for, in a word or two."""
-    talk: tuple[Line, ...] = ()
+    talk: tuple[EarlierMessage, ...] = ()
     """What was said between the orders and this prompt, oldest first."""
     sample: str = ""
     """Which of several alike it is: the same question asked again on purpose is another one."""
@@ -39,28 +39,28 @@ class Question(Generic[T]):
     @property
     def schema(self) -> dict[str, Any]:
         """The shape as JSON Schema, with nothing left open: every key required, and no other."""
-        return _schema(self.shape)
+        return _build_schema(self.shape)
 
 
 @lru_cache(maxsize=64)
-def _schema(shape: type[BaseModel]) -> dict[str, Any]:
+def _build_schema(shape: type[BaseModel]) -> dict[str, Any]:
     """Made once for each shape: it takes longer than all else that is done for a question here."""
-    return cast(dict[str, Any], _closed(shape.model_json_schema()))
+    return cast(dict[str, Any], _close_schema(shape.model_json_schema()))
 
 
-_LEFT_OUT = ("title", "default", "minimum", "maximum", "ge", "le")
+_OMITTED_KEYWORDS = ("title", "default", "minimum", "maximum", "ge", "le")
 """What some endpoints refuse in a schema. The answer is validated here all the same."""
 
 
-def _closed(schema: Any) -> Any:
+def _close_schema(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_closed(part) for part in schema]
+        return [_close_schema(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    closed = {key: _closed(value) for key, value in schema.items() if key not in _LEFT_OUT}
+    closed = {key: _close_schema(value) for key, value in schema.items() if key not in _OMITTED_KEYWORDS}
     for names in ("properties", "$defs"):  # whose keys are an author's words, and no keywords
         if names in schema:
-            closed[names] = {name: _closed(part) for name, part in schema[names].items()}
+            closed[names] = {name: _close_schema(part) for name, part in schema[names].items()}
     if "properties" in schema:
         closed.pop("description", None)  # of the class, for who reads the code: a small model answers with it
         closed |= {"additionalProperties": False, "required": list(schema["properties"])}
@@ -68,7 +68,7 @@ def _closed(schema: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Answer(Generic[T]):
+class ModelAnswer(Generic[T]):
     """What came back: data of the shape that was asked for, and what it took."""
 
     data: T
@@ -76,7 +76,7 @@ class Answer(Generic[T]):
     usage: Usage = NO_USAGE
 
 
-class Vectors(list[list[float]]):
+class Embeddings(list[list[float]]):
     """Texts as vectors, one each, and what that took."""
 
     def __init__(self, vectors: Iterable[list[float]], usage: Usage) -> None:
@@ -92,12 +92,12 @@ class Model(Protocol):
         """As it is kept and shown."""
         ...
 
-    def ask(self, question: Question[T]) -> Answer[T]:
+    def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Ask; raises ModelOutage where it cannot be asked, BadAnswer where it gives no answer of that shape."""
         ...
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Each text as a vector; raises like `ask`. Those that took something are Vectors, which say what."""
+        """Each text as a vector; raises like `ask`. Those that took something are Embeddings, which say what."""
         ...
 
     def close(self) -> None:
@@ -134,7 +134,7 @@ class UnavailableModel:
         self.replayable = replayable
         """Whether recorded answers are used before it would be asked."""
 
-    def ask(self, question: Question[T]) -> Answer[T]:
+    def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Raise NoModel."""
         raise NoModel(self.reason or f"{self.name} is replayed, and cannot be asked")
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from clerkship.llm.patience import Limit
+from clerkship.llm.patience import ConcurrencyLimit
 from clerkship.llm.wire import open_client
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 H = TypeVar("H")
-AT_ONCE = 8
+DEFAULT_AT_ONCE = 8
 """Requests under way at one endpoint if nothing else is set."""
-CLOSE_WITHIN = 5.0
+CLOSE_TIMEOUT = 5.0
 
 
 class CallCancelled(Exception):
@@ -32,7 +32,7 @@ class HostConnections:
         self._address = address
         self._at_once = at_once
         self._requested: list[int] = []
-        self._limit: Limit | None = None
+        self._limit: ConcurrencyLimit | None = None
         self._free: list[httpx.AsyncClient] = []
         """The one that was used last is at the end: it is the likeliest to be open still."""
         self._held: dict[Hashable, tuple[Any, Callable[[], Awaitable[None]]]] = {}
@@ -42,10 +42,10 @@ class HostConnections:
         self._requested.append(at_once)
 
     @property
-    def limit(self) -> Limit:
+    def limit(self) -> ConcurrencyLimit:
         """The limit that all models share: as it is set, or no lower than the sum of their own."""
         if self._limit is None:
-            self._limit = Limit(self._at_once or max(AT_ONCE, sum(self._requested)))
+            self._limit = ConcurrencyLimit(self._at_once or max(DEFAULT_AT_ONCE, sum(self._requested)))
         return self._limit
 
     @contextmanager
@@ -117,11 +117,11 @@ class EndpointPool:
             loop, thread, self._loop = self._loop, self._thread, None
         closing = asyncio.run_coroutine_threadsafe(self._close(), loop)
         try:
-            closing.result(CLOSE_WITHIN)
+            closing.result(CLOSE_TIMEOUT)
         except concurrent.futures.TimeoutError:
             return  # something does not end; the process will end without it
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(CLOSE_WITHIN)
+        thread.join(CLOSE_TIMEOUT)
         if not thread.is_alive():
             loop.close()
 

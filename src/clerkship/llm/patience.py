@@ -13,17 +13,17 @@ from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.usage import NO_USAGE, Usage
 
 R = TypeVar("R")
-ATTEMPTS = 4
-TURNED_AWAY = 10
+MAX_ATTEMPTS = 4
+MAX_RATE_LIMITED = 10
 """Attempts where each was told to come later: that is a queue, and no fault."""
-BACKOFF = 0.5
+INITIAL_BACKOFF = 0.5
 """Seconds before the second attempt; twice as many before each further one, if the server names none."""
 MAX_WAIT = 60.0
 """Who says to come back later than this is not waited for."""
-ASK_WITHIN = 600.0
+QUESTION_TIMEOUT = 600.0
 """Seconds for one question with everything, the wait for its turn left out: attempts, waits between them, repairs."""
-TOO_MANY = 429
-BUSY = frozenset({408, 409, 425, TOO_MANY})
+TOO_MANY_REQUESTS = 429
+BUSY_STATUSES = frozenset({408, 409, 425, TOO_MANY_REQUESTS})
 
 
 class ModelOutage(PlatformError):
@@ -35,7 +35,7 @@ class ModelOutage(PlatformError):
         """What was paid for before."""
 
 
-class Declined(InputError):
+class RequestDeclined(InputError):
     """The endpoint will not take what it is asked: its key, its model, or a part of the request."""
 
     status: int = 0
@@ -44,7 +44,7 @@ class Declined(InputError):
     """What was paid for before."""
 
 
-class Busy(Exception):
+class EndpointBusy(Exception):
     """An attempt that may do better in a while."""
 
     def __init__(self, reason: str, wait: float | None = None, *, crowded: bool = False) -> None:
@@ -57,20 +57,20 @@ class Busy(Exception):
 class Patience(NamedTuple):
     """How much is put up with."""
 
-    attempts: int = ATTEMPTS
-    turned_away: int = ATTEMPTS
-    backoff: float = BACKOFF
+    attempts: int = MAX_ATTEMPTS
+    turned_away: int = MAX_ATTEMPTS
+    backoff: float = INITIAL_BACKOFF
     within: float | None = None
     """Seconds for one attempt."""
 
-    def wait(self, failed: int, busy: Busy) -> float:
+    def wait(self, failed: int, busy: EndpointBusy) -> float:
         """Seconds to wait now. All who failed together shall not come back together."""
         if busy.wait is not None:
             return max(busy.wait, self.backoff) * (1 + random_fraction() / 10)
         return min(self.backoff * 2.0 ** (failed - 1), MAX_WAIT) * (0.5 + random_fraction())
 
 
-class Spent:
+class TimeSpent:
     """The time one question has taken so far."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Spent:
             self.seconds += loop.time() - start
 
 
-class Limit:
+class ConcurrencyLimit:
     """How many may ask at one time, and until when nobody is to."""
 
     def __init__(self, at_once: int) -> None:
@@ -109,12 +109,16 @@ class Limit:
         self._until = max(self._until, asyncio.get_running_loop().time() + seconds)
 
 
-async def patiently(
-    once: Callable[[], Awaitable[R]], where: str, patience: Patience, limits: Sequence[Limit], spent: Spent
+async def call_with_retries(
+    once: Callable[[], Awaitable[R]],
+    where: str,
+    patience: Patience,
+    limits: Sequence[ConcurrencyLimit],
+    spent: TimeSpent,
 ) -> R:
     """What comes of it, tried again while the endpoint is busy. Whoever waits to try again leaves their slot to others;
     where the endpoint says that too much is asked, the others wait as well, instead of being turned away in turn."""
-    said: list[Busy] = []
+    said: list[EndpointBusy] = []
     while True:
         try:
             async with AsyncExitStack() as slots:
@@ -123,12 +127,12 @@ async def patiently(
                 async with spent.counted(), asyncio.timeout(_time_left(patience, spent)):
                     return await once()
         except TimeoutError:
-            said.append(Busy("it does not answer in time"))
-        except Busy as busy:
+            said.append(EndpointBusy("it does not answer in time"))
+        except EndpointBusy as busy:
             said.append(busy)
         wait = patience.wait(len(said), said[-1])
-        if _is_enough(said, patience) or spent.seconds + wait > ASK_WITHIN:
-            raise ModelOutage(f"the model cannot be asked: {_told(said)} at {where}") from None
+        if _is_exhausted(said, patience) or spent.seconds + wait > QUESTION_TIMEOUT:
+            raise ModelOutage(f"the model cannot be asked: {_describe_failures(said)} at {where}") from None
         if said[-1].crowded:
             for limit in limits:
                 limit.pause(wait)
@@ -136,19 +140,19 @@ async def patiently(
             await asyncio.sleep(wait)
 
 
-def _time_left(patience: Patience, spent: Spent) -> float:
-    left = max(ASK_WITHIN - spent.seconds, 0.001)
+def _time_left(patience: Patience, spent: TimeSpent) -> float:
+    left = max(QUESTION_TIMEOUT - spent.seconds, 0.001)
     return left if patience.within is None else min(left, patience.within)
 
 
-def _is_enough(said: Sequence[Busy], patience: Patience) -> bool:
+def _is_exhausted(said: Sequence[EndpointBusy], patience: Patience) -> bool:
     turned_away = sum(busy.crowded for busy in said)
     failed = len(said) - turned_away
     too_long = said[-1].wait is not None and said[-1].wait > MAX_WAIT
     return failed >= patience.attempts or turned_away >= patience.turned_away or too_long
 
 
-def _told(said: Sequence[Busy]) -> str:
+def _describe_failures(said: Sequence[EndpointBusy]) -> str:
     """Why it was given up, how often it was tried, and what else was in the way before."""
     last = str(said[-1])
     wait = said[-1].wait
@@ -158,19 +162,23 @@ def _told(said: Sequence[Busy]) -> str:
     return f"{last}{later}, in {len(said)} attempt{'s' * (len(said) > 1)}{besides}"
 
 
-def refusal(status: int, words: str, wait: str, refused: str, hints: Mapping[int, str]) -> Busy | Declined:
-    """Return the error for a status: Busy if the same request may succeed later, Declined otherwise. `wait` is the
+def build_status_error(
+    status: int, words: str, wait: str, refused: str, hints: Mapping[int, str]
+) -> EndpointBusy | RequestDeclined:
+    """Return the error for a status: EndpointBusy if the same request may succeed later, RequestDeclined otherwise. `wait` is the
     Retry-After header, `refused` says who refused what."""
-    if status in BUSY or status >= 500:
-        seconds = retry_after(wait, now())
-        crowded = status == TOO_MANY or (status in (503, 529) and seconds is not None)
-        return Busy(f"status {status}: {words}", seconds, crowded=crowded)
-    declined = Declined.of(f"{refused} with status {status}: {words}", hint=hints.get(status, "see what it says"))
+    if status in BUSY_STATUSES or status >= 500:
+        seconds = parse_retry_after(wait, now())
+        crowded = status == TOO_MANY_REQUESTS or (status in (503, 529) and seconds is not None)
+        return EndpointBusy(f"status {status}: {words}", seconds, crowded=crowded)
+    declined = RequestDeclined.of(
+        f"{refused} with status {status}: {words}", hint=hints.get(status, "see what it says")
+    )
     declined.status = status
     return declined
 
 
-def retry_after(text: str, now: datetime) -> float | None:
+def parse_retry_after(text: str, now: datetime) -> float | None:
     """The header's seconds, or its date (RFC 9110 §10.2.3)."""
     if text.isascii() and text.isdigit():
         return float(text[:9])

@@ -12,9 +12,9 @@ from clerkship.model.names import did_you_mean
 OPENAI: Final = "openai"
 AZURE: Final = "azure"
 ANTHROPIC: Final = "anthropic"
-KEYED = frozenset({"api.openai.com", "api.anthropic.com"})
+HOSTS_WITH_KEYS = frozenset({"api.openai.com", "api.anthropic.com"})
 """Answer nobody without a key; others may."""
-USUAL: Mapping[str, str] = {
+DEFAULT_ADDRESSES: Mapping[str, str] = {
     OPENAI: "https://api.openai.com/v1",
     AZURE: "",
     ANTHROPIC: "https://api.anthropic.com",
@@ -23,14 +23,14 @@ USUAL: Mapping[str, str] = {
     "vllm": "http://localhost:8000/v1",
 }
 """The sorts there are, and where each is if nobody says; Azure's addresses are everybody's own."""
-_ALSO = {"self-hosted": "vllm", "self_hosted": "vllm", "hosted_vllm": "vllm", "ollama_chat": "ollama"}
-_ROOTED = frozenset({"ollama", "lm_studio", "vllm"})
+_PROVIDER_ALIASES = {"self-hosted": "vllm", "self_hosted": "vllm", "hosted_vllm": "vllm", "ollama_chat": "ollama"}
+_LOCAL_PROVIDERS = frozenset({"ollama", "lm_studio", "vllm"})
 """Whose address is often given without the path that all of them have."""
-_SORT = re.compile(r"[a-z][a-z0-9_-]+")
+_PROVIDER = re.compile(r"[a-z][a-z0-9_-]+")
 _REFERENCE = re.compile(r"(?P<model>\S+?)(?:@(?P<address>https?://\S+))?")
 
 
-class Place(NamedTuple):
+class ModelReference(NamedTuple):
     """A model, and the address it is asked at."""
 
     model: str
@@ -40,33 +40,33 @@ class Place(NamedTuple):
     @property
     def name(self) -> str:
         """As it is kept and shown; reads back as the same place."""
-        usual = self.sort == ANTHROPIC and self.address == USUAL[ANTHROPIC]
+        usual = self.sort == ANTHROPIC and self.address == DEFAULT_ADDRESSES[ANTHROPIC]
         return f"{self.sort}:{self.model}" if usual else f"{self.sort}:{self.model}@{self.address}"
 
     @property
     def keyed(self) -> bool:
         """Whether nobody is answered there without a key."""
-        return self.sort == AZURE or urlsplit(self.address).hostname in KEYED
+        return self.sort == AZURE or urlsplit(self.address).hostname in HOSTS_WITH_KEYS
 
 
-def known(sort: str) -> str:
+def canonical_provider(sort: str) -> str:
     """The sort's one name, whatever else it is called."""
-    return _ALSO.get(sort.lower(), sort.lower())
+    return _PROVIDER_ALIASES.get(sort.lower(), sort.lower())
 
 
-def parse_who(text: str, usual: Mapping[str, str] = USUAL, who: str = "model") -> Place:
+def parse_model(text: str, usual: Mapping[str, str] = DEFAULT_ADDRESSES, who: str = "model") -> ModelReference:
     """`sort:model` where there is such a sort, `anything:model@https://host/v1` where there is not."""
     called, _, rest = text.partition(":")
-    sort = known(called)
+    sort = canonical_provider(called)
     found = _REFERENCE.fullmatch(rest)
-    if sort not in USUAL and (found is None or not found["address"] or not _SORT.fullmatch(sort)):
-        sorts = (*USUAL, "scripted", "none")
+    if sort not in DEFAULT_ADDRESSES and (found is None or not found["address"] or not _PROVIDER.fullmatch(sort)):
+        sorts = (*DEFAULT_ADDRESSES, "scripted", "none")
         hint = did_you_mean(called, sorts) or "write openai:model, openai:model@https://host/v1, scripted:file or none"
         raise InputError.of(f"unknown {who} `{text}`", hint=hint)
-    return parse_place(rest, {**USUAL, **usual}.get(sort, ""), who, sort)
+    return parse_reference(rest, {**DEFAULT_ADDRESSES, **usual}.get(sort, ""), who, sort)
 
 
-def parse_place(rest: str, usual: str, who: str = "agent", sort: str = OPENAI) -> Place:
+def parse_reference(rest: str, usual: str, who: str = "agent", sort: str = OPENAI) -> ModelReference:
     """`model`, or `model@https://host/v1`; at the usual address where none is said."""
     found = _REFERENCE.fullmatch(rest)
     if found is None:
@@ -79,12 +79,12 @@ def parse_place(rest: str, usual: str, who: str = "agent", sort: str = OPENAI) -
     if "?" in address:
         raise InputError.of(f"{who} `{sort}:{found['model']}`: the address has a query", hint="end it before the `?`")
     parse_address(address, f"{sort}:{rest}", who)
-    if sort in _ROOTED and urlsplit(address).path in ("", "/"):
+    if sort in _LOCAL_PROVIDERS and urlsplit(address).path in ("", "/"):
         address = f"{address.rstrip('/')}/v1"
-    return Place(found["model"], address, sort)
+    return ModelReference(found["model"], address, sort)
 
 
-def check_key(place: Place, key: str, variable: str, who: str = "agent") -> None:
+def check_key(place: ModelReference, key: str, variable: str, who: str = "agent") -> None:
     """Raise InputError where a place wants a key and there is none."""
     if place.keyed and not key:
         host = urlsplit(place.address).hostname

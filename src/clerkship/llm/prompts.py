@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "templates"
 SUFFIX = ".jinja2"
-MOST = 2_000_000
+MAX_PROMPT_LENGTH = 2_000_000
 """Characters that a prompt may come to."""
-_THEN = "\x1e"
+_SEPARATOR = "\x1e"
 """Stands between orders and matter; nothing that is put in has it."""
 _PARTS = {"layout", "quoted", "counterpart"}
 _EXTENDS = re.compile(r"""\{%[-+]?\s*extends\s+["']([^"']+)["']""")
 _BLOCK = re.compile(r"\{%[-+]?\s*block\s+(\w+)")
-_OTHERS = re.compile(r"""\{%[-+]?\s*(?:extends|include|import|from)\s+["']([^"']+)["']""")
+_REFERENCES = re.compile(r"""\{%[-+]?\s*(?:extends|include|import|from)\s+["']([^"']+)["']""")
 
 
 class BadPrompt(InputError):
@@ -38,7 +38,7 @@ class BadPrompt(InputError):
         self.said, self.line = said, line
 
 
-class Told(NamedTuple):
+class RenderedPrompt(NamedTuple):
     """A template filled in."""
 
     orders: str
@@ -54,38 +54,40 @@ class Prompt(NamedTuple):
     @property
     def is_own(self) -> bool:
         """Whether it is somebody's own, and not the built-in one."""
-        return self.text != built_in(self.name + SUFFIX)
+        return self.text != read_built_in(self.name + SUFFIX)
 
     def asks_for(self, key: str) -> bool:
         """Whether it says anything of some key of the answer."""
-        return key in _whole(self.text)
+        return key in _with_references(self.text)
 
     def strange_blocks(self) -> tuple[str, tuple[str, ...]] | None:
         """The first block that stands for none of the template it builds on, and which that has; none if all do."""
         on = _EXTENDS.search(self.text)
         if on is None or not (FOLDER / on[1]).is_file():
             return None
-        known = tuple(dict.fromkeys(_BLOCK.findall(_whole(built_in(on[1])))))
+        known = tuple(dict.fromkeys(_BLOCK.findall(_with_references(read_built_in(on[1])))))
         return next(((name, known) for name in _BLOCK.findall(self.text) if name not in known), None)
 
     @property
     def mark(self) -> str:
         """Its name and what it says, with all it builds on: another text has another mark."""
-        return _mark(self.name, self.text)
+        return _compute_mark(self.name, self.text)
 
-    def fill(self, **given: Any) -> Told:
+    def fill(self, **given: Any) -> RenderedPrompt:
         """The messages it comes to; raises InputError where it cannot be filled in."""
         from jinja2 import TemplateError, TemplateNotFound  # noqa: PLC0415  (most runs ask no model)
 
-        clean = {name: value.replace(_THEN, " ") if isinstance(value, str) else value for name, value in given.items()}
+        clean = {
+            name: value.replace(_SEPARATOR, " ") if isinstance(value, str) else value for name, value in given.items()
+        }
         written: list[str] = []
         size = 0
         try:
-            for part in _template(self.text).generate(then=_THEN, section=section, **clean):
+            for part in _compile(self.text).generate(then=_SEPARATOR, section=section, **clean):
                 written.append(part)
                 size += len(part)
-                if size > MOST:
-                    raise InputError.of(f"prompt `{self.name}` comes to more than {MOST:,} characters")
+                if size > MAX_PROMPT_LENGTH:
+                    raise InputError.of(f"prompt `{self.name}` comes to more than {MAX_PROMPT_LENGTH:,} characters")
         except (
             TemplateError,
             TypeError,
@@ -96,9 +98,9 @@ class Prompt(NamedTuple):
             RecursionError,
         ) as error:
             said = f"no built-in prompt is called {error.name}" if isinstance(error, TemplateNotFound) else str(error)
-            raise BadPrompt(self.name, said, getattr(error, "lineno", None) or _line_of(error)) from None
-        orders, mark, matter = "".join(written).partition(_THEN)
-        return Told(orders.strip(), matter.strip()) if mark else Told("", orders.strip())
+            raise BadPrompt(self.name, said, getattr(error, "lineno", None) or _template_line(error)) from None
+        orders, mark, matter = "".join(written).partition(_SEPARATOR)
+        return RenderedPrompt(orders.strip(), matter.strip()) if mark else RenderedPrompt("", orders.strip())
 
 
 class Prompts:
@@ -108,42 +110,42 @@ class Prompts:
         self._own = dict(own or {})
 
     def __getitem__(self, name: str) -> Prompt:
-        return Prompt(name, self._own[name]) if name in self._own else Prompt(name, built_in(name + SUFFIX))
+        return Prompt(name, self._own[name]) if name in self._own else Prompt(name, read_built_in(name + SUFFIX))
 
 
 BUILT_IN = Prompts()
 
 
-def names() -> tuple[str, ...]:
+def list_prompts() -> tuple[str, ...]:
     """Of all built-in prompts that ask something."""
     return tuple(sorted({path.stem for path in FOLDER.glob(f"*{SUFFIX}")} - _PARTS))
 
 
-def parts() -> tuple[str, ...]:
+def list_prompt_parts() -> tuple[str, ...]:
     """Of the templates that others are made of."""
     return tuple(sorted(_PARTS))
 
 
 @cache
-def built_in(file: str) -> str:
+def read_built_in(file: str) -> str:
     """The text of a built-in template."""
     return (FOLDER / file).read_text(encoding="utf-8")
 
 
 @cache
-def _mark(name: str, text: str) -> str:
-    return f"{name}-{hashlib.sha256(_whole(text).encode()).hexdigest()[:12]}"
+def _compute_mark(name: str, text: str) -> str:
+    return f"{name}-{hashlib.sha256(_with_references(text).encode()).hexdigest()[:12]}"
 
 
 @cache
-def _whole(text: str) -> str:
+def _with_references(text: str) -> str:
     """With all that it builds on."""
-    files = [file for file in _OTHERS.findall(text) if (FOLDER / file).is_file()]
-    return "\0".join([text, *(_whole(built_in(file)) for file in files)])
+    files = [file for file in _REFERENCES.findall(text) if (FOLDER / file).is_file()]
+    return "\0".join([text, *(_with_references(read_built_in(file)) for file in files)])
 
 
 @cache
-def _template(text: str) -> "Template":
+def _compile(text: str) -> "Template":
     return _environment().from_string(text)
 
 
@@ -160,7 +162,10 @@ def _environment() -> "Environment":
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
             """Numbers alone, and no large ones."""
-            if all(isinstance(side, int | float) and abs(side) <= MOST for side in (left, right)) and operator == "*":
+            if (
+                all(isinstance(side, int | float) and abs(side) <= MAX_PROMPT_LENGTH for side in (left, right))
+                and operator == "*"
+            ):
                 return left * right
             raise SecurityError(f"`{operator}` is for small numbers here")
 
@@ -169,7 +174,7 @@ def _environment() -> "Environment":
     return Bounded(loader=FileSystemLoader(FOLDER), auto_reload=False, **how)
 
 
-def _line_of(error: BaseException) -> int:
+def _template_line(error: BaseException) -> int:
     """Where in a template it was raised; 0 if not in one that somebody wrote here."""
     trace, line = error.__traceback__, 0
     while trace is not None:

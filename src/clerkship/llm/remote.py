@@ -7,51 +7,59 @@ import orjson
 from pydantic import BaseModel, JsonValue
 
 from clerkship.llm.answer import parse_answer
-from clerkship.llm.contract import Answer, BadAnswer, Question, Vectors
+from clerkship.llm.contract import BadAnswer, Embeddings, ModelAnswer, Question
 from clerkship.llm.endpoint_pool import CallCancelled, EndpointClient, EndpointPool, HostConnections
-from clerkship.llm.patience import BACKOFF, TURNED_AWAY, Declined, Limit, ModelOutage, Patience, Spent
-from clerkship.llm.place import Place
+from clerkship.llm.patience import (
+    INITIAL_BACKOFF,
+    MAX_RATE_LIMITED,
+    ConcurrencyLimit,
+    ModelOutage,
+    Patience,
+    RequestDeclined,
+    TimeSpent,
+)
+from clerkship.llm.place import ModelReference
 from clerkship.model.usage import NO_USAGE, Prices, Usage
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
-REPAIRS = 2
+MAX_REPAIRS = 2
 """How often it is told what is wrong with its answer, and asked again."""
-ANSWER_WITHIN = 120.0
+ANSWER_TIMEOUT = 120.0
 """Seconds for one attempt."""
-Form = Literal["schema", "tool", "object", "words"]
+AnswerFormat = Literal["schema", "tool", "object", "words"]
 """How the shape is asked for besides in words: by a JSON schema, as a tool's arguments, as any JSON object, not at
 all."""
-Stop = Literal["", "refused", "cut off", "filtered"]
+StopReason = Literal["", "refused", "cut off", "filtered"]
 
 
-class Manner(NamedTuple):
+class RequestOptions(NamedTuple):
     """How a model is asked, beside what."""
 
     parameters: Mapping[str, JsonValue] = {}
     """What goes into each request as it is: a temperature, a seed."""
-    answer_within: float = ANSWER_WITHIN
+    answer_within: float = ANSWER_TIMEOUT
     at_once: int | None = None
     """Questions of this model under way; those at its endpoint are limited besides."""
-    backoff: float = BACKOFF
+    backoff: float = INITIAL_BACKOFF
     prices: Prices | None = None
     api_version: str = ""
 
     @property
     def patience(self) -> Patience:
         """With the endpoint."""
-        return Patience(turned_away=TURNED_AWAY, backoff=self.backoff, within=self.answer_within)
+        return Patience(turned_away=MAX_RATE_LIMITED, backoff=self.backoff, within=self.answer_within)
 
 
-class Spoken(NamedTuple):
+class ModelReply(NamedTuple):
     """What a model said once, why it stopped where that is not by itself, and what it took."""
 
     text: str
-    stop: Stop
+    stop: StopReason
     usage: Usage
 
 
-class Turn(NamedTuple):
+class ChatMessage(NamedTuple):
     """One message of what a model is shown."""
 
     role: Literal["system", "user", "assistant"]
@@ -61,28 +69,28 @@ class Turn(NamedTuple):
 class Asked(NamedTuple):
     """What is said to a model once."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[ChatMessage, ...]
     question: Question[Any]
-    form: Form
-    limits: tuple[Limit, ...]
-    spent: Spent
+    form: AnswerFormat
+    limits: tuple[ConcurrencyLimit, ...]
+    spent: TimeSpent
 
 
-class Speaker(Protocol):
+class ModelApi(Protocol):
     """One interface that models have."""
 
-    forms: tuple[Form, ...]
+    forms: tuple[AnswerFormat, ...]
     """How a shape can be asked for, the best first."""
 
-    async def say(self, asked: Asked, connections: HostConnections) -> Spoken:
-        """Ask once; raises ModelOutage and Declined."""
+    async def say(self, asked: Asked, connections: HostConnections) -> ModelReply:
+        """Ask once; raises ModelOutage and RequestDeclined."""
         ...
 
 
 class Embedder(Protocol):
     """Whoever makes vectors of texts."""
 
-    async def embed(self, texts: list[str], limits: Sequence[Limit]) -> Vectors:
+    async def embed(self, texts: list[str], limits: Sequence[ConcurrencyLimit]) -> Embeddings:
         """Each text as a vector, in the same order."""
         ...
 
@@ -91,19 +99,19 @@ class RemoteModel:
     """Somebody behind an endpoint, asked by several threads at once."""
 
     def __init__(
-        self, place: Place, speaker: Speaker, embedder: Embedder, pool: EndpointPool, at_once: int | None
+        self, place: ModelReference, speaker: ModelApi, embedder: Embedder, pool: EndpointPool, at_once: int | None
     ) -> None:
         self.name = place.name
         self._speaker, self._embedder = speaker, embedder
         self._connections = pool.host(place.address)
         self._client: EndpointClient = pool.client()
-        self._own = (Limit(at_once),) if at_once is not None else ()
+        self._own = (ConcurrencyLimit(at_once),) if at_once is not None else ()
         if at_once is not None:
             self._connections.allow(at_once)
         self._forms: dict[type[BaseModel], int] = {}
         """The first way of asking for each shape that the endpoint has not said no to."""
 
-    def ask(self, question: Question[T]) -> Answer[T]:
+    def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Ask, and tell it what is wrong where its answer has not the shape."""
         return self._do(lambda: self._asked(question))
 
@@ -121,38 +129,42 @@ class RemoteModel:
         except CallCancelled:
             raise ModelOutage(f"the question to {self.name} was called off: the run is over") from None
 
-    async def _asked(self, question: Question[T]) -> Answer[T]:
-        turns, spent, usage, wrong, spoken = _turns(question), Spent(), NO_USAGE, "", _SILENCE
+    async def _asked(self, question: Question[T]) -> ModelAnswer[T]:
+        turns, spent, usage, wrong, spoken = _build_messages(question), TimeSpent(), NO_USAGE, "", _NO_REPLY
         limits = (*self._own, self._connections.limit)
-        for _ in range(REPAIRS + 1):
+        for _ in range(MAX_REPAIRS + 1):
             try:
                 spoken = await self._said(turns, question, limits, spent)
-            except (BadAnswer, Declined, ModelOutage) as failed:
+            except (BadAnswer, RequestDeclined, ModelOutage) as failed:
                 failed.usage = usage + failed.usage
                 raise
             usage += spoken.usage
             if spoken.stop == "filtered":
                 raise BadAnswer(f"{self.name}: its answer was withheld by the endpoint's content filter", usage)
             try:
-                return Answer(parse_answer(spoken.text, question.shape), self.name, usage)
+                return ModelAnswer(parse_answer(spoken.text, question.shape), self.name, usage)
             except BadAnswer as bad:
-                wrong = _STOPPED.get(spoken.stop, str(bad) if spoken.text else "it is empty")
-            said = Turn("assistant", spoken.text or "(nothing)")
-            turns = (*turns, said, Turn("user", _REPAIR.format(wrong=wrong)))
-        raise BadAnswer(f"{self.name} {_given_up(spoken, wrong)}", usage)
+                wrong = _STOP_ERRORS.get(spoken.stop, str(bad) if spoken.text else "it is empty")
+            said = ChatMessage("assistant", spoken.text or "(nothing)")
+            turns = (*turns, said, ChatMessage("user", _REPAIR.format(wrong=wrong)))
+        raise BadAnswer(f"{self.name} {_describe_failure(spoken, wrong)}", usage)
 
     async def _said(
-        self, turns: tuple[Turn, ...], question: Question[T], limits: tuple[Limit, ...], spent: Spent
-    ) -> Spoken:
+        self,
+        turns: tuple[ChatMessage, ...],
+        question: Question[T],
+        limits: tuple[ConcurrencyLimit, ...],
+        spent: TimeSpent,
+    ) -> ModelReply:
         """In the best form that the endpoint has. What it refuses in every form is refused for another reason."""
         first = self._forms.get(question.shape, 0)
         for place, form in enumerate(self._speaker.forms[first:], first):
             try:
                 spoken = await self._speaker.say(Asked(turns, question, form, limits, spent), self._connections)
-            except Declined as declined:
-                if declined.code in _FILTERED:
+            except RequestDeclined as declined:
+                if declined.code in _FILTER_CODES:
                     raise BadAnswer(f"{self.name}: the endpoint's content filter took no such question") from None
-                if declined.status not in (400, 422) or declined.code in _WHATEVER or form == "words":
+                if declined.status not in (400, 422) or declined.code in _FINAL_CODES or form == "words":
                     raise
             else:
                 self._forms[question.shape] = max(self._forms.get(question.shape, 0), place)
@@ -160,11 +172,11 @@ class RemoteModel:
         raise AssertionError("the last form is refused or answered")
 
 
-_SILENCE = Spoken("", "", NO_USAGE)
-_FILTERED = frozenset({"content_filter", "content_policy_violation"})
-_WHATEVER = frozenset({"context_length_exceeded", "model_not_found", "invalid_api_key"})
+_NO_REPLY = ModelReply("", "", NO_USAGE)
+_FILTER_CODES = frozenset({"content_filter", "content_policy_violation"})
+_FINAL_CODES = frozenset({"context_length_exceeded", "model_not_found", "invalid_api_key"})
 """What is refused however the shape is asked for."""
-_STOPPED: Mapping[str, str] = {
+_STOP_ERRORS: Mapping[str, str] = {
     "cut off": "it was cut off before its end, because it is too long; be brief",
     "refused": "it is a refusal",
 }
@@ -174,9 +186,9 @@ _REPAIR = """That answer cannot be used: {wrong}.
 Give the same judgement again, as one JSON object of the shape you were told, and nothing else."""
 
 
-def _given_up(spoken: Spoken, wrong: str) -> str:
+def _describe_failure(spoken: ModelReply, wrong: str) -> str:
     """Why there is no answer: each reason in its own words, for each asks for something else to be done."""
-    often = f"in {REPAIRS + 1} attempts"
+    often = f"in {MAX_REPAIRS + 1} attempts"
     said = f"it said {spoken.text[:200]!r}" if spoken.text else "it said nothing"
     if spoken.stop == "refused":
         return f"refused to answer {often}: {said}"
@@ -187,8 +199,8 @@ def _given_up(spoken: Spoken, wrong: str) -> str:
     return f"gave no answer of the right shape {often}: {wrong}; {said}"
 
 
-def _turns(question: Question[Any]) -> tuple[Turn, ...]:
+def _build_messages(question: Question[Any]) -> tuple[ChatMessage, ...]:
     shape = _SHAPE.format(schema=orjson.dumps(question.schema).decode())
     orders = "\n\n".join(filter(None, (question.orders, shape)))
-    earlier = [Turn(line.role, line.text) for line in question.talk]
-    return (Turn("system", orders), *earlier, Turn("user", question.prompt))
+    earlier = [ChatMessage(line.role, line.text) for line in question.talk]
+    return (ChatMessage("system", orders), *earlier, ChatMessage("user", question.prompt))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
 
-from clerkship.llm.contract import Answer, BadAnswer, Question
+from clerkship.llm.contract import BadAnswer, ModelAnswer, Question
 from clerkship.model import pattern
 from clerkship.model.frozen import Frozen
 from clerkship.model.pattern import Regex
@@ -56,23 +56,23 @@ class ScriptedModel:
         self.name = name
         self._script = script
 
-    def ask(self, question: Question[T]) -> Answer[T]:
+    def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """The first answer that fits."""
         found = next((answer for answer in self._script.answers if answer.fits(question)), None)
         if found is None:
-            raise BadAnswer(f"{self.name} has no answer to a question about {question.about}: {_start(question)}")
+            raise BadAnswer(f"{self.name} has no answer to a question about {question.about}: {_excerpt(question)}")
         try:
-            return Answer(question.shape.model_validate(found.answer), self.name)
+            return ModelAnswer(question.shape.model_validate(found.answer), self.name)
         except ValidationError as error:
             wrong = error.errors()[0]
             place = ".".join(map(str, wrong["loc"])) or "it"
             raise BadAnswer(
-                f"{self.name}: the answer to {_start(question)} is not of the right shape: {place}: {wrong['msg']}"
+                f"{self.name}: the answer to {_excerpt(question)} is not of the right shape: {place}: {wrong['msg']}"
             ) from None
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Texts that share words have vectors that point the same way."""
-        return [_counted(text) for text in texts]
+        return [_count_words(text) for text in texts]
 
     def close(self) -> None:
         """It holds nothing."""
@@ -83,11 +83,11 @@ def is_scripted(model: str) -> bool:
     return model.startswith(SCRIPTED)
 
 
-def _start(question: Question[Any]) -> str:
+def _excerpt(question: Question[Any]) -> str:
     return repr(question.prompt if len(question.prompt) <= 200 else f"{question.prompt[:200]}…")
 
 
-def _counted(text: str) -> list[float]:
+def _count_words(text: str) -> list[float]:
     """How often each word comes, each in a place that its hash decides."""
     vector = [0.0] * DIMENSIONS
     for word in _WORD.findall(text.casefold()):

@@ -7,16 +7,16 @@ from typing import TypeVar
 
 A = TypeVar("A")
 R = TypeVar("R")
-AT_ONCE = 8
+MAX_THREADS = 8
 """Threads for one lot, the caller's own among them; an endpoint has a limit of its own besides."""
-CROWD = 48
+MAX_PROCESS_THREADS = 48
 """Threads in the process from which on no more are begun: so many trials keep an endpoint busy by themselves."""
 
 
-def together(ask: Callable[[A], R], items: Sequence[A], *, waits: bool = True) -> list[R]:
+def map_concurrently(ask: Callable[[A], R], items: Sequence[A], *, waits: bool = True) -> list[R]:
     """What comes of each, in the order they are in. The first that raised is raised, when all are done. One after the
     other where there is nothing to wait for."""
-    if len(items) < 2 or not waits or threading.active_count() >= CROWD:
+    if len(items) < 2 or not waits or threading.active_count() >= MAX_PROCESS_THREADS:
         return [ask(item) for item in items]
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     for number in range(len(items)):
@@ -36,7 +36,7 @@ def together(ask: Callable[[A], R], items: Sequence[A], *, waits: bool = True) -
                 wrong[number] = error
 
     # Not kept from ending by one of them: the process may, while a model that does not answer is waited for.
-    others = [threading.Thread(target=work, daemon=True) for _ in range(min(len(items), AT_ONCE) - 1)]
+    others = [threading.Thread(target=work, daemon=True) for _ in range(min(len(items), MAX_THREADS) - 1)]
     for thread in others:
         thread.start()
     work()

@@ -12,9 +12,9 @@ from clerkship.model.errors import InputError
 if TYPE_CHECKING:
     import httpx
 
-CONNECT_WITHIN = 10.0
-PREFLIGHT_CONNECT_WITHIN = 5.0
-PREFLIGHT_ANSWER_WITHIN = 2.0
+CONNECT_TIMEOUT = 10.0
+PREFLIGHT_CONNECT_TIMEOUT = 5.0
+PREFLIGHT_ANSWER_TIMEOUT = 2.0
 _LOOPBACK = ("localhost", "127.", "[::1]")
 
 
@@ -32,7 +32,7 @@ def parse_address(text: str, name: str, who: str = "agent") -> str:
     return text
 
 
-class _WithoutKeys(logging.Filter):
+class _TokenFilter(logging.Filter):
     """httpx tells every address it asks at INFO, and some servers want their key in it."""
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -45,7 +45,7 @@ class _WithoutKeys(logging.Filter):
 
 
 _TOKEN = re.compile(r"([?&]token=)[^&\s]*")
-logging.getLogger("httpx").addFilter(_WithoutKeys())
+logging.getLogger("httpx").addFilter(_TokenFilter())
 
 
 def open_client(address: str, read_within: float | None, connections: int | None = None) -> "httpx.AsyncClient":
@@ -53,43 +53,43 @@ def open_client(address: str, read_within: float | None, connections: int | None
     said are kept open (httpx keeps 20, and opens the others anew for each request); else as many as httpx has."""
     import httpx  # noqa: PLC0415  (most agents need no HTTP, and it takes a tenth of a second)
 
-    timeout = httpx.Timeout(CONNECT_WITHIN, read=read_within)
+    timeout = httpx.Timeout(CONNECT_TIMEOUT, read=read_within)
     kept = httpx.Limits(max_connections=connections or 100, max_keepalive_connections=connections or 20)
-    return httpx.AsyncClient(timeout=timeout, limits=kept, **_options(address))
+    return httpx.AsyncClient(timeout=timeout, limits=kept, **_client_options(address))
 
 
-def _options(address: str) -> dict[str, Any]:
-    return {"verify": _trust(), "trust_env": not is_near(address), "follow_redirects": False}
+def _client_options(address: str) -> dict[str, Any]:
+    return {"verify": _ssl_context(), "trust_env": not is_loopback(address), "follow_redirects": False}
 
 
-def is_near(address: str) -> bool:
+def is_loopback(address: str) -> bool:
     """Whether it is this machine's own."""
     return urlsplit(address).netloc.startswith(_LOOPBACK)
 
 
 @cache
-def _trust() -> Any:
+def _ssl_context() -> Any:
     """The certificates to trust, read once."""
     import httpx  # noqa: PLC0415  (as above)
 
     return httpx.create_ssl_context()
 
 
-SENT = {"content-type": "application/json", "accept": "application/json", "accept-encoding": "identity"}
+JSON_HEADERS = {"content-type": "application/json", "accept": "application/json", "accept-encoding": "identity"}
 
 
 async def post(
     client: "httpx.AsyncClient", address: str, headers: dict[str, str], body: bytes, limit: int
 ) -> "tuple[httpx.Response, bytes]":
     """The reply's head and its body, read no further than the limit."""
-    return await read_response(client.stream("POST", address, content=body, headers=SENT | headers), limit)
+    return await read_response(client.stream("POST", address, content=body, headers=JSON_HEADERS | headers), limit)
 
 
 async def get(
     client: "httpx.AsyncClient", address: str, headers: dict[str, str], limit: int
 ) -> "tuple[httpx.Response, bytes]":
     """What is there, read no further than the limit."""
-    return await read_response(client.stream("GET", address, headers=SENT | headers), limit)
+    return await read_response(client.stream("GET", address, headers=JSON_HEADERS | headers), limit)
 
 
 def fetch(address: str, headers: dict[str, str], limit: int, within: float) -> "tuple[httpx.Response, bytes]":
@@ -97,8 +97,8 @@ def fetch(address: str, headers: dict[str, str], limit: int, within: float) -> "
     import httpx  # noqa: PLC0415  (as above)
 
     data = bytearray()
-    client = httpx.Client(timeout=httpx.Timeout(within, connect=CONNECT_WITHIN), **_options(address))
-    with client, client.stream("GET", address, headers=SENT | headers) as response:
+    client = httpx.Client(timeout=httpx.Timeout(within, connect=CONNECT_TIMEOUT), **_client_options(address))
+    with client, client.stream("GET", address, headers=JSON_HEADERS | headers) as response:
         for chunk in response.iter_bytes():
             data += chunk
             if len(data) > limit:
@@ -114,12 +114,12 @@ def check_reachable(address: str, name: str) -> None:
     """
     import httpx  # noqa: PLC0415  (as above)
 
-    timeout = httpx.Timeout(PREFLIGHT_ANSWER_WITHIN, connect=PREFLIGHT_CONNECT_WITHIN)
+    timeout = httpx.Timeout(PREFLIGHT_ANSWER_TIMEOUT, connect=PREFLIGHT_CONNECT_TIMEOUT)
     try:
-        with httpx.Client(timeout=timeout, **_options(address)) as client, client.stream("OPTIONS", address):
+        with httpx.Client(timeout=timeout, **_client_options(address)) as client, client.stream("OPTIONS", address):
             return
     except httpx.ConnectTimeout:
-        reason = f"no answer within {PREFLIGHT_CONNECT_WITHIN:g} seconds"
+        reason = f"no answer within {PREFLIGHT_CONNECT_TIMEOUT:g} seconds"
     except (httpx.ConnectError, httpx.ProxyError) as error:
         reason = str(error) or type(error).__name__
     except httpx.HTTPError:

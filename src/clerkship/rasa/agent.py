@@ -12,7 +12,7 @@ from clerkship.actors.contract import Agent, AgentError, Entry, History, Message
 from clerkship.actors.reply import parse_replies
 from clerkship.kit.http_body import ResponseTooLarge
 from clerkship.kit.secrets import new_name
-from clerkship.llm.wire import CONNECT_WITHIN, get, open_client, parse_address, post
+from clerkship.llm.wire import CONNECT_TIMEOUT, get, open_client, parse_address, post
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
@@ -154,7 +154,7 @@ class RasaAgent:
         except ResponseTooLarge:
             raise AgentError(f"{server.host} answers with more than {REPLY_LIMIT:,} bytes") from None
         except httpx.ConnectTimeout:
-            words = f"did not answer within {CONNECT_WITHIN:g} seconds"
+            words = f"did not answer within {CONNECT_TIMEOUT:g} seconds"
             raise AgentError(f"{server.host} {words}; {unsent}") from None
         except httpx.ConnectError as error:
             words = server.redacted(str(error))

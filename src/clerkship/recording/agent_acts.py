@@ -15,24 +15,28 @@ from sandbox.handle import Dropped, Sandboxes
 from sandbox.request import Request, to_query
 
 CLOCK = "clock"
-_KEPT = frozenset({"content-type", "accept", "prefer", "range", "idempotency-key"})
+_RECORDED_HEADERS = frozenset({"content-type", "accept", "prefer", "range", "idempotency-key"})
 """Headers that are part of a request's meaning, beside all that begin with `if-`; the others identify the sender."""
-AddAct = Callable[[dict[str, Any]], None]
+AddAction = Callable[[dict[str, Any]], None]
 
 
-def written_act(sandbox: str, asked: Request | CallRecord) -> dict[str, Any] | None:
+def to_recorded_action(sandbox: str, asked: Request | CallRecord) -> dict[str, Any] | None:
     """Return a request or a call as a cassette has it; None for a request to the clock that does not move it."""
     if isinstance(asked, CallRecord):
-        return {"call": {"sandbox": sandbox, **_written_call(asked)}}
-    return _clock_act(asked) if sandbox == CLOCK else {"request": {"sandbox": sandbox, **_written_request(asked)}}
+        return {"call": {"sandbox": sandbox, **_to_recorded_call(asked)}}
+    return (
+        _to_recorded_wait(asked)
+        if sandbox == CLOCK
+        else {"request": {"sandbox": sandbox, **_to_recorded_request(asked)}}
+    )
 
 
-def written_event(payload: Payload) -> dict[str, Any]:
+def to_recorded_event(payload: Payload) -> dict[str, Any]:
     """Return an event of the agent as a cassette has it."""
     return {"kind": payload.kind, **payload.model_dump(mode="json", exclude_defaults=True)}
 
 
-def act_again(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
+def repeat_action(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
     """Repeat what a recorded agent did. What a fault dropped is dropped again."""
     if "report" in act:
         sandboxes.report(parse_report(act["report"], sandboxes.agent_events))
@@ -40,10 +44,10 @@ def act_again(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
         sandboxes.wait(act["wait"])
     else:
         with contextlib.suppress(Dropped):
-            _ask_again(act, sandboxes)
+            _repeat_request(act, sandboxes)
 
 
-def _ask_again(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
+def _repeat_request(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
     if "call" in act:
         call = dict(act["call"])
         sandbox, body = sandboxes[call.pop("sandbox")], _pop_body(call)
@@ -55,30 +59,32 @@ def _ask_again(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
         sandboxes[asked["sandbox"]].send_as_is(request)
 
 
-def _written_request(request: Request) -> dict[str, Any]:
+def _to_recorded_request(request: Request) -> dict[str, Any]:
     """Return a request without what identifies its sender."""
     headers = {name.lower(): value for name, value in request.headers.items()}
-    kept = {name: value for name, value in sorted(headers.items()) if name in _KEPT or name.startswith("if-")}
+    kept = {
+        name: value for name, value in sorted(headers.items()) if name in _RECORDED_HEADERS or name.startswith("if-")
+    }
     written: dict[str, Any] = {"method": request.method, "path": request.path}
-    written |= {"query": _query(request)} if request.query else {}
+    written |= {"query": _to_recorded_query(request)} if request.query else {}
     written |= {"headers": kept} if kept else {}
-    return written | _written_body(request.body)
+    return written | _to_recorded_body(request.body)
 
 
-def _query(request: Request) -> JsonValue:
+def _to_recorded_query(request: Request) -> JsonValue:
     """Return a query by name; as pairs if a name occurs twice or the names are not in alphabetical order."""
     names = [name for name, _ in request.pairs]
     in_order = all(one < other for one, other in pairwise(names))
     return dict(request.pairs) if in_order else [[name, value] for name, value in request.pairs]
 
 
-def _written_call(record: CallRecord) -> dict[str, Any]:
+def _to_recorded_call(record: CallRecord) -> dict[str, Any]:
     about = {"transport": record.transport, "target": record.target, "answer": record.answer}
     given = {name: value for name, value in about.items() if value}
-    return {"operation": record.operation, "input": dict(record.input), **given, **_written_body(record.body)}
+    return {"operation": record.operation, "input": dict(record.input), **given, **_to_recorded_body(record.body)}
 
 
-def _written_body(body: bytes) -> dict[str, str]:
+def _to_recorded_body(body: bytes) -> dict[str, str]:
     if not body:
         return {}
     try:
@@ -92,7 +98,7 @@ def _pop_body(written: dict[str, Any]) -> bytes:
     return bytes(raw.encode("latin-1") if raw else text.encode())
 
 
-def _clock_act(request: Request) -> dict[str, Any] | None:
+def _to_recorded_wait(request: Request) -> dict[str, Any] | None:
     match (request.method, request.path):
         case ("POST", "/advance"):
             return {"wait": request.query.get("by", "")}
@@ -101,19 +107,19 @@ def _clock_act(request: Request) -> dict[str, Any] | None:
     return None
 
 
-def watched(sandboxes: Sandboxes, add: AddAct) -> Sandboxes:
+def observe_sandboxes(sandboxes: Sandboxes, add: AddAction) -> Sandboxes:
     """Return the same sandboxes, with reports and waits added to the acts; the gateway reports requests and calls."""
 
     def report(payload: Payload) -> Event:
         event = sandboxes.report(payload)
-        add({"report": written_event(payload)})
+        add({"report": to_recorded_event(payload)})
         return event
 
-    return Sandboxes(dict(sandboxes), _WatchedClock(sandboxes, add), report, sandboxes.agent_events)
+    return Sandboxes(dict(sandboxes), _ObservedClock(sandboxes, add), report, sandboxes.agent_events)
 
 
-class _WatchedClock:
-    def __init__(self, sandboxes: Sandboxes, add: AddAct) -> None:
+class _ObservedClock:
+    def __init__(self, sandboxes: Sandboxes, add: AddAction) -> None:
         self._sandboxes, self._add = sandboxes, add
 
     @property

@@ -24,28 +24,28 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.usage import NO_USAGE, Role, Usage
 
 VERSION = 1
-Owner = tuple[str, int]
+TrialKey = tuple[str, int]
 """A task, and the number of one of its trials."""
 _FENCE = re.compile(r"^(<<< .+) [0-9a-f]{16}$|(?<=.) [0-9a-f]{16}( >>>)$")
-_MEND = "record it again with --record, or take the file as it was when it was last right"
+_REPAIR_HINT = "record it again with --record, or take the file as it was when it was last right"
 
 
-def cassette_of(file: Path) -> Path:
+def cassette_path(file: Path) -> Path:
     """Return the cassette of a file of tasks."""
     return file.parent / "cassettes" / f"{file.stem}.jsonl"
 
 
-def address(data: Any) -> str:
+def content_key(data: Any) -> str:
     """Return the hash of a text, or of data as canonical JSON."""
     raw = data.encode() if isinstance(data, str) else orjson.dumps(data, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(raw).hexdigest()[:32]
 
 
-def pieces(text: str) -> list[str]:
+def split_prompt(text: str) -> list[str]:
     """Split a prompt where quoted sections begin and end, so that questions about one conversation share it."""
     if "<<< " not in text:
         return [text]
-    cuts = sorted({0, len(text), *_after(text, "\n<<< ", 1), *_after(text, " >>>\n", len(" >>>\n"))})
+    cuts = sorted({0, len(text), *_find_offsets(text, "\n<<< ", 1), *_find_offsets(text, " >>>\n", len(" >>>\n"))})
     found: list[str] = []
     for start, end in pairwise(cuts):
         piece = text[start:end]
@@ -56,7 +56,7 @@ def pieces(text: str) -> list[str]:
     return found
 
 
-def _after(text: str, mark: str, by: int) -> Iterator[int]:
+def _find_offsets(text: str, mark: str, by: int) -> Iterator[int]:
     """Yield the places so far behind the start of each mark; a regular expression takes twenty times as long."""
     place = text.find(mark)
     while place >= 0:
@@ -64,7 +64,7 @@ def _after(text: str, mark: str, by: int) -> Iterator[int]:
         place = text.find(mark, place + 1)
 
 
-def unmarked(text: str) -> str:
+def remove_fence_codes(text: str) -> str:
     """Remove the codes of fences: each is a hash of what it encloses, from before anything was redacted there."""
     if "<<< " not in text:
         return text
@@ -94,7 +94,7 @@ class StoredText(Frozen):
         return self.text
 
 
-class TalkLine(Frozen):
+class RecordedMessage(Frozen):
     """A line of the conversation before a question, and the key of the line before it."""
 
     kind: Literal["said"] = "said"
@@ -115,7 +115,7 @@ class RecordedEntry(Frozen):
     TEXTS: ClassVar[tuple[str, ...]] = ()
     """The fields that refer to texts."""
     key: str
-    of: Annotated[tuple[Owner, ...], Field(min_length=1)]
+    of: Annotated[tuple[TrialKey, ...], Field(min_length=1)]
     """The trials that asked."""
 
     def hashed(self) -> Any:
@@ -129,7 +129,7 @@ class RecordedEntry(Frozen):
             yield from (value,) if isinstance(value, str) else value
 
 
-class Exchange(RecordedEntry):
+class RecordedQuestion(RecordedEntry):
     """A question to a model, and its answer."""
 
     HASHED = ("model", "parameters", "orders", "talk", "prompt", "shape", "sample")
@@ -153,7 +153,7 @@ class Exchange(RecordedEntry):
     usage: Usage = NO_USAGE
 
 
-class Embedding(RecordedEntry):
+class RecordedEmbedding(RecordedEntry):
     """Texts, and the vectors that a model made of them."""
 
     HASHED = ("model", "given")
@@ -167,7 +167,7 @@ class Embedding(RecordedEntry):
     usage: Usage = NO_USAGE
 
 
-class AgentTurn(RecordedEntry):
+class RecordedTurn(RecordedEntry):
     """What an agent did and said in one turn."""
 
     HASHED = ("solver", "content", "number", "heard", "after")
@@ -193,9 +193,12 @@ class AgentTurn(RecordedEntry):
         return super().hashed() | {"trial": self.of[0][1]}
 
 
-Entry = Exchange | Embedding | AgentTurn
-_LINE: TypeAdapter[CassetteHeader | StoredText | TalkLine | Entry] = TypeAdapter(
-    Annotated[CassetteHeader | StoredText | TalkLine | Exchange | Embedding | AgentTurn, Field(discriminator="kind")]
+CassetteEntry = RecordedQuestion | RecordedEmbedding | RecordedTurn
+_LINE: TypeAdapter[CassetteHeader | StoredText | RecordedMessage | CassetteEntry] = TypeAdapter(
+    Annotated[
+        CassetteHeader | StoredText | RecordedMessage | RecordedQuestion | RecordedEmbedding | RecordedTurn,
+        Field(discriminator="kind"),
+    ]
 )
 
 
@@ -213,8 +216,8 @@ class Cassette:
     def __init__(self, path: Path, data: bytes | None = None) -> None:
         self.path = path
         self.texts: dict[str, str] = {}
-        self.said: dict[str, TalkLine] = {}
-        self.entries: dict[str, Entry] = {}
+        self.said: dict[str, RecordedMessage] = {}
+        self.entries: dict[str, CassetteEntry] = {}
         self.digest = hashlib.sha256(data).hexdigest() if data is not None else ""
         """The hash of the file as it was read; empty if there was none."""
         self._is_damaged = data is not None
@@ -246,7 +249,7 @@ class Cassette:
         try:
             item = _LINE.validate_json(line)
         except ValidationError as error:
-            raise self._damaged(number, _flaw(line, error)) from None
+            raise self._damaged(number, _describe_flaw(line, error)) from None
         if isinstance(item, CassetteHeader) != (number == 1):
             raise self._damaged(number, "a cassette begins with one line that says its version")
         if isinstance(item, CassetteHeader):
@@ -254,35 +257,35 @@ class Cassette:
                 newer = f"it is of version {item.version}, and this reads {VERSION}"
                 raise self._damaged(number, newer, "record it again with --record, or use the release that wrote it")
             return
-        if item.key != address(item.hashed()):
+        if item.key != content_key(item.hashed()):
             raise self._damaged(number, "its key does not fit what it says: it was changed by hand, or is damaged")
         match item:
             case StoredText():
                 self.texts[item.key] = item.text
-            case TalkLine():
+            case RecordedMessage():
                 self.said[item.key] = item
             case _ if self.entries.setdefault(item.key, item) != item:
                 raise self._damaged(number, "this was asked and answered in an earlier line, in another way")
 
-    def _damaged(self, number: int, what: str, hint: str = _MEND) -> DamagedCassette:
+    def _damaged(self, number: int, what: str, hint: str = _REPAIR_HINT) -> DamagedCassette:
         return DamagedCassette([InputProblem(file=str(self.path), line=number, column=1, message=what, hint=hint)])
 
     def _check_references(self) -> None:
         """Raise DamagedCassette if a text that is referred to is missing."""
         for entry in self.entries.values():
-            talk = entry.talk if isinstance(entry, Exchange) else ""
+            talk = entry.talk if isinstance(entry, RecordedQuestion) else ""
             if any(text not in self.texts for text in entry.texts()) or (talk and talk not in self.said):
-                raise DamagedCassette.of(f"a text of {entry.key} is missing", file=str(self.path), hint=_MEND)
+                raise DamagedCassette.of(f"a text of {entry.key} is missing", file=str(self.path), hint=_REPAIR_HINT)
         if any(said.after and said.after not in self.said for said in self.said.values()):
-            raise DamagedCassette.of("a part of a talk is missing", file=str(self.path), hint=_MEND)
+            raise DamagedCassette.of("a part of a talk is missing", file=str(self.path), hint=_REPAIR_HINT)
 
     def whole(self, keys: Iterable[str]) -> str:
         """Return a text from its parts."""
         return "".join(self.texts[key] for key in keys)
 
-    def talk(self, last: str) -> list[TalkLine]:
+    def talk(self, last: str) -> list[RecordedMessage]:
         """Return the conversation up to a line, oldest first."""
-        found: list[TalkLine] = []
+        found: list[RecordedMessage] = []
         while last:
             found.append(self.said[last])
             last = found[-1].after
@@ -295,12 +298,12 @@ class Cassette:
         items: list[Frozen] = [CassetteHeader(version=VERSION)]
         items += [StoredText(key=key, text=self.texts[key]) for key in sorted(named)]
         items += [self.said[key] for key in sorted(self._talked(entries))]
-        return b"".join(_written(item) for item in (*items, *entries))
+        return b"".join(_render_line(item) for item in (*items, *entries))
 
-    def _talked(self, entries: Iterable[Entry]) -> set[str]:
+    def _talked(self, entries: Iterable[CassetteEntry]) -> set[str]:
         found: set[str] = set()
         for entry in entries:
-            line = entry.talk if isinstance(entry, Exchange) else ""
+            line = entry.talk if isinstance(entry, RecordedQuestion) else ""
             while line and line not in found:
                 found.add(line)
                 line = self.said[line].after
@@ -331,32 +334,32 @@ class Cassette:
         self.entries = other.entries | self.entries
 
 
-def packed(vector: Sequence[float]) -> str:
+def pack_vector(vector: Sequence[float]) -> str:
     """Return a vector as text, exactly."""
     return base64.b64encode(struct.pack(f"<{len(vector)}d", *vector)).decode()
 
 
-def unpacked(text: str) -> list[float]:
+def unpack_vector(text: str) -> list[float]:
     """Return the vector of a text."""
     data = base64.b64decode(text)
     return list(struct.unpack(f"<{len(data) // 8}d", data))
 
 
-def _order(entry: Entry) -> tuple[Any, ...]:
+def _order(entry: CassetteEntry) -> tuple[Any, ...]:
     """Sort by task and trial, so that what changes together is together in a diff."""
-    if isinstance(entry, AgentTurn):
+    if isinstance(entry, RecordedTurn):
         return (entry.of, "agent", entry.solver, entry.number, entry.key)
-    about = (entry.about, entry.sample) if isinstance(entry, Exchange) else ("", "")
+    about = (entry.about, entry.sample) if isinstance(entry, RecordedQuestion) else ("", "")
     return (entry.of, entry.role, *about, entry.key)
 
 
-def _written(item: Frozen) -> bytes:
+def _render_line(item: Frozen) -> bytes:
     """Return the line of an item. Nested keys keep their order, so that a replay writes the same log."""
     data = {"kind": getattr(item, "kind", ""), **item.model_dump(mode="json", exclude_defaults=True)}
     return orjson.dumps(dict(sorted(data.items())), option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _flaw(line: bytes, error: ValidationError) -> str:
+def _describe_flaw(line: bytes, error: ValidationError) -> str:
     if line.startswith((b"<<<<<<<", b"=======", b">>>>>>>")):
         return "it is the mark of a merge that was not finished"
     first = error.errors()[0]

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from clerkship.model.usage import Role
-from clerkship.recording.cassette import Cassette, Embedding, Exchange, TalkLine, address
+from clerkship.recording.cassette import Cassette, RecordedEmbedding, RecordedMessage, RecordedQuestion, content_key
 
 MAX_LINES = 24
 MAX_LINE_LENGTH = 240
@@ -13,75 +13,86 @@ MAX_COMPARED = 200
 """Recordings that are looked at closely."""
 MAX_COMPARED_LENGTH = 1000
 """Signs of what differs that are compared with each other."""
-_NAMES = {"shape": "the shape of the answer", "parameters": "the model's parameters", "sample": "which sample it is"}
+_FIELD_NAMES = {
+    "shape": "the shape of the answer",
+    "parameters": "the model's parameters",
+    "sample": "which sample it is",
+}
 
 
-def explain(
+def describe_nearest_question(
     asked: Mapping[str, Any],
     texts: Sequence[str],
-    talk: Sequence[TalkLine],
+    talk: Sequence[RecordedMessage],
     role: Role,
     cassette: Cassette,
     used: Collection[str],
 ) -> str:
     """How a question differs from the recorded one that is most like it. Of those that are equally so, one that the
     trial had no use for is rather its old self than another question's answer."""
-    known = [entry for entry in cassette.entries.values() if isinstance(entry, Exchange)]
+    known = [entry for entry in cassette.entries.values() if isinstance(entry, RecordedQuestion)]
     if not known:
         return "; nothing is recorded there" if not cassette.entries else "; no question to a model is recorded there"
-    written = {address(text): text for text in texts}
+    written = {content_key(text): text for text in texts}
     prompt = "".join(written[key] for key in asked["prompt"])
-    near = _nearest(asked, prompt, role, known, cassette, used)
+    near = _find_nearest(asked, prompt, role, known, cassette, used)
     differs = [name for name, value in asked.items() if getattr(near, name) != value]
     if differs == ["model"]:
         return f"; only the model differs: recorded with {near.model}, asked is {asked['model']}"
-    told = [_said_of(name, near, asked) for name in differs if name not in ("prompt", "orders", "talk")]
+    told = [_describe_difference(name, near, asked) for name in differs if name not in ("prompt", "orders", "talk")]
     orders = "".join(written[key] for key in asked["orders"])
     parts = {
         "orders": (cassette.whole(near.orders), orders),
-        "talk": (_lines(cassette.talk(near.talk)), _lines(talk)),
+        "talk": (_render_messages(cassette.talk(near.talk)), _render_messages(talk)),
         "prompt": (cassette.whole(near.prompt), prompt),
     }
-    shown = "".join(_diff(name, *parts[name]) for name in parts if name in differs)
+    shown = "".join(_render_diff(name, *parts[name]) for name in parts if name in differs)
     named = ", ".join((*told, *(f"its {name}" for name in parts if name in differs)))
     whose = f"{near.of[0][0]!r}, trial {near.of[0][1]}"
     return f"; the nearest recorded request is of {whose}, and differs in {named}{shown}"
 
 
-def explain_vectors(asked: Mapping[str, Any], cassette: Cassette, used: Collection[str]) -> str:
+def describe_nearest_embedding(asked: Mapping[str, Any], cassette: Cassette, used: Collection[str]) -> str:
     """Likewise, of texts that vectors were asked of."""
-    known = [entry for entry in cassette.entries.values() if isinstance(entry, Embedding)]
+    known = [entry for entry in cassette.entries.values() if isinstance(entry, RecordedEmbedding)]
     same = [entry for entry in known if list(entry.given) == list(asked["given"])]
     if same:
         return f"; only the model differs: recorded with {same[0].model}, asked is {asked['model']}"
     return f"; {len(known)} lists of other texts are recorded there"
 
 
-def _nearest(
+def _find_nearest(
     asked: Mapping[str, Any],
     prompt: str,
     role: Role,
-    known: Iterable[Exchange],
+    known: Iterable[RecordedQuestion],
     cassette: Cassette,
     used: Collection[str],
-) -> Exchange:
+) -> RecordedQuestion:
     parts = set(asked["prompt"])
     ranked = sorted(
-        known, key=lambda entry: (-_alike(entry, asked, role), -len(parts.intersection(entry.prompt)), entry.key)
+        known,
+        key=lambda entry: (
+            -_similarity_of_fields(entry, asked, role),
+            -len(parts.intersection(entry.prompt)),
+            entry.key,
+        ),
     )
     lines = prompt.splitlines()
     every = set(lines)
 
-    def score(entry: Exchange) -> tuple[float, bool, float, str]:
+    def score(entry: RecordedQuestion) -> tuple[float, bool, float, str]:
         recorded = cassette.whole(entry.prompt).splitlines()
         others = set(recorded)
-        shared = _alike(entry, asked, role) + 3 * len(every & others) / max(len(every | others), 1)
-        return shared, entry.key not in used, _likeness(recorded, every, lines, others), entry.key
+        shared = _similarity_of_fields(entry, asked, role) + 3 * len(every & others) / max(len(every | others), 1)
+        return shared, entry.key not in used, _similarity_of_changes(recorded, every, lines, others), entry.key
 
     return max(ranked[:MAX_COMPARED], key=score)
 
 
-def _likeness(recorded: Sequence[str], every: Collection[str], lines: Sequence[str], others: Collection[str]) -> float:
+def _similarity_of_changes(
+    recorded: Sequence[str], every: Collection[str], lines: Sequence[str], others: Collection[str]
+) -> float:
     """How like each other the lines are in which two prompts differ: of several criteria about one conversation, the
     one that was reworded."""
     was = "\n".join(line for line in recorded if line not in every)[:MAX_COMPARED_LENGTH]
@@ -89,22 +100,22 @@ def _likeness(recorded: Sequence[str], every: Collection[str], lines: Sequence[s
     return difflib.SequenceMatcher(None, was, now, autojunk=False).ratio()
 
 
-def _alike(entry: Exchange, asked: Mapping[str, Any], role: Role) -> float:
+def _similarity_of_fields(entry: RecordedQuestion, asked: Mapping[str, Any], role: Role) -> float:
     same = sum(bool(getattr(entry, name) == value) for name, value in asked.items())
     return float(same + 2 * bool(entry.prompt == asked["prompt"]) + 2 * (entry.role == role))
 
 
-def _said_of(name: str, near: Exchange, asked: Mapping[str, Any]) -> str:
+def _describe_difference(name: str, near: RecordedQuestion, asked: Mapping[str, Any]) -> str:
     if name == "shape":
-        return _NAMES[name]
-    return f"{_NAMES.get(name, f'the {name}')} (recorded {getattr(near, name)!r}, asked {asked[name]!r})"
+        return _FIELD_NAMES[name]
+    return f"{_FIELD_NAMES.get(name, f'the {name}')} (recorded {getattr(near, name)!r}, asked {asked[name]!r})"
 
 
-def _lines(talk: Iterable[TalkLine]) -> str:
+def _render_messages(talk: Iterable[RecordedMessage]) -> str:
     return "\n".join(f"{said.role}: {said.text}" for said in talk)
 
 
-def _diff(name: str, recorded: str, asked: str) -> str:
+def _render_diff(name: str, recorded: str, asked: str) -> str:
     found = difflib.unified_diff(
         recorded.splitlines(), asked.splitlines(), f"{name}, as recorded", f"{name}, as asked", n=1, lineterm=""
     )

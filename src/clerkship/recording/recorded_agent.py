@@ -12,20 +12,24 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, Message, Said, Say, Start, Starting
 from clerkship.actors.reply import parse_replies
-from clerkship.recording.agent_acts import act_again, watched, written_act, written_event
-from clerkship.recording.cassette import AgentTurn, Cassette, Owner, address
+from clerkship.recording.agent_acts import observe_sandboxes, repeat_action, to_recorded_action, to_recorded_event
+from clerkship.recording.cassette import Cassette, RecordedTurn, TrialKey, content_key
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.direct_call import CallRecord
 from sandbox.handle import Sandboxes
 from sandbox.request import Request
 
-_BETWEEN = "the agent did something between two turns, when nobody had spoken to it: that cannot be recorded"
+_ACTED_BETWEEN_TURNS = (
+    "the agent did something between two turns, when nobody had spoken to it: that cannot be recorded"
+)
 
 
 class AgentRecording:
     """The turns of one agent in one trial, each found by the one before it."""
 
-    def __init__(self, session: RecordingSession, owner: Owner, content: str, *, names_sandbox: bool = False) -> None:
+    def __init__(
+        self, session: RecordingSession, owner: TrialKey, content: str, *, names_sandbox: bool = False
+    ) -> None:
         self._session, self._owner = session, owner
         self._names_sandbox = names_sandbox
         """Whether messages are told apart by their sandbox too: there are several people."""
@@ -51,25 +55,25 @@ class AgentRecording:
         if self._session.mode == "record" or self._session.find(self._owner, turn.key, counted=False) is None:
             self._session.put(self._owner, turn)
 
-    def load(self, number: int, heard: JsonValue) -> AgentTurn:
+    def load(self, number: int, heard: JsonValue) -> RecordedTurn:
         """Return a recorded turn; raise NotRecorded."""
         asked = self._turn(number, heard)
         self._after = asked.key
         found = self._session.find(self._owner, asked.key)
-        if isinstance(found, AgentTurn):
+        if isinstance(found, RecordedTurn):
             return found
         said = f" upon {asked.heard['text']!r}" if isinstance(asked.heard, dict) else ""
         what = f"what {asked.solver} did in turn {number}{said}"
-        raise self._session.miss(self._owner, asked.key, what, partial(_nearest, asked))
+        raise self._session.miss(self._owner, asked.key, what, partial(_describe_nearest_turn, asked))
 
     def refuse(self) -> None:
         """Register that the trial cannot be recorded, because the agent acted between two turns."""
-        self._session.refuse(self._owner, _BETWEEN)
+        self._session.refuse(self._owner, _ACTED_BETWEEN_TURNS)
 
-    def _turn(self, number: int, heard: JsonValue, **came: Any) -> AgentTurn:
+    def _turn(self, number: int, heard: JsonValue, **came: Any) -> RecordedTurn:
         about = {"solver": self._session.solver, "content": self._content, "number": number, "after": self._after}
-        turn = AgentTurn(key="", of=(self._owner,), heard=self.hide(heard), **about, **came)
-        return turn.model_copy(update={"key": address(turn.hashed())})
+        turn = RecordedTurn(key="", of=(self._owner,), heard=self.hide(heard), **about, **came)
+        return turn.model_copy(update={"key": content_key(turn.hashed())})
 
 
 class RecordingAgent:
@@ -82,11 +86,13 @@ class RecordingAgent:
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
         """Start the agent, and record what it does and says."""
-        return await self._record(0, None, cast(Starting, self._agent).on_start(start, watched(sandboxes, self._add)))
+        return await self._record(
+            0, None, cast(Starting, self._agent).on_start(start, observe_sandboxes(sandboxes, self._add))
+        )
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
         """Pass on a message, and record what the agent does and says."""
-        turn = self._agent.on_turn(message, watched(sandboxes, self._add))
+        turn = self._agent.on_turn(message, observe_sandboxes(sandboxes, self._add))
         return await self._record(message.turn, self._recording.heard(message), turn)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
@@ -99,7 +105,7 @@ class RecordingAgent:
 
     def hear(self, sandbox: str, asked: Request | CallRecord) -> None:
         """Record a request or a call of the agent, in whatever protocol."""
-        act = written_act(sandbox, asked)
+        act = to_recorded_action(sandbox, asked)
         if act is not None:
             self._add(act)
 
@@ -118,7 +124,7 @@ class RecordingAgent:
             came["failed"] = hide(str(error)) or "it failed"
             raise
         else:
-            came["parts"] = tuple(hide(_part(part)) for part in parts)
+            came["parts"] = tuple(hide(_to_recorded_reply(part)) for part in parts)
             return parts
         finally:
             acts, self._acts = tuple(self._acts), None
@@ -152,21 +158,21 @@ class RecordedAgent:
     def _play(self, number: int, heard: JsonValue, sandboxes: Sandboxes) -> Sequence[Said]:
         turn, show = self._recording.load(number, heard), self._recording.show
         for act in turn.acts:
-            act_again(show(act), sandboxes)
+            repeat_action(show(act), sandboxes)
         if turn.failed:
             raise AgentError(show(turn.failed))
         parts = [show(part) for part in turn.parts]
         return parse_replies([part.get("say", part.get("event")) for part in parts], sandboxes.agent_events)
 
 
-def _part(part: Said) -> dict[str, Any]:
+def _to_recorded_reply(part: Said) -> dict[str, Any]:
     if not isinstance(part, Say):
-        return {"event": written_event(part)}
+        return {"event": to_recorded_event(part)}
     return {"say": {name: value for name, value in part.fields().items() if value or name == "text"}}
 
 
-def _nearest(asked: AgentTurn, cassette: Cassette, used: Collection[str]) -> str:
-    turns = [entry for entry in cassette.entries.values() if isinstance(entry, AgentTurn) and entry.of == asked.of]
+def _describe_nearest_turn(asked: RecordedTurn, cassette: Cassette, used: Collection[str]) -> str:
+    turns = [entry for entry in cassette.entries.values() if isinstance(entry, RecordedTurn) and entry.of == asked.of]
     if not turns:
         return "; no agent is recorded for this trial: --record --record-agent does that"
     if all(turn.solver != asked.solver for turn in turns):

@@ -11,7 +11,7 @@ import orjson
 from clerkship.kit.text import replace_surrogates
 from clerkship.model.redaction import MIN_EXACT_LENGTH, NO_REDACTION, Redactor, map_texts
 
-_MADE_ANEW = (
+_RUN_SPECIFIC = (
     ("clk_", re.compile(r"clk_(?:sbx|ses|oat)_[A-Za-z0-9_-]{43}"), "[token]"),
     ("/pg-", re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\]):\d+/pg-[0-9a-f]{16}"), "[address]/[playground]"),
     ("pg-", re.compile(r"\bpg-[0-9a-f]{16}\b"), "[playground]"),
@@ -45,7 +45,7 @@ class CassetteRedactor(NamedTuple):
 
     def _hidden(self, text: str) -> str:
         text = self.secrets.text(self._named(replace_surrogates(text)))
-        for sign, pattern, instead in _MADE_ANEW:
+        for sign, pattern, instead in _RUN_SPECIFIC:
             if sign in text:
                 text = pattern.sub(instead, text)
         return text
@@ -55,7 +55,7 @@ class CassetteRedactor(NamedTuple):
         before a name of ours: an odd number of them means a value."""
         if not self.names:
             return text
-        pattern, names = _finder(tuple(self.names.items()))
+        pattern, names = _value_pattern(tuple(self.names.items()))
 
         def written(found: "re.Match[str]") -> str:
             dollars, ours, theirs = found.groups()
@@ -75,17 +75,19 @@ class CassetteRedactor(NamedTuple):
 
 
 @lru_cache(256)
-def _finder(named: tuple[tuple[str, str], ...]) -> tuple["re.Pattern[str]", dict[str, str]]:
+def _value_pattern(named: tuple[tuple[str, str], ...]) -> tuple["re.Pattern[str]", dict[str, str]]:
     """Return a pattern for values, the longest first, and for what looks like a name of ours; and the names of values.
 
     A value is found as it is, as it is quoted in JSON, and as that is quoted again.
     """
-    names = {form: name for name, value in sorted(named) if len(value) >= MIN_EXACT_LENGTH for form in _forms(value)}
+    names = {
+        form: name for name, value in sorted(named) if len(value) >= MIN_EXACT_LENGTH for form in _quoted_forms(value)
+    }
     values = "|".join(re.escape(form) for form in sorted(names, key=lambda form: (-len(form), form))) or "(?!)"
     return re.compile(rf"(\$*)(?:({values})|(?<=\$)\{{([A-Za-z_][A-Za-z0-9_]*)\}})"), names
 
 
-def _forms(value: str) -> tuple[str, ...]:
+def _quoted_forms(value: str) -> tuple[str, ...]:
     value = replace_surrogates(value)
     once = orjson.dumps(value).decode()[1:-1]
     return orjson.dumps(once).decode()[1:-1], once, value

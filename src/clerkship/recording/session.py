@@ -15,19 +15,19 @@ from clerkship.model.model_choice import ModelChoice
 from clerkship.model.run import RecordingMode, TaskRun
 from clerkship.model.usage import Role
 from clerkship.recording.cassette import (
-    AgentTurn,
     Cassette,
+    CassetteEntry,
     CassetteFailed,
     DamagedCassette,
-    Entry,
-    Exchange,
-    Owner,
-    TalkLine,
-    address,
+    RecordedMessage,
+    RecordedQuestion,
+    RecordedTurn,
+    TrialKey,
+    content_key,
 )
 from clerkship.recording.redaction import CassetteRedactor
 
-MEND = "--refresh records what is missing, and nothing else"
+REFRESH_HINT = "--refresh records what is missing, and nothing else"
 SAVE_EVERY = 5.0
 """Seconds between saves: what is lost if the process is killed."""
 
@@ -63,14 +63,14 @@ class OpenCassette:
 
     def __init__(self, file: Cassette) -> None:
         self.file = file
-        self.replaced: dict[str, Entry | None] = {}
+        self.replaced: dict[str, CassetteEntry | None] = {}
         """The entries that this run added, by key, with those that they replaced."""
-        self.ended: set[tuple[Owner, str]] = set()
+        self.ended: set[tuple[TrialKey, str]] = set()
         """Completed trials, with the roles in which they ask."""
         self.changed = False
-        self._used: set[tuple[str, Owner]] = set()
+        self._used: set[tuple[str, TrialKey]] = set()
 
-    def use(self, entry: Entry, owner: Owner, *, claim: bool) -> None:
+    def use(self, entry: CassetteEntry, owner: TrialKey, *, claim: bool) -> None:
         """Mark an entry as used by a trial; with `claim`, record that it is this trial's too."""
         self._used.add((entry.key, owner))
         if claim and owner not in entry.of:
@@ -78,11 +78,11 @@ class OpenCassette:
             self.file.entries[entry.key] = entry.model_copy(update={"of": owners})
             self.changed = True
 
-    def used_by(self, owner: Owner) -> set[str]:
+    def used_by(self, owner: TrialKey) -> set[str]:
         """Return the keys of the entries that a trial has used."""
         return {key for key, user in self._used if user == owner}
 
-    def put(self, entry: Entry, owner: Owner) -> None:
+    def put(self, entry: CassetteEntry, owner: TrialKey) -> None:
         """Add an entry, in place of one with the same key; the trials that share that one share this one."""
         before = self.file.entries.get(entry.key)
         self.replaced.setdefault(entry.key, before)
@@ -92,10 +92,12 @@ class OpenCassette:
         self._used.add((entry.key, owner))
         self.changed = True
 
-    def forget_person(self, owner: Owner) -> int:
+    def forget_person(self, owner: TrialKey) -> int:
         """Take back what this run added for a trial's person; return how many entries that were."""
         added = [(key, self.file.entries[key]) for key in self.replaced]
-        mine = [key for key, one in added if isinstance(one, Exchange) and one.role == "person" and owner in one.of]
+        mine = [
+            key for key, one in added if isinstance(one, RecordedQuestion) and one.role == "person" and owner in one.of
+        ]
         for key in mine:
             before = self.replaced.pop(key)
             if before is None:
@@ -127,11 +129,11 @@ class OpenCassette:
                 dropped += 1
         return dropped
 
-    def is_stale(self, entry: Entry, owner: Owner) -> bool:
+    def is_stale(self, entry: CassetteEntry, owner: TrialKey) -> bool:
         """Tell whether a completed trial had no use for an entry of its own."""
         return (owner, role_of(entry)) in self.ended and (entry.key, owner) not in self._used
 
-    def _is_beyond(self, entry: Entry, owner: Owner, trials: int | None) -> bool:
+    def _is_beyond(self, entry: CassetteEntry, owner: TrialKey, trials: int | None) -> bool:
         """Tell whether an entry is of a trial beyond the last one, of a task whose trials are all completed."""
         task, trial = owner
         if trials is None or trial <= trials:
@@ -139,12 +141,12 @@ class OpenCassette:
         return all(((task, number), role_of(entry)) in self.ended for number in range(1, trials + 1))
 
 
-def role_of(entry: Entry) -> str:
+def role_of(entry: CassetteEntry) -> str:
     """Return the role in which a model was asked, or the agent that was."""
-    return f"agent {entry.solver}" if isinstance(entry, AgentTurn) else entry.role
+    return f"agent {entry.solver}" if isinstance(entry, RecordedTurn) else entry.role
 
 
-Explain = Callable[[Cassette, Collection[str]], str]
+DescribeNearest = Callable[[Cassette, Collection[str]], str]
 """Returns how the nearest recorded entry differs from what was asked; it is given the keys that the trial has used."""
 
 
@@ -171,9 +173,9 @@ class RecordingSession:
         self.warnings: list[InputProblem] = []
         self._lock = threading.RLock()
         self._asking: dict[str, threading.Lock] = {}
-        self._misses: dict[Owner, dict[tuple[str, str], Explain]] = {}
-        self._errors: dict[Owner, str] = {}
-        self._interrupted: set[Owner] = set()
+        self._misses: dict[TrialKey, dict[tuple[str, str], DescribeNearest]] = {}
+        self._errors: dict[TrialKey, str] = {}
+        self._interrupted: set[TrialKey] = set()
         """Trials in which a model could not be asked: what else they would have asked is not known."""
         self._replayed = self._dropped = self._forgotten = 0
         self._failed = ""
@@ -202,7 +204,7 @@ class RecordingSession:
         """Return the redactor that knows the variables of a task, too."""
         return self.redactor.with_names(self.variables.get(task, {}))
 
-    def entries(self, trials: int | None = None) -> list[Entry]:
+    def entries(self, trials: int | None = None) -> list[CassetteEntry]:
         """Return what is recorded for the run's tasks; with `trials`, only for that many."""
         return [
             entry
@@ -215,7 +217,7 @@ class RecordingSession:
         """Return the hash of a task's cassette, as it was read."""
         return self._cassettes[self.paths[task]].file.digest
 
-    def _cassette(self, owner: Owner) -> OpenCassette:
+    def _cassette(self, owner: TrialKey) -> OpenCassette:
         return self._cassettes[self.paths[owner[0]]]
 
     @contextmanager
@@ -229,7 +231,7 @@ class RecordingSession:
         with lock:
             yield
 
-    def find(self, owner: Owner, key: str, *, counted: bool = True) -> Entry | None:
+    def find(self, owner: TrialKey, key: str, *, counted: bool = True) -> CassetteEntry | None:
         """Return the entry of a key and mark it as used; while everything is recorded, only if this run added it."""
         with self._lock:
             cassette = self._cassette(owner)
@@ -240,16 +242,18 @@ class RecordingSession:
             cassette.use(found, owner, claim=not self.replays)
             return found
 
-    def put(self, owner: Owner, entry: Entry, texts: Iterable[str] = (), talk: Iterable[TalkLine] = ()) -> None:
+    def put(
+        self, owner: TrialKey, entry: CassetteEntry, texts: Iterable[str] = (), talk: Iterable[RecordedMessage] = ()
+    ) -> None:
         """Add an entry with the texts and the conversation that it refers to."""
         with self._lock:
             cassette = self._cassette(owner)
-            cassette.file.texts.update((address(text), text) for text in texts)
+            cassette.file.texts.update((content_key(text), text) for text in texts)
             cassette.file.said.update((line.key, line) for line in talk)
             cassette.put(entry, owner)
 
     @contextmanager
-    def asking(self, owner: Owner) -> Iterator[None]:
+    def asking(self, owner: TrialKey) -> Iterator[None]:
         """Ask a model for a trial. If it cannot be asked, nothing of the trial's recording is stale."""
         try:
             yield
@@ -259,29 +263,29 @@ class RecordingSession:
             self._interrupted.add(owner)
             raise
 
-    def miss(self, owner: Owner, key: str, what: str, explain: Explain) -> NotRecorded:
+    def miss(self, owner: TrialKey, key: str, what: str, explain: DescribeNearest) -> NotRecorded:
         """Register that a replay needs what is not recorded; return the error to raise.
 
         Threads may miss several entries at once: `error_of` reports the first by name, not by time.
         """
         with self._lock:
             self._misses.setdefault(owner, {}).setdefault((what, key), explain)
-        return NotRecorded(f"not recorded: {what}, in {_trial(owner)}")
+        return NotRecorded(f"not recorded: {what}, in {_describe_trial(owner)}")
 
-    def refuse(self, owner: Owner, why: str) -> None:
+    def refuse(self, owner: TrialKey, why: str) -> None:
         """Register that a trial cannot be recorded."""
         with self._lock:
             self._errors.setdefault(owner, why)
 
-    def error_of(self, owner: Owner) -> str:
+    def error_of(self, owner: TrialKey) -> str:
         """Return what a trial asked for that is not recorded, or why it cannot be recorded; empty if neither."""
         if owner in self._misses and owner not in self._errors:
             with self._lock:
                 cassette = self._cassette(owner)
                 (what, _), explain = min(self._misses[owner].items(), key=lambda item: item[0])
-                where = f"in {_trial(owner)}; it is not in {cassette.file.path}"
+                where = f"in {_describe_trial(owner)}; it is not in {cassette.file.path}"
                 near = explain(cassette.file, cassette.used_by(owner))
-                self._errors[owner] = f"not recorded: {what}, {where}{near}\n{MEND}"
+                self._errors[owner] = f"not recorded: {what}, {where}{near}\n{REFRESH_HINT}"
         return self._errors.get(owner, "")
 
     def trials_ended(self, task_runs: Iterable[TaskRun]) -> None:
@@ -298,14 +302,14 @@ class RecordingSession:
             self.save()
             self._save_at = monotonic() + SAVE_EVERY
 
-    def trial_completed(self, owner: Owner) -> None:
+    def trial_completed(self, owner: TrialKey) -> None:
         """Note that a trial came to its end: what is recorded for it and was not asked for is stale."""
         roles = (*self.roles.get(owner[0], ()), *([f"agent {self.solver}"] if self.solver else ()))
         with self._lock:
             if owner not in self._interrupted:
                 self._cassette(owner).ended.update((owner, role) for role in roles)
 
-    def forget_person(self, owner: Owner) -> None:
+    def forget_person(self, owner: TrialKey) -> None:
         """Take back what the person of a trial said, who fell out of their role; what was recorded before stays."""
         with self._lock:
             self._forgotten += self._cassette(owner).forget_person(owner)
@@ -354,7 +358,7 @@ class RecordingSession:
         )
 
 
-def _trial(owner: Owner) -> str:
+def _describe_trial(owner: TrialKey) -> str:
     return f"{owner[0]!r}, trial {owner[1]}"
 
 

@@ -15,7 +15,7 @@ from clerkship.kit.wall import now
 from clerkship.library.calibration import check_place, save_calibration
 from clerkship.library.conftest import load_conftest, near
 from clerkship.library.labelled import LabelledItem, LabelledSet, load_labelled
-from clerkship.llm.asker import Tally
+from clerkship.llm.asker import UsageCounter
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.model.errors import ClerkshipError, InputError, InputProblem
 from clerkship.model.labelled import Label
@@ -185,7 +185,7 @@ def _conversation(item: LabelledItem, source: str, catalog: RegisteredCatalog, s
 
 def calibrate(plan: CalibrationPlan, tell: Iterable[Tell] = ()) -> Calibrated:
     """One question for each label, several at a time; told of as they are answered, kept in the order of the file."""
-    labels, tally, watchers = plan.labelled.labels(), Tally(), tuple(tell)
+    labels, tally, watchers = plan.labelled.labels(), UsageCounter(), tuple(tell)
     found: dict[int, Judgement] = {}
     pool = ThreadPoolExecutor(plan.concurrency, thread_name_prefix="calibrate")
     try:
@@ -201,7 +201,7 @@ def calibrate(plan: CalibrationPlan, tell: Iterable[Tell] = ()) -> Calibrated:
     return Calibrated(_calibration(plan, judgements), judgements, tally.used())
 
 
-def _judge(plan: CalibrationPlan, item: LabelledItem, label: Label, tally: Tally) -> Judgement:
+def _judge(plan: CalibrationPlan, item: LabelledItem, label: Label, tally: UsageCounter) -> Judgement:
     found = judge_label(label.criterion, plan.conversations[item.labelled.name], plan.models, tally)
     return Judgement(item.labelled.name, label, found)
 

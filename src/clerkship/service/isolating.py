@@ -15,7 +15,7 @@ from clerkship.actors.isolation.protected import installation
 from clerkship.library.source import SUFFIXES
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel, IsolationMode
-from clerkship.recording.cassette import cassette_of
+from clerkship.recording.cassette import cassette_path
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
@@ -139,7 +139,7 @@ def task_files(root: Path, files: Iterable[Path], settings: Settings, shown: Ite
     """Return what tells about the tasks of a folder, given the files that were read from it and the agent's own paths:
     the folder or what is in it, recordings, the history of the repository, the cache, and the suites that ship."""
     found = set(files)
-    recordings = {cassette_of(file).parent for file in found if not file.is_dir()}
+    recordings = {cassette_path(file).parent for file in found if not file.is_dir()}
     others = [*recordings, *_repository(root.resolve()), _SUITES]
     others += [settings.cache.resolve()] if settings.cache is not None else []
     own = {place for path in shown for place in (path.resolve(), path.absolute())}

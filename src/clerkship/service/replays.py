@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from clerkship.engine.models import ModelSelection
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.snapshot import Plan, Snapshot
-from clerkship.recording.cassette import address
+from clerkship.recording.cassette import content_key
 from clerkship.store.contract import Store, UnknownRun
 
 
@@ -17,7 +17,7 @@ def as_replayed(run: BenchmarkRun, plan: Plan, snapshots: Sequence[Snapshot], mo
         return run
     cassettes = {snapshot.source: models.session.digest(snapshot.task.name) for snapshot in snapshots}
     who = [run.solver, *(choice and choice.model_dump(mode="json") for choice in (run.judge, run.person))]
-    mark = address([plan.hash, who, run.asking.model_dump(mode="json"), cassettes, run.made_by, run.origin])
+    mark = content_key([plan.hash, who, run.asking.model_dump(mode="json"), cassettes, run.made_by, run.origin])
     began = min(snapshot.environment.now for snapshot in snapshots)
     return run.model_copy(update={"id": f"replay-{mark[:12]}", "started_at": began.astimezone(UTC).isoformat()})
 

@@ -25,7 +25,7 @@ from clerkship.kit.rng import derive_seed
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
-from clerkship.llm.asker import Tally
+from clerkship.llm.asker import UsageCounter
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 from clerkship.model.errors import InputError
@@ -233,7 +233,7 @@ def _begin(playground: Playground, built: BuiltTask | None, models: ModelSelecti
         playground.emit("run", started, "run")
         playground.people.listening = True
         return
-    asker = models.asker("person", built.snapshot, 1, Tally())
+    asker = models.asker("person", built.snapshot, 1, UsageCounter())
     set_up(playground, built, built.build_people(playground.seed, asker, models.prompts))
     if playground.steps.errors:
         raise InputError.of("; ".join(playground.steps.errors), file=built.snapshot.source)

@@ -13,7 +13,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_build import build_model
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.library.foreign import find_domain, read_domain
-from clerkship.llm.asker import Asker, Tally
+from clerkship.llm.asker import TrialModel, UsageCounter
 from clerkship.llm.prompts import Prompts
 from clerkship.model.errors import InputError, InputProblem, PlatformError
 from clerkship.model.model_choice import ModelChoice
@@ -180,9 +180,9 @@ def _drafted(
     model = build_model(ModelChoice(who=request.model), settings)
     if model is None:
         raise InputError.of(f"`{request.model}` writes nothing", hint="give openai:model, or leave --model out")
-    tally = Tally()
+    tally = UsageCounter()
     try:
-        drafted = ask_all(plans, project, Asker(model, "draft", 1, tally), Prompts())
+        drafted = ask_all(plans, project, TrialModel(model, "draft", 1, tally), Prompts())
     finally:
         model.close()
     drafts.model, drafts.usage = model.name, tally.used().get("draft", NO_USAGE)

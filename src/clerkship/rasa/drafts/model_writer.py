@@ -9,9 +9,9 @@ from typing import Annotated
 from pydantic import BaseModel, Field, JsonValue
 
 from clerkship.events.ledger import quote_text
-from clerkship.llm.asker import Asker
+from clerkship.llm.asker import TrialModel
 from clerkship.llm.contract import BadAnswer, Question
-from clerkship.llm.patience import Declined, ModelOutage
+from clerkship.llm.patience import ModelOutage, RequestDeclined
 from clerkship.llm.prompts import Prompts
 from clerkship.model.agent_domain import describe_slot_mismatch
 from clerkship.rasa.drafts.kinds import Draft, DraftPlan, Project, skeleton, spoken
@@ -41,7 +41,7 @@ class Written(BaseModel):
     criteria: list[str]
 
 
-def ask_all(plans: list[DraftPlan], project: Project, asker: Asker, prompts: Prompts) -> list[Draft]:
+def ask_all(plans: list[DraftPlan], project: Project, asker: TrialModel, prompts: Prompts) -> list[Draft]:
     """Each as a model writes it, else as rules do, with a note. Once it cannot be reached, nobody is asked any more."""
     writer = _Writer(project, asker, prompts)
     pool = ThreadPoolExecutor(MAX_CONCURRENT)
@@ -54,7 +54,7 @@ def ask_all(plans: list[DraftPlan], project: Project, asker: Asker, prompts: Pro
 class _Writer:
     """Asks for one draft after another, by several threads at once."""
 
-    def __init__(self, project: Project, asker: Asker, prompts: Prompts) -> None:
+    def __init__(self, project: Project, asker: TrialModel, prompts: Prompts) -> None:
         self._project, self._asker, self._prompts = project, asker, prompts
         self._outage = ""
         self._answered = False
@@ -67,8 +67,8 @@ class _Writer:
                 break
             try:
                 answer = self._asker.ask(self._question(plan, complaints, time))
-            except (ModelOutage, Declined) as error:
-                if isinstance(error, Declined) and not self._answered:
+            except (ModelOutage, RequestDeclined) as error:
+                if isinstance(error, RequestDeclined) and not self._answered:
                     raise  # a key or a model that is not one: nobody wants skeletons instead
                 self._outage = str(error)
                 continue
