@@ -8,7 +8,7 @@ from typing import Any, get_args
 import typer
 
 from clerkship.cli.app import app
-from clerkship.library.conftest import TRIALS
+from clerkship.library.conftest import PROMPT_CHECKS
 from clerkship.llm.prompts import BUILT_IN, list_prompt_parts, list_prompts
 from clerkship.model.run import TaskRun, Verdict
 from clerkship.pytest_plugin import AttackLimits, Limits
@@ -120,7 +120,7 @@ def pytest_page() -> str:
 
 def prompts_page() -> str:
     """Return the page of prompts."""
-    keys = {trial.name: key for key, trial in TRIALS.items()}
+    keys = {trial.name: key for key, trial in PROMPT_CHECKS.items()}
     table = rows(
         (
             f"[{name}](#{name})",

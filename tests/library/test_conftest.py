@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from clerkship.engine.catalog import build_catalog_without_plugins
-from clerkship.library.calibration import beside
-from clerkship.library.conftest import near
+from clerkship.library.calibration import find_calibration_file
+from clerkship.library.conftest import find_conftest_near
 from clerkship.library.load import load
 from clerkship.model.errors import InputError
 
@@ -66,8 +66,8 @@ def test_it_and_the_calibration_are_found_from_folders_below(tmp_path: Path, pla
     assert library.conftest is not None
     assert library.conftest.evaluation is not None
     assert set(library.prompts) == {"person", "criterion"}
-    assert beside(library.root) == calibration.resolve()
-    assert near(folder / place / "labelled.yml") == (folder / "conftest.yml").resolve()
+    assert find_calibration_file(library.root) == calibration.resolve()
+    assert find_conftest_near(folder / place / "labelled.yml") == (folder / "conftest.yml").resolve()
 
 
 @pytest.mark.parametrize("below", ["other/project/scenarios/a", "1/2/3/4/5/6/7"])
@@ -78,7 +78,7 @@ def test_what_is_in_another_project_or_far_away_is_not_taken(tmp_path: Path, bel
     (folder / below).mkdir(parents=True)
     (folder / below / "a.yml").write_text(SCENARIO)
     assert load(folder / below, build_catalog_without_plugins()).conftest is None
-    assert beside(folder / below) is None
+    assert find_calibration_file(folder / below) is None
 
 
 def test_a_folder_without_one_has_none(tmp_path: Path) -> None:

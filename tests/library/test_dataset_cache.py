@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from clerkship.library import dataset_cache as caching
-from clerkship.library.dataset_cache import Cache, Kept
+from clerkship.library.dataset_cache import CachedDataset, DatasetCache
 from clerkship.library.library import Library
 from clerkship.library.load import load
 from clerkship.model.dataset import Dataset
@@ -124,9 +124,9 @@ def test_many_processes_may_write_it_at_once(shelf: Shelf, tmp_path: Path) -> No
 
 def test_the_oldest_entries_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caching, "MAX_ENTRIES", 3)
-    cache = Cache(tmp_path)
+    cache = DatasetCache(tmp_path)
     for number in range(5):
-        cache.save(f"k{number}", Kept(Dataset(name="d", type="fhir", lines=(b"{}",)), ()))
+        cache.save(f"k{number}", CachedDataset(Dataset(name="d", type="fhir", lines=(b"{}",)), ()))
         os.utime(tmp_path / "datasets" / f"k{number}", (number, number))
     assert [path.name for path in entries(tmp_path)] == ["k2", "k3", "k4"]
     assert cache.load("k0", "d") is None
@@ -143,8 +143,8 @@ def test_what_is_made_up_is_kept_too(shelf: Shelf, tmp_path: Path, monkeypatch: 
 
 def test_an_empty_dataset_is_read_back(tmp_path: Path) -> None:
     empty = Dataset(name="d", type="fhir", lines=())
-    Cache(tmp_path).save("k", Kept(empty, ()))
-    kept = Cache(tmp_path).load("k", "d")
+    DatasetCache(tmp_path).save("k", CachedDataset(empty, ()))
+    kept = DatasetCache(tmp_path).load("k", "d")
     assert kept is not None
     assert kept.dataset == empty
     assert kept.dataset.lines == ()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clerkship.library.template import MAX_EXPRESSIONS, OUTPUT_LIMIT, BadTemplate, render
-from clerkship.library.template_filler import Filler
+from clerkship.library.template_filler import TemplateFiller
 from tests.library.shelf import CATALOG
 
 VALUES: dict[str, Any] = {
@@ -98,7 +98,7 @@ def test_a_filter_changes_the_value(expression: str, value: object) -> None:
 def test_templates_are_filled_in_everywhere_but_in_keys() -> None:
     data = {"{{ patient.name }}": ["{{ patient.visits }}", {"a": "no. {{ patient.visits }}"}], "b": 5}
     complaints: list[Any] = []
-    filler = Filler(VALUES, (), lambda *complaint: complaints.append(complaint), complaints.append)
+    filler = TemplateFiller(VALUES, (), lambda *complaint: complaints.append(complaint), complaints.append)
     assert filler.fill(data, []) == {"{{ patient.name }}": [3, {"a": "no. 3"}], "b": 5}
     assert complaints == []
 

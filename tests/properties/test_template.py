@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clerkship.library.template import BadTemplate, render
-from clerkship.library.template_filler import Filler
+from clerkship.library.template_filler import TemplateFiller
 
 PLAIN = st.text(max_size=40).filter(lambda text: "{{" not in text and "{%" not in text)
 DATA: st.SearchStrategy[Any] = st.recursive(
@@ -20,7 +20,7 @@ DATA: st.SearchStrategy[Any] = st.recursive(
 @given(DATA)
 def test_data_without_double_braces_is_unchanged(data: Any) -> None:
     complaints: list[Any] = []
-    filler = Filler({}, (), lambda *complaint: complaints.append(complaint), complaints.append)
+    filler = TemplateFiller({}, (), lambda *complaint: complaints.append(complaint), complaints.append)
     assert filler.fill(data, []) == data
     assert complaints == []
 

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.library.template_filler import Filler
+from clerkship.library.template_filler import TemplateFiller
 from clerkship.model.variables import expand, expand_text, join_escaped
 
 VALUES = {"A" * count: "SECRET-VALUE" for count in range(1, 40)} | {"AB": "${A}"}
@@ -22,7 +22,7 @@ DATA: st.SearchStrategy[Any] = st.recursive(
 
 def received(written: Any, **values: Any) -> Any:
     """What an agent gets of what an author wrote, with these values in its templates."""
-    filled = Filler(values, (), _refuse, _refuse).fill(written, [])
+    filled = TemplateFiller(values, (), _refuse, _refuse).fill(written, [])
     return expand(filled, VALUES, _refuse)
 
 

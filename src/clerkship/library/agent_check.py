@@ -10,7 +10,7 @@ from typing import Any
 from clerkship.library.agent_mentions import Mention, Reading, Reads, mentions, readings
 from clerkship.library.definition import Definition
 from clerkship.library.foreign import built_in_slots, is_built_in
-from clerkship.library.validation_message import shown
+from clerkship.library.validation_message import describe_value
 from clerkship.library.yaml import Path
 from clerkship.model.agent_domain import AgentCapabilities, AgentDomain, describe_slot_mismatch, event_family
 from clerkship.model.errors import InputProblem
@@ -77,7 +77,7 @@ class Known:
             if isinstance(value, str) and kind in ("bool", "float"):
                 hint = "write it without quotes" if kind == "float" else "write true or false, without quotes"
             definition.problem(
-                path, f"the slot `{name[:60]}` is of type {kind} and takes {wanted}, not {shown(value)}", hint
+                path, f"the slot `{name[:60]}` is of type {kind} and takes {wanted}, not {describe_value(value)}", hint
             )
 
     def _check_other(self, mention: Mention, path: Path, definition: Definition) -> None:

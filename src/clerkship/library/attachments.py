@@ -13,7 +13,7 @@ from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.shape import as_list, as_map
 from clerkship.library.source import Folder, Unreadable, read_text
-from clerkship.library.template_filler import Filler
+from clerkship.library.template_filler import TemplateFiller
 from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset
 from clerkship.model.errors import InputProblem
@@ -54,7 +54,9 @@ class Attachments:
             return source
         return None
 
-    def take_in(self, definition: Definition, data: dict[str, Any], filler: Filler | None = None) -> dict[str, Any]:
+    def take_in(
+        self, definition: Definition, data: dict[str, Any], filler: TemplateFiller | None = None
+    ) -> dict[str, Any]:
         """Return the data with the content of files where steps name them, their templates filled in if there is a
         filler. A run, and what is kept of it, does not need the files any more."""
         for place in _STEPS:
@@ -64,7 +66,7 @@ class Attachments:
                 )
         return data
 
-    def _step(self, definition: Definition, step: Any, path: Path, filler: Filler | None) -> Any:
+    def _step(self, definition: Definition, step: Any, path: Path, filler: TemplateFiller | None) -> Any:
         found = {
             name: self._args(definition, args, [*path, name], filler)
             for name, args in as_map(step).items()
@@ -72,7 +74,9 @@ class Attachments:
         }
         return {**step, **found} if found else step
 
-    def _args(self, definition: Definition, args: dict[str, Any], path: Path, filler: Filler | None) -> dict[str, Any]:
+    def _args(
+        self, definition: Definition, args: dict[str, Any], path: Path, filler: TemplateFiller | None
+    ) -> dict[str, Any]:
         try:
             model = self.catalog.step(str(path[-1]))
         except UnknownName:  # that is said elsewhere
@@ -88,7 +92,12 @@ class Attachments:
         return args
 
     def _from_file(
-        self, definition: Definition, args: dict[str, Any], fields: tuple[str, str], path: Path, filler: Filler | None
+        self,
+        definition: Definition,
+        args: dict[str, Any],
+        fields: tuple[str, str],
+        path: Path,
+        filler: TemplateFiller | None,
     ) -> dict[str, Any]:
         field, target = fields
         name, here = args[field], [*definition.path, *path, field]

@@ -8,14 +8,14 @@ from clerkship.library.source import up_to_evaluation
 from clerkship.model.calibration import Calibration, CalibrationFile
 from clerkship.model.errors import InputError
 
-NAME = "calibration.json"
+CALIBRATION_FILE_NAME = "calibration.json"
 
 
-def beside(root: Path) -> Path | None:
+def find_calibration_file(root: Path) -> Path | None:
     """The file that a folder of scenarios goes by: its own, or `eval/calibration.json` for `eval/scenarios` and for
     what is below."""
     folders = [root.resolve(), *up_to_evaluation(root)]
-    return next((place / NAME for place in folders if (place / NAME).is_file()), None)
+    return next((place / CALIBRATION_FILE_NAME for place in folders if (place / CALIBRATION_FILE_NAME).is_file()), None)
 
 
 def load_calibrations(path: Path) -> tuple[Calibration, ...]:
@@ -23,10 +23,12 @@ def load_calibrations(path: Path) -> tuple[Calibration, ...]:
     return load_model_file(path, CalibrationFile).calibrations
 
 
-def check_place(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Whether one can be put into a file; raises InputError if not. It is known before anybody is asked."""
     if path.is_dir():
-        raise InputError.of("it is a folder", file=str(path), hint=f"name a file, such as {path / NAME}")
+        raise InputError.of(
+            "it is a folder", file=str(path), hint=f"name a file, such as {path / CALIBRATION_FILE_NAME}"
+        )
     if path.exists():
         load_calibrations(path)
     there = path if path.exists() else next(folder for folder in path.absolute().parents if folder.exists())

@@ -13,32 +13,32 @@ from clerkship.model.conftest import Conftest
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
 
-STEM = "conftest"
-BLOCKS = frozenset({"simulation", "evaluation"})
+CONFTEST_STEM = "conftest"
+CONFTEST_BLOCKS = frozenset({"simulation", "evaluation"})
 
 
 def is_conftest(path: Path, data: Any) -> bool:
     """Whether a file says which models an evaluation uses; other tests have files of this name too."""
-    return path.stem == STEM and isinstance(data, dict) and bool(BLOCKS & data.keys())
+    return path.stem == CONFTEST_STEM and isinstance(data, dict) and bool(CONFTEST_BLOCKS & data.keys())
 
 
-def above(root: Path) -> Path | None:
+def find_conftest_above(root: Path) -> Path | None:
     """The one that a folder of scenarios goes by: `eval/conftest.yml` for `eval/scenarios`, and for what is below."""
-    return _first(up_to_evaluation(root))
+    return _find_first(up_to_evaluation(root))
 
 
-def near(file: Path) -> Path | None:
+def find_conftest_near(file: Path) -> Path | None:
     """The one that a file which is no scenario goes by: beside it, in `eval` above it, or in an `eval` beside it."""
     folder = file.resolve().parent
-    return _first([folder, *up_to_evaluation(folder), folder / EVALUATION])
+    return _find_first([folder, *up_to_evaluation(folder), folder / EVALUATION])
 
 
-def _first(folders: Iterable[Path]) -> Path | None:
-    places = (place / f"{STEM}{suffix}" for place in folders for suffix in SUFFIXES)
-    return next((path for path in places if path.is_file() and is_conftest(path, _data(path))), None)
+def _find_first(folders: Iterable[Path]) -> Path | None:
+    places = (place / f"{CONFTEST_STEM}{suffix}" for place in folders for suffix in SUFFIXES)
+    return next((path for path in places if path.is_file() and is_conftest(path, _read_data(path))), None)
 
 
-def _data(path: Path) -> Any:
+def _read_data(path: Path) -> Any:
     tree = Folder(path.parent).read(path)
     return tree.data if tree is not None else {"evaluation": None}  # what is wrong with it is said when it is read
 
@@ -61,7 +61,7 @@ def read_template(conftest: Path, name: str) -> tuple[Path, str]:
 
 def check_template(key: str, path: Path, text: str) -> InputProblem | None:
     """What is wrong with it, if anything is: found by filling it in as a run would, with things of no meaning."""
-    trial = TRIALS[key]
+    trial = PROMPT_CHECKS[key]
     try:
         filled = [trial.prompt(text).fill(**given) for given in trial.given()]
     except BadPrompt as bad:
@@ -72,7 +72,9 @@ def check_template(key: str, path: Path, text: str) -> InputProblem | None:
         name, known = strange
         hint = did_you_mean(name, known) or f"there is {', '.join(known)}"
         return InputProblem(file=str(path), message=f"it builds on a template that has no block `{name}`", hint=hint)
-    unused = [names for names in trial.needed if not any(_MARK.format(name) in "".join(filled[0]) for name in names)]
+    unused = [
+        names for names in trial.needed if not any(_SAMPLE_TEXT.format(name) in "".join(filled[0]) for name in names)
+    ]
     if unused:
         names = " or ".join(f"`{name}`" for name in unused[0])
         return InputProblem(
@@ -81,7 +83,7 @@ def check_template(key: str, path: Path, text: str) -> InputProblem | None:
     return None
 
 
-class _Trial(NamedTuple):
+class _PromptCheck(NamedTuple):
     """How a template of somebody's own is tried."""
 
     name: str
@@ -101,12 +103,12 @@ class _Trial(NamedTuple):
 
     def given(self) -> Iterator[dict[str, Any]]:
         """Values: with something in each, and with nothing in those that may be empty."""
-        full: dict[str, Any] = {name: _SAMPLES.get(name, _MARK.format(name)) for name in self.variables}
+        full: dict[str, Any] = {name: _SAMPLES.get(name, _SAMPLE_TEXT.format(name)) for name in self.variables}
         yield full
         yield full | {name: type(full[name])() for name in self.optional}
 
 
-_MARK = "(the {})"
+_SAMPLE_TEXT = "(the {})"
 _SAMPLES: dict[str, Any] = {
     "metrics": [{"name": "politeness", "description": "It is polite.", "scale": "1-5"}],
     "broken": [{"said": "(what was said)", "reason": "(a rule)"}],
@@ -116,18 +118,18 @@ _SAMPLES: dict[str, Any] = {
     "first": True,
 }
 """What is put in where that is no text."""
-TRIALS = {
-    "criteria_judge_prompt": _Trial(
+PROMPT_CHECKS = {
+    "criteria_judge_prompt": _PromptCheck(
         "criterion",
         (("criteria_text", "criterion"), ("transcript",)),
         ("event_ledger", "simulation_context", "engine_version", "observers"),
     ),
-    "metrics_judge_prompt": _Trial(
+    "metrics_judge_prompt": _PromptCheck(
         "metrics",
         (("transcript",),),
         ("event_ledger", "simulation_context", "engine_version", "observers", "metrics"),
     ),
-    "simulated_user_prompt": _Trial(
+    "simulated_user_prompt": _PromptCheck(
         "person",
         (("simulation_context",),),
         (
@@ -151,7 +153,7 @@ class ConftestReader:
 
     def load(self, definitions: Iterable[Definition]) -> None:
         """Read the one in the folder, or in the folder above where this one has the scenarios."""
-        found = [definition for definition in definitions if definition.sort == STEM] or self._above()
+        found = [definition for definition in definitions if definition.sort == CONFTEST_STEM] or self._above()
         for definition in found[1:]:
             hint = f"the other is {found[0].tree.file}"
             definition.problem([], "a second conftest for one run", hint)
@@ -165,10 +167,10 @@ class ConftestReader:
             self._read_prompt(definition, place, name)
 
     def _above(self) -> list[Definition]:
-        path = above(self.folder.root)
+        path = find_conftest_above(self.folder.root)
         tree = self.folder.outside(path.parent).read(path) if path is not None else None
         is_one = path is not None and tree is not None and is_conftest(path, tree.data)
-        return [Definition(STEM, tree, [], tree.data, self.reporter)] if tree is not None and is_one else []
+        return [Definition(CONFTEST_STEM, tree, [], tree.data, self.reporter)] if tree is not None and is_one else []
 
     def _read_prompt(self, definition: Definition, place: tuple[str, str], name: str) -> None:
         """Read a prompt of the project's own and check it: its text is kept with the run."""
@@ -181,7 +183,7 @@ class ConftestReader:
         wrong = check_template(place[1], path, text)
         if wrong is not None:
             self.reporter.mistakes.add_problem(wrong)
-        self.prompts[TRIALS[place[1]].name] = text
+        self.prompts[PROMPT_CHECKS[place[1]].name] = text
 
 
 def load_conftest(path: Path) -> tuple[Conftest, dict[str, str]]:
@@ -190,7 +192,7 @@ def load_conftest(path: Path) -> tuple[Conftest, dict[str, str]]:
     reader = ConftestReader(folder, Reporter(folder.report))
     tree = folder.read(path)
     if tree is not None:
-        reader.read(Definition(STEM, tree, [], tree.data, reader.reporter))
+        reader.read(Definition(CONFTEST_STEM, tree, [], tree.data, reader.reporter))
     if reader.conftest is None or folder.report.problems:
         raise InputError(folder.report.sorted())
     return reader.conftest, reader.prompts

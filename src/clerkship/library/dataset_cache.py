@@ -16,42 +16,42 @@ from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.dataset import Dataset
 from clerkship.model.errors import InputProblem
 
-FORMAT = "1"
+CACHE_FORMAT = "1"
 """Raised whenever the same files would give another dataset, for a reason that is in none of the parts of a key."""
 MAX_ENTRIES = 64
-_MARK = b"clerkship dataset " + FORMAT.encode()
+_HEADER = b"clerkship dataset " + CACHE_FORMAT.encode()
 
 
-class Kept(NamedTuple):
+class CachedDataset(NamedTuple):
     """A dataset, and what was odd about its files: file by number, since they may have been moved since."""
 
     dataset: Dataset
     warnings: tuple[tuple[int, InputProblem], ...]
 
 
-def key_of(parts: Sequence[bytes]) -> str:
+def build_cache_key(parts: Sequence[bytes]) -> str:
     """An address for what comes of some parts: each with its length, so that none runs into the next."""
-    digest = hashlib.sha256(_MARK)
+    digest = hashlib.sha256(_HEADER)
     for part in parts:
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)
     return digest.hexdigest()
 
 
-class Cache:
+class DatasetCache:
     """A folder of entries; without a folder nothing is kept."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder / "datasets" if folder is not None else None
 
-    def load(self, key: str, name: str) -> Kept | None:
+    def load(self, key: str, name: str) -> CachedDataset | None:
         """What was made before, if it is whole."""
         if self._folder is None:
             return None
         try:
             with (self._folder / key).open("rb") as opened:
                 mark, head, body = opened.readline().rstrip(b"\n"), opened.readline().rstrip(b"\n"), opened.read()
-            if mark != _MARK + b" " + hashlib.sha256(head).hexdigest().encode():
+            if mark != _HEADER + b" " + hashlib.sha256(head).hexdigest().encode():
                 return None
             told = orjson.loads(head)
             dataset = Dataset.parse(name, body)
@@ -61,15 +61,15 @@ class Cache:
         except (OSError, ValueError, KeyError, TypeError):
             return None
         dataset.__dict__["hash"] = told["hash"]  # worked out just now; once is enough
-        return Kept(dataset, warnings)
+        return CachedDataset(dataset, warnings)
 
-    def save(self, key: str, kept: Kept) -> None:
+    def save(self, key: str, kept: CachedDataset) -> None:
         """Keep it, if that can be done."""
         if self._folder is None:
             return
         warnings = [(number, problem.model_dump()) for number, problem in kept.warnings]
         head = orjson.dumps({"hash": kept.dataset.hash, "warnings": warnings})
-        mark = _MARK + b" " + hashlib.sha256(head).hexdigest().encode()
+        mark = _HEADER + b" " + hashlib.sha256(head).hexdigest().encode()
         with contextlib.suppress(OSError):
             write_atomically(self._folder / key, (mark, b"\n", head, b"\n", kept.dataset.data))
             self._prune()

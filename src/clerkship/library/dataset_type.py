@@ -6,8 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from clerkship.library.dataset_cache import Cache
-from clerkship.library.documents.document import FileDocument, Forms, read_file, read_tree
+from clerkship.library.dataset_cache import DatasetCache
+from clerkship.library.documents.document import FileDocument, FileFormats, open_document, open_document_folder
 from clerkship.library.entity_finder import EntityFinder, RecordFinder
 from clerkship.library.source import Folder, Unreadable
 from clerkship.library.yaml import Spot
@@ -17,7 +17,7 @@ from clerkship.model.errors import InputProblem
 T = TypeVar("T")
 
 
-class Disagreement(Exception):
+class ConflictingTimes(Exception):
     """Environments that use one dataset at different times."""
 
 
@@ -35,7 +35,7 @@ class DatasetSource:
     """Report something that may be a mistake."""
     now: Callable[[], datetime]
     """Return the time in the environments that use the dataset; raises Disagreement where it differs."""
-    cache: Cache = field(default_factory=lambda: Cache(None))
+    cache: DatasetCache = field(default_factory=lambda: DatasetCache(None))
 
     def read(self, key: str, target: str, reader: Callable[[Path], T]) -> T | None:
         """Read the file or folder that a key names, beside the file that names it.
@@ -49,15 +49,19 @@ class DatasetSource:
             self.note(key, f"{target}: {unreadable.message}", unreadable.hint)
             return None
 
-    def documents(self, file: str | None, folder: str | None, forms: Forms) -> list[FileDocument] | None:
+    def documents(self, file: str | None, folder: str | None, forms: FileFormats) -> list[FileDocument] | None:
         """Open the files that the keys `file` and `folder` name; return None after a mistake was reported."""
         found: list[FileDocument] = []
         if file is not None:
-            document = self.read("file", file, lambda path: read_file(path, forms))
+            document = self.read("file", file, lambda path: open_document(path, forms))
             if document is None:
                 return None
             found.append(document)
-        tree = self.read("folder", folder, lambda path: read_tree(path, forms, self.warn)) if folder is not None else []
+        tree = (
+            self.read("folder", folder, lambda path: open_document_folder(path, forms, self.warn))
+            if folder is not None
+            else []
+        )
         return [*found, *tree] if tree is not None else None
 
     def note(self, key: str, message: str, hint: str = "") -> None:

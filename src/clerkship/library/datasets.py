@@ -8,8 +8,8 @@ from typing import Any
 
 from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
-from clerkship.library.dataset_cache import Cache
-from clerkship.library.dataset_type import DatasetSource, Disagreement
+from clerkship.library.dataset_cache import DatasetCache
+from clerkship.library.dataset_type import ConflictingTimes, DatasetSource
 from clerkship.library.definition import Definition
 from clerkship.library.entity_finder import EntityFinder
 from clerkship.library.reporting import Reporter
@@ -21,12 +21,12 @@ from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 
 
 @dataclass(frozen=True)
-class Datasets:
+class DatasetLoader:
     """Reads the datasets of one folder."""
 
     folder: Folder
     catalog: Catalog
-    cache: Cache
+    cache: DatasetCache
     reporter: Reporter
     environments: Mapping[str, Environment]
     found: dict[str, Dataset]
@@ -51,7 +51,7 @@ class Datasets:
             if name in types and name not in seen:
                 seen.add(name)
                 written = self.catalog.dataset_type(types[name]).built_in[name]
-                dataset = self._load(written, partial(_spot, definition, path))
+                dataset = self._load(written, partial(_locate, definition, path))
                 if dataset is not None:
                     self.found[name] = dataset
 
@@ -68,7 +68,9 @@ class Datasets:
             users = list(self.environments.values()) if len(self.environments) == 1 else [CONVERSATION_ENVIRONMENT]
         if len({place.now for place in users}) > 1:
             told = ", ".join(f"{place.name} at {place.now.isoformat()}" for place in users[:5])
-            raise Disagreement(f"the dates of `{name}` are around the now of its environments, and they differ: {told}")
+            raise ConflictingTimes(
+                f"the dates of `{name}` are around the now of its environments, and they differ: {told}"
+            )
         return users[0].now
 
     def open_finder(self, dataset: Dataset) -> EntityFinder:
@@ -76,11 +78,11 @@ class Datasets:
         return self.catalog.dataset_type(dataset.type).finder(dataset)
 
 
-def _spot(definition: Definition, path: Path, *keys: int | str) -> Spot:
+def _locate(definition: Definition, path: Path, *keys: int | str) -> Spot:
     return definition.spot(*path)
 
 
-def named_in(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, Path, str]]:
+def find_dataset_names(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, Path, str]]:
     """Yield every mention of a dataset in environments and tasks: the definition, the path in it, and the name."""
     for definition in definitions:
         places: list[tuple[Path, Any]] = [
@@ -92,11 +94,11 @@ def named_in(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, Pa
         yield from ((definition, path, name) for path, name in places if isinstance(name, str))
 
 
-def unused_datasets(
+def find_unused_datasets(
     environment: Environment, datasets: Mapping[str, Dataset], taken: Collection[str], catalog: Catalog
 ) -> Iterator[tuple[Path, str]]:
     """Yield the place and a warning for each; `taken` are the datasets that tasks bind records or take files from."""
-    types = _loaded_types(environment, catalog)
+    types = _find_loaded_types(environment, catalog)
     for number, name in enumerate(environment.datasets):
         dataset = datasets.get(name)
         if dataset is None or dataset.type in types or name in taken:
@@ -105,7 +107,7 @@ def unused_datasets(
         yield ["datasets", number], f"{message}{dataset.type}, and no task binds a record of it"
 
 
-def _loaded_types(environment: Environment, catalog: Catalog) -> set[str | None]:
+def _find_loaded_types(environment: Environment, catalog: Catalog) -> set[str | None]:
     """Return the types of dataset that the parts of an environment are loaded from."""
     found: set[str | None] = set()
     for simulator in environment.simulators.values():

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from clerkship.library.reporting import Reporter
-from clerkship.library.validation_message import complain
+from clerkship.library.validation_message import describe_validation_error
 from clerkship.library.yaml import Path, Spot, Tree
 
 M = TypeVar("M", bound=BaseModel)
@@ -65,6 +65,6 @@ class Definition:
         try:
             return model.model_validate(data)
         except ValidationError as error:
-            for find in complain(error, model, self.tree, [*self.path, *(path or ())]):
+            for find in describe_validation_error(error, model, self.tree, [*self.path, *(path or ())]):
                 self.reporter.mistakes.add(self.tree.file, find)
             return None

@@ -16,12 +16,12 @@ from clerkship.library.yaml import Path as Keys
 from clerkship.library.yaml import Tree
 from clerkship.model.names import did_you_mean
 
-_SINGLE = ("scenario",)
+_ONE_PER_FILE = ("scenario",)
 """What a file has one of, and which goes by the file's name."""
-_OF_SCENARIOS = ("simulation_context", "setup", "goals")
+_SCENARIO_KEYS = ("simulation_context", "setup", "goals")
 _SORTS = ("task", "environment", "dataset", "benchmark", "persona")
 _PLURALS = {f"{sort}s": sort for sort in _SORTS}
-_BY_FILE = ("scenario", "e2e", "conftest", KEY)
+_NAMED_BY_FILE = ("scenario", "e2e", "conftest", KEY)
 """Definitions that are told apart by the names of their files."""
 
 
@@ -62,7 +62,7 @@ class FolderDefinitions:
             message = "expected a map with `task`, `scenario`, `test_cases`, `environment` or `dataset`"
             self.reporter.mistakes.note(tree, [], message, "text and lists are for other files to !include")
             return []
-        sort = _sort_of_file(tree)
+        sort = _classify_file(tree)
         return [self._definition(sort, tree, [], tree.data)] if sort is not None else self.split_file(tree)
 
     def split_file(self, tree: Tree) -> list[Definition]:
@@ -71,7 +71,7 @@ class FolderDefinitions:
         return [definition for key, value in whole for definition in self._split(tree, key, value)]
 
     def _split(self, tree: Tree, key: str, value: Any) -> list[Definition]:
-        if key in _SORTS or key in _SINGLE:
+        if key in _SORTS or key in _ONE_PER_FILE:
             return [self._definition(key, tree, [key], value)]
         if key in _PLURALS and isinstance(value, list):
             return [self._definition(_PLURALS[key], tree, [key, number], item) for number, item in enumerate(value)]
@@ -79,8 +79,8 @@ class FolderDefinitions:
             hint = f"write `{_PLURALS[key]}` for a single one"
             self.reporter.mistakes.note(tree, [key], f"expected a list under `{key}`", hint)
         else:
-            hint = did_you_mean(key, [*_PLURALS, *_SORTS, *_SINGLE, *TEST_KEYS])
-            if key in _OF_SCENARIOS:
+            hint = did_you_mean(key, [*_PLURALS, *_SORTS, *_ONE_PER_FILE, *TEST_KEYS])
+            if key in _SCENARIO_KEYS:
                 hint = "put what a scenario says under `scenario:`, indented"
             self.reporter.mistakes.note(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
         return []
@@ -93,7 +93,7 @@ class FolderDefinitions:
         if definition.sort == "scenario":
             self.scenarios |= {definition.name, definition.slug}
             self.labels[definition.name] += 1
-        if definition.sort in _BY_FILE:
+        if definition.sort in _NAMED_BY_FILE:
             return
         first = self._defined.setdefault(definition.sort, {}).setdefault(definition.name, definition)
         if definition.name and first is not definition:
@@ -124,7 +124,7 @@ class FolderDefinitions:
         return name not in self.names(sort) and not any(name in text for text in self.folder.unread)
 
 
-def _sort_of_file(tree: Tree) -> str | None:
+def _classify_file(tree: Tree) -> str | None:
     """Return what a file is as a whole; None for one that is a map of definitions."""
     if is_conftest(Path(tree.file), tree.data):
         return "conftest"

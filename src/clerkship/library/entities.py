@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.entity_finder import BadBinding, Finder, name_of
-from clerkship.library.template_filler import Filler
+from clerkship.library.template_filler import TemplateFiller
 from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset, Record, RecordView
 from clerkship.model.names import did_you_mean
@@ -61,7 +61,7 @@ class Binder:
 
     datasets: Mapping[str, Dataset]
     definitions: FolderDefinitions
-    filler: Callable[[Definition, Mapping[str, Any], set[str]], Filler]
+    filler: Callable[[Definition, Mapping[str, Any], set[str]], TemplateFiller]
     finder: Finder
 
     def bound(self, definition: Definition, now: datetime) -> Iterator[Bound]:

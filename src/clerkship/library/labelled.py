@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from clerkship.library.definition import Definition
 from clerkship.library.reporting import Reporter
 from clerkship.library.source import Folder
-from clerkship.library.validation_message import shown
+from clerkship.library.validation_message import describe_value
 from clerkship.library.yaml import Spot
 from clerkship.model.errors import InputError
 from clerkship.model.labelled import Label, LabelledConversation, LabelledFile
@@ -116,7 +116,9 @@ class _Reader:
     def _events(self, written: dict[str, Any], path: _Path) -> Iterator[BaseModel]:
         """One key, an event's name; under it the event's fields, or the first of them alone, or a list of either."""
         if len(written) != 1:
-            self.definition.problem(path, f"expected a map with one key, an event's name, not {shown(written)}")
+            self.definition.problem(
+                path, f"expected a map with one key, an event's name, not {describe_value(written)}"
+            )
             return
         [(name, given)] = written.items()
         known = canonical_name(name).removeprefix("agent.").replace(".", "_")

@@ -15,9 +15,9 @@ from clerkship.library.agent_check import Known
 from clerkship.library.attachments import Attachments
 from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
-from clerkship.library.conftest import STEM, ConftestReader
-from clerkship.library.dataset_cache import Cache
-from clerkship.library.datasets import Datasets, named_in, unused_datasets
+from clerkship.library.conftest import CONFTEST_STEM, ConftestReader
+from clerkship.library.dataset_cache import DatasetCache
+from clerkship.library.datasets import DatasetLoader, find_dataset_names, find_unused_datasets
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.entities import FOR_EACH, Binder, Bound
@@ -31,7 +31,7 @@ from clerkship.library.record_check import shelves
 from clerkship.library.reporting import Reporter
 from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
 from clerkship.library.task_check import TaskCheck
-from clerkship.library.template_filler import Filler
+from clerkship.library.template_filler import TemplateFiller
 from clerkship.library.yaml import Tree
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.benchmark import Benchmark
@@ -70,8 +70,8 @@ class Loader:
         self._definitions = FolderDefinitions(self.folder, self._reporter, self.catalog.built_in_datasets())
         self._personas = Personas(self.folder, self._definitions)
         self._conftest = ConftestReader(self.folder, self._reporter)
-        self._datasets = Datasets(
-            self.folder, self.catalog, Cache(self.cache), self._reporter, self.environments, self.datasets
+        self._datasets = DatasetLoader(
+            self.folder, self.catalog, DatasetCache(self.cache), self._reporter, self.environments, self.datasets
         )
         finder = Finder(self._datasets.open_finder)
         self._binder = Binder(self.datasets, self._definitions, self._filler, finder)
@@ -85,7 +85,9 @@ class Loader:
         self._each(definitions, "dataset", self._datasets.load)
         self._datasets.load_built_in(
             (definition, path, name)
-            for definition, path, name in named_in(each for each in definitions if each.sort in ("environment", "task"))
+            for definition, path, name in find_dataset_names(
+                each for each in definitions if each.sort in ("environment", "task")
+            )
             if self._definitions.get("dataset", name) is None
         )
         self._each(definitions, "benchmark", self._benchmark)
@@ -134,7 +136,9 @@ class Loader:
             return problems
         shared = {str(path) for path in self.folder.included}
         shared |= self._definitions.files_of("environment", "dataset", "persona")
-        own = [p for p in problems if p.file == str(self.only) or Path(p.file).stem == STEM or p.file in shared]
+        own = [
+            p for p in problems if p.file == str(self.only) or Path(p.file).stem == CONFTEST_STEM or p.file in shared
+        ]
         if problems and not own:
             count = len(problems)
             message = f"{count} mistake{'s' * (count != 1)} in other files of this folder, passed over"
@@ -157,11 +161,11 @@ class Loader:
 
     def _warn_of_unused(self, definitions: list[Definition]) -> None:
         tasks = [definition for definition in definitions if definition.sort == "task"]
-        taken = {name for _, _, name in named_in(tasks)} | self._attachments.taken
+        taken = {name for _, _, name in find_dataset_names(tasks)} | self._attachments.taken
         for name, environment in self.environments.items():
             definition = self._definitions.get("environment", name)
             assert definition is not None  # every environment was read from one
-            for path, message in unused_datasets(environment, self.datasets, taken, self.catalog):
+            for path, message in find_unused_datasets(environment, self.datasets, taken, self.catalog):
                 definition.warning(path, message, "leave it out, or add a simulator that is loaded from it")
 
     def _benchmark(self, definition: Definition) -> None:
@@ -299,7 +303,7 @@ class Loader:
         filled = self._attachments.take_in(definition, filled, filler)
         return filled | ({"entities": bound.entities} if bound.entities else {})
 
-    def _filler(self, definition: Definition, values: Mapping[str, Any], unbound: set[str]) -> Filler:
+    def _filler(self, definition: Definition, values: Mapping[str, Any], unbound: set[str]) -> TemplateFiller:
         def note(path: list[int | str], message: str, hint: str) -> None:
             self._reporter.mistakes.note(definition.tree, path, message, hint, spoils=True)
             pass_over(path)
@@ -310,7 +314,7 @@ class Loader:
                 spot = definition.tree.locate(path[:end])
                 self.folder.report.spoiled.add((spot.file, spot.line, spot.column))
 
-        return Filler(values, unbound, note, pass_over, find=self.catalog.filter)
+        return TemplateFiller(values, unbound, note, pass_over, find=self.catalog.filter)
 
 
 def _call_at(path: list[int | str]) -> int:

@@ -6,7 +6,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from clerkship.library.source import Folder
-from clerkship.library.validation_message import complain
+from clerkship.library.validation_message import describe_validation_error
 from clerkship.model.errors import InputError
 
 M = TypeVar("M", bound=BaseModel)
@@ -21,4 +21,4 @@ def load_model_file(path: Path, model: type[M]) -> M:
     try:
         return model.model_validate(tree.data)
     except ValidationError as error:
-        raise InputError(find() for find in complain(error, model, tree, [])) from None
+        raise InputError(find() for find in describe_validation_error(error, model, tree, [])) from None

@@ -6,7 +6,7 @@ from typing import Any
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.source import Folder, personas_above
-from clerkship.library.template_filler import Filler
+from clerkship.library.template_filler import TemplateFiller
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import lookup
 from clerkship.model.persona import Persona
@@ -35,7 +35,7 @@ class Personas:
         """Return the task with the persona that its only person names; `places` are where a file may name it."""
         return _with_people(task, [self._cast(definition, person, *places) for person in task.people])
 
-    def cast_filled(self, definition: Definition, task: Task, filler: Filler) -> Task:
+    def cast_filled(self, definition: Definition, task: Task, filler: TemplateFiller) -> Task:
         """Return the task with the personas that its people name, and the templates of those personas filled."""
         is_list = task.scenario is not None and bool(task.scenario.people)
         people = []

@@ -9,13 +9,13 @@ import orjson
 from pydantic import Field
 
 from clerkship.library.dataset_type import DatasetSource, DatasetType
-from clerkship.library.documents.document import SUFFIXES, FileDocument, Forms
+from clerkship.library.documents.document import SUFFIXES, FileDocument, FileFormats
 from clerkship.library.source import MAX_DATASET_BYTES
 from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.errors import InputProblem
 
 CSV = ".csv"
-FORMS = Forms("data", (*SUFFIXES, CSV))
+FORMS = FileFormats("data", (*SUFFIXES, CSV))
 MAX_PROBLEMS = 100
 """Mistakes reported of one file; a table of another form has one in every row."""
 _UTF8 = "save it as UTF-8"

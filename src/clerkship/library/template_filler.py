@@ -10,20 +10,20 @@ from clerkship.library.template import Alone, BadTemplate, FindFilter, find_own,
 from clerkship.model.names import did_you_mean
 from clerkship.model.variables import escape, escape_text, join_escaped
 
-MAX_WRITTEN = 10_000_000
-Path = list[int | str]
+MAX_OUTPUT_LENGTH = 10_000_000
+DataPath = list[int | str]
 
 
 @dataclass
-class Filler:
+class TemplateFiller:
     """Fills the templates of one task; each bad one is reported at its place, or passed over."""
 
     values: Mapping[str, Any]
     unbound: Collection[str]
     """Names whose own mistake has been reported: what uses them is passed over."""
-    complain: Callable[[Path, str, str], None]
-    pass_over: Callable[[Path], None]
-    room: int = MAX_WRITTEN
+    complain: Callable[[DataPath, str, str], None]
+    pass_over: Callable[[DataPath], None]
+    room: int = MAX_OUTPUT_LENGTH
     failed: bool = False
     """Whether something could not be filled in."""
     escapes: bool = True
@@ -31,7 +31,7 @@ class Filler:
     find: FindFilter = find_own
     """Where filters are looked up."""
 
-    def fill(self, data: Any, path: Path) -> Any:
+    def fill(self, data: Any, path: DataPath) -> Any:
         """The same data with every template filled in."""
         if isinstance(data, str):
             return self._fill_text(data, path) if "{{" in data or "{%" in data else data
@@ -41,21 +41,21 @@ class Filler:
             return [self.fill(value, [*path, number]) for number, value in enumerate(data)]
         return data
 
-    def fill_file(self, text: str, path: Path, complain: Callable[[int, str, str], None]) -> str:
+    def fill_file(self, text: str, path: DataPath, complain: Callable[[int, str, str], None]) -> str:
         """Fill the templates of a file that is named at a path. Nothing in it is a variable: it is not YAML."""
         if "{{" not in text and "{%" not in text:
             return escape_text(text)
         parts = self._filled(text, path, lambda bad, hint: complain(bad.at, bad.message, hint), "".join, alone=False)
         return escape_text(str(parts))
 
-    def _fill_text(self, text: str, path: Path) -> Any:
+    def _fill_text(self, text: str, path: DataPath) -> Any:
         join = join_escaped if self.escapes else "".join
         return self._filled(text, path, lambda bad, hint: self.complain(path, bad.message, hint), join)
 
     def _filled(
         self,
         text: str,
-        path: Path,
+        path: DataPath,
         complain: Callable[[BadTemplate, str], None],
         join: Callable[[list[str]], str],
         *,
@@ -78,7 +78,7 @@ class Filler:
         value = self._escaped(rendered.value) if isinstance(rendered, Alone) else join(rendered)
         self.room -= len(orjson.dumps(value))
         if self.room < 0:
-            self.complain(path, f"the task's templates write more than {MAX_WRITTEN:,} characters in all", "")
+            self.complain(path, f"the task's templates write more than {MAX_OUTPUT_LENGTH:,} characters in all", "")
         return value
 
     def _escaped(self, value: Any) -> Any:

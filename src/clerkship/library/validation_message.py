@@ -28,7 +28,7 @@ _EXPECTED = {
     "datetime_from_date_parsing": _TIME,
     "datetime_parsing": _TIME,
 }
-_ENOUGH = 100
+_MAX_UNKNOWN_KEYS = 100
 _LIMITS = {
     "greater_than": ("gt", "more than"),
     "greater_than_equal": ("ge", "at least"),
@@ -45,34 +45,34 @@ _PATTERNS = {
 }
 
 
-def complain(
+def describe_validation_error(
     error: ValidationError, model: type[BaseModel], tree: Tree, prefix: Path
 ) -> Iterator[Callable[[], InputProblem]]:
     """Each error at its place, with what was expected and the nearest name; worded only when asked for."""
-    errors = [found for found in error.errors(include_url=False) if not _is_echo(found)]
-    found_all = _sharpest(errors, tree, prefix)
-    unknown = [found["loc"] for found in found_all if found["type"] == "extra_forbidden"][:_ENOUGH]
+    errors = [found for found in error.errors(include_url=False) if not _is_redundant(found)]
+    found_all = _select_relevant(errors, tree, prefix)
+    unknown = [found["loc"] for found in found_all if found["type"] == "extra_forbidden"][:_MAX_UNKNOWN_KEYS]
     for found in found_all:
-        if found["type"] != "missing" or not _is_misspelt(found["loc"], unknown):
-            yield partial(_problem, found, model, tree, prefix)
+        if found["type"] != "missing" or not _is_misspelled(found["loc"], unknown):
+            yield partial(_build_problem, found, model, tree, prefix)
 
 
-def _is_echo(error: Any) -> bool:
+def _is_redundant(error: Any) -> bool:
     """A list is called too short when its items are refused, however many there are."""
     return bool(error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
 
 
-def _is_misspelt(missing: Sequence[Any], unknown: Sequence[Sequence[Any]]) -> bool:
+def _is_misspelled(missing: Sequence[Any], unknown: Sequence[Sequence[Any]]) -> bool:
     """Whether a missing key is there under a name like it: said once is enough."""
     here = [str(other[-1]) for other in unknown if other[:-1] == missing[:-1]]
     return find_nearest_name(str(missing[-1]), here) is not None
 
 
-def _problem(found: Any, model: type[BaseModel], tree: Tree, prefix: Path) -> InputProblem:
+def _build_problem(found: Any, model: type[BaseModel], tree: Tree, prefix: Path) -> InputProblem:
     location = list(_location(found))
     kind = found["type"]
     name = str(found["loc"][-1]) if found["loc"] else ""
-    message, hint = _words(found)
+    message, hint = _describe_error(found)
     if kind == "extra_forbidden":
         message, hint = f"unknown key `{name[:60]}`", did_you_mean(name, _fields_at(model, location[:-1]))
     elif kind == "missing":
@@ -87,29 +87,29 @@ def _location(error: Any) -> tuple[int | str, ...]:
     return location[:-1] if error["type"] == "missing" else location
 
 
-def _words(error: Any) -> tuple[str, str]:
+def _describe_error(error: Any) -> tuple[str, str]:
     """What was expected, and a hint."""
     kind, context, value = error["type"], error.get("ctx", {}), error["input"]
     if kind in _EXPECTED:
         quote = kind == "string_type" and isinstance(value, int | float)
-        return f"expected {_EXPECTED[kind]}, not {shown(value)}", "quote it if it is text" if quote else ""
+        return f"expected {_EXPECTED[kind]}, not {describe_value(value)}", "quote it if it is text" if quote else ""
     if kind in _LIMITS:
         limit, words = _LIMITS[kind]
-        return f"expected {words} {context[limit]:,g}, not {shown(value)}", ""
+        return f"expected {words} {context[limit]:,g}, not {describe_value(value)}", ""
     if kind == "string_too_short":
         return "expected text that is not empty", ""
     if kind == "too_short":
         return f"expected a list with at least {context['min_length']}", ""
     if kind == "string_pattern_mismatch":
-        return f"expected {_PATTERNS.get(context['pattern'], context['pattern'])}, not {shown(value)}", ""
+        return f"expected {_PATTERNS.get(context['pattern'], context['pattern'])}, not {describe_value(value)}", ""
     if kind == "literal_error":
         known = [option.strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")]
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
-        return f"expected {' or '.join(known)}, not {shown(value)}", hint if "mean" in hint else ""
+        return f"expected {' or '.join(known)}, not {describe_value(value)}", hint if "mean" in hint else ""
     return error["msg"].removeprefix("Value error, ").replace("Input should", "it should"), ""
 
 
-def _sharpest(errors: Sequence[Any], tree: Tree, prefix: Path, start: int = 0) -> list[Any]:
+def _select_relevant(errors: Sequence[Any], tree: Tree, prefix: Path, start: int = 0) -> list[Any]:
     """A union complains once per branch, and names the branch in the path. Of such complaints about one place, keep
     those of the branch the author was writing: the one whose sort (text, list, map) fits what is there."""
     kept: list[Any] = []
@@ -123,23 +123,23 @@ def _sharpest(errors: Sequence[Any], tree: Tree, prefix: Path, start: int = 0) -
         else:
             forks[location[:fork]][location[fork]].append(error)
     for place, branches in forks.items():
-        fitting = [found for branch, found in branches.items() if not _is_misfit(found, (*place, branch))]
+        fitting = [found for branch, found in branches.items() if not _is_wrong_type(found, (*place, branch))]
         if fitting or len(branches) == 1:
             best = min(fitting, key=len) if fitting else next(iter(branches.values()))
-            kept += _sharpest(best, tree, prefix, len(place) + 1)
+            kept += _select_relevant(best, tree, prefix, len(place) + 1)
         else:
-            kept.append(_either(place, [found[0] for found in branches.values()]))
+            kept.append(_merge_branches(place, [found[0] for found in branches.values()]))
     return kept
 
 
-def _is_misfit(errors: Sequence[Any], place: tuple[Any, ...]) -> bool:
+def _is_wrong_type(errors: Sequence[Any], place: tuple[Any, ...]) -> bool:
     """Whether a branch was refused as a whole, for the sort of thing it is."""
     return any(tuple(error["loc"]) == place and error["type"] in _EXPECTED for error in errors)
 
 
-def _either(place: tuple[Any, ...], errors: Sequence[Any]) -> dict[str, Any]:
+def _merge_branches(place: tuple[Any, ...], errors: Sequence[Any]) -> dict[str, Any]:
     expected = " or ".join(_EXPECTED[error["type"]] for error in errors)
-    message = f"expected {expected}, not {shown(errors[0]['input'])}"
+    message = f"expected {expected}, not {describe_value(errors[0]['input'])}"
     return {"loc": place, "type": "union", "msg": message, "input": errors[0]["input"]}
 
 
@@ -147,13 +147,13 @@ def _fields_at(model: type[BaseModel], location: Sequence[int | str]) -> list[st
     """The keys a map at this place may have."""
     here: Any = model
     for part in location:
-        here = _inside(here, part)
-    models = list(_models(here))
+        here = _find_inner_type(here, part)
+    models = list(_find_models(here))
     return sorted({info.alias or name for found in models for name, info in found.model_fields.items()})
 
 
-def _inside(annotation: Any, part: int | str) -> Any:
-    for found in _models(annotation):
+def _find_inner_type(annotation: Any, part: int | str) -> Any:
+    for found in _find_models(annotation):
         if part in found.model_fields:
             return found.model_fields[str(part)].annotation
         if found.__name__ == part:
@@ -162,16 +162,16 @@ def _inside(annotation: Any, part: int | str) -> Any:
     return Union[tuple(arguments)] if arguments else annotation  # noqa: UP007
 
 
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+def _find_models(annotation: Any) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
         return
     if get_origin(annotation) in (Union, types.UnionType) or get_origin(annotation) is not None:
         for argument in get_args(annotation):
-            yield from _models(argument)
+            yield from _find_models(argument)
 
 
-def shown(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """A value as a message has it, short."""
     if value is None:
         return "nothing"

@@ -62,7 +62,7 @@ from clerkship.kit.rng import Rng as Rng
 from clerkship.library.dataset_type import DatasetSource as DatasetSource
 from clerkship.library.dataset_type import DatasetType as DatasetType
 from clerkship.library.documents.document import FileDocument as FileDocument
-from clerkship.library.documents.document import Forms as Forms
+from clerkship.library.documents.document import FileFormats as FileFormats
 from clerkship.library.entity_finder import BadBinding as BadBinding
 from clerkship.library.entity_finder import EntityFinder as EntityFinder
 from clerkship.library.entity_finder import RecordFinder as RecordFinder

@@ -7,7 +7,7 @@ from typing import Any
 
 from clerkship.library.foreign import top_keys
 from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
-from clerkship.library.validation_message import shown
+from clerkship.library.validation_message import describe_value
 from clerkship.library.yaml import Tree
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.errors import InputError, InputProblem
@@ -75,7 +75,7 @@ class _Reading:
         """One file more."""
         if not isinstance(tree.data, dict):
             self.folder.report.note(
-                tree, [], f"expected a map with `slots`, `actions`, `responses`, not {shown(tree.data)}"
+                tree, [], f"expected a map with `slots`, `actions`, `responses`, not {describe_value(tree.data)}"
             )
             return
         self.any = self.any or not DOMAIN_KEYS.isdisjoint(tree.data)
@@ -87,16 +87,16 @@ class _Reading:
 
     def _take_slots(self, tree: Tree, written: Any) -> None:
         if not isinstance(written, dict | None):
-            self.folder.report.note(tree, ["slots"], f"expected a map of slots by name, not {shown(written)}")
+            self.folder.report.note(tree, ["slots"], f"expected a map of slots by name, not {describe_value(written)}")
             return
         for name, slot in (written or {}).items():
             kind = slot.get("type") if isinstance(slot, dict) else None
             if not isinstance(slot, dict):
                 self.folder.report.note(
-                    tree, ["slots", name], f"expected a map with the slot's `type`, not {shown(slot)}"
+                    tree, ["slots", name], f"expected a map with the slot's `type`, not {describe_value(slot)}"
                 )
             elif not isinstance(kind, str):
-                message = "`type` is missing" if "type" not in slot else f"expected a type, not {shown(kind)}"
+                message = "`type` is missing" if "type" not in slot else f"expected a type, not {describe_value(kind)}"
                 place = ["slots", name, "type"] if "type" in slot else ["slots", name]
                 self.folder.report.note(tree, place, message, "text, bool, float, list, categorical or any")
             self.slots[name] = kind if isinstance(kind, str) else "any"
@@ -124,11 +124,11 @@ class _Reading:
                     yield from item
                 else:
                     self.folder.report.note(
-                        tree, [key, number], f"expected a name, or a map with one, not {shown(item)}"
+                        tree, [key, number], f"expected a name, or a map with one, not {describe_value(item)}"
                     )
         elif written is not None:
             wanted = "a list of names" if key == "actions" else "a map by name"
-            self.folder.report.note(tree, [key], f"expected {wanted}, not {shown(written)}")
+            self.folder.report.note(tree, [key], f"expected {wanted}, not {describe_value(written)}")
 
 
 def _flows_beside(path: Path) -> set[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from clerkship.library.foreign import top_keys
 from clerkship.library.source import Folder, is_existing_folder
-from clerkship.library.validation_message import shown
+from clerkship.library.validation_message import describe_value
 from clerkship.library.yaml import Tree
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
@@ -73,7 +73,7 @@ class _Reading:
         data = tree.data if isinstance(tree.data, dict) else {}
         flows = data.get(_KEY)
         if not isinstance(flows, dict):
-            self.warn(tree, [_KEY], f"expected a map of flows by id, not {shown(flows)}")
+            self.warn(tree, [_KEY], f"expected a map of flows by id, not {describe_value(flows)}")
             return
         for name, written in flows.items():
             if not str(name).startswith(FLOWS):  # the engine's own, changed: no person starts them
@@ -148,7 +148,7 @@ class _Steps:
         for number, data in enumerate(steps):
             here = [*place, number]
             if not isinstance(data, dict):
-                self._reading.warn(self._tree, here, f"expected a step, not {shown(data)}; it is passed over")
+                self._reading.warn(self._tree, here, f"expected a step, not {describe_value(data)}; it is passed over")
                 continue
             step = _Written(here, data)
             own = len(self._all)

@@ -12,8 +12,8 @@ from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, find_missi
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import parse_log
 from clerkship.kit.wall import now
-from clerkship.library.calibration import check_place, save_calibration
-from clerkship.library.conftest import load_conftest, near
+from clerkship.library.calibration import check_writable, save_calibration
+from clerkship.library.conftest import find_conftest_near, load_conftest
 from clerkship.library.labelled import LabelledItem, LabelledSet, load_labelled
 from clerkship.llm.asker import UsageCounter
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
@@ -144,7 +144,7 @@ def plan_calibration(
 ) -> CalibrationPlan:
     """Read the labelled set, find what runs it names, choose the judge."""
     if request.save is not None:
-        check_place(request.save)
+        check_writable(request.save)
     labelled = load_labelled(request.path, EVENTS)
     conversations, problems = dict[str, Conversation](), list[InputProblem]()
     for item in labelled.items:
@@ -155,7 +155,7 @@ def plan_calibration(
             problems.append(InputProblem(file=spot.file, line=spot.line, column=spot.column, message=str(error)))
     if problems:
         raise InputError(problems)
-    file = near(request.path)
+    file = find_conftest_near(request.path)
     conftest, prompts = load_conftest(file) if file is not None else (None, {})
     asking = ModelOptions(prompts=prompts, votes=check_votes(request.votes))
     needs = ModelNeeds(judge=True, skippable=False)

@@ -12,7 +12,7 @@ from clerkship.actors.python import PythonSolver
 from clerkship.actors.python_process import PythonProcessSolver, to_process
 from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.calibration import beside, load_calibrations
+from clerkship.library.calibration import find_calibration_file, load_calibrations
 from clerkship.library.foreign import find_domain, read_domain
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
@@ -61,7 +61,7 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
     """Load it and see."""
     try:
         library, _ = load_checked(request.path, request.agent, settings, catalog, domain=request.domain)
-        calibration = beside(library.root)
+        calibration = find_calibration_file(library.root)
         if calibration is not None:  # a run with a judge reads it
             load_calibrations(calibration)
     except InputError as error:

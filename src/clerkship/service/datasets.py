@@ -15,7 +15,7 @@ from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import Resource, parse
 from clerkship.fhir.search import find_keys
 from clerkship.fhir.wording import title
-from clerkship.library.dataset_cache import Cache
+from clerkship.library.dataset_cache import DatasetCache
 from clerkship.library.load import load
 from clerkship.library.source import SUFFIXES as YAML
 from clerkship.model.dataset import Dataset
@@ -83,7 +83,7 @@ def find_dataset(
     reference: str, settings: Settings, catalog: RegisteredCatalog, now: datetime | None = None
 ) -> DatasetView:
     """By the name of one that ships; or by path: FHIR, or YAML that defines it, `path::name` if it defines several."""
-    cache = Cache(settings.cache)
+    cache = DatasetCache(settings.cache)
     file, _, name = reference.partition("::")
     path = Path(file)
     if reference in BUILT_IN and not path.exists():

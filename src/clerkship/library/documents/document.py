@@ -13,23 +13,23 @@ from typing import BinaryIO, Protocol
 
 import orjson
 
-from clerkship.library.documents.position import Positions
+from clerkship.library.documents.position import JsonPositions
 from clerkship.library.source import Unreadable
 from clerkship.library.yaml import Spot
 from clerkship.model.errors import InputProblem
 
 MAX_BYTES = 2_000_000_000
-MAX_TEXT = 200_000_000
+MAX_TEXT_BYTES = 200_000_000
 """Bytes of one JSON text: it is parsed as a whole, which takes several times its length."""
-CHUNK = 1 << 20
-_MARK = b"\xef\xbb\xbf"
+CHUNK_SIZE = 1 << 20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """A byte order mark, which some editors write."""
-_LINES = (".ndjson", ".jsonl")
-SUFFIXES = (".json", *_LINES)
-_NO_DATA = (".yml", ".yaml", ".py", ".md", "LICENSE", "Makefile")
+_LINE_SUFFIXES = (".ndjson", ".jsonl")
+SUFFIXES = (".json", *_LINE_SUFFIXES)
+_IGNORED_SUFFIXES = (".yml", ".yaml", ".py", ".md", "LICENSE", "Makefile")
 """What lies beside data in a folder, and nobody takes for it."""
-_SHOWN = 5
-Steps = tuple[int | str, ...]
+_MAX_SHOWN = 5
+JsonPath = tuple[int | str, ...]
 
 
 class Document(Protocol):
@@ -54,7 +54,7 @@ class Document(Protocol):
     def texts(self) -> Iterator[tuple[int, bytes]]:
         """Yield each JSON text with the number of its line; the number is 0 where the whole is one text."""
 
-    def problem(self, line: int, path: Steps, message: str, hint: str = "") -> InputProblem:
+    def problem(self, line: int, path: JsonPath, message: str, hint: str = "") -> InputProblem:
         """Something wrong at a line, or at a path in the whole."""
 
 
@@ -64,12 +64,12 @@ class FileDocument:
     def __init__(self, file: Path, name: str) -> None:
         self.file, self.name = str(file), name
         plain = name.removesuffix(".gz")
-        self.is_lines = plain.endswith(_LINES)
+        self.is_lines = plain.endswith(_LINE_SUFFIXES)
         self._is_compressed = plain != name
         self.size, self.is_blank, digest = 0, True, hashlib.sha256()
-        with _readable(), self._open() as opened:
-            longest = _Longest(whole=not self.is_lines)
-            while chunk := opened.read(CHUNK):
+        with _convert_read_errors(), self._open() as opened:
+            longest = _TextLengthCheck(whole=not self.is_lines)
+            while chunk := opened.read(CHUNK_SIZE):
                 self.size += len(chunk)
                 if self.size > MAX_BYTES:
                     raise Unreadable(f"it has more than {MAX_BYTES // 1_000_000:,} MB", "split it")
@@ -83,26 +83,28 @@ class FileDocument:
 
     def texts(self) -> Iterator[tuple[int, bytes]]:
         """Yield each JSON text with the number of its line; the number is 0 where the whole is one text."""
-        with _readable(), self._open() as opened:
+        with _convert_read_errors(), self._open() as opened:
             if not self.is_lines:
-                yield 0, opened.read().removeprefix(_MARK)
+                yield 0, opened.read().removeprefix(_BYTE_ORDER_MARK)
                 return
             for number, line in enumerate(opened, 1):
-                text = (line.removeprefix(_MARK) if number == 1 else line).rstrip()
+                text = (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line).rstrip()
                 if text:
                     yield number, text
 
-    def problem(self, line: int, path: Steps, message: str, hint: str = "") -> InputProblem:
+    def problem(self, line: int, path: JsonPath, message: str, hint: str = "") -> InputProblem:
         """Something wrong at a line, or at a path in the whole."""
         row, column = (line or 1, 0) if line or self.is_lines else self._positions.locate(path)
-        return InputProblem(file=self.file, line=row, column=column, key=dotted(path), message=message, hint=hint)
+        return InputProblem(
+            file=self.file, line=row, column=column, key=format_json_path(path), message=message, hint=hint
+        )
 
     @cached_property
-    def _positions(self) -> Positions:
-        return Positions(b"".join(text for _, text in self.texts()))
+    def _positions(self) -> JsonPositions:
+        return JsonPositions(b"".join(text for _, text in self.texts()))
 
 
-class _Longest:
+class _TextLengthCheck:
     """Raises Unreadable for a JSON text that is too long to be parsed, without holding it."""
 
     def __init__(self, *, whole: bool) -> None:
@@ -111,14 +113,14 @@ class _Longest:
     def add(self, chunk: bytes) -> None:
         end = -1 if self._whole else chunk.rfind(b"\n")
         self._length = self._length + len(chunk) if end < 0 else len(chunk) - 1 - end
-        if self._length > MAX_TEXT:
+        if self._length > MAX_TEXT_BYTES:
             what = "it is one JSON text of" if self._whole else "one of its lines has"
             hint = "write one record per line, to an .ndjson file"
-            raise Unreadable(f"{what} more than {MAX_TEXT // 1_000_000} MB", hint)
+            raise Unreadable(f"{what} more than {MAX_TEXT_BYTES // 1_000_000} MB", hint)
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
+def _convert_read_errors() -> Iterator[None]:
     """Raise Unreadable where a file cannot be read or decompressed."""
     try:
         yield
@@ -141,20 +143,20 @@ class InlineDocument:
         """Yield the record."""
         yield 0, self._data
 
-    def problem(self, line: int, path: Steps, message: str, hint: str = "") -> InputProblem:
+    def problem(self, line: int, path: JsonPath, message: str, hint: str = "") -> InputProblem:
         """Something wrong at a path in the record."""
         spot = self._spot("records", self._number, *path)
-        key = dotted(("records", self._number, *path))
+        key = format_json_path(("records", self._number, *path))
         return InputProblem(file=spot.file, line=spot.line, column=spot.column, key=key, message=message, hint=hint)
 
 
-def dotted(path: Steps) -> str:
+def format_json_path(path: JsonPath) -> str:
     """`entry[3].resource.birthDate`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 
 @dataclass(frozen=True)
-class Forms:
+class FileFormats:
     """The files that a type of dataset can read, by how their names end; each may be compressed (`.gz`)."""
 
     what: str
@@ -166,17 +168,17 @@ class Forms:
         return name.removesuffix(".gz").endswith(self.suffixes)
 
 
-def read_file(file: Path, forms: Forms) -> FileDocument:
+def open_document(file: Path, forms: FileFormats) -> FileDocument:
     """Open the one file that a dataset names; raises Unreadable."""
     if not file.is_file():
         raise Unreadable("it is not a file", "a folder is named by `folder`" if file.is_dir() else "")
     if not forms.fits(file.name):
-        hint = f"its name should end in {_listed(forms.suffixes)}, or that and .gz"
+        hint = f"its name should end in {_join_names(forms.suffixes)}, or that and .gz"
         raise Unreadable("it is not known what is in it", hint)
     return FileDocument(file, file.name)
 
 
-def read_tree(folder: Path, forms: Forms, warn: Callable[[InputProblem], None]) -> list[FileDocument]:
+def open_document_folder(folder: Path, forms: FileFormats, warn: Callable[[InputProblem], None]) -> list[FileDocument]:
     """Open every file of these forms in a folder and those below it, in order of name; raises Unreadable.
 
     Warn about other files, which may have been meant too.
@@ -184,7 +186,7 @@ def read_tree(folder: Path, forms: Forms, warn: Callable[[InputProblem], None]) 
     if not folder.is_dir():
         raise Unreadable("it is not a folder", "a file is named by `file`")
     root, found = folder.resolve(), list[FileDocument]()
-    for place, folders, names in os.walk(folder, onerror=_refuse):
+    for place, folders, names in os.walk(folder, onerror=_raise_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(place, name)
@@ -194,37 +196,37 @@ def read_tree(folder: Path, forms: Forms, warn: Callable[[InputProblem], None]) 
                 raise Unreadable(f"{name} is a link that leads outside the folder")
             found.append(FileDocument(path, path.relative_to(folder).as_posix()))
     if not found:
-        hint = f"files whose names end in {_listed(forms.suffixes)} are read, packed with .gz or not"
+        hint = f"files whose names end in {_join_names(forms.suffixes)} are read, packed with .gz or not"
         raise Unreadable(f"no {forms.what} is in it", hint)
     if sum(document.size for document in found) > MAX_BYTES:
         raise Unreadable(f"it has more than {MAX_BYTES // 1_000_000:,} MB")
-    unread = _left_alone(folder, forms)
+    unread = _build_skipped_files_warning(folder, forms)
     if unread is not None:
         warn(unread)
     return found
 
 
-def _left_alone(folder: Path, forms: Forms) -> InputProblem | None:
-    """Return a warning that names the files of a folder that `read_tree` passes over, if there are any."""
+def _build_skipped_files_warning(folder: Path, forms: FileFormats) -> InputProblem | None:
+    """Return a warning that names the files of a folder that `open_document_folder` passes over, if there are any."""
     names = sorted(
         Path(place, name).relative_to(folder).as_posix()
         for place, folders, files in os.walk(folder)
         for name in files
         if not name.startswith(".")
         and not forms.fits(name)
-        and not name.removesuffix(".gz").endswith(_NO_DATA)
+        and not name.removesuffix(".gz").endswith(_IGNORED_SUFFIXES)
         and not any(part.startswith(".") for part in Path(place).relative_to(folder).parts)
     )
     if not names:
         return None
-    told = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
+    told = ", ".join(names[:_MAX_SHOWN]) + (f" and {len(names) - _MAX_SHOWN:,} more" if len(names) > _MAX_SHOWN else "")
     message = f"{len(names):,} file{'s are' if len(names) > 1 else ' is'} not read: {told}"
-    return InputProblem(file=str(folder), message=message, hint=f"names that end in {_listed(forms.suffixes)} are")
+    return InputProblem(file=str(folder), message=message, hint=f"names that end in {_join_names(forms.suffixes)} are")
 
 
-def _refuse(error: OSError) -> None:
+def _raise_unreadable(error: OSError) -> None:
     raise Unreadable(f"{Path(str(error.filename)).name} cannot be read: {error.strerror}")
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _join_names(names: tuple[str, ...]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"

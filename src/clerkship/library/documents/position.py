@@ -5,19 +5,19 @@ import re
 from collections.abc import Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
-Path = Sequence[int | str]
+JsonPath = Sequence[int | str]
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
 
-class Positions:
+class JsonPositions:
     """Places in one text; what has been gone over once is remembered."""
 
     def __init__(self, data: bytes) -> None:
         self._text = data.decode("utf-8-sig", errors="replace")
         self._children: dict[int, dict[int | str, int]] = {}
 
-    def locate(self, path: Path) -> tuple[int, int]:
+    def locate(self, path: JsonPath) -> tuple[int, int]:
         """Line and column of what a path leads to, or of the nearest thing around it."""
         at = self._after_space(0)
         for part in path:

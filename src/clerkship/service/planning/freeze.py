@@ -10,7 +10,7 @@ from clerkship.actors.isolation.contract import LEVELS
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.model_resolver import CassetteConfig, ModelNeeds, ModelRequest, find_model_needs
-from clerkship.library.calibration import beside
+from clerkship.library.calibration import find_calibration_file
 from clerkship.model.dataset import Dataset
 from clerkship.model.errors import InputProblem
 from clerkship.model.run import BenchmarkRun, IsolationLevel, ModelOptions
@@ -97,7 +97,7 @@ def freeze(selected: SelectedTasks) -> FrozenRun:
             "concurrency": concurrency,
             "allow_ungraded": request.allow_ungraded,
         },
-        calibrations=beside(library.root),
+        calibrations=find_calibration_file(library.root),
         warnings=_warnings(selected),
         domain=library.domain,
         known=frozenset(library.tasks),

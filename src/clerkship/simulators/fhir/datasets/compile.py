@@ -12,7 +12,7 @@ from clerkship.fhir.issue import Invalid, Issue
 from clerkship.fhir.resource import Resource, key_in, render
 from clerkship.fhir.shift import moved
 from clerkship.fhir.validation import lenient, validate
-from clerkship.library.documents.document import Document, Steps
+from clerkship.library.documents.document import Document, JsonPath
 from clerkship.model.errors import InputProblem
 from clerkship.simulators.fhir.datasets.entries import Entry, Reader
 from clerkship.simulators.fhir.datasets.links import Links
@@ -138,7 +138,7 @@ def _hint(told: str) -> str:
     )
 
 
-def _steps(expression: str) -> Steps:
+def _steps(expression: str) -> JsonPath:
     """`Patient.name[0].family` as a path; the first part is the type."""
     parts = [int(number) if number else name for name, number in _STEP.findall(expression)]
     return tuple(parts[1:] if parts and parts[0] in RESOURCE_TYPES else parts)

@@ -11,7 +11,7 @@ import orjson
 from clerkship.fhir import exact
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.resource import ID, Resource
-from clerkship.library.documents.document import Document, Steps
+from clerkship.library.documents.document import Document, JsonPath
 from clerkship.model.errors import InputProblem
 from clerkship.model.names import did_you_mean
 
@@ -26,7 +26,7 @@ class Entry:
 
     document: Document
     line: int
-    path: Steps
+    path: JsonPath
     resource: Resource
     scope: int
     """Which Bundle it is in: addresses there mean what is in the same one first."""
@@ -41,7 +41,7 @@ class Entry:
         """`Patient/42`."""
         return f"{self.resource['resourceType']}/{self.id}"
 
-    def problem(self, path: Steps, message: str, hint: str = "") -> InputProblem:
+    def problem(self, path: JsonPath, message: str, hint: str = "") -> InputProblem:
         """Something wrong inside it."""
         return self.document.problem(self.line, (*self.path, *path), message, hint)
 
@@ -97,7 +97,7 @@ class Reader:
                 yield from self._item(document, line, number, item, scope)
 
     def _item(self, document: Document, line: int, number: int, item: Any, scope: int) -> Iterator[Entry]:
-        path: Steps = ("entry", number)
+        path: JsonPath = ("entry", number)
         if not isinstance(item, dict):
             self._note(document.problem(line, path, "expected an entry with a `resource`"))
             return
@@ -134,7 +134,7 @@ class Reader:
         entry.id = entry.id if ID.fullmatch(entry.id) else ""
         yield entry
 
-    def _is_resource(self, document: Document, line: int, path: Steps, data: Any) -> bool:
+    def _is_resource(self, document: Document, line: int, path: JsonPath, data: Any) -> bool:
         if not isinstance(data, dict):
             self._note(document.problem(line, path, "expected a resource, a map with `resourceType`"))
             return False

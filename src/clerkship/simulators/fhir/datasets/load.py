@@ -10,9 +10,15 @@ from pathlib import Path
 import orjson
 
 from clerkship import __version__
-from clerkship.library.dataset_cache import Cache, Kept, key_of
-from clerkship.library.dataset_type import DatasetSource, DatasetType, Disagreement
-from clerkship.library.documents.document import Document, Forms, InlineDocument, read_file, read_tree
+from clerkship.library.dataset_cache import CachedDataset, DatasetCache, build_cache_key
+from clerkship.library.dataset_type import ConflictingTimes, DatasetSource, DatasetType
+from clerkship.library.documents.document import (
+    Document,
+    FileFormats,
+    InlineDocument,
+    open_document,
+    open_document_folder,
+)
 from clerkship.library.source import Folder, Unreadable
 from clerkship.library.yaml import Spot
 from clerkship.model.dataset import Dataset
@@ -23,7 +29,7 @@ from clerkship.simulators.fhir.datasets.file import FhirDatasetFile, Generate
 from clerkship.simulators.fhir.datasets.finder import FhirFinder
 from clerkship.synthetic import GENERATOR, lines
 
-FORMS = Forms("FHIR")
+FORMS = FileFormats("FHIR")
 BUILT_IN = {
     "clinic-100": FhirDatasetFile(name="clinic-100", type="fhir", generate=Generate(patients=100, seed=7)),
 }
@@ -38,7 +44,7 @@ def load_fhir(written: FhirDatasetFile, source: DatasetSource) -> Dataset | None
     try:
         moves = written.as_of is not None or written.generate is not None
         now = source.now() if moves else CONVERSATION_ENVIRONMENT.now
-    except Disagreement as disagreement:
+    except ConflictingTimes as disagreement:
         key = "as_of" if written.as_of is not None else "generate"
         source.note(key, str(disagreement), _instead_of(written))
         return None
@@ -83,7 +89,7 @@ def _made(
         return None
     dataset = Dataset(name=name, type="fhir", lines=made.lines)
     if key:
-        source.cache.save(key, Kept(dataset, tuple((_number(w, documents), w) for w in made.warnings)))
+        source.cache.save(key, CachedDataset(dataset, tuple((_number(w, documents), w) for w in made.warnings)))
     return dataset
 
 
@@ -96,15 +102,15 @@ def _key(documents: Sequence[Document], options: Options, generate: Generate | N
     if generate is not None:
         moment = now.astimezone(UTC).isoformat()
         parts.append(orjson.dumps([GENERATOR, generate.patients, generate.seed, moment]))
-    return key_of(parts)
+    return build_cache_key(parts)
 
 
-def read_path(path: Path, cache: Cache, warn: Callable[[InputProblem], None]) -> Dataset:
+def read_path(path: Path, cache: DatasetCache, warn: Callable[[InputProblem], None]) -> Dataset:
     """Load a file of FHIR, or a folder of such files; raises InputError with all that is wrong."""
     problems: list[InputProblem] = []
     source = _outside(path, cache, problems.append, warn)
     try:
-        documents = read_tree(path, FORMS, warn) if path.is_dir() else [read_file(path, FORMS)]
+        documents = open_document_folder(path, FORMS, warn) if path.is_dir() else [open_document(path, FORMS)]
     except Unreadable as unreadable:
         raise InputError.of(unreadable.message, file=str(path), hint=unreadable.hint) from None
     made = _made(path.name, documents, Options(), source)
@@ -113,7 +119,7 @@ def read_path(path: Path, cache: Cache, warn: Callable[[InputProblem], None]) ->
     return made
 
 
-def load_built_in(name: str, now: datetime, cache: Cache) -> Dataset:
+def load_built_in(name: str, now: datetime, cache: DatasetCache) -> Dataset:
     """Make one of the datasets that need no file, around some time."""
     made = load_fhir(BUILT_IN[name], replace(_outside(Path(), cache, _never, _never), now=lambda: now))
     assert made is not None  # it is valid
@@ -121,7 +127,7 @@ def load_built_in(name: str, now: datetime, cache: Cache) -> Dataset:
 
 
 def _outside(
-    path: Path, cache: Cache, problem: Callable[[InputProblem], None], warn: Callable[[InputProblem], None]
+    path: Path, cache: DatasetCache, problem: Callable[[InputProblem], None], warn: Callable[[InputProblem], None]
 ) -> DatasetSource:
     """Return the source of a dataset that no file defines."""
     spot = Spot(str(path), 0, 0, [])
