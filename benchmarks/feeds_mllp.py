@@ -27,9 +27,9 @@ from hl7.mllp import HL7StreamReader, HL7StreamWriter, start_hl7_server
 
 from clerkship.events.log import MAX_EVENTS
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import render
+from clerkship.fhir.resource import render_resource
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
@@ -76,11 +76,11 @@ def serve_ours(runs: int, *, chart: bool) -> None:
     place = Environment.model_validate({"name": "bench", "simulators": simulators, "reactions": reactions})
     rooms = {"lab": PreparedSimulator(hl7.SPEC, hl7.SPEC.config())}
     if chart:
-        rooms["ehr"] = PreparedSimulator(fhir.SPEC, fhir.SPEC.config(), Chart([render(PATIENT)]))
+        rooms["ehr"] = PreparedSimulator(fhir.SPEC, fhir.SPEC.config(), Chart([render_resource(PATIENT)]))
     told = []
     for number in range(runs):
         playground = Playground(place, rooms, f"bench-{number}")
-        told.append(open_doors(gateway, playground, lambda: "", lines)["lab"].lines["mllp"])
+        told.append(open_sandboxes(gateway, playground, lambda: "", lines)["lab"].lines["mllp"])
     print(json.dumps({"port": told[0]["port"], "facilities": [each["facility"] for each in told]}), flush=True)
     sys.stdin.read()
     lines.close()

@@ -30,8 +30,8 @@ from benchmarks.fhir_work import OF_EACH, Work, chart, resources, works
 from benchmarks.http_load import Load, keep_asking, render_request
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.charts import chart_of
-from clerkship.fhir.resource import render
+from clerkship.fhir.charts import load_chart
+from clerkship.fhir.resource import render_resource
 from clerkship.library.load import load
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_sandboxes
@@ -169,7 +169,7 @@ def load_chart(folder: Path, size: int) -> dict[str, float]:
     data.parent.mkdir()
     with data.open("wb") as written:
         for resource in resources(size):
-            written.write(render(resource) + b"\n")
+            written.write(render_resource(resource) + b"\n")
     (folder / "suite" / "d.yml").write_text("dataset: {name: d, type: fhir, file: chart.ndjson}\n")
     (folder / "suite" / "t.yml").write_text(
         "environment: {name: e, datasets: [d], simulators: {ehr: {kind: fhir}}}\ntask: {name: T, environment: e}\n"
@@ -178,7 +178,7 @@ def load_chart(folder: Path, size: int) -> dict[str, float]:
     for name in ("first", "second"):
         before, began = resident(), time.perf_counter()
         library = load(folder / "suite", RegisteredCatalog(), cache=folder / "cache")
-        known = chart_of([library.datasets["d"]])
+        known = load_chart([library.datasets["d"]])
         assert len(known) == size
         took[name] = time.perf_counter() - began
         took[f"{name}_megabytes"] = (resident() - before) / 1024
@@ -202,7 +202,7 @@ def validated(rounds: int) -> dict[str, float]:
     sample = list(resources(10 * OF_EACH))
     mine, theirs = (measured(who.__name__, who, sample, rounds) for who in (ours, models))
     assert mine.refused == theirs.refused == 0
-    size = sum(len(render(resource)) for resource in sample) / len(sample)
+    size = sum(len(render_resource(resource)) for resource in sample) / len(sample)
     return {"bytes": size, "ours": mine.per_second, "theirs": theirs.per_second}
 
 
@@ -372,7 +372,7 @@ def beside_the_peer(size: int, seconds: float) -> None:
     peer = find_peer()
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "chart.ndjson"
-        data.write_bytes(b"\n".join(render(resource) for resource in resources(size)))
+        data.write_bytes(b"\n".join(render_resource(resource) for resource in resources(size)))
         absent = dict.fromkeys(works(size), peer.why_not)
         inside = {name: Rate(*rates) for name, rates in measure(f"in_process:{size}:{seconds}").items()}
         theirs: dict[str, Any] = absent if peer.why_not else theirs_in_process(peer, data, size, seconds)

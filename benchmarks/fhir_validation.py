@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from clerkship.fhir.resource import Resource, parse, render
+from clerkship.fhir.resource import Resource, parse_resource, render_resource
 from clerkship.fhir.validation import validate
 from scripts.fhir_package import package_folder
 from tests.fhir.judges import by_models, by_schema, is_modelled
@@ -45,7 +45,7 @@ def official(largest: int = 8_000) -> list[Resource]:
     found = []
     for file in sorted(package_folder().glob("*-*.json")):
         if file.name.partition("-")[0] not in DEFINED and file.stat().st_size < largest:
-            resource = parse(file.read_bytes())
+            resource = parse_resource(file.read_bytes())
             if is_modelled(resource["resourceType"]):
                 found.append(resource)
     return found
@@ -54,7 +54,7 @@ def official(largest: int = 8_000) -> list[Resource]:
 def measured(who: str, accepts: Callable[[Resource], bool], resources: Sequence[Resource], rounds: int) -> Rate:
     """How fast somebody says yes or no to these."""
     refused = sum(not accepts(resource) for resource in resources)
-    size = sum(len(render(resource)) for resource in resources)
+    size = sum(len(render_resource(resource)) for resource in resources)
     gc.collect()
     best = min(_round(accepts, resources) for _ in range(rounds))
     return Rate(who, len(resources) / best, size / best / 1e6, refused)
@@ -84,7 +84,7 @@ def models(resource: Resource) -> bool:
 
 def compared(resources: Sequence[Resource], rounds: int = 5) -> list[Rate]:
     """The three side by side."""
-    plain: list[Any] = [orjson.loads(render(resource)) for resource in resources]
+    plain: list[Any] = [orjson.loads(render_resource(resource)) for resource in resources]
     return [
         measured("clerkship", ours, plain, rounds),
         measured("fhir.resources (R4B)", models, plain, max(rounds // 3, 1)),
@@ -97,7 +97,7 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--quick", action="store_true", help="one round of each")
     resources = official()
-    size = sum(len(render(resource)) for resource in resources) / len(resources)
+    size = sum(len(render_resource(resource)) for resource in resources) / len(resources)
     rates = compared(resources, 1 if asked.parse_args().quick else 9)
     print(
         f"{len(resources)} official examples, {size:,.0f} bytes on average; aim: {AIM:,} of {TYPICAL:,} bytes a second"

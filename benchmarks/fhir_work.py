@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, render
+from clerkship.fhir.resource import Resource, render_resource
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 MRN = "urn:example:mrn"
@@ -85,7 +85,7 @@ def resources(count: int) -> Iterator[Resource]:
 
 def chart(count: int) -> Chart:
     """So many of them, as playgrounds lie over."""
-    return Chart(render(resource) for resource in resources(count))
+    return Chart(render_resource(resource) for resource in resources(count))
 
 
 def transaction(size: int, number: int) -> dict[str, Any]:
@@ -93,11 +93,11 @@ def transaction(size: int, number: int) -> dict[str, Any]:
     urn = f"urn:uuid:00000000-0000-4000-8000-{number:012d}"
     whom = {name: value for name, value in patient(number).items() if name not in ("id", "meta")}
     entries = [{"fullUrl": urn, "resource": whom, "request": {"method": "POST", "url": "Patient"}}]
-    room, nth = size - len(render(whom)) - 150, 0
+    room, nth = size - len(render_resource(whom)) - 150, 0
     while room > 0:
         result = {name: value for name, value in observation(nth, urn).items() if name not in ("id", "meta")}
         entries.append({"resource": result, "request": {"method": "POST", "url": "Observation"}})
-        room, nth = room - len(render(result)) - 64, nth + 1
+        room, nth = room - len(render_resource(result)) - 64, nth + 1
     return {"resourceType": "Bundle", "type": "transaction", "entry": entries}
 
 
@@ -117,7 +117,7 @@ class Work:
 
 def works(count: int) -> dict[str, Work]:
     """What is asked of a chart of this size; in a tiny one, for tests, the transaction is small too."""
-    bundle = render(transaction(min(650_000, 650 * count), 1))
+    bundle = render_resource(transaction(min(650_000, 650 * count), 1))
     middle = count // OF_EACH // 2
     day = (START + timedelta(minutes=37 * count // 2)).date()
     dates = f"date=ge{day}&date=lt{day + timedelta(days=1)}"
@@ -130,7 +130,7 @@ def works(count: int) -> dict[str, Work]:
         Work("search by token", "GET", f"/Patient?identifier={known}", needs=b'"patient-%d"' % middle),
         Work("search by date", "GET", f"/Observation?{dates}&_count=50", needs=b'"Observation"'),
         Work("search by chain", "GET", f"/Observation?subject:Patient.identifier={known}", needs=found),
-        Work("create", "POST", "/Observation", render(created), 5_000, b'"Observation"'),
+        Work("create", "POST", "/Observation", render_resource(created), 5_000, b'"Observation"'),
         Work("transaction of 650 KB", "POST", "/", bundle, 60, b"transaction-response"),
     ]
     return {work.name: work for work in listed}

@@ -24,9 +24,9 @@ from urllib.parse import urlsplit
 
 from benchmarks.fhir_work import chart, transaction
 from benchmarks.http_load import render_request
-from clerkship.fhir.resource import render
+from clerkship.fhir.resource import render_resource
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
@@ -69,7 +69,7 @@ def serve(lines: IO[str]) -> None:
     for name in ("busy", "quiet"):
         environment = Environment(name=name, simulators={"fhir": Simulator(kind="fhir")})
         playground = Playground(environment, {"fhir": PreparedSimulator(fhir.SPEC, fhir.SPEC.config(), base)}, name)
-        door = open_doors(gateway, playground, listener.url)["fhir"]
+        door = open_sandboxes(gateway, playground, listener.url)["fhir"]
         targets.append(Target(door.url, door.token))
     print(json.dumps(targets), flush=True)
     lines.read()
@@ -160,7 +160,7 @@ def many_names(target: Target) -> list[bytes]:
 
 def large_bundle(target: Target) -> list[bytes]:
     """A transaction of 6 MB: one patient, and about 4,000 results."""
-    body = render(transaction(6_000_000, 1))
+    body = render_resource(transaction(6_000_000, 1))
     return [render_request("POST", target.url, target.token, body)]
 
 

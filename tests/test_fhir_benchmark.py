@@ -24,7 +24,7 @@ from benchmarks.fhir import (
 )
 from benchmarks.fhir_work import chart, resources, transaction, works
 from benchmarks.http_load import keep_asking, render_request
-from clerkship.fhir.resource import render
+from clerkship.fhir.resource import render_resource
 from clerkship.fhir.validation import validate
 
 
@@ -32,8 +32,8 @@ def test_its_chart_is_valid_and_of_the_size_that_was_asked_for() -> None:
     made = list(resources(60))
     assert [issue for resource in made for issue in validate(resource)] == []
     assert len(chart(60)) == 60
-    assert 1000 < sum(len(render(resource)) for resource in made) / 60 < 2000
-    bundle = render(transaction(650_000, 1))
+    assert 1000 < sum(len(render_resource(resource)) for resource in made) / 60 < 2000
+    bundle = render_resource(transaction(650_000, 1))
     assert 645_000 < len(bundle) < 655_000
 
 
@@ -66,7 +66,7 @@ def test_the_peer_does_what_it_can(tmp_path: Path) -> None:
     peer: Peer = find_peer(install=True)
     assert not peer.why_not
     data = tmp_path / "chart.ndjson"
-    data.write_bytes(b"\n".join(render(resource) for resource in resources(30)))
+    data.write_bytes(b"\n".join(render_resource(resource) for resource in resources(30)))
     inside = theirs_in_process(peer, data, 30, 0.02)
     outside = theirs_over_http(peer, data, 30, 0.02, 2)
     for found in (inside, outside):

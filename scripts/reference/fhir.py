@@ -3,10 +3,10 @@
 from typing import get_args
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.parameters import parameters_of, refused_parameters
-from clerkship.fhir.search.criteria import DEEPEST, MODIFIERS
+from clerkship.fhir.parameters import get_parameters, refused_parameters
+from clerkship.fhir.search.criteria import MAX_CHAIN_LENGTH, MODIFIERS
 from clerkship.fhir.search.include import MAX_INCLUDED, MAX_ROUNDS
-from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_PARAMETERS, MAX_SORT_KEYS, MAX_VALUES, RESULTS
+from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_PARAMETERS, MAX_SORT_KEYS, MAX_VALUES, RESULT_PARAMETERS
 from clerkship.fhir.search.query import Prefix
 from clerkship.fhir.search.values import MAX_VALUES_PER_PARAMETER
 from clerkship.simulators.fhir import patch
@@ -37,7 +37,7 @@ _PREFIXES = {
 def fhir_page() -> str:
     """Return the page of the FHIR server."""
     refused = refused_parameters("Resource")
-    common = parameters_of("Resource")
+    common = get_parameters("Resource")
     return render_page(
         "fhir.md",
         DECISION=_DECISION,
@@ -53,7 +53,7 @@ def fhir_page() -> str:
         parameters=rows((type, _parameters(type, set(common))) for type in sorted(RESOURCE_TYPES)),
         prefixes=rows((f"`{prefix}`", _PREFIXES[prefix]) for prefix in get_args(Prefix)),
         refused=rows((f"`{name}`", reason) for name, reason in sorted(refused.items())),
-        results=code_list(RESULTS),
+        results=code_list(RESULT_PARAMETERS),
         types=len(RESOURCE_TYPES),
     )
 
@@ -70,7 +70,7 @@ def _interactions() -> str:
 def _parameters(type: str, common: set[str]) -> str:
     """Return the search parameters of a resource type, grouped by their type."""
     groups: dict[str, list[str]] = {}
-    for name, parameter in sorted(parameters_of(type).items()):
+    for name, parameter in sorted(get_parameters(type).items()):
         if name not in common:
             groups.setdefault(parameter.type, []).append(name)
     cells = [f"{group} {code_list(names)}" for group, names in sorted(groups.items())]
@@ -88,11 +88,11 @@ def _limits() -> str:
         ("entries with a condition (`ifNoneExist`, or a search as the URL of a write)", MAX_CONDITIONS, 413),
         ("levels of nesting (config `max_depth`)", config.max_depth, 400),
         ("operations of a patch", patch.MAX_OPERATIONS, 400),
-        ("elements that a patch adds, moves and copies", patch.MAX_PATCHED, 422),
+        ("elements that a patch adds, moves and copies", patch.MAX_PATCHED_ELEMENTS, 422),
         ("parameters of a search", MAX_PARAMETERS, 400),
         ("values of one parameter", MAX_VALUES_PER_PARAMETER, 400),
         ("values of all parameters of a search", MAX_VALUES, 400),
-        ("links of a chain", DEEPEST, 400),
+        ("links of a chain", MAX_CHAIN_LENGTH, 400),
         ("keys of `_sort`", MAX_SORT_KEYS, 400),
         ("different `_include` and `_revinclude`", MAX_INCLUDES, 400),
         ("rounds of `:iterate`", MAX_ROUNDS, 400),

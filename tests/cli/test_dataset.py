@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.cli.app import run
-from clerkship.fhir.resource import Resource, key_in, parse, render
+from clerkship.fhir.resource import Resource, parse_key, parse_resource, render_resource
 from clerkship.fhir.validation import validate
 from clerkship.service.generating import TYPES
 from clerkship.synthetic import lines
@@ -35,7 +35,7 @@ def test_a_file_has_the_hash_that_is_printed(capsys: pytest.CaptureFixture[str])
     written = Path("deep/valley.ndjson").read_bytes()
     shown = capsys.readouterr().out
     assert hashlib.sha256(written).hexdigest() in shown
-    slots = sum(key_in(line).startswith("Slot/") for line in written.splitlines())
+    slots = sum(parse_key(line).startswith("Slot/") for line in written.splitlines())
     assert f"{slots:,}" in shown
     assert [path.name for path in Path("deep").iterdir()] == ["valley.ndjson"]
 
@@ -45,21 +45,21 @@ def test_a_folder_gets_a_file_for_each_type() -> None:
     found = [line for path in sorted(Path("valley").iterdir()) for line in path.read_bytes().splitlines()]
     assert tuple(found) == lines(5, 3)
     patients = Path("valley/Patient.ndjson").read_bytes().splitlines()
-    assert [key_in(line) for line in patients] == [f"Patient/pat-000{number}" for number in range(1, 6)]
+    assert [parse_key(line) for line in patients] == [f"Patient/pat-000{number}" for number in range(1, 6)]
 
 
 def test_a_bundle_is_a_valid_collection_of_the_same() -> None:
     assert run([*ARGUMENTS, "--bundle", "--out", "valley.json"]) == 0
-    bundle: Resource = parse(Path("valley.json").read_bytes())
+    bundle: Resource = parse_resource(Path("valley.json").read_bytes())
     assert bundle["type"] == "collection"
-    assert tuple(render(entry["resource"]) for entry in bundle["entry"]) == lines(5, 3)
+    assert tuple(render_resource(entry["resource"]) for entry in bundle["entry"]) == lines(5, 3)
     assert validate(bundle) == []
     assert all(entry["fullUrl"].endswith(f"/{entry['resource']['id']}") for entry in bundle["entry"])
 
 
 def test_an_empty_bundle_and_a_bundle_in_a_folder() -> None:
     assert run(["dataset", "generate", "--patients", "0", "--bundle", "--out", "some/"]) == 0
-    assert parse(Path("some/bundle.json").read_bytes())["entry"]
+    assert parse_resource(Path("some/bundle.json").read_bytes())["entry"]
 
 
 def test_now_moves_the_dates_whatever_its_zone() -> None:
@@ -119,4 +119,4 @@ def test_a_folder_written_anew_keeps_nothing_of_the_one_before_but_what_others_p
 
 
 def test_every_type_that_is_generated_is_known_as_such() -> None:
-    assert set(TYPES) == {key_in(line).partition("/")[0] for line in lines(100, 7)}
+    assert set(TYPES) == {parse_key(line).partition("/")[0] for line in lines(100, 7)}

@@ -10,9 +10,9 @@ import orjson
 import pytest
 
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, render
+from clerkship.fhir.resource import Resource, render_resource
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
@@ -58,12 +58,12 @@ class Ehr:
     def __init__(self, resources: Iterable[Resource], **config: Any) -> None:
         environment = Environment(name="clinic", simulators={"ehr": Simulator(kind="fhir")})
         room = PreparedSimulator(
-            fhir.SPEC, fhir.SPEC.config(**config), Chart(render(resource) for resource in resources)
+            fhir.SPEC, fhir.SPEC.config(**config), Chart(render_resource(resource) for resource in resources)
         )
         self.playground = Playground(environment, {"ehr": room}, "clients")
         self.gateway = Gateway()
         self.listener = open_http(self.gateway)
-        self.handle = open_doors(self.gateway, self.playground, self.listener.url).get_as(Fhir)
+        self.handle = open_sandboxes(self.gateway, self.playground, self.listener.url).get_as(Fhir)
         self.url, self.token = self.handle.url, self.handle.token
 
     def kinds(self) -> list[str]:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clerkship.fhir.resource import Resource, parse, render
+from clerkship.fhir.resource import Resource, parse_resource, render_resource
 from clerkship.fhir.validation import validate
 from scripts.fhir_package import package_folder
 from tests.clients.conftest import Ehr
@@ -35,7 +35,7 @@ def official() -> list[Path]:
 
 def without_meta(resource: Resource) -> bytes:
     """In its one byte form, every digit as written, but for what a server writes itself."""
-    return render({name: value for name, value in resource.items() if name != "meta"})
+    return render_resource({name: value for name, value in resource.items() if name != "meta"})
 
 
 class Far:
@@ -75,7 +75,7 @@ def far(files: list[Path], **config: str) -> Iterator[tuple[Far, Path]]:
 def test_all_that_is_official_comes_back_as_it_went(validation: str) -> None:
     kept, refused = 0, dict[str, int]()
     for record, file in far(official(), validation=validation, references="unchecked"):
-        sent = parse(file.read_bytes())
+        sent = parse_resource(file.read_bytes())
         path = f"/{sent['resourceType']}/{sent['id']}"
         status, answer = record.ask("PUT", path, file.read_bytes())
         if status not in (200, 201):
@@ -85,9 +85,9 @@ def test_all_that_is_official_comes_back_as_it_went(validation: str) -> None:
             continue
         status, read = record.ask("GET", path)
         assert status == 200, (file.name, read[:500])
-        assert without_meta(parse(read)) == without_meta(sent), file.name
+        assert without_meta(parse_resource(read)) == without_meta(sent), file.name
         meta = {name: value for name, value in sent.get("meta", {}).items() if name not in ("versionId", "lastUpdated")}
-        assert meta.items() <= parse(read)["meta"].items(), file.name
+        assert meta.items() <= parse_resource(read)["meta"].items(), file.name
         kept += 1
     assert kept > 5200
     if validation == "lenient":
@@ -99,7 +99,7 @@ def test_one_of_each_type_by_curl(tmp_path: Path) -> None:
     record, seen = Far(validation="lenient", references="unchecked"), set()
     token = f"Authorization: Bearer {record.ehr.token}"
     for file in official():
-        sent = parse(file.read_bytes())
+        sent = parse_resource(file.read_bytes())
         if sent["resourceType"] in seen or file.stat().st_size > 500_000:
             continue
         seen.add(sent["resourceType"])
@@ -108,6 +108,6 @@ def test_one_of_each_type_by_curl(tmp_path: Path) -> None:
         put = ["curl", "-sS", "-f", "-H", token, "-H", media, "-T", str(file), url]
         subprocess.run(put, check=True, capture_output=True, timeout=60)
         read = subprocess.run(["curl", "-sS", "-f", "-H", token, url], check=True, capture_output=True, timeout=60)
-        assert without_meta(parse(read.stdout)) == without_meta(sent), file.name
+        assert without_meta(parse_resource(read.stdout)) == without_meta(sent), file.name
     record.close()
     assert len(seen) >= 140

@@ -7,7 +7,7 @@ from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
-from clerkship.fhir.definitions import RESOURCE_TYPES, mandatory_elements, structure
+from clerkship.fhir.definitions import RESOURCE_TYPES, get_structure, mandatory_elements
 from clerkship.fhir.resource import Resource
 
 GONE = object()
@@ -60,7 +60,7 @@ def sites(value: Any, path: str, fhirpath: str, type: str) -> Iterator[tuple[str
 @cache
 def _names(type: str) -> dict[str, tuple[str, str]]:
     """By spelling, what FHIRPath calls an element and what type it has."""
-    return {name: (e.name, below) for e in structure(type).elements for name, below in e.spellings.items()}
+    return {name: (e.name, below) for e in get_structure(type).elements for name, below in e.spellings.items()}
 
 
 def mutations(resource: Resource, dice: Random | None = None, few: int = 4) -> Iterator[Mutation]:
@@ -83,7 +83,7 @@ def _resource_mutations(whole: Resource, value: Resource, prefix: str, fhirpath:
     yield Mutation("bad id", fhirpath, changed(whole, f"{prefix}id", "a/b"))
     for name in mandatory_elements(value["resourceType"]) & value.keys():
         yield Mutation(f"without {name}", fhirpath, changed(whole, prefix + name, GONE))
-    for element in structure(value["resourceType"]).elements:
+    for element in get_structure(value["resourceType"]).elements:
         given = element.spellings.keys() & value.keys()
         if element.choice and given and "valueBoolean" not in given:
             other = next(name for name in element.spellings if name not in given)

@@ -1,7 +1,7 @@
 """Charts are shared: the same datasets, the same chart, until too many others were asked for."""
 
 from clerkship.fhir import charts
-from clerkship.fhir.charts import chart_of
+from clerkship.fhir.charts import load_chart
 from clerkship.model.dataset import Dataset
 
 
@@ -12,19 +12,19 @@ def dataset(id: str, gender: str = "female") -> Dataset:
 
 
 def test_the_same_datasets_have_the_same_chart() -> None:
-    one = chart_of([dataset("a"), dataset("b")])
+    one = load_chart([dataset("a"), dataset("b")])
     assert list(one) == ["Patient/a", "Patient/b"]
-    assert chart_of([dataset("a"), dataset("b")]) is one
-    assert chart_of([dataset("b"), dataset("a")]) is not one
+    assert load_chart([dataset("a"), dataset("b")]) is one
+    assert load_chart([dataset("b"), dataset("a")]) is not one
 
 
 def test_the_later_dataset_has_the_last_word() -> None:
-    assert b"male" in chart_of([dataset("a"), dataset("a", "male")])["Patient/a"]
+    assert b"male" in load_chart([dataset("a"), dataset("a", "male")])["Patient/a"]
 
 
 def test_charts_that_nobody_asks_for_are_let_go() -> None:
-    first = chart_of([dataset("first")])
-    for number in range(charts.MOST):
-        chart_of([dataset(f"n{number}")])
-    assert chart_of([dataset("first")]) is not first
-    assert list(chart_of([])) == []
+    first = load_chart([dataset("first")])
+    for number in range(charts.MAX_CHARTS):
+        load_chart([dataset(f"n{number}")])
+    assert load_chart([dataset("first")]) is not first
+    assert list(load_chart([])) == []

@@ -7,21 +7,21 @@ import pytest
 
 from clerkship.fhir.definitions import (
     RESOURCE_TYPES,
-    Element,
-    elements,
+    ElementDefinition,
+    element_names,
+    get_structure,
+    get_value_set,
     is_structure,
     mandatory_elements,
-    structure,
     summary_elements,
-    value_set,
 )
 from clerkship.fhir.primitives import PRIMITIVES
-from clerkship.fhir.shapes import shape
+from clerkship.fhir.shapes import get_type_rules
 
 
-def element(type: str, name: str) -> Element:
+def element(type: str, name: str) -> ElementDefinition:
     """One element of a type."""
-    return next(found for found in structure(type).elements if found.name == name)
+    return next(found for found in get_structure(type).elements if found.name == name)
 
 
 def test_there_are_146_types_of_resource() -> None:
@@ -36,8 +36,8 @@ def test_every_type_can_be_compiled_and_names_only_types_there_are() -> None:
     while due:
         name = due.pop()
         seen.add(name)
-        shape(name).compiled()
-        for found in structure(name).elements:
+        get_type_rules(name).compiled()
+        for found in get_structure(name).elements:
             assert found.targets <= RESOURCE_TYPES
             for type in found.spellings.values():
                 assert type in PRIMITIVES or is_structure(type), (name, found.name, type)
@@ -60,12 +60,12 @@ def test_what_a_summary_has() -> None:
     assert {"id", "meta", "status", "code", "subject", "valueQuantity", "effectiveDateTime", "issued"} <= summary
     assert not {"text", "category", "note", "performer_", "interpretation", "referenceRange"} & summary
     for type in RESOURCE_TYPES:
-        assert mandatory_elements(type) <= summary_elements(type) <= elements(type)
+        assert mandatory_elements(type) <= summary_elements(type) <= element_names(type)
 
 
 def test_choices_are_spelled_out() -> None:
-    assert {"valueQuantity", "valueDateTime", "status", "id", "contained"} <= elements("Observation")
-    assert not {"value", "value[x]", "valueAddress", "resourceType"} & elements("Observation")
+    assert {"valueQuantity", "valueDateTime", "status", "id", "contained"} <= element_names("Observation")
+    assert not {"value", "value[x]", "valueAddress", "resourceType"} & element_names("Observation")
     assert set(element("Patient", "deceased").spellings) == {"deceasedBoolean", "deceasedDateTime"}
     assert len(element("Extension", "value").spellings) == 50
     assert element("Range", "low").spellings == {"low": "SimpleQuantity"}
@@ -85,7 +85,7 @@ def test_counts_targets_and_places() -> None:
 
 
 def test_codes_of_required_bindings() -> None:
-    assert value_set("administrative-gender") == {
+    assert get_value_set("administrative-gender") == {
         "http://hl7.org/fhir/administrative-gender": ("male", "female", "other", "unknown")
     }
     assert element("Patient", "gender").codes == "administrative-gender"
@@ -94,7 +94,7 @@ def test_codes_of_required_bindings() -> None:
     assert element("Condition", "clinicalStatus").codes == "condition-clinical"
 
 
-@pytest.mark.parametrize("question", [elements, mandatory_elements, summary_elements])
+@pytest.mark.parametrize("question", [element_names, mandatory_elements, summary_elements])
 def test_what_is_no_type_has_no_elements(question: type) -> None:
     assert question("Nothing") == frozenset()
     assert question("HumanName") == frozenset()

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clerkship.fhir import exact
-from clerkship.fhir.evaluation.collection import PathError
-from clerkship.fhir.expectation import all_fit, fits
-from clerkship.fhir.expression import LONGEST, BadPath, compile_expression
-from clerkship.fhir.fhirpath import compile_path, values_at
+from clerkship.fhir.evaluation.collection import EvaluationError
+from clerkship.fhir.expectation import resource_matches, values_match
+from clerkship.fhir.expression import MAX_EXPRESSION_LENGTH, InvalidFhirPath, compile_expression
+from clerkship.fhir.fhirpath import compile_path, find_values
 from clerkship.model.pattern import PatternTooSlow
 
 POTASSIUM: dict[str, Any] = {
@@ -119,7 +119,7 @@ BEN: dict[str, Any] = {
 )
 def test_a_path_leads_to_its_values(resource: dict[str, Any], path: str, found: list[Any]) -> None:
     before = copy.deepcopy(resource)
-    assert values_at(resource, path) == found
+    assert find_values(resource, path) == found
     assert resource == before
 
 
@@ -151,11 +151,11 @@ def test_a_path_leads_to_its_values(resource: dict[str, Any], path: str, found: 
         ("$this.status", "`$this`"),
         ("(" * 400 + "1" + ")" * 400, "nested too deeply"),
         ("1" + "+1" * 490, "nested too deeply"),
-        ("a" * LONGEST + "+1", f"{LONGEST} characters"),
+        ("a" * MAX_EXPRESSION_LENGTH + "+1", f"{MAX_EXPRESSION_LENGTH} characters"),
     ],
 )
 def test_what_is_no_path_is_refused_before_anything_runs(path: str, words: str) -> None:
-    with pytest.raises(BadPath) as refused:
+    with pytest.raises(InvalidFhirPath) as refused:
         compile_path(path)
     assert words in str(refused.value)
 
@@ -174,31 +174,31 @@ def test_what_is_no_path_is_refused_before_anything_runs(path: str, words: str) 
     ],
 )
 def test_an_expression_that_has_no_value_raises_an_error(path: str) -> None:
-    with pytest.raises(PathError):
-        values_at(ANA, path)
+    with pytest.raises(EvaluationError):
+        find_values(ANA, path)
 
 
 def test_a_number_with_a_huge_exponent_does_not_hang() -> None:
     resource = exact.loads(b'{"resourceType":"Observation","valueQuantity":{"value":1e-999999999}}')
-    assert values_at(resource, "value.value < 5") == [True]
-    assert values_at(resource, "value.value ~ 5") == [False]
-    assert values_at(resource, "value.value.toString()") == ["0.0"]
+    assert find_values(resource, "value.value < 5") == [True]
+    assert find_values(resource, "value.value ~ 5") == [False]
+    assert find_values(resource, "value.value.toString()") == ["0.0"]
 
 
 def test_an_expression_with_a_clock_reads_the_time_it_is_given() -> None:
     now = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
     asked = {"now()": "2026-03-02T09:30:00.000+00:00", "today()": "2026-03-02", "timeOfDay()": "09:30:00.000"}
-    assert {path: values_at(ANA, path, now) for path in asked} == {path: [told] for path, told in asked.items()}
-    assert values_at(POTASSIUM, "effective > today() - 1 week", now) == [True]
-    with pytest.raises(BadPath, match="no clock"):
-        values_at(POTASSIUM, "effective > today() - 1 week")
+    assert {path: find_values(ANA, path, now) for path in asked} == {path: [told] for path, told in asked.items()}
+    assert find_values(POTASSIUM, "effective > today() - 1 week", now) == [True]
+    with pytest.raises(InvalidFhirPath, match="no clock"):
+        find_values(POTASSIUM, "effective > today() - 1 week")
 
 
 def test_exact_numbers_are_compared_by_all_their_digits() -> None:
     resource = exact.loads(b'{"resourceType":"Observation","valueQuantity":{"value":0.1000000000000000000001}}')
-    assert values_at(resource, "value.value = 0.1") == [False]
-    assert values_at(resource, "value.value = 0.1000000000000000000001") == [True]
-    assert values_at(resource, "value.value ~ 0.1") == [True]
+    assert find_values(resource, "value.value = 0.1") == [False]
+    assert find_values(resource, "value.value = 0.1000000000000000000001") == [True]
+    assert find_values(resource, "value.value ~ 0.1") == [True]
 
 
 def test_a_regular_expression_that_backtracks_without_end_does_not_hang() -> None:
@@ -210,8 +210,8 @@ def test_a_regular_expression_that_backtracks_without_end_does_not_hang() -> Non
 def test_numbers_with_more_digits_than_plain_json_keeps_are_plain_here() -> None:
     resource = exact.loads(b'{"resourceType":"Observation","valueQuantity":{"value":1.50},"x":[{"y":[2.10]}]}')
     for path, found in [("value.value", [1.5]), ("value", [{"value": 1.5}]), ("x", [{"y": [2.1]}])]:
-        assert values_at(resource, path) == found
-        assert not exact.is_exact(values_at(resource, path))
+        assert find_values(resource, path) == found
+        assert not exact.has_exact_decimals(find_values(resource, path))
 
 
 def flat(items: list[Any]) -> list[Any]:
@@ -234,7 +234,7 @@ DATA = st.recursive(
 def test_our_walk_goes_where_fhirpath_goes(body: dict[str, Any], steps: list[tuple[str, int | None]]) -> None:
     resource = {"resourceType": "Parameters", **body}
     path = ".".join(name + (f"[{index}]" if index is not None else "") for name, index in steps)
-    assert values_at(resource, path) == compile_expression(path)(resource)
+    assert find_values(resource, path) == compile_expression(path)(resource)
 
 
 def test_plain_paths_cost_no_import() -> None:
@@ -278,9 +278,9 @@ print("fhirpathpy" in sys.modules)"""
     ],
 )
 def test_what_is_expected_of_several_values(expected: Any, values: list[Any], passed: bool) -> None:
-    assert fits(expected, values) is passed
+    assert values_match(expected, values) is passed
 
 
 def test_several_paths_must_all_fit() -> None:
-    assert all_fit(ANA, {"name.family": "Silva", "name.given": {"not": "Eva"}, "deceased": False})
-    assert not all_fit(ANA, {"name.family": "Silva", "deceased": True})
+    assert resource_matches(ANA, {"name.family": "Silva", "name.given": {"not": "Eva"}, "deceased": False})
+    assert not resource_matches(ANA, {"name.family": "Silva", "deceased": True})

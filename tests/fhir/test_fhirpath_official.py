@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 import pytest
 
 from clerkship.fhir import exact
-from clerkship.fhir.expression import BadPath, compile_expression
+from clerkship.fhir.expression import InvalidFhirPath, compile_expression
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.route import misstep
+from clerkship.fhir.route import find_path_error
 
 SUITE = Path(__file__).parents[3] / "shared" / "data" / "fhirpath-r4"
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -79,9 +79,9 @@ def run(case: Case) -> Result:
     """Load an expression as a criterion's path is loaded, and evaluate it."""
     try:
         evaluate = compile_expression(case.expression, has_clock=True)
-        if case.resource is not EMPTY and (wrong := misstep(case.resource["resourceType"], case.expression)):
-            raise BadPath(wrong)
-    except BadPath as error:
+        if case.resource is not EMPTY and (wrong := find_path_error(case.resource["resourceType"], case.expression)):
+            raise InvalidFhirPath(wrong)
+    except InvalidFhirPath as error:
         return Result(case, "passed" if case.invalid else "refused", str(error))
     try:
         actual = evaluate(case.resource, NOW)

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.fhir_validation import compared, official, ours
-from clerkship.fhir.definitions import RESOURCE_TYPES, mandatory_elements, structure
-from clerkship.fhir.invariants import invariants_of
+from clerkship.fhir.definitions import RESOURCE_TYPES, get_structure, mandatory_elements
+from clerkship.fhir.invariants import get_invariants
 from clerkship.fhir.primitives import PRIMITIVES
-from clerkship.fhir.resource import Resource, parse, plain, render
+from clerkship.fhir.resource import Resource, parse_resource, render_resource, to_plain_json
 from clerkship.fhir.validation import validate
 from scripts.fhir_package import package_folder
 from scripts.fhir_tables import TABLE, compiled, unpacked, written
@@ -62,7 +62,7 @@ WRONG = {
 def resources() -> Iterator[tuple[Path, Resource]]:
     """All of them."""
     for file in sorted(package_folder().glob("*.json")):
-        found = parse(file.read_bytes())
+        found = parse_resource(file.read_bytes())
         if "resourceType" in found:
             yield file, found
 
@@ -103,9 +103,9 @@ def test_every_resource_is_accepted_unless_it_is_wrong() -> None:
 
 def test_every_resource_has_one_form_that_keeps_every_digit() -> None:
     for file, resource in resources():
-        data = render(resource)
-        assert render(parse(data)) == data, file
-        assert plain(resource) == orjson.loads(file.read_bytes()), file
+        data = render_resource(resource)
+        assert render_resource(parse_resource(data)) == data, file
+        assert to_plain_json(resource) == orjson.loads(file.read_bytes()), file
 
 
 def patterns() -> dict[str, str]:
@@ -156,7 +156,7 @@ def test_invariants_are_those_of_the_definitions() -> None:
             errors = [said["key"] for said in element.get("constraint", []) if said["severity"] == "error"]
             official.setdefault(path, set()).update(errors)
     ours = {
-        type: {said.key for said in invariants_of(structure(type))}
+        type: {said.key for said in get_invariants(get_structure(type))}
         for type in official
         if "[x]" not in type and _is_made(type)
     }
@@ -167,7 +167,7 @@ def test_invariants_are_those_of_the_definitions() -> None:
 
 def _is_made(type: str) -> bool:
     try:
-        structure(type)
+        get_structure(type)
     except KeyError:
         return False
     return True
@@ -182,7 +182,7 @@ def test_without_what_is_optional_a_resource_is_still_one() -> None:
 
 def judged(resource: Resource) -> tuple[bool, bool]:
     """What the schema says of it, and what the models say; yes, where they are known to be wrong."""
-    data, type = plain(resource), resource["resourceType"]
+    data, type = to_plain_json(resource), resource["resourceType"]
     by_text = "fhirVersion" in data or by_schema(type)(data)  # it was made before there was a 4.0.1
     return by_text, type == "Evidence" or by_models(type)(data)  # which R4B has anew
 
@@ -213,7 +213,11 @@ def test_what_we_refuse_another_refuses_too() -> None:
             kind = what.partition(":")[0]
             if ".contained[" not in where and (kind in SURE or kind.startswith(("without", "two of"))):
                 asked += 1
-                assert not by_schema(type)(plain(broken)) or not by_models(type)(plain(broken)), (name, what, where)
+                assert not by_schema(type)(to_plain_json(broken)) or not by_models(type)(to_plain_json(broken)), (
+                    name,
+                    what,
+                    where,
+                )
     assert asked > 8000
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from clerkship.fhir import choice
-from clerkship.fhir.definitions import RESOURCE_TYPES, structure
-from clerkship.fhir.route import misstep, misstep_anywhere, unfit, unfit_token
+from clerkship.fhir.definitions import RESOURCE_TYPES, get_structure
+from clerkship.fhir.route import find_expectation_error, find_path_error, find_path_error_in_all_types, find_token_error
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ from clerkship.fhir.route import misstep, misstep_anywhere, unfit, unfit_token
     ],
 )
 def test_a_path_that_r4_has_is_right(type: str, path: str) -> None:
-    assert misstep(type, path) == ""
+    assert find_path_error(type, path) == ""
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,14 @@ def test_a_path_that_r4_has_is_right(type: str, path: str) -> None:
     ],
 )
 def test_one_that_it_has_not_is_told_with_the_nearest(type: str, path: str, message: str) -> None:
-    assert message in misstep(type, path)
+    assert message in find_path_error(type, path)
 
 
 def test_of_whatever_type_some_type_must_have_it() -> None:
-    assert misstep_anywhere("value.value") == misstep_anywhere("name.where(use = 'x').given") == ""
-    assert "no resource type has such an element" in misstep_anywhere("nmae.given")
+    assert (
+        find_path_error_in_all_types("value.value") == find_path_error_in_all_types("name.where(use = 'x').given") == ""
+    )
+    assert "no resource type has such an element" in find_path_error_in_all_types("nmae.given")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ def test_of_whatever_type_some_type_must_have_it() -> None:
     ],
 )
 def test_what_can_never_be_there_is_told(type: str, path: str, expected: Any, message: str) -> None:
-    found = unfit(type, path, expected)
+    found = find_expectation_error(type, path, expected)
     assert message in found if message else found == ""
 
 
@@ -115,7 +117,7 @@ def test_what_can_never_be_there_is_told(type: str, path: str, expected: Any, me
     ],
 )
 def test_a_code_that_r4_does_not_list_is_never_found(type: str, parameter: str, text: str, message: str) -> None:
-    found = unfit_token(type, parameter, text)
+    found = find_token_error(type, parameter, text)
     assert message in found if message else found == ""
 
 
@@ -127,11 +129,11 @@ def test_choices_are_those_of_r4() -> None:
     while waiting:
         type = waiting.pop()
         seen.add(type)
-        for element in structure(type).elements:
+        for element in get_structure(type).elements:
             waiting |= {kind for kind in element.spellings.values() if "." in kind and kind not in seen}
             if element.choice:
                 names.add(element.name)
                 tails |= {spelt.removeprefix(element.name) for spelt in element.spellings}
-    assert names <= choice.CHOICES
-    assert tails <= set(choice.DATATYPES)
-    assert choice.CHOICES - names <= {"age", "allowed", "author"}, "of datatypes that are not walked here"
+    assert names <= choice.CHOICE_ELEMENTS
+    assert tails <= set(choice.CHOICE_TYPES)
+    assert choice.CHOICE_ELEMENTS - names <= {"age", "allowed", "author"}, "of datatypes that are not walked here"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clerkship.fhir.issue import Invalid
-from clerkship.fhir.resource import parse, render
-from clerkship.fhir.shift import moved, moved_date
+from clerkship.fhir.issue import FhirError
+from clerkship.fhir.resource import parse_resource, render_resource
+from clerkship.fhir.shift import shift_date, shift_dates
 from clerkship.fhir.validation import validate
 
 DAYS = st.integers(-40_000, 40_000)
@@ -31,29 +31,29 @@ TIMES = st.sampled_from(["", "T00:00:00Z", "T23:59:60-11:30", "T09:15:00.123456+
     ],
 )
 def test_a_date_is_moved_at_its_precision(text: str, days: int, later: str) -> None:
-    assert moved_date(text, days) == later
+    assert shift_date(text, days) == later
 
 
 @pytest.mark.parametrize("text", ["9999-12-31", "9999-12", "9999", "2021-02-30"])
 def test_a_date_that_cannot_be_moved_is_said_to_be_so(text: str) -> None:
-    with pytest.raises(Invalid, match="cannot be moved by 400 days"):
-        moved_date(text, 400)
+    with pytest.raises(FhirError, match="cannot be moved by 400 days"):
+        shift_date(text, 400)
 
 
 @given(WHOLE, TIMES, DAYS)
 def test_there_and_back_is_where_it_was(day: date, time: str, days: int) -> None:
     text = day.isoformat() + time
-    later = moved_date(text, days)
+    later = shift_date(text, days)
     assert later[10:] == time
     assert date.fromisoformat(later[:10]) == day + timedelta(days=days)
-    assert moved_date(later, -days) == text
+    assert shift_date(later, -days) == text
     for precision in (4, 7):
-        assert moved_date(moved_date(text[:precision], days), -days) == text[:precision]
+        assert shift_date(shift_date(text[:precision], days), -days) == text[:precision]
 
 
 @given(WHOLE, WHOLE, DAYS)
 def test_what_came_first_still_does_and_as_long_before(one: date, other: date, days: int) -> None:
-    a, b = (date.fromisoformat(moved_date(each.isoformat(), days)) for each in (one, other))
+    a, b = (date.fromisoformat(shift_date(each.isoformat(), days)) for each in (one, other))
     assert b - a == other - one
 
 
@@ -80,7 +80,7 @@ CHART["contained"][0]["effectiveDateTime"] = "2024-01-01"
 
 def test_what_is_a_date_is_said_by_the_definitions() -> None:
     assert validate(CHART) == []
-    found = moved(CHART, 1)
+    found = shift_dates(CHART, 1)
     assert found["birthDate"] == found["name"][0]["period"]["end"] == "2024-01-02"
     assert found["meta"] == {"lastUpdated": "2024-01-02T00:00:00Z", "versionId": "2024"}
     assert found["_birthDate"]["extension"][0]["valueDateTime"] == "2024-01-02T10:00:00Z"
@@ -96,9 +96,9 @@ def test_what_is_a_date_is_said_by_the_definitions() -> None:
 
 @given(DAYS)
 def test_a_resource_comes_back_as_it_was(days: int) -> None:
-    assert render(moved(moved(CHART, days), -days)) == render(CHART)
+    assert render_resource(shift_dates(shift_dates(CHART, days), -days)) == render_resource(CHART)
 
 
 def test_digits_stay_as_they_were() -> None:
     line = b'{"resourceType":"Observation","id":"a","effectiveDateTime":"2024-01-01","valueQuantity":{"value":1.50}}'
-    assert b'"value":1.50' in render(moved(parse(line), 30))
+    assert b'"value":1.50' in render_resource(shift_dates(parse_resource(line), 30))

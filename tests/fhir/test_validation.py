@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.fhir.definitions import RESOURCE_TYPES, elements
-from clerkship.fhir.resource import Resource, parse, render
-from clerkship.fhir.validation import DEEPEST, MOST, lenient, validate
+from clerkship.fhir.definitions import RESOURCE_TYPES, element_names
+from clerkship.fhir.resource import Resource, parse_resource, render_resource
+from clerkship.fhir.validation import MAX_DEPTH, MAX_ISSUES, split_lenient, validate
 from tests.fhir.cases import CASES
 from tests.fhir.mutations import GONE, changed, mutations
 from tests.fhir.samples import BUNDLE, OBSERVATION, PATIENT, QUESTIONNAIRE, SAMPLES, to
@@ -17,10 +17,10 @@ from tests.fhir.samples import BUNDLE, OBSERVATION, PATIENT, QUESTIONNAIRE, SAMP
 
 @pytest.mark.parametrize("resource", SAMPLES, ids=lambda sample: str(sample["resourceType"]))
 def test_what_is_valid_is_let_be(resource: Resource) -> None:
-    before = render(resource)
+    before = render_resource(resource)
     assert validate(resource) == []
-    assert validate(parse(before)) == []
-    assert render(resource) == before
+    assert validate(parse_resource(before)) == []
+    assert render_resource(resource) == before
 
 
 @pytest.mark.parametrize(("resource", "path", "value", "where", "code", "text"), CASES)
@@ -56,7 +56,7 @@ JSON = st.recursive(
 def near_resources(draw: st.DrawFn) -> Any:
     """A resource type with any of its elements holding anything."""
     type = draw(st.sampled_from(sorted(RESOURCE_TYPES)))
-    names = st.sampled_from(sorted(elements(type) | {"_" + name for name in elements(type)}))
+    names = st.sampled_from(sorted(element_names(type) | {"_" + name for name in element_names(type)}))
     return {"resourceType": type, **draw(st.dictionaries(names, JSON, max_size=6))}
 
 
@@ -88,7 +88,7 @@ def test_everything_is_said_at_once() -> None:
 @pytest.mark.parametrize("nothing", [None, [], "Patient", 5, {}, {"id": "x"}])
 def test_what_is_no_resource_is_refused_by_everybody(nothing: Any) -> None:
     [issue] = validate(nothing)
-    assert lenient([issue]) == ([issue], [])
+    assert split_lenient([issue]) == ([issue], [])
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_is_no_resource_is_refused_by_everybody(nothing: Any) -> None:
 def test_what_a_lenient_server_lets_through(path: str, value: Any) -> None:
     found = validate(changed(PATIENT, path, value))
     assert found
-    assert lenient(found) == ([], found)
+    assert split_lenient(found) == ([], found)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_what_a_lenient_server_lets_through(path: str, value: Any) -> None:
 def test_what_no_server_can_keep(path: str, value: Any) -> None:
     found = validate(changed(PATIENT, path, value))
     assert found
-    assert lenient(found) == (found, [])
+    assert split_lenient(found) == (found, [])
 
 
 def nested(deep: int) -> Resource:
@@ -135,11 +135,11 @@ def nested(deep: int) -> Resource:
 
 
 def test_depth_has_a_bound() -> None:
-    assert validate(nested(DEEPEST - 2)) == []
+    assert validate(nested(MAX_DEPTH - 2)) == []
     [issue] = validate(nested(5000))
     assert issue.code == "too-long"
-    assert f"nested more than {DEEPEST} deep" in issue.text
-    assert lenient([issue]) == ([issue], [])
+    assert f"nested more than {MAX_DEPTH} deep" in issue.text
+    assert split_lenient([issue]) == ([issue], [])
 
 
 @pytest.mark.parametrize("within", ["extension", "contained", "bundle"])
@@ -158,7 +158,7 @@ def test_depth_has_a_bound_whatever_is_nested(within: str) -> None:
 
 def test_many_mistakes_are_counted_and_not_all_listed() -> None:
     found = validate({**PATIENT, **{f"element{number}": 1 for number in range(50_000)}})
-    assert len(found) == MOST + 1
+    assert len(found) == MAX_ISSUES + 1
     assert "more than 1000 things are wrong" in found[-1].text
 
 

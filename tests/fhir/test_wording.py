@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from clerkship.fhir.exact import loads
-from clerkship.fhir.record import DERIVED, Charted
-from clerkship.fhir.wording import title, words
+from clerkship.fhir.record import DERIVED_FIELDS, ResourceView
+from clerkship.fhir.wording import format_title, to_text
 
 NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
 
@@ -49,11 +49,11 @@ NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
     ],
 )
 def test_a_value_is_put_in_words(value: Any, told: str) -> None:
-    assert words(value) == told
+    assert to_text(value) == told
 
 
 def test_digits_are_those_that_were_written() -> None:
-    assert words(loads(b'{"value":1.50,"unit":"mg"}')) == "1.50 mg"
+    assert to_text(loads(b'{"value":1.50,"unit":"mg"}')) == "1.50 mg"
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,12 @@ def test_digits_are_those_that_were_written() -> None:
     ],
 )
 def test_a_resource_has_a_line_of_its_own(resource: Any, told: str) -> None:
-    assert title(resource) == told
+    assert format_title(resource) == told
 
 
-def charted(**more: Any) -> Charted:
+def charted(**more: Any) -> ResourceView:
     """A patient."""
-    return Charted({"resourceType": "Patient", "id": "p", **more}, NOW)
+    return ResourceView({"resourceType": "Patient", "id": "p", **more}, NOW)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_as_data_it_is_the_resource_and_nothing_more() -> None:
     assert "mrn" not in found.names()
 
 
-@pytest.mark.parametrize("name", DERIVED)
+@pytest.mark.parametrize("name", DERIVED_FIELDS)
 def test_nothing_that_is_derived_breaks_on_what_is_odd(name: str) -> None:
     odd: list[Any] = [7, "x", [], [7], [{}], {}, None, [{"value": 7, "type": 7}], [{"coding": "x"}]]
     for value in odd:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.fhir.resource import parse
+from clerkship.fhir.resource import parse_resource
 from clerkship.library.load import load
 from clerkship.model.dataset import Dataset
 from clerkship.model.errors import InputError
@@ -55,7 +55,7 @@ def write(shelf: Shelf, text: str, **files: Any) -> None:
 
 def resources(dataset: Dataset) -> dict[str, Any]:
     """By key."""
-    found = [parse(line) for line in dataset.lines or ()]
+    found = [parse_resource(line) for line in dataset.lines or ()]
     return {f"{resource['resourceType']}/{resource['id']}": resource for resource in found}
 
 

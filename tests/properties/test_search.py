@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clerkship.fhir.search import find, included, matches, page, parse_query
+from clerkship.fhir.search import build_page, find_included, matches_search, parse_query, run_search
 from tests.fhir.search.shelf_of import Changed, view_of
 from tests.properties.naive_search import Pair, Resource, along, in_order, stretch, wanted
 
@@ -244,11 +244,11 @@ def test_a_search_finds_what_a_look_at_everything_finds(seed: int, all: Any) -> 
     for type, pairs, sort in all:
         expected = wanted(now, type, pairs)
         query = parse_query(type, asked(pairs, sort))
-        found = find(view, query)
+        found = run_search(view, query)
         assert list(found.keys) == in_order(now, expected, sort)
         assert found.total == len(expected)
         for key, resource in sorted(now.items())[:8]:
-            assert matches(view, type, pairs, resource) == (key in expected)
+            assert matches_search(view, type, pairs, resource) == (key in expected)
 
 
 @settings(SLOW, max_examples=15)
@@ -260,9 +260,9 @@ def test_every_comparison_with_every_date_and_number(seed: int) -> None:
         for name, pool in (("date", DATE_POOL), ("value-quantity", FIGURE_POOL)):
             for text in pool:
                 pairs = [(name, prefix + text)]
-                assert set(find(view, parse_query("Observation", pairs)).keys) == wanted(now, "Observation", pairs), (
-                    pairs
-                )
+                assert set(run_search(view, parse_query("Observation", pairs)).keys) == wanted(
+                    now, "Observation", pairs
+                ), pairs
 
 
 @SLOW
@@ -278,7 +278,7 @@ def test_pages_go_on_where_they_ended_whatever_comes_and_goes(seed: int, search:
         query = parse_query(
             type, [*asked(pairs, sort), ("_count", str(count)), *([("_cursor", cursor)] if cursor else [])]
         )
-        one = page(find(view, query), query, 10)
+        one = build_page(run_search(view, query), query, 10)
         assert len(one.keys) <= count
         seen += one.keys
         cursor = one.next_cursor
@@ -304,7 +304,7 @@ def test_what_comes_along_is_what_a_look_at_everything_brings(seed: int, type: s
     maker = Maker(seed)
     view, now = stood(maker.resources(60), maker.changes(12))
     query = parse_query(type, includes)
-    matched = list(find(view, query).keys)[:2]
-    found = included(view, query, matched)
+    matched = list(run_search(view, query).keys)[:2]
+    found = find_included(view, query, matched)
     assert len(found) == len(set(found))
     assert set(found) == along(now, matched, includes)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.fhir.resource import key_in, parse
+from clerkship.fhir.resource import parse_key, parse_resource
 from clerkship.model.errors import InputError
 from clerkship.service.generating import parse_now
 from clerkship.synthetic import GENERATOR, MOST, NOW, generate, lines
@@ -39,7 +39,7 @@ def test_another_process_makes_the_same(hash_seed: str) -> None:
 
 
 def test_lines_are_in_order_and_each_is_there_once() -> None:
-    keys = [tuple(key_in(line).split("/")) for line in lines(30, 11)]
+    keys = [tuple(parse_key(line).split("/")) for line in lines(30, 11)]
     assert keys == sorted(set(keys))
 
 
@@ -58,11 +58,11 @@ def test_whole_teams_do_not_change_when_more_patients_are_asked_for() -> None:
 
 def test_patients_do_not_change_when_more_are_asked_for_but_their_doctors_book_fills_up() -> None:
     few, many = set(lines(40, 7)), set(lines(60, 7))
-    assert {key_in(line).split("/")[0] for line in few - many} <= {"Slot"}
+    assert {parse_key(line).split("/")[0] for line in few - many} <= {"Slot"}
 
 
 def test_a_team_may_be_empty() -> None:
-    types = {parse(line)["resourceType"] for line in lines(0, 7)}
+    types = {parse_resource(line)["resourceType"] for line in lines(0, 7)}
     assert "Organization" in types
     assert "Patient" not in types
 
@@ -105,7 +105,7 @@ def test_a_year_counts_where_the_time_is_written(text: str) -> None:
     now=st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 30), timezones=st.just(UTC)),
 )
 def test_any_seed_number_and_time_will_do(patients: int, seed: int, now: datetime) -> None:
-    made = [parse(line) for line in lines(patients, seed, now)]
+    made = [parse_resource(line) for line in lines(patients, seed, now)]
     assert sum(resource["resourceType"] == "Patient" for resource in made) == patients
     assert len({(resource["resourceType"], resource["id"]) for resource in made}) == len(made)
     assert all(datetime.fromisoformat(resource["meta"]["lastUpdated"]) <= now for resource in made)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.synthetic.allergies import ALLERGENS
 from clerkship.synthetic.analytes import ANALYTES
 from clerkship.synthetic.conditions import ILLNESSES
@@ -73,15 +73,15 @@ def test_conditions_befall_those_whom_they_can(seed: int, now: datetime) -> None
         assert illness.sex in ("", patient["gender"])
         assert years(day_of(patient["birthDate"]), day_of(made["recordedDate"])) >= illness.ages[0]
         if illness.after:
-            assert illnesses(found, patient) & set(illness.after), key_of(made)
-        assert not illnesses(found, patient) & set(illness.without), key_of(made)
+            assert illnesses(found, patient) & set(illness.after), get_key(made)
+        assert not illnesses(found, patient) & set(illness.without), get_key(made)
 
 
 def test_what_never_goes_together_never_does_whichever_came_first() -> None:
     found = valley(11, datetime(2026, 7, 5, 13, tzinfo=UTC))
     for patient in found.all("Patient"):
         ill = illnesses(found, patient)
-        assert not [key for key in ill if ill & set(ILLNESSES[key].without)], key_of(patient)
+        assert not [key for key in ill if ill & set(ILLNESSES[key].without)], get_key(patient)
 
 
 @cases
@@ -110,8 +110,8 @@ def test_nobody_gets_what_they_are_allergic_to_or_should_not_take(seed: int, now
         ill = illnesses(found, patient)
         for made in found.of(patient, "MedicationRequest"):
             drug = BY_RXNORM[code_of(made["medicationCodeableConcept"])]
-            assert not allergic & set(drug.ingredients), key_of(made)
-            assert not ill & set(drug.avoid), key_of(made)
+            assert not allergic & set(drug.ingredients), get_key(made)
+            assert not ill & set(drug.avoid), get_key(made)
 
 
 @cases
@@ -124,8 +124,8 @@ def test_nobody_takes_two_drugs_of_a_group_or_two_that_do_not_go_together(seed: 
             if made["status"] == "active"
         ]
         groups = [drug.group for drug in taken]
-        assert len(set(groups)) == len(groups), key_of(patient)
-        assert not any(set(groups) & set(drug.avoid) for drug in taken), key_of(patient)
+        assert len(set(groups)) == len(groups), get_key(patient)
+        assert not any(set(groups) & set(drug.avoid) for drug in taken), get_key(patient)
 
 
 def flag(made: Resource) -> str:
@@ -140,7 +140,7 @@ def test_flags_follow_from_the_range(seed: int, now: datetime) -> None:
         bounds = made["referenceRange"][0]
         low, high = bounds.get("low", {}).get("value", -1.0), bounds.get("high", {}).get("value", 1e9)
         expected = "L" if value(made) < low else "H" if value(made) > high else "N"
-        assert flag(made)[0] == expected, key_of(made)
+        assert flag(made)[0] == expected, get_key(made)
 
 
 @cases
@@ -154,7 +154,7 @@ def test_what_is_out_of_range_is_so_because_of_an_illness_or_a_drug(seed: int, n
         for made in labs(found, patient):
             if flag(made) != "N":
                 odd += 1
-                assert BY_LOINC[code_of(made["code"])].key in causes, key_of(made)
+                assert BY_LOINC[code_of(made["code"])].key in causes, get_key(made)
     assert odd > 50
 
 
@@ -193,12 +193,12 @@ def test_kidneys_are_as_bad_as_the_diagnosis_says(seed: int, now: datetime) -> N
         ill = illnesses(found, patient)
         for made in found.of(patient, "Observation"):
             if code_of(made["code"]) == "98979-8" and not ill & {"kidney3", "kidney4"}:
-                assert value(made) >= 60, key_of(made)
+                assert value(made) >= 60, get_key(made)
             elif code_of(made["code"]) == "98979-8":
                 begun = next(c for c in found.of(patient, "Condition") if "kidney" in c["id"])["recordedDate"]
                 low, high = (30, 59) if "kidney3" in ill else (15, 29)
                 if day_of(begun) <= day_of(made["effectiveDateTime"]):
-                    assert low <= value(made) <= high, key_of(made)
+                    assert low <= value(made) <= high, get_key(made)
 
 
 @cases
@@ -230,9 +230,9 @@ def test_inr_is_normal_before_warfarin_and_held_against_its_aim_on_it(seed: int,
             drawn, bounds = datetime.fromisoformat(made["effectiveDateTime"]), made["referenceRange"][0]
             on_it = any(datetime.fromisoformat(day) < drawn for day in begun)
             seen["on" if on_it else "before"] += 1
-            assert code_of(bounds["type"]) == ("therapeutic" if on_it else "normal"), key_of(made)
+            assert code_of(bounds["type"]) == ("therapeutic" if on_it else "normal"), get_key(made)
             assert (bounds["low"]["value"], bounds["high"]["value"]) == ((2, 3) if on_it else (0.9, 1.1))
-            assert on_it or 0.9 <= value(made) <= 1.1, key_of(made)
+            assert on_it or 0.9 <= value(made) <= 1.1, get_key(made)
     assert min(seen["on"], seen["before"]) > 0
 
 
@@ -244,7 +244,7 @@ def test_nobody_gains_twenty_kilograms_between_two_visits(seed: int, now: dateti
         for (first, light), (second, heavy) in pairwise(at_visit(found, patient, "29463-7").items()):
             before, after = (day_of(found.by_key[visit]["period"]["start"]) for visit in (first, second))
             grown = 12 * (after - before).days / 365 if years(born, before) < 18 else 0
-            assert abs(heavy - light) < 6 + grown, key_of(patient)
+            assert abs(heavy - light) < 6 + grown, get_key(patient)
 
 
 @cases
@@ -281,7 +281,7 @@ def test_vital_signs_are_those_of_the_living(seed: int, now: datetime) -> None:
     for made in valley(seed, now).all("Observation"):
         code = code_of(made["code"], LOINC)
         if code in limits:
-            assert limits[code][0] <= value(made) <= limits[code][1], (key_of(made), value(made))
+            assert limits[code][0] <= value(made) <= limits[code][1], (get_key(made), value(made))
         if code == "85354-9":
             systolic, diastolic = (part["valueQuantity"]["value"] for part in made["component"])
             assert 75 <= systolic <= 190
@@ -294,7 +294,7 @@ def test_children_grow(seed: int, now: datetime) -> None:
     for patient in found.all("Patient"):
         if years(day_of(patient["birthDate"]), day_of(now.isoformat())) < 14:
             lengths = list(at_visit(found, patient, "8302-2").values())
-            assert lengths == sorted(lengths), key_of(patient)
+            assert lengths == sorted(lengths), get_key(patient)
 
 
 @cases
@@ -303,7 +303,7 @@ def test_heart_failure_is_treated_with_a_loop_diuretic(seed: int, now: datetime)
     for patient in found.all("Patient"):
         allergic = any(made["id"].endswith("-sulfa") for made in found.of(patient, "AllergyIntolerance"))
         if "failure" in illnesses(found, patient) and not allergic:
-            assert any("furosemide" in made["id"] for made in found.of(patient, "MedicationRequest")), key_of(patient)
+            assert any("furosemide" in made["id"] for made in found.of(patient, "MedicationRequest")), get_key(patient)
 
 
 @cases
@@ -314,14 +314,14 @@ def test_reports_group_what_was_drawn_and_answer_an_order(seed: int, now: dateti
         order = found.at(made["basedOn"][0])
         assert order["status"] == "completed"
         assert order["code"]["coding"] == made["code"]["coding"]
-        answered.add(key_of(order))
+        answered.add(get_key(order))
         for reference in made["result"]:
             result = found.at(reference)
             assert result["effectiveDateTime"] == made["effectiveDateTime"]
             assert result["basedOn"] == made["basedOn"]
     for order in found.all("ServiceRequest"):
         if order["status"] == "active":
-            assert key_of(order) not in answered
+            assert get_key(order) not in answered
 
 
 @cases
@@ -376,7 +376,7 @@ def test_notes_say_what_the_chart_says(seed: int, now: datetime) -> None:
         assert "None" not in text
         for diagnosis in visit.get("diagnosis", ()):
             name = found.at(diagnosis["condition"])["code"]["text"]
-            assert name[1:] in text or made["type"]["coding"][0]["code"] != "11506-3", (key_of(made), name)
+            assert name[1:] in text or made["type"]["coding"][0]["code"] != "11506-3", (get_key(made), name)
         _pressure_in(found, made, text)
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.synthetic.allergies import ALLERGENS
 from clerkship.synthetic.conditions import ILLNESSES
 from clerkship.synthetic.drugs import DRUGS, Drug
@@ -55,7 +55,7 @@ def test_a_note_names_only_drugs_that_were_prescribed_by_then(seed: int, now: da
         end = datetime.fromisoformat(visit_of(found, made)["period"]["end"])
         known = {word(drug) for drug, one in requests(found, made) if datetime.fromisoformat(one["authoredOn"]) <= end}
         named = {word(drug) for drug in DRUGS.values() if word(drug) in without_allergies(text_of(made))}
-        assert named <= known, key_of(made)
+        assert named <= known, get_key(made)
         seen += len(named)
     assert seen > 100
 
@@ -68,10 +68,10 @@ def test_a_note_names_nothing_that_they_are_allergic_to_but_among_the_allergies(
         allergens = [BY_ALLERGEN[code] for code in codes if code in BY_ALLERGEN]
         text = without_allergies(text_of(made))
         for allergen in allergens:
-            assert f" {allergen.name.lower()}" not in text, key_of(made)
+            assert f" {allergen.name.lower()}" not in text, get_key(made)
             if allergen.ingredient:
                 barred = [drug for drug in DRUGS.values() if allergen.ingredient in drug.ingredients]
-                assert not [drug.name for drug in barred if word(drug) in text], key_of(made)
+                assert not [drug.name for drug in barred if word(drug) in text], get_key(made)
 
 
 @cases
@@ -88,21 +88,23 @@ def test_a_note_says_what_they_came_with_what_goes_on_and_what_is_begun(seed: in
             for drug, one in before
             if one["status"] == "active" or day_of(one["meta"]["lastUpdated"]) >= day
         ]
-        assert ("Takes no regular medication" in text) == (not had), key_of(made)
+        assert ("Takes no regular medication" in text) == (not had), get_key(made)
         for drug, one in had:
-            assert drug.name in text.partition("Objective")[0], key_of(made)
+            assert drug.name in text.partition("Objective")[0], get_key(made)
             goes_on = one["status"] == "active" or day_of(one["meta"]["lastUpdated"]) > day
             treats = (
                 one["reasonReference"][0]["reference"] in str(visit["diagnosis"]) if "diagnosis" in visit else False
             )
-            assert bool(re.search(rf"Continue [^.]*{re.escape(drug.name)}", text)) == (goes_on and treats), key_of(made)
+            assert bool(re.search(rf"Continue [^.]*{re.escape(drug.name)}", text)) == (goes_on and treats), get_key(
+                made
+            )
             seen["goes on"] += goes_on and treats
             seen["stops"] += f"Stop {drug.name}" in text
         for drug in DRUGS.values():
             begun = [
-                one for d, one in requests(found, made) if d is drug and one["encounter"]["reference"] == key_of(visit)
+                one for d, one in requests(found, made) if d is drug and one["encounter"]["reference"] == get_key(visit)
             ]
-            assert (f"Start {drug.name}: " in text) == bool(begun), (key_of(made), drug.name)
+            assert (f"Start {drug.name}: " in text) == bool(begun), (get_key(made), drug.name)
             seen["begins"] += len(begun)
     assert seen["goes on"] > 30
     assert seen["begins"] > 10
@@ -123,4 +125,4 @@ def test_a_discharge_lists_what_is_taken_at_home(seed: int, now: datetime) -> No
             if datetime.fromisoformat(one["authoredOn"]) <= end
             and (one["status"] == "active" or day_of(one["meta"]["lastUpdated"]) > end.date())
         }
-        assert listed == taken, key_of(made)
+        assert listed == taken, get_key(made)

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from tests.synthetic.valley import CASES, day_of, valley
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
@@ -48,7 +48,7 @@ def test_a_slot_is_busy_because_of_one_appointment(seed: int, now: datetime) -> 
     found = valley(seed, now)
     booked = [made for made in found.all("Appointment") if made["status"] == "booked"]
     taken = Counter(made["slot"][0]["reference"] for made in booked)
-    busy = {key_of(slot) for slot in found.all("Slot") if slot["status"] == "busy"}
+    busy = {get_key(slot) for slot in found.all("Slot") if slot["status"] == "busy"}
     assert set(taken) == busy
     assert set(taken.values()) == {1}
     for made in booked:
@@ -65,11 +65,11 @@ def test_kept_appointments_led_to_visits_and_others_did_not(seed: int, now: date
     led = {ref["reference"]: made for made in found.all("Encounter") for ref in made.get("appointment", ())}
     for made in found.all("Appointment"):
         if made["status"] == "fulfilled":
-            visit = led[key_of(made)]
+            visit = led[get_key(made)]
             assert visit["period"]["start"] == made["start"]
             assert visit["subject"]["reference"] in {part["actor"]["reference"] for part in made["participant"]}
         else:
-            assert key_of(made) not in led
+            assert get_key(made) not in led
         assert datetime.fromisoformat(made["created"]) <= datetime.fromisoformat(made["start"])
     assert {made["status"] for made in found.all("Appointment")} == {"fulfilled", "noshow", "cancelled", "booked"}
 
@@ -109,10 +109,10 @@ def test_claims_combine_what_icd_10_cm_combines(seed: int, now: datetime) -> Non
         seen.update(codes)
         if {"I10", "I11.0", "I12.9", "I13.0"} & set(codes):
             expected = "I13.0" if heart and kidney else "I11.0" if heart else "I12.9" if kidney else "I10"
-            assert expected in codes, key_of(claim)
+            assert expected in codes, get_key(claim)
             assert not heart or codes.index(expected) < codes.index("I50.9")
-        assert not (kidney and "E11.9" in codes), key_of(claim)
-        assert kidney or "E11.22" not in codes, key_of(claim)
+        assert not (kidney and "E11.9" in codes), get_key(claim)
+        assert kidney or "E11.22" not in codes, get_key(claim)
         assert "N40.0" not in codes
     assert min(seen["I11.0"], seen["I12.9"], seen["E11.22"]) > 0
 
@@ -125,7 +125,7 @@ def test_newborns_are_billed_as_newborns(seed: int, now: datetime) -> None:
         days = (day_of(claim["billablePeriod"]["start"]) - born).days
         code = claim["diagnosis"][0]["diagnosisCodeableConcept"]["coding"][0]["code"]
         if code.startswith("Z00.1"):
-            assert code == ("Z00.110" if days < 8 else "Z00.111" if days <= 28 else "Z00.129"), key_of(claim)
+            assert code == ("Z00.110" if days < 8 else "Z00.111" if days <= 28 else "Z00.129"), get_key(claim)
             seen += days <= 28
     assert seen
 
@@ -137,7 +137,7 @@ def test_the_smallest_come_next_for_a_well_child_visit(seed: int, now: datetime)
         old = (now.date() - day_of(patient["birthDate"])).days
         for made in found.of(patient, "Appointment"):
             if made["status"] == "booked" and old < 3 * 365:
-                assert made["description"] == "Well child visit", key_of(made)
+                assert made["description"] == "Well child visit", get_key(made)
                 seen += 1
     assert seen
 
@@ -202,6 +202,6 @@ def test_referrals_have_a_letter_and_someone_to_see(seed: int, now: datetime) ->
     referrals = [made for made in found.all("ServiceRequest") if made["id"].startswith("referral")]
     assert len(referrals) >= 5
     for made in referrals:
-        assert key_of(made) in letters
+        assert get_key(made) in letters
         assert made["performer"][0]["reference"].startswith("Practitioner/")
         assert found.at(made["reasonReference"][0])["clinicalStatus"]["coding"][0]["code"] == "active"

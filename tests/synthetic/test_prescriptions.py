@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.synthetic.conditions import ILLNESSES
 from clerkship.synthetic.drugs import DRUGS, dose_for
 from clerkship.synthetic.terms import SNOMED
@@ -50,7 +50,7 @@ def test_every_infection_that_is_treated_with_drugs_has_an_order(seed: int, now:
         for condition in found.of(patient, "Condition"):
             illness = BY_SNOMED[code_of(condition["code"], SNOMED)]
             if illness.complaint and illness.regimens:
-                assert key_of(condition) in treated, key_of(condition)
+                assert get_key(condition) in treated, get_key(condition)
                 seen += 1
     assert seen > 15
 
@@ -63,17 +63,17 @@ def test_the_words_of_an_order_are_its_numbers(seed: int, now: datetime) -> None
         drug = BY_RXNORM[code_of(made["medicationCodeableConcept"])]
         assert "{" not in first["text"]
         if said := NUMBER.search(first["text"]):
-            assert int(said[1]) == supply, key_of(made)
+            assert int(said[1]) == supply, get_key(made)
         if said := re.search(r"(?:Take|Give|Inhale|Inject) ([\d.]+) ", first["text"]):
-            assert float(said[1]) == dose(first), key_of(made)
+            assert float(said[1]) == dose(first), get_key(made)
         bounds = [one["timing"]["repeat"].get("boundsDuration", {"value": 0})["value"] for one in (first, *more)]
-        assert sum(bounds) in (0, supply), key_of(made)
+        assert sum(bounds) in (0, supply), get_key(made)
         if "quantity" in made["dispenseRequest"] and not drug.supply:
             total = sum(
                 dose(one) * one["timing"]["repeat"]["frequency"] * (days or supply)
                 for one, days in zip((first, *more), bounds, strict=True)
             )
-            assert made["dispenseRequest"]["quantity"]["value"] == total, key_of(made)
+            assert made["dispenseRequest"]["quantity"]["value"] == total, get_key(made)
 
 
 @cases
@@ -90,7 +90,7 @@ def test_a_stimulant_and_a_course_are_not_refilled(seed: int, now: datetime) -> 
     for made in found.all("MedicationRequest"):
         illness = BY_SNOMED[code_of(found.at(made["reasonReference"][0])["code"], SNOMED)]
         if drug_key(made) == "methylphenidate" or illness.complaint:
-            assert made["dispenseRequest"]["numberOfRepeatsAllowed"] == 0, key_of(made)
+            assert made["dispenseRequest"]["numberOfRepeatsAllowed"] == 0, get_key(made)
 
 
 def test_children_get_a_liquid_by_their_weight() -> None:
@@ -105,7 +105,7 @@ def weighed_out(found: Valley) -> int:
         illness = BY_SNOMED[code_of(found.at(made["reasonReference"][0])["code"], SNOMED)]
         if illness.key not in ("strep", "otitis") or years(born, day_of(made["authoredOn"])) >= 12:
             continue
-        assert key in STRENGTH, key_of(made)
+        assert key in STRENGTH, get_key(made)
         weighed = at(found, made, "weight")
         assert weighed is not None
         kilos = weighed["valueQuantity"]["value"]
@@ -113,8 +113,8 @@ def weighed_out(found: Valley) -> int:
         daily = dose(dosage) * dosage["timing"]["repeat"]["frequency"] * STRENGTH[key] / kilos
         low, high = PER_DAY[key, illness.key]
         heaviest = dose(dosage) in (12.5, 6, 12)
-        assert low <= daily or heaviest, (key_of(made), daily)
-        assert daily <= high, (key_of(made), daily)
+        assert low <= daily or heaviest, (get_key(made), daily)
+        assert daily <= high, (get_key(made), daily)
         seen += 1
     return seen
 
@@ -130,7 +130,7 @@ def test_spironolactone_and_potassium_are_never_given_to_one_person(seed: int, n
     found = valley(seed, now, 300)
     for patient in found.all("Patient"):
         keys = {drug_key(one) for one in found.of(patient, "MedicationRequest")}
-        assert not {"spironolactone", "potassium"} <= keys, key_of(patient)
+        assert not {"spironolactone", "potassium"} <= keys, get_key(patient)
 
 
 @cases
@@ -141,7 +141,7 @@ def test_pneumonia_shows_in_the_blood_and_at_the_finger(seed: int, now: datetime
             cells, oxygen = at(found, made, "leukocytes"), at(found, made, "oxygen")
             assert cells is not None
             assert oxygen is not None
-            assert cells["valueQuantity"]["value"] > 11, key_of(made)
-            assert oxygen["valueQuantity"]["value"] < 93, key_of(made)
+            assert cells["valueQuantity"]["value"] > 11, get_key(made)
+            assert oxygen["valueQuantity"]["value"] < 93, get_key(made)
             seen += 1
     assert seen

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from clerkship.fhir.resource import key_of
+from clerkship.fhir.resource import get_key
 from clerkship.synthetic.times import at, local
 from tests.synthetic.valley import CASES, day_of, moments, valley
 
@@ -41,7 +41,7 @@ def test_nothing_is_later_than_now_but_what_is_planned(seed: int, now: datetime)
             allowed = {".start", ".end"}
         for path, text in moments(made):
             if path not in allowed:
-                assert (instant(text) <= now) if "T" in text else (day_of(text) <= today), (key_of(made), path, text)
+                assert (instant(text) <= now) if "T" in text else (day_of(text) <= today), (get_key(made), path, text)
 
 
 @cases
@@ -52,7 +52,7 @@ def test_nothing_is_before_birth(seed: int, now: datetime) -> None:
         for type in (*CLINICAL, "Coverage", "Claim"):
             for made in found.of(patient, type):
                 for path, text in moments(made):
-                    assert day_of(text) >= born, (key_of(made), path, text)
+                    assert day_of(text) >= born, (get_key(made), path, text)
 
 
 @cases
@@ -67,7 +67,7 @@ def test_nothing_is_done_after_death(seed: int, now: datetime) -> None:
             for made in found.of(patient, type):
                 for path, text in moments(made):
                     late = instant(text) > died if "T" in text else day_of(text) > died.astimezone(EASTERN).date()
-                    assert not late, (key_of(made), path, text)
+                    assert not late, (get_key(made), path, text)
         assert all(made["status"] != "active" for made in found.of(patient, "MedicationRequest"))
 
 
@@ -112,7 +112,7 @@ def test_times_are_those_of_the_clinics_zone(seed: int, now: datetime) -> None:
         for path, text in moments(made):
             if "T" in text and not text.endswith("Z"):
                 moment = instant(text)
-                assert moment.utcoffset() == moment.astimezone(EASTERN).utcoffset(), (key_of(made), path, text)
+                assert moment.utcoffset() == moment.astimezone(EASTERN).utcoffset(), (get_key(made), path, text)
 
 
 def test_our_clock_is_that_of_the_zone() -> None:

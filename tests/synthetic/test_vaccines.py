@@ -5,7 +5,7 @@ from datetime import date, datetime
 
 import pytest
 
-from clerkship.fhir.resource import key_of
+from clerkship.fhir.resource import get_key
 from clerkship.synthetic.times import months, years
 from tests.synthetic.valley import CASES, code_of, day_of, valley
 
@@ -23,7 +23,7 @@ def test_a_series_has_every_number_up_to_its_last_and_they_are_given_in_order(se
                 number = made["protocolApplied"][0]["doseNumberPositiveInt"]
                 series[name].append((day_of(made["occurrenceDateTime"]), number))
         for name, doses in series.items():
-            assert [number for _, number in sorted(doses)] == list(range(1, len(doses) + 1)), (key_of(patient), name)
+            assert [number for _, number in sorted(doses)] == list(range(1, len(doses) + 1)), (get_key(patient), name)
 
 
 @cases
@@ -45,10 +45,10 @@ def test_infants_of_today_get_the_vaccines_of_today(seed: int, now: datetime) ->
     for made in found.all("Immunization"):
         day, code = day_of(made["occurrenceDateTime"]), code_of(made["vaccineCode"])
         if "-pcv-" in made["id"]:
-            assert (code == "216") == (day >= date(2023, 7, 1)), key_of(made)
+            assert (code == "216") == (day >= date(2023, 7, 1)), get_key(made)
             half += months(day_of(found.at(made["patient"])["birthDate"]), day) in (6, 7)
         if "-mening-" in made["id"]:
-            assert (code == "203") == (day.year >= 2021), key_of(made)
+            assert (code == "203") == (day.year >= 2021), get_key(made)
     assert half
 
 
@@ -71,5 +71,5 @@ def test_where_there_was_a_visit_near_it_was_at_the_visit(seed: int, now: dateti
         days = {day_of(one["period"]["start"]) for one in visits}
         there += day in days
         if not made["id"].endswith("-hepb-1"):  # it is given where they are born
-            assert day in days or not [one for one in days if abs((one - day).days) <= 2], key_of(made)
+            assert day in days or not [one for one in days if abs((one - day).days) <= 2], get_key(made)
     assert there > 20

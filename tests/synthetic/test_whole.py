@@ -4,8 +4,8 @@ from datetime import datetime
 
 import pytest
 
-from clerkship.fhir.reference import parse_reference, references
-from clerkship.fhir.resource import key_of
+from clerkship.fhir.reference import iter_references, parse_reference
+from clerkship.fhir.resource import get_key
 from clerkship.fhir.validation import validate
 from tests.synthetic.valley import CASES, patient_of, valley
 
@@ -36,7 +36,7 @@ cases = pytest.mark.parametrize(("seed", "now"), CASES)
 
 @cases
 def test_every_resource_is_valid(seed: int, now: datetime) -> None:
-    wrong = [(key_of(made), issue) for made in valley(seed, now).resources for issue in validate(made)]
+    wrong = [(get_key(made), issue) for made in valley(seed, now).resources for issue in validate(made)]
     assert wrong == []
 
 
@@ -45,10 +45,10 @@ def test_every_reference_finds_its_target(seed: int, now: datetime) -> None:
     there = valley(seed, now).by_key
     lost = []
     for made in there.values():
-        for path, reference in references(made):
+        for path, reference in iter_references(made):
             target = parse_reference(reference["reference"])
             if target is None or target.key not in there:
-                lost.append((key_of(made), path, reference["reference"]))
+                lost.append((get_key(made), path, reference["reference"]))
     assert lost == []
 
 
@@ -56,11 +56,11 @@ def test_every_reference_finds_its_target(seed: int, now: datetime) -> None:
 def test_what_a_reference_displays_is_the_name_of_its_target(seed: int, now: datetime) -> None:
     found = valley(seed, now)
     for made in found.resources:
-        for path, reference in references(made):
+        for path, reference in iter_references(made):
             if reference["reference"].startswith("Patient/"):
                 name = found.at(reference)["name"][0]
-                assert name["family"] in reference["display"], (key_of(made), path)
-                assert name["given"][0] in reference["display"], (key_of(made), path)
+                assert name["family"] in reference["display"], (get_key(made), path)
+                assert name["given"][0] in reference["display"], (get_key(made), path)
 
 
 @cases
@@ -85,8 +85,8 @@ def test_nobody_is_said_to_follow_a_profile(seed: int, now: datetime) -> None:
 @cases
 def test_whatever_has_a_patient_has_only_that_one(seed: int, now: datetime) -> None:
     for made in valley(seed, now).resources:
-        meant = {ref["reference"] for _, ref in references(made) if ref["reference"].startswith("Patient/")}
-        assert len(meant) <= 1, key_of(made)
+        meant = {ref["reference"] for _, ref in iter_references(made) if ref["reference"].startswith("Patient/")}
+        assert len(meant) <= 1, get_key(made)
         tag = next(iter(meant)).rpartition("-")[2] if meant else ""
         assert not tag or f"-{tag}" in made["id"]
 
@@ -98,9 +98,9 @@ def test_a_chart_hangs_together_by_its_own_parts(seed: int, now: datetime) -> No
     owned = ("Encounter", "Condition", "Observation", "ServiceRequest", "Coverage", "Appointment")
     checked = 0
     for made in found.resources:
-        for _, reference in references(made):
+        for _, reference in iter_references(made):
             target = found.at(reference)
             if target["resourceType"] in owned:
-                assert patient_of(target) == patient_of(made) is not None, key_of(made)
+                assert patient_of(target) == patient_of(made) is not None, get_key(made)
                 checked += 1
     assert checked > 1000

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.synthetic import generate
 
 NOWS = (
@@ -24,7 +24,7 @@ class Valley:
     def __init__(self, resources: list[Resource], now: datetime) -> None:
         self.now = now
         self.resources = resources
-        self.by_key = {key_of(resource): resource for resource in resources}
+        self.by_key = {get_key(resource): resource for resource in resources}
         self._types: dict[str, list[Resource]] = defaultdict(list)
         self._charts: dict[str, dict[str, list[Resource]]] = defaultdict(lambda: defaultdict(list))
         for resource in resources:
@@ -38,7 +38,7 @@ class Valley:
 
     def of(self, patient: Resource, type: str) -> list[Resource]:
         """Those of a type that are about somebody."""
-        return self._charts[key_of(patient)][type]
+        return self._charts[get_key(patient)][type]
 
     def at(self, reference: dict[str, Any]) -> Resource:
         """What a reference means."""

@@ -5,17 +5,17 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, cast
 
-from clerkship.fhir.resource import Resource, key_in, parse
+from clerkship.fhir.resource import Resource, parse_key, parse_resource
 
 T = TypeVar("T")
-NONE: Mapping[str, Resource | None] = MappingProxyType({})
+NO_CHANGES: Mapping[str, Resource | None] = MappingProxyType({})
 
 
 class Chart(Mapping[str, bytes]):
     """Resources by `Type/id`, each in its byte form."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
-        self._rows = {key_in(line): line for line in lines}
+        self._rows = {parse_key(line): line for line in lines}
         self._types: dict[str, list[str]] = {}
         for key in self._rows:
             self._types.setdefault(key.partition("/")[0], []).append(key)
@@ -52,7 +52,7 @@ class Chart(Mapping[str, bytes]):
         return cast(T, self._known[what])
 
 
-class View(Protocol):
+class ChartView(Protocol):
     """Resources as they stand at one moment: a chart, and what differs from it."""
 
     @property
@@ -73,7 +73,7 @@ class View(Protocol):
         """What somebody works out of those that differ (their indexes), kept until another one does."""
 
 
-class Untouched:
+class UnchangedView:
     """A chart as it is."""
 
     def __init__(self, chart: Chart, zone: int = 0) -> None:
@@ -83,11 +83,11 @@ class Untouched:
     def resource(self, key: str) -> Resource | None:
         """One of them."""
         line = self.chart.get(key)
-        return parse(line) if line is not None else None
+        return parse_resource(line) if line is not None else None
 
     def changed(self, type: str) -> Mapping[str, Resource | None]:
         """Nothing."""
-        return NONE
+        return NO_CHANGES
 
     def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
         """What is worked out of nothing, and never changes."""

@@ -5,12 +5,12 @@ from functools import lru_cache
 
 from clerkship.fhir.definitions import NAMES
 
-CHOICES = frozenset(NAMES["choices"])
-DATATYPES = tuple(NAMES["choice_types"])
+CHOICE_ELEMENTS = frozenset(NAMES["choices"])
+CHOICE_TYPES = tuple(NAMES["choice_types"])
 """The types that a name may end with: all of `Extension.value[x]` and `ElementDefinition.fixed[x]`."""
 
 
 @lru_cache(maxsize=1024)
-def spellings(name: str) -> Sequence[str]:
+def list_choice_names(name: str) -> Sequence[str]:
     """How `value` may be written, `valueQuantity` and so on; none where it is no such element."""
-    return tuple(name + datatype for datatype in DATATYPES) if name in CHOICES else ()
+    return tuple(name + datatype for datatype in CHOICE_TYPES) if name in CHOICE_ELEMENTS else ()

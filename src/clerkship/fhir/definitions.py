@@ -16,7 +16,7 @@ RESOURCE_TYPES = frozenset(NAMES["resource_types"])
 """The 146 types of which there are resources; Resource and DomainResource, the other two, are abstract."""
 
 
-class Element(NamedTuple):
+class ElementDefinition(NamedTuple):
     """One element of a type, as its definition has it."""
 
     name: str
@@ -35,37 +35,37 @@ class Element(NamedTuple):
     """The value set of a required binding; None where there is none, or its codes cannot be listed."""
 
 
-class Structure(NamedTuple):
+class StructureDefinition(NamedTuple):
     """A type, or what stands in one place of a type (`Observation.component`)."""
 
     name: str
     kind: Literal["resource", "complex-type", "backbone"]
-    elements: tuple[Element, ...]
+    elements: tuple[ElementDefinition, ...]
 
 
 @cache
-def _table() -> Any:
+def _load_table() -> Any:
     return orjson.loads(gzip.decompress((_TABLES / "structures.json.gz").read_bytes()))
 
 
 def is_structure(name: str) -> bool:
     """Whether it is a type that has elements; a primitive has none."""
-    return name in _table()["types"]
+    return name in _load_table()["types"]
 
 
 @cache
-def structure(name: str) -> Structure:
+def get_structure(name: str) -> StructureDefinition:
     """What a type is made of; KeyError where R4 has none of that name."""
-    said = _table()["types"][name]
-    return Structure(name, said["kind"], tuple(_element(*item) for item in said["elements"].items()))
+    said = _load_table()["types"][name]
+    return StructureDefinition(name, said["kind"], tuple(_build_element(*item) for item in said["elements"].items()))
 
 
-def _element(name: str, said: Any) -> Element:
+def _build_element(name: str, said: Any) -> ElementDefinition:
     plain = name.removesuffix("[x]")
     choice = plain != name
-    return Element(
+    return ElementDefinition(
         name=plain,
-        spellings=MappingProxyType({_spelling(plain, type) if choice else name: type for type in said["types"]}),
+        spellings=MappingProxyType({_build_json_name(plain, type) if choice else name: type for type in said["types"]}),
         min=said.get("min", 0),
         many=said.get("many", False),
         choice=choice,
@@ -76,36 +76,36 @@ def _element(name: str, said: Any) -> Element:
     )
 
 
-def _spelling(name: str, type: str) -> str:
+def _build_json_name(name: str, type: str) -> str:
     known = "Quantity" if type == "SimpleQuantity" else type
     return name + known[0].upper() + known[1:]
 
 
-def value_set(name: str) -> Mapping[str, tuple[str, ...]]:
+def get_value_set(name: str) -> Mapping[str, tuple[str, ...]]:
     """The codes of a required binding, by their system."""
-    return {system: tuple(codes) for system, codes in _table()["codes"][name].items()}
+    return {system: tuple(codes) for system, codes in _load_table()["codes"][name].items()}
 
 
 @cache
-def elements(type: str) -> frozenset[str]:
+def element_names(type: str) -> frozenset[str]:
     """The names that may stand at the top of a resource, choices in every spelling; none for what is no type."""
-    return _names(type, lambda element: True)
+    return _select_names(type, lambda element: True)
 
 
 @cache
 def mandatory_elements(type: str) -> frozenset[str]:
     """Those that must be there; of a choice any spelling, so all of them are here."""
-    return _names(type, lambda element: element.min > 0)
+    return _select_names(type, lambda element: element.min > 0)
 
 
 @cache
 def summary_elements(type: str) -> frozenset[str]:
     """Those of a summary (R4 §3.1.1.5.9): marked as such, and the mandatory ones."""
-    return _names(type, lambda element: element.summary or element.min > 0)
+    return _select_names(type, lambda element: element.summary or element.min > 0)
 
 
-def _names(type: str, wanted: Callable[[Element], bool]) -> frozenset[str]:
+def _select_names(type: str, wanted: Callable[[ElementDefinition], bool]) -> frozenset[str]:
     if type not in RESOURCE_TYPES:
         return frozenset()
-    found = (element for element in structure(type).elements if wanted(element))
+    found = (element for element in get_structure(type).elements if wanted(element))
     return frozenset(spelling for element in found for spelling in element.spellings)

@@ -11,9 +11,9 @@ from clerkship.model.freeze import FrozenDict, FrozenList
 _LOSSY = re.compile(rb"[:\[,\s]-?(?:\d+\.\d+0|\d+\.0000\d*|\d+(?:\.\d+)?[eE][+-]?\d+|[\d.]{16,})(?=[\s,\]}])")
 """A number that a binary fraction would write otherwise. In a text it may match too, which costs time alone."""
 
-_BETWEEN = re.compile(rb"[^\d.eE+\-:\[,\s\]}]")
+_SLICE_END = re.compile(rb"[^\d.eE+\-:\[,\s\]}]")
 """A byte that is in no match of _LOSSY: between two slices."""
-_SLICE = 500_000
+_SLICE_BYTES = 500_000
 
 
 class Decimal(float):
@@ -38,14 +38,14 @@ def loads(data: bytes) -> Any:
     if not _is_lossy(data):
         return orjson.loads(data)
     orjson.loads(data)  # the stricter reader of the two says whether it is JSON at all
-    return json.loads(data, parse_float=Decimal, parse_int=_whole)
+    return json.loads(data, parse_float=Decimal, parse_int=_parse_integer)
 
 
 def _is_lossy(data: bytes) -> bool:
     """Look for a lossy number, slice by slice: no other thread runs while one slice is looked through."""
     start = 0
     while start < len(data):
-        cut = _BETWEEN.search(data, start + _SLICE)
+        cut = _SLICE_END.search(data, start + _SLICE_BYTES)
         end = len(data) if cut is None else cut.start()
         if _LOSSY.search(data, start, end) is not None:
             return True
@@ -53,11 +53,11 @@ def _is_lossy(data: bytes) -> bool:
     return False
 
 
-def _whole(text: str) -> int | Decimal:
+def _parse_integer(text: str) -> int | Decimal:
     return int(text) if len(text) <= 18 else Decimal(text)
 
 
-def _digits(value: Any) -> orjson.Fragment:
+def _encode_decimal(value: Any) -> orjson.Fragment:
     if isinstance(value, Decimal):
         return orjson.Fragment(value.text)
     raise TypeError(f"{type(value).__name__} is no JSON")
@@ -65,10 +65,10 @@ def _digits(value: Any) -> orjson.Fragment:
 
 def dumps(data: Any) -> bytes:
     """The same data, the same bytes: keys in order, digits as they were."""
-    return orjson.dumps(data, default=_digits, option=orjson.OPT_SORT_KEYS)
+    return orjson.dumps(data, default=_encode_decimal, option=orjson.OPT_SORT_KEYS)
 
 
-def is_exact(data: Any) -> bool:
+def has_exact_decimals(data: Any) -> bool:
     """Whether plain JSON would lose digits of it."""
     left = [data]
     while left:
@@ -83,17 +83,17 @@ def is_exact(data: Any) -> bool:
     return False
 
 
-def pretty(data: Any) -> bytes:
+def dumps_pretty(data: Any) -> bytes:
     """The same for people to read: keys as they come, two spaces a level."""
-    return orjson.dumps(data, default=_digits, option=orjson.OPT_INDENT_2)
+    return orjson.dumps(data, default=_encode_decimal, option=orjson.OPT_INDENT_2)
 
 
-def plain(data: Any) -> Any:
+def to_plain(data: Any) -> Any:
     """The same data with numbers as any reader of JSON has them."""
     if isinstance(data, Decimal):
         return float(data)
     if isinstance(data, dict):
-        return {key: plain(item) for key, item in data.items()} if is_exact(data) else data
+        return {key: to_plain(item) for key, item in data.items()} if has_exact_decimals(data) else data
     if isinstance(data, list):
-        return [plain(item) for item in data] if is_exact(data) else data
+        return [to_plain(item) for item in data] if has_exact_decimals(data) else data
     return data

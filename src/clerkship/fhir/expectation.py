@@ -7,44 +7,44 @@ asks whether there are any. A list, and `equals` with a list, is compared with a
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clerkship.fhir.fhirpath import values_at
+from clerkship.fhir.fhirpath import find_values
 from clerkship.fhir.resource import Resource
 from clerkship.model.matcher import equals, is_matcher, matches_expected
 
-_OF_ALL = ("exists", "not")
+_COLLECTION_MATCHERS = ("exists", "not")
 
 
-def fits(expected: Any, values: Sequence[Any]) -> bool:
+def values_match(expected: Any, values: Sequence[Any]) -> bool:
     """Whether what was found is what was expected."""
     if expected is None:
         return not values
     if not is_matcher(expected):
-        return _equal(expected, values)
-    one = {name: argument for name, argument in expected.items() if name not in _OF_ALL}
+        return _is_any_equal(expected, values)
+    one = {name: argument for name, argument in expected.items() if name not in _COLLECTION_MATCHERS}
     return (
         ("exists" not in expected or bool(values) == expected["exists"])
-        and ("not" not in expected or not fits(expected["not"], values))
-        and (not one or _one_fits(one, values))
+        and ("not" not in expected or not values_match(expected["not"], values))
+        and (not one or _does_any_value_match(one, values))
     )
 
 
-def _equal(expected: Any, values: Sequence[Any]) -> bool:
+def _is_any_equal(expected: Any, values: Sequence[Any]) -> bool:
     if isinstance(expected, list | tuple):
         return equals(expected, values)
     return any(equals(expected, value) for value in values)
 
 
-def _one_fits(expected: Mapping[str, Any], values: Sequence[Any]) -> bool:
+def _does_any_value_match(expected: Mapping[str, Any], values: Sequence[Any]) -> bool:
     """All of these matchers, for one and the same value."""
     whole = expected.get("equals")
     if "equals" in expected and (whole is None or isinstance(whole, list | tuple)):
         rest = {name: argument for name, argument in expected.items() if name != "equals"}
-        return fits(whole, values) and (not rest or _one_fits(rest, values))
+        return values_match(whole, values) and (not rest or _does_any_value_match(rest, values))
     return any(matches_expected(expected, value) for value in values) or (
         expected.keys() == {"contains"} and matches_expected(expected, values)
     )
 
 
-def all_fit(resource: Resource, where: Mapping[str, Any]) -> bool:
+def resource_matches(resource: Resource, where: Mapping[str, Any]) -> bool:
     """Whether every path leads to what is expected there."""
-    return all(fits(expected, values_at(resource, path)) for path, expected in where.items())
+    return all(values_match(expected, find_values(resource, path)) for path, expected in where.items())

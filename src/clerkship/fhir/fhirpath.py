@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from clerkship.fhir import choice, exact
-from clerkship.fhir.expression import BadPath, Find, compile_expression
+from clerkship.fhir.expression import CompiledPath, InvalidFhirPath, compile_expression
 from clerkship.fhir.resource import Resource
 
 Steps = Sequence[str | int]
@@ -23,7 +23,7 @@ _PART = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+")
 _ROOTS = frozenset({"Resource", "DomainResource"})
 
 
-def plain_steps(path: str) -> Steps | None:
+def parse_plain_path(path: str) -> Steps | None:
     """`name[0].family` as `name, 0, family`; None for what is more than a plain path."""
     if _PLAIN.fullmatch(path) is None:
         return None
@@ -31,17 +31,17 @@ def plain_steps(path: str) -> Steps | None:
 
 
 @lru_cache(maxsize=4096)
-def compile_path(path: str, *, has_clock: bool = False) -> Find:
-    """Compile a path; raises BadPath if it is wrong, or asks for the time where there is no clock."""
-    steps = plain_steps(path)
+def compile_path(path: str, *, has_clock: bool = False) -> CompiledPath:
+    """Compile a path; raises InvalidFhirPath if it is wrong, or asks for the time where there is no clock."""
+    steps = parse_plain_path(path)
     if steps is None:
         return compile_expression(path, has_clock=has_clock)
     if not any(isinstance(step, str) for step in steps):
-        raise BadPath(f"`{path}` is no path: it names no element")
-    return partial(_walk, steps)
+        raise InvalidFhirPath(f"`{path}` is no path: it names no element")
+    return partial(_follow_steps, steps)
 
 
-def values_at(resource: Resource, path: str, now: datetime | None = None) -> list[Any]:
+def find_values(resource: Resource, path: str, now: datetime | None = None) -> list[Any]:
     """Find every value at a path, as plain data. `now` is the time for an expression that asks for it."""
     return compile_path(path, has_clock=now is not None)(resource, now)
 
@@ -64,7 +64,7 @@ TimedPathText = Annotated[str, AfterValidator(check_timed_path)]
 """A path in a file that is evaluated with a clock: `now()`, `today()` and `timeOfDay()` may be used."""
 
 
-def _walk(steps: Steps, resource: Resource, now: datetime | None = None) -> list[Any]:
+def _follow_steps(steps: Steps, resource: Resource, now: datetime | None = None) -> list[Any]:
     found: list[Any] = [resource]
     first = steps[0]
     if isinstance(first, str) and first[0].isupper():  # `Patient.name`: of a resource of another type, nothing
@@ -75,14 +75,14 @@ def _walk(steps: Steps, resource: Resource, now: datetime | None = None) -> list
         if isinstance(step, int):
             found = found[step : step + 1]
         else:
-            found = [child for item in found if isinstance(item, dict) for child in _children(item, step)]
-    return [exact.plain(value) for value in found]
+            found = [child for item in found if isinstance(item, dict) for child in _get_children(item, step)]
+    return [exact.to_plain(value) for value in found]
 
 
-def _children(item: dict[str, Any], name: str) -> Sequence[Any]:
+def _get_children(item: dict[str, Any], name: str) -> Sequence[Any]:
     value = item.get(name)
     if value is None:
-        value = next((item[spelt] for spelt in choice.spellings(name) if spelt in item), None)
+        value = next((item[spelt] for spelt in choice.list_choice_names(name) if spelt in item), None)
     if isinstance(value, list):
         return [child for child in value if child is not None]
     return () if value is None else (value,)

@@ -3,7 +3,7 @@
 from typing import Any, Literal, NamedTuple
 
 Severity = Literal["fatal", "error", "warning", "information"]
-Code = Literal[
+IssueCode = Literal[
     "invalid",
     "structure",
     "required",
@@ -36,13 +36,13 @@ class Issue(NamedTuple):
     """One thing, and where it is."""
 
     severity: Severity
-    code: Code
+    code: IssueCode
     text: str
     expression: str = ""
     """Where, as FHIRPath: `Observation.component[1].value`."""
 
 
-class Invalid(Exception):
+class FhirError(Exception):
     """Something that cannot be accepted; it says all that is wrong with it."""
 
     def __init__(self, *issues: Issue) -> None:
@@ -50,16 +50,16 @@ class Invalid(Exception):
         self.issues = issues
 
 
-def invalid(code: Code, text: str) -> Invalid:
+def fhir_error(code: IssueCode, text: str) -> FhirError:
     """Build the exception for one error."""
-    return Invalid(Issue("error", code, text))
+    return FhirError(Issue("error", code, text))
 
 
-def outcome(issues: "tuple[Issue, ...] | list[Issue]") -> dict[str, Any]:
+def build_operation_outcome(issues: "tuple[Issue, ...] | list[Issue]") -> dict[str, Any]:
     """The OperationOutcome that says it."""
-    return {"resourceType": "OperationOutcome", "issue": [_rendered(issue) for issue in issues]}
+    return {"resourceType": "OperationOutcome", "issue": [_render_issue(issue) for issue in issues]}
 
 
-def _rendered(issue: Issue) -> dict[str, Any]:
+def _render_issue(issue: Issue) -> dict[str, Any]:
     said: dict[str, Any] = {"severity": issue.severity, "code": issue.code, "diagnostics": issue.text}
     return said | ({"expression": [issue.expression]} if issue.expression else {})

@@ -3,58 +3,58 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from clerkship.fhir.definitions import Element, is_structure, structure
+from clerkship.fhir.definitions import ElementDefinition, get_structure, is_structure
 from clerkship.model.names import did_you_mean
 
-_OF_ANY_KIND = ("Resource", "Element")
+_ANY_TYPES = ("Resource", "Element")
 
 
-class Kind(NamedTuple):
+class ElementType(NamedTuple):
     """A type, and the value set of a required binding where its codes can be listed."""
 
     type: str
     codes: str | None = None
 
 
-Kinds = frozenset[Kind] | None
+ElementTypes = frozenset[ElementType] | None
 """What something may be; None where the definitions do not say."""
 
 
-class Misstep(ValueError):
+class UnknownElement(ValueError):
     """An element that is not there."""
 
 
-def of_type(name: str) -> Kinds:
+def single_type(name: str) -> ElementTypes:
     """One type alone."""
-    return frozenset({Kind(name)})
+    return frozenset({ElementType(name)})
 
 
-def below(here: Kinds, name: str) -> Kinds:
-    """What an element of these may be; raises Misstep where none of them has one of that name."""
+def get_child_types(here: ElementTypes, name: str) -> ElementTypes:
+    """What an element of these may be; raises UnknownElement where none of them has one of that name."""
     if here is None:
         return None
-    known = [element for kind in here for element in _elements(kind.type)]
-    found = frozenset(kind for element in known for kind in _of_element(element, name))
+    known = [element for kind in here for element in _list_elements(kind.type)]
+    found = frozenset(kind for element in known for kind in _iter_element_types(element, name))
     if not found:
-        raise Misstep(_told(name, known))
-    return None if any(kind.type in _OF_ANY_KIND for kind in found) else found
+        raise UnknownElement(_describe_unknown_element(name, known))
+    return None if any(kind.type in _ANY_TYPES for kind in found) else found
 
 
-def _elements(type: str) -> Iterable[Element]:
-    return structure(type).elements if is_structure(type) else ()
+def _list_elements(type: str) -> Iterable[ElementDefinition]:
+    return get_structure(type).elements if is_structure(type) else ()
 
 
-def _of_element(element: Element, name: str) -> Iterator[Kind]:
+def _iter_element_types(element: ElementDefinition, name: str) -> Iterator[ElementType]:
     """By the name that is used: all of a choice by its short one."""
     if name == element.name:
-        yield from (Kind(type, element.codes) for type in element.spellings.values())
+        yield from (ElementType(type, element.codes) for type in element.spellings.values())
     elif name.startswith("_") and name[1:] in element.spellings:
-        yield Kind(_OF_ANY_KIND[1])  # the id and extensions of a value alone
+        yield ElementType(_ANY_TYPES[1])  # the id and extensions of a value alone
     elif name in element.spellings:
-        yield Kind(element.spellings[name], element.codes)
+        yield ElementType(element.spellings[name], element.codes)
 
 
-def _told(name: str, known: Iterable[Element]) -> str:
+def _describe_unknown_element(name: str, known: Iterable[ElementDefinition]) -> str:
     names = {spelt for element in known for spelt in (element.name, *element.spellings)}
     if not names:
         return f"goes on at `{name}`, below a value that has no elements"

@@ -6,22 +6,26 @@ A misspelt one finds nothing, and what denies something would hold for ever.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clerkship.fhir.definitions import is_structure, structure
-from clerkship.fhir.kinds import Kind, Kinds, Misstep, below, of_type
+from clerkship.fhir.definitions import get_structure, is_structure
+from clerkship.fhir.kinds import ElementType, ElementTypes, UnknownElement, get_child_types, single_type
 
-Node = Mapping[str, Any]
-_OF_EVERY_VALUE = ("id", "extension")
+SyntaxNode = Mapping[str, Any]
+_PRIMITIVE_CHILDREN = ("id", "extension")
 ROOTS = ("Resource", "DomainResource")
-_SAME = frozenset({"where", "first", "last", "tail", "skip", "take", "single", "distinct", "exclude", "intersect"})
-_SAME |= {"sort"}
+_KEEPING_TYPE = frozenset(
+    {"where", "first", "last", "tail", "skip", "take", "single", "distinct", "exclude", "intersect"}
+)
+_KEEPING_TYPE |= {"sort"}
 """Functions that give of what they are given."""
-_EACH = frozenset({"where", "all", "exists", "select", "repeat", "any", "iif", "sort"})
+_ITERATING = frozenset({"where", "all", "exists", "select", "repeat", "any", "iif", "sort"})
 """Functions whose arguments are about each item."""
-_SAID = frozenset({"exists", "empty", "not", "all", "allTrue", "anyTrue", "allFalse", "anyFalse", "contains"})
-_SAID |= {"startsWith", "endsWith", "matches", "is", "hasValue"}
-_COUNTS = frozenset({"count", "length", "indexOf"})
-_JUDGED = ("EqualityExpression", "InequalityExpression")
-_YES_NO = (*_JUDGED, "AndExpression", "OrExpression", "ImpliesExpression", "MembershipExpression")
+_BOOLEAN_FUNCTIONS = frozenset(
+    {"exists", "empty", "not", "all", "allTrue", "anyTrue", "allFalse", "anyFalse", "contains"}
+)
+_BOOLEAN_FUNCTIONS |= {"startsWith", "endsWith", "matches", "is", "hasValue"}
+_INTEGER_FUNCTIONS = frozenset({"count", "length", "indexOf"})
+_COMPARISONS = ("EqualityExpression", "InequalityExpression")
+_BOOLEAN_EXPRESSIONS = (*_COMPARISONS, "AndExpression", "OrExpression", "ImpliesExpression", "MembershipExpression")
 _LITERALS = {
     "BooleanLiteral": "boolean",
     "StringLiteral": "string",
@@ -33,128 +37,136 @@ _LITERALS = {
 }
 
 
-def follow(tree: Node, type: str) -> Kinds:
-    """What an expression on a resource of a type may lead to; raises Misstep where it names what is not there."""
-    return _Walk(type).kinds(_only(tree), of_type(type))
+def infer_types(tree: SyntaxNode, type: str) -> ElementTypes:
+    """What an expression on a resource of a type may lead to; raises UnknownElement where it names what is not there."""
+    return _TypeInference(type).kinds(_get_first_child(tree), single_type(type))
 
 
-def _only(node: Node) -> Node:
-    found: Node = node["children"][0]
+def _get_first_child(node: SyntaxNode) -> SyntaxNode:
+    found: SyntaxNode = node["children"][0]
     return found
 
 
-class _Walk:
+class _TypeInference:
     """Through one expression, from the type of the resource on."""
 
     def __init__(self, type: str) -> None:
-        self.root = of_type(type)
+        self.root = single_type(type)
         self.type = type
-        self._by_type: dict[str, Callable[[Node, Kinds], Kinds]] = {
+        self._by_type: dict[str, Callable[[SyntaxNode, ElementTypes], ElementTypes]] = {
             "InvocationExpression": self._invoked,
             "IndexerExpression": self._indexed,
             "UnionExpression": self._either,
             "TypeExpression": self._typed,
             "ExternalConstantTerm": lambda node, here: None,
-            "LiteralTerm": lambda node, here: of_type(_LITERALS.get(_only(node)["type"], "")),
+            "LiteralTerm": lambda node, here: single_type(_LITERALS.get(_get_first_child(node)["type"], "")),
         }
 
-    def kinds(self, node: Node, here: Kinds) -> Kinds:
+    def kinds(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
         """What a part of it may lead to, where `here` is what it starts from."""
         sort = node.get("type")
         if sort in self._by_type:
             return self._by_type[sort](node, here)
         if sort in ("TermExpression", "InvocationTerm", "ParenthesizedTerm"):
-            inner = _only(node)
+            inner = _get_first_child(node)
             invoked = inner.get("type") in ("MemberInvocation", "FunctionInvocation", "ThisInvocation")
             return self._invoke(inner, here, here, first=True) if invoked else self.kinds(inner, here)
         found = [self.kinds(child, here) for child in node.get("children", ())]
-        if sort in _JUDGED and len(found) == 2:
-            _comparable(*found)
-        return of_type("boolean") if sort in _YES_NO else None
+        if sort in _COMPARISONS and len(found) == 2:
+            _check_comparable(*found)
+        return single_type("boolean") if sort in _BOOLEAN_EXPRESSIONS else None
 
-    def _invoked(self, node: Node, here: Kinds) -> Kinds:
+    def _invoked(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
         left, right = node["children"]
         return self._invoke(right, self.kinds(left, here), here, first=False)
 
-    def _indexed(self, node: Node, here: Kinds) -> Kinds:
-        return self.kinds(_only(node), here)
+    def _indexed(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
+        return self.kinds(_get_first_child(node), here)
 
-    def _either(self, node: Node, here: Kinds) -> Kinds:
+    def _either(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
         found = [self.kinds(child, here) for child in node["children"]]
-        return frozenset[Kind]().union(*(kinds for kinds in found if kinds)) if None not in found else None
+        return frozenset[ElementType]().union(*(kinds for kinds in found if kinds)) if None not in found else None
 
-    def _typed(self, node: Node, here: Kinds) -> Kinds:
-        self.kinds(_only(node), here)
+    def _typed(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
+        self.kinds(_get_first_child(node), here)
         if "as" not in (node.get("terminalNodeText") or ()):
-            return of_type("boolean")
-        return _named(node["children"][1])
+            return single_type("boolean")
+        return _parse_type_specifier(node["children"][1])
 
-    def _invoke(self, node: Node, base: Kinds, here: Kinds, *, first: bool) -> Kinds:
+    def _invoke(self, node: SyntaxNode, base: ElementTypes, here: ElementTypes, *, first: bool) -> ElementTypes:
         """A name, or a function, on something."""
         if node["type"] == "FunctionInvocation":
-            return self._call(_only(node), base, here)
+            return self._call(_get_first_child(node), base, here)
         if node["type"] != "MemberInvocation":
             return here if node["type"] == "ThisInvocation" else None
-        name = _text(node)
+        name = _get_identifier(node)
         if first and name[:1].isupper():  # `Patient.name`
             if name != self.type and name not in ROOTS:
-                raise Misstep(f"is a path in a {name}, not in a {self.type}")
+                raise UnknownElement(f"is a path in a {name}, not in a {self.type}")
             return self.root
         if name == "resourceType" and base == self.root:
-            return of_type("code")
-        if name in _OF_EVERY_VALUE and base and not any(is_structure(kind.type) for kind in base):
+            return single_type("code")
+        if name in _PRIMITIVE_CHILDREN and base and not any(is_structure(kind.type) for kind in base):
             return None  # FHIRPath finds these of a value too, where they stand beside it
-        if (choice := _choice_of(base, name)) is not None:
-            raise Misstep(f": `{name}` is not an element in FHIRPath; write `{choice}`")
-        return below(base, name)
+        if (choice := _find_choice(base, name)) is not None:
+            raise UnknownElement(f": `{name}` is not an element in FHIRPath; write `{choice}`")
+        return get_child_types(base, name)
 
-    def _call(self, node: Node, base: Kinds, here: Kinds) -> Kinds:
+    def _call(self, node: SyntaxNode, base: ElementTypes, here: ElementTypes) -> ElementTypes:
         name, *rest = node["children"]
-        function = _text(name)
+        function = _get_identifier(name)
         given = rest[0].get("children", ()) if rest else ()
         if function in ("ofType", "as"):
-            return _named(given[0]) if given else None
+            return _parse_type_specifier(given[0]) if given else None
         if function == "is":
-            return of_type("boolean")
-        inside = [self.kinds(each, base if function in _EACH else here) for each in given]
-        if function in _SAME:
+            return single_type("boolean")
+        inside = [self.kinds(each, base if function in _ITERATING else here) for each in given]
+        if function in _KEEPING_TYPE:
             return base
         if function == "select":
             return inside[0] if inside else None
         if function == "extension":
-            return of_type("Extension")
-        return of_type("boolean") if function in _SAID else of_type("integer") if function in _COUNTS else None
+            return single_type("Extension")
+        return (
+            single_type("boolean")
+            if function in _BOOLEAN_FUNCTIONS
+            else single_type("integer")
+            if function in _INTEGER_FUNCTIONS
+            else None
+        )
 
 
-def _choice_of(here: Kinds, spelling: str) -> str | None:
+def _find_choice(here: ElementTypes, spelling: str) -> str | None:
     """Return the choice that an element is a spelling of: `value` for `valueQuantity`."""
     types = [kind.type for kind in here or () if is_structure(kind.type)]
-    choices = (element for type in types for element in structure(type).elements if element.choice)
+    choices = (element for type in types for element in get_structure(type).elements if element.choice)
     return next((element.name for element in choices if spelling in element.spellings), None)
 
 
-def _text(node: Node) -> str:
+def _get_identifier(node: SyntaxNode) -> str:
     while node.get("children") and node["type"] != "Identifier":
-        node = _only(node)
+        node = _get_first_child(node)
     return str(node["text"]).strip("`")
 
 
-def _named(node: Node) -> Kinds:
+def _parse_type_specifier(node: SyntaxNode) -> ElementTypes:
     """The type that is meant by `Quantity` or `FHIR.Quantity`; System's own are not R4's."""
     names: list[str] = []
 
-    def gather(part: Node) -> None:
+    def gather(part: SyntaxNode) -> None:
         names.extend([str(part["text"])] if part.get("type") == "Identifier" else ())
         for child in part.get("children", ()):
             gather(child)
 
     gather(node)
-    return of_type(names[-1]) if names and is_structure(names[-1]) else None
+    return single_type(names[-1]) if names and is_structure(names[-1]) else None
 
 
-def _comparable(one: Kinds, other: Kinds) -> None:
+def _check_comparable(one: ElementTypes, other: ElementTypes) -> None:
     """Refuse to compare a number with what may be a Quantity: the two are never equal, and neither is greater."""
     types = [{kind.type for kind in kinds} if kinds else set() for kinds in (one, other)]
     for side, beside in (types, types[::-1]):
         if side and side <= {"decimal", "integer"} and beside & {"Quantity", "SimpleQuantity", "Age", "Duration"}:
-            raise Misstep(": a number is compared with what may be a Quantity; compare its `.value`, or write a unit")
+            raise UnknownElement(
+                ": a number is compared with what may be a Quantity; compare its `.value`, or write a unit"
+            )

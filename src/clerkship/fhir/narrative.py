@@ -3,43 +3,43 @@
 from typing import Any
 from xml.parsers import expat
 
-from clerkship.fhir.issue import Code
+from clerkship.fhir.issue import IssueCode
 
 _XHTML = "http://www.w3.org/1999/xhtml"
 _ELEMENTS = """
 a abbr acronym address area b bdo big blockquote br caption cite code col colgroup dd dfn div dl dt em h1 h2 h3 h4 h5 h6
 hr i img kbd li map ol p pre q samp small span strong sub sup table tbody td tfoot th thead tr tt ul var
 """
-_BASIC = frozenset(_ELEMENTS.split())
+_ALLOWED_ELEMENTS = frozenset(_ELEMENTS.split())
 """Chapters 7 to 11 and 15 of HTML 4.0, but for 9.4; links and pictures."""
 
 
-class Fault(Exception):
+class NarrativeError(Exception):
     """What is wrong with a narrative, and how wrong: unreadable ("value"), or against a rule ("invariant")."""
 
-    def __init__(self, code: Code, text: str) -> None:
+    def __init__(self, code: IssueCode, text: str) -> None:
         super().__init__(text)
         self.code = code
 
 
-def fault(text: str) -> Fault | None:
+def find_narrative_error(text: str) -> NarrativeError | None:
     """What is wrong with it; None where it is as it should be."""
-    reader = _Reader()
+    reader = _NarrativeParser()
     try:
         reader.parser.Parse(text, True)
     except expat.ExpatError as problem:
-        return Fault("value", f"not well-formed XHTML: {problem}")
-    except Fault as problem:
+        return NarrativeError("value", f"not well-formed XHTML: {problem}")
+    except NarrativeError as problem:
         return problem
-    return None if reader.says_something else Fault("invariant", "there is nothing to read in it (txt-2)")
+    return None if reader.says_something else NarrativeError("invariant", "there is nothing to read in it (txt-2)")
 
 
-def is_narrative(value: Any) -> bool:
+def is_valid_narrative(value: Any) -> bool:
     """Whether it is the div of a narrative."""
-    return isinstance(value, str) and fault(value) is None
+    return isinstance(value, str) and find_narrative_error(value) is None
 
 
-class _Reader:
+class _NarrativeParser:
     """Looks at a text as the parser goes through it."""
 
     def __init__(self) -> None:
@@ -50,21 +50,23 @@ class _Reader:
         self.says_something = False
 
     def _declared(self, *_: Any) -> None:
-        raise Fault("value", "a document type, which a narrative has not")
+        raise NarrativeError("value", "a document type, which a narrative has not")
 
     def _first(self, name: str, attributes: dict[str, str]) -> None:
         if name != f"{_XHTML} div":
-            raise Fault("value", f'it starts with <{name.rpartition(" ")[2]}>; <div xmlns="{_XHTML}"> is due')
+            raise NarrativeError("value", f'it starts with <{name.rpartition(" ")[2]}>; <div xmlns="{_XHTML}"> is due')
         self.parser.StartElementHandler = self._start
         self._start(name, attributes)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         space, _, local = name.rpartition(" ")
-        if space != _XHTML or local not in _BASIC:
-            raise Fault("invariant", f"<{local}> is not one of the basic elements of HTML (txt-1)")
+        if space != _XHTML or local not in _ALLOWED_ELEMENTS:
+            raise NarrativeError("invariant", f"<{local}> is not one of the basic elements of HTML (txt-1)")
         for attribute in attributes:
             if attribute.lower().startswith("on"):
-                raise Fault("invariant", f"the attribute {attribute} of <{local}>: narratives run nothing (txt-1)")
+                raise NarrativeError(
+                    "invariant", f"the attribute {attribute} of <{local}>: narratives run nothing (txt-1)"
+                )
         if local == "img":
             self.says_something = True
 

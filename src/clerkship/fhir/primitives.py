@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from clerkship.fhir.exact import Decimal
-from clerkship.fhir.narrative import is_narrative
+from clerkship.fhir.narrative import is_valid_narrative
 
-Test = Callable[[Any], bool]
-LONGEST = 1024 * 1024
+PrimitiveTest = Callable[[Any], bool]
+MAX_STRING_LENGTH = 1024 * 1024
 """Characters in a string (R4 §2.24.0.1)."""
 
 _YEAR = r"(?!0000)[0-9]{4}"
@@ -22,36 +22,36 @@ _HOUR = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)(?:\.[0-9]+)?"
 _ZONE = r"(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))"
 
 
-def _text(pattern: str, flags: int = 0) -> Test:
+def _text_matching(pattern: str, flags: int = 0) -> PrimitiveTest:
     matches = re.compile(pattern, flags).fullmatch
     return lambda value: isinstance(value, str) and matches(value) is not None
 
 
-def _dated(pattern: str) -> Test:
+def _date_matching(pattern: str) -> PrimitiveTest:
     matches = re.compile(pattern).fullmatch
     return lambda value: (
-        isinstance(value, str) and matches(value) is not None and (value[8:10] < "29" or _is_day(value))
+        isinstance(value, str) and matches(value) is not None and (value[8:10] < "29" or _is_existing_day(value))
     )
 
 
-def _is_day(value: str) -> bool:
+def _is_existing_day(value: str) -> bool:
     return int(value[8:10]) <= monthrange(int(value[:4]), int(value[5:7]))[1]
 
 
-def _whole(least: int) -> Test:
+def _integer_from(least: int) -> PrimitiveTest:
     return lambda value: type(value) is int and least <= value < 2**31
 
 
-def _boolean(value: Any) -> bool:
+def _is_boolean(value: Any) -> bool:
     return value is True or value is False
 
 
-def _decimal(value: Any) -> bool:
+def _is_decimal(value: Any) -> bool:
     kind = type(value)
     return kind is int or kind is Decimal or (kind is float and -inf < value < inf)
 
 
-def _base64(value: Any) -> bool:
+def _is_base64(value: Any) -> bool:
     if not isinstance(value, str):
         return False
     packed = "".join(value.split())
@@ -65,48 +65,48 @@ def _base64(value: Any) -> bool:
 class Primitive(NamedTuple):
     """One type."""
 
-    test: Test
+    test: PrimitiveTest
     json: str
     """What it is in JSON."""
     wanted: str
 
 
 _TEXT = "text without control characters, of 1,048,576 characters at most"
-_string = _text(rf"[^\x00-\x08\x0b\x0c\x0e-\x1f]{{1,{LONGEST}}}")
+_string = _text_matching(rf"[^\x00-\x08\x0b\x0c\x0e-\x1f]{{1,{MAX_STRING_LENGTH}}}")
 # White space is what XML takes for it, where R4's patterns come from.
-_code = _text(r"[^\s\x00-\x1f]+(?:\s[^\s\x00-\x1f]+)*", re.ASCII)
-_uri = _text(r"[^\s\x00-\x1f]+", re.ASCII)
-_id = _text(r"[A-Za-z0-9\-.]{1,64}")
-_oid = _text(r"urn:oid:[0-2](?:\.(?:0|[1-9][0-9]*))+")
-_uuid = _text(r"urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_date = _dated(f"{_YEAR}(?:{_MONTH}(?:{_DAY})?)?")
-_moment = _dated(f"{_YEAR}(?:{_MONTH}(?:{_DAY}(?:T{_HOUR}{_ZONE})?)?)?")
-_instant = _dated(f"{_YEAR}{_MONTH}{_DAY}T{_HOUR}{_ZONE}")
-_time = _text(_HOUR)
+_code = _text_matching(r"[^\s\x00-\x1f]+(?:\s[^\s\x00-\x1f]+)*", re.ASCII)
+_uri = _text_matching(r"[^\s\x00-\x1f]+", re.ASCII)
+_id = _text_matching(r"[A-Za-z0-9\-.]{1,64}")
+_oid = _text_matching(r"urn:oid:[0-2](?:\.(?:0|[1-9][0-9]*))+")
+_uuid = _text_matching(r"urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_date = _date_matching(f"{_YEAR}(?:{_MONTH}(?:{_DAY})?)?")
+_date_time = _date_matching(f"{_YEAR}(?:{_MONTH}(?:{_DAY}(?:T{_HOUR}{_ZONE})?)?)?")
+_instant = _date_matching(f"{_YEAR}{_MONTH}{_DAY}T{_HOUR}{_ZONE}")
+_time = _text_matching(_HOUR)
 
 PRIMITIVES = MappingProxyType(
     {
-        "base64Binary": Primitive(_base64, "string", "base64 (RFC 4648)"),
-        "boolean": Primitive(_boolean, "boolean", "true or false"),
+        "base64Binary": Primitive(_is_base64, "string", "base64 (RFC 4648)"),
+        "boolean": Primitive(_is_boolean, "boolean", "true or false"),
         "canonical": Primitive(_uri, "string", "a URI, without spaces"),
         "code": Primitive(_code, "string", "a code: no spaces at either end, one at a time between"),
         "date": Primitive(_date, "string", "a date that exists: YYYY, YYYY-MM or YYYY-MM-DD"),
         "dateTime": Primitive(
-            _moment, "string", "a date that exists, and with a time also seconds and zone: 2024-02-29T08:30:00+01:00"
+            _date_time, "string", "a date that exists, and with a time also seconds and zone: 2024-02-29T08:30:00+01:00"
         ),
-        "decimal": Primitive(_decimal, "number", "a number"),
+        "decimal": Primitive(_is_decimal, "number", "a number"),
         "id": Primitive(_id, "string", "an id: 1 to 64 of A-Z a-z 0-9 - ."),
         "instant": Primitive(_instant, "string", "an instant, to the second and with a zone: 2024-02-29T08:30:00Z"),
-        "integer": Primitive(_whole(-(2**31)), "number", "a whole number of 32 bits"),
+        "integer": Primitive(_integer_from(-(2**31)), "number", "a whole number of 32 bits"),
         "markdown": Primitive(_string, "string", _TEXT),
         "oid": Primitive(_oid, "string", "an OID: urn:oid:1.2.3"),
-        "positiveInt": Primitive(_whole(1), "number", "a whole number from 1 to 2147483647"),
+        "positiveInt": Primitive(_integer_from(1), "number", "a whole number from 1 to 2147483647"),
         "string": Primitive(_string, "string", _TEXT),
         "time": Primitive(_time, "string", "a time of day, without zone: 08:30:00"),
-        "unsignedInt": Primitive(_whole(0), "number", "a whole number from 0 to 2147483647"),
+        "unsignedInt": Primitive(_integer_from(0), "number", "a whole number from 0 to 2147483647"),
         "uri": Primitive(_uri, "string", "a URI, without spaces"),
         "url": Primitive(_uri, "string", "a URL, without spaces"),
         "uuid": Primitive(_uuid, "string", "a UUID in small letters: urn:uuid:c757873d-ec9a-4326-a141-556f43239520"),
-        "xhtml": Primitive(is_narrative, "string", "XHTML"),
+        "xhtml": Primitive(is_valid_narrative, "string", "XHTML"),
     }
 )

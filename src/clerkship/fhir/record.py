@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 import orjson
 
 from clerkship.fhir import exact
-from clerkship.fhir.resource import Resource, key_of, objects_in
-from clerkship.fhir.wording import choice, preferred, title, words
+from clerkship.fhir.resource import Resource, get_key, list_objects
+from clerkship.fhir.wording import format_title, get_choice_value, select_preferred, to_text
 from clerkship.model.dataset import RecordView
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-class Charted(RecordView):
+class ResourceView(RecordView):
     """A resource whose `get` also knows derived fields; as data it is the resource and nothing more."""
 
-    derived: ClassVar[Mapping[str, "Derived"]]
+    derived: ClassVar[Mapping[str, "DerivedField"]]
     """By name, besides its elements."""
 
     def __init__(self, resource: Resource, now: datetime) -> None:
@@ -29,7 +29,7 @@ class Charted(RecordView):
         """An element; else of a choice the one that is there (`value` of `valueQuantity`); else a derived field."""
         if key in self:
             return self[key]
-        found = choice(self, key)
+        found = get_choice_value(self, key)
         if found is None and key in self.derived:
             found = self.derived[key][1](self)
         return default if found is None else found
@@ -40,24 +40,28 @@ class Charted(RecordView):
 
     def text(self, value: Any, name: str) -> str:
         """Write a value in words: `Maria Lopez`, not a list of HumanNames."""
-        return words(value, name)
+        return to_text(value, name)
 
     def plain(self, value: Any) -> Any:
         """Return plain JSON data, its numbers as any reader of JSON has them."""
-        return orjson.loads(exact.dumps(value)) if isinstance(value, Charted) or exact.is_exact(value) else value
+        return (
+            orjson.loads(exact.dumps(value))
+            if isinstance(value, ResourceView) or exact.has_exact_decimals(value)
+            else value
+        )
 
 
-def _mrn(resource: Charted) -> str | None:
+def _find_mrn(resource: ResourceView) -> str | None:
     """The medical record number: the identifier of type MR, else one whose system says so."""
-    found = [item for item in objects_in(resource, "identifier") if isinstance(item.get("value"), str)]
-    by_type = [item for item in found if any(c.get("code") == "MR" for c in objects_in(item.get("type"), "coding"))]
+    found = [item for item in list_objects(resource, "identifier") if isinstance(item.get("value"), str)]
+    by_type = [item for item in found if any(c.get("code") == "MR" for c in list_objects(item.get("type"), "coding"))]
     by_system = [item for item in found if "mrn" in str(item.get("system")).lower()]
     usual = [item for item in found if item.get("use") == "usual"]
     best = next(iter([*by_type, *by_system, *usual]), None)
     return best["value"] if best is not None else None
 
 
-def _age(resource: Charted) -> int | None:
+def _compute_age(resource: ResourceView) -> int | None:
     """Whole years, on the environment's day."""
     born = resource.get("birthDate")
     if not isinstance(born, str) or _DAY.fullmatch(born) is None:
@@ -66,44 +70,46 @@ def _age(resource: Charted) -> int | None:
     return today.year - first.year - ((today.month, today.day) < (first.month, first.day))
 
 
-def _contact(system: str) -> Callable[[Charted], str | None]:
-    def find(resource: Charted) -> str | None:
-        found = [item for item in objects_in(resource, "telecom") if item.get("system") == system and item.get("value")]
-        return words(preferred(found, ("home", "mobile", None, "work", "temp", "old"))) if found else None
+def _build_contact_finder(system: str) -> Callable[[ResourceView], str | None]:
+    def find(resource: ResourceView) -> str | None:
+        found = [
+            item for item in list_objects(resource, "telecom") if item.get("system") == system and item.get("value")
+        ]
+        return to_text(select_preferred(found, ("home", "mobile", None, "work", "temp", "old"))) if found else None
 
     return find
 
 
-def _of_name(element: str) -> Callable[[Charted], str | None]:
-    def find(resource: Charted) -> str | None:
-        names = objects_in(resource, "name")
-        best = preferred(names, ("official", "usual", None)) if names else {}
-        return words(best.get(element), "given") or None
+def _build_name_finder(element: str) -> Callable[[ResourceView], str | None]:
+    def find(resource: ResourceView) -> str | None:
+        names = list_objects(resource, "name")
+        best = select_preferred(names, ("official", "usual", None)) if names else {}
+        return to_text(best.get(element), "given") or None
 
     return find
 
 
-def _full_name(resource: Charted) -> str | None:
-    return words(resource["name"]) if objects_in(resource, "name") else None
+def _format_full_name(resource: ResourceView) -> str | None:
+    return to_text(resource["name"]) if list_objects(resource, "name") else None
 
 
-def _full_address(resource: Charted) -> str | None:
-    return words(resource["address"]) or None if "address" in resource else None
+def _format_full_address(resource: ResourceView) -> str | None:
+    return to_text(resource["address"]) or None if "address" in resource else None
 
 
-Derived = tuple[str, Callable[[Charted], Any]]
+DerivedField = tuple[str, Callable[[ResourceView], Any]]
 """What a field gives, and how it is found."""
-DERIVED: dict[str, Derived] = {
-    "reference": ("`Patient/42`, as others refer to it", key_of),
-    "title": ("what it is, on one line", title),
-    "full_name": ("the name that holds, in words", _full_name),
-    "given": ("given names of it", _of_name("given")),
-    "family": ("family name of it", _of_name("family")),
-    "full_address": ("the address that holds, on one line", _full_address),
-    "mrn": ("the medical record number: the identifier of type MR", _mrn),
-    "age": ("whole years, on the environment's day", _age),
-    "phone": ("a telephone number, that at home first", _contact("phone")),
-    "email": ("an email address", _contact("email")),
+DERIVED_FIELDS: dict[str, DerivedField] = {
+    "reference": ("`Patient/42`, as others refer to it", get_key),
+    "title": ("what it is, on one line", format_title),
+    "full_name": ("the name that holds, in words", _format_full_name),
+    "given": ("given names of it", _build_name_finder("given")),
+    "family": ("family name of it", _build_name_finder("family")),
+    "full_address": ("the address that holds, on one line", _format_full_address),
+    "mrn": ("the medical record number: the identifier of type MR", _find_mrn),
+    "age": ("whole years, on the environment's day", _compute_age),
+    "phone": ("a telephone number, that at home first", _build_contact_finder("phone")),
+    "email": ("an email address", _build_contact_finder("email")),
 }
 """What a template may ask of a resource besides its elements."""
-Charted.derived = DERIVED
+ResourceView.derived = DERIVED_FIELDS

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-_LOCAL = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/([A-Za-z0-9\-.]{1,64}))?")
+_RELATIVE = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/([A-Za-z0-9\-.]{1,64}))?")
 
 
-class Target(NamedTuple):
+class ReferenceTarget(NamedTuple):
     """Whom a reference means, where it is one of ours."""
 
     type: str
@@ -20,23 +20,23 @@ class Target(NamedTuple):
         return f"{self.type}/{self.id}"
 
 
-def parse_reference(text: str, base: str = "") -> Target | None:
+def parse_reference(text: str, base: str = "") -> ReferenceTarget | None:
     """`Patient/42`, or the same with this server's address before it; None for all that means something elsewhere."""
     if base and text.startswith(base):
         text = text[len(base) :].lstrip("/")
-    found = _LOCAL.fullmatch(text)
-    return Target(found[1], found[2], found[3]) if found is not None else None
+    found = _RELATIVE.fullmatch(text)
+    return ReferenceTarget(found[1], found[2], found[3]) if found is not None else None
 
 
-def references(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def iter_references(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Every Reference in some data that says `reference`, and where: `subject`, `participant[0].actor`."""
     if isinstance(data, dict):
         if isinstance(data.get("reference"), str):
             yield path, data
         for name, value in data.items():
             if isinstance(value, dict | list):
-                yield from references(value, f"{path}.{name}" if path else name)
+                yield from iter_references(value, f"{path}.{name}" if path else name)
     elif isinstance(data, list):
         for number, item in enumerate(data):
             if isinstance(item, dict | list):
-                yield from references(item, f"{path}[{number}]")
+                yield from iter_references(item, f"{path}[{number}]")

@@ -9,31 +9,31 @@ import orjson
 from clerkship.fhir import exact
 
 Resource = dict[str, Any]
-FIRST = ("resourceType", "id", "meta")
-ID = re.compile(r"[A-Za-z0-9\-.]{1,64}")
+LEADING_ELEMENTS = ("resourceType", "id", "meta")
+ID_PATTERN = re.compile(r"[A-Za-z0-9\-.]{1,64}")
 """R4 §2.24.0.1, id."""
 _HEAD = re.compile(rb'\{"resourceType":"(\w+)","id":"([A-Za-z0-9\-.]{1,64})"')
 
 
-def key_of(resource: Resource) -> str:
+def get_key(resource: Resource) -> str:
     """`Patient/42`."""
     return f"{resource['resourceType']}/{resource['id']}"
 
 
-def render(resource: Resource) -> bytes:
+def render_resource(resource: Resource) -> bytes:
     """Its one byte form: type, id and meta first, where people look for them; the rest in order of name."""
-    head = [b'"%s":%s' % (name.encode(), exact.dumps(resource[name])) for name in FIRST if name in resource]
-    rest = exact.dumps({name: value for name, value in resource.items() if name not in FIRST})
+    head = [b'"%s":%s' % (name.encode(), exact.dumps(resource[name])) for name in LEADING_ELEMENTS if name in resource]
+    rest = exact.dumps({name: value for name, value in resource.items() if name not in LEADING_ELEMENTS})
     return b"{" + b",".join([*head, rest[1:-1]] if len(rest) > 2 else head) + b"}"
 
 
-def parse(data: bytes) -> Resource:
+def parse_resource(data: bytes) -> Resource:
     """It as plain data."""
     found: Resource = exact.loads(data)
     return found
 
 
-def key_in(line: bytes) -> str:
+def parse_key(line: bytes) -> str:
     """The key of a resource in its byte form, without reading the rest."""
     found = _HEAD.match(line)
     if found is None:
@@ -41,19 +41,19 @@ def key_in(line: bytes) -> str:
     return f"{found[1].decode()}/{found[2].decode()}"
 
 
-def stamp(resource: Resource, version: str, updated: str) -> Resource:
+def set_version(resource: Resource, version: str, updated: str) -> Resource:
     """The same resource as a server keeps it: with its version and when it was written (R4 §2.1.0.2)."""
     meta = resource.get("meta")
     kept = meta if isinstance(meta, dict) else {}
     return {**resource, "meta": {**kept, "versionId": version, "lastUpdated": updated}}
 
 
-def plain(resource: Resource) -> Any:
+def to_plain_json(resource: Resource) -> Any:
     """As events have it: numbers that any reader of JSON knows."""
-    return orjson.loads(render(resource))
+    return orjson.loads(render_resource(resource))
 
 
-def objects_in(data: Any, name: str) -> list[dict[str, Any]]:
+def list_objects(data: Any, name: str) -> list[dict[str, Any]]:
     """Return the objects in a list of an object; none where either is something else."""
     found = data.get(name) if isinstance(data, Mapping) else None
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []

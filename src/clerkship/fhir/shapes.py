@@ -3,40 +3,40 @@
 from collections.abc import Mapping
 from functools import cache
 
-from clerkship.fhir.definitions import Element, is_structure, structure, value_set
-from clerkship.fhir.invariants import Invariant, invariants_of
-from clerkship.fhir.primitives import PRIMITIVES, Test
+from clerkship.fhir.definitions import ElementDefinition, get_structure, get_value_set, is_structure
+from clerkship.fhir.invariants import Invariant, get_invariants
+from clerkship.fhir.primitives import PRIMITIVES, PrimitiveTest
 
 
-class Rule:
+class ElementRule:
     """What may stand under one name."""
 
     __slots__ = ("after", "codes", "element", "label", "many", "plain", "shape", "single", "test", "type")
 
-    def __init__(self, element: Element, type: str) -> None:
+    def __init__(self, element: ElementDefinition, type: str) -> None:
         self.element = element
         self.type = type
         self.label = element.name
         self.many = element.many
-        self.codes: Mapping[str, tuple[str, ...]] | None = value_set(element.codes) if element.codes else None
-        self.test: Test | None = self._test() if type in PRIMITIVES else None
+        self.codes: Mapping[str, tuple[str, ...]] | None = get_value_set(element.codes) if element.codes else None
+        self.test: PrimitiveTest | None = self._test() if type in PRIMITIVES else None
         self.single = None if element.many else self.test
         """The same, where it is one primitive and no list: most of what a resource says."""
-        self.shape: Shape | None = shape(type) if type != "Resource" and is_structure(type) else None
+        self.shape: TypeRules | None = get_type_rules(type) if type != "Resource" and is_structure(type) else None
         """None for a primitive, and for a resource, which says itself what it is."""
         self.after = type == "Reference" or (self.codes is not None and self.shape is not None)
         """Whether there is more to it than its elements: whom it may mean, of what codes it must be."""
         self.plain = None if self.after else self.shape
         """The shape, where there is no more to it."""
 
-    def _test(self) -> Test:
+    def _test(self) -> PrimitiveTest:
         if self.codes is None:
             return PRIMITIVES[self.type].test
         codes = frozenset[str]().union(*self.codes.values())
         return lambda value: isinstance(value, str) and value in codes
 
 
-class Shape:
+class TypeRules:
     """A type, or what stands in one place of one."""
 
     __slots__ = (
@@ -53,7 +53,7 @@ class Shape:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.rules: dict[str, Rule] = {}
+        self.rules: dict[str, ElementRule] = {}
         """Made when first asked for: types contain one another."""
         self.is_resource = False
         self.is_demanding = False
@@ -63,27 +63,29 @@ class Shape:
         self.mandatory: tuple[str, ...] = ()
         self.choices: dict[str, str] = {}
         """Of which choice each spelling is: `valueString` of `value`."""
-        self.needed: tuple[Element, ...] = ()
+        self.needed: tuple[ElementDefinition, ...] = ()
         """The choices that must be made."""
 
         self.invariants: tuple[Invariant, ...] = ()
 
-    def compiled(self) -> dict[str, Rule]:
+    def compiled(self) -> dict[str, ElementRule]:
         """The rules, which the shape then has."""
-        made = structure(self.name)
-        rules = {name: Rule(element, type) for element in made.elements for name, type in element.spellings.items()}
+        made = get_structure(self.name)
+        rules = {
+            name: ElementRule(element, type) for element in made.elements for name, type in element.spellings.items()
+        }
         self.is_resource = made.kind == "resource"
         self.is_whole = not self.is_resource and self.name != "Element"
         self.mandatory = tuple(e.name for e in made.elements if e.min and not e.choice)
         self.choices = {name: rule.label for name, rule in rules.items() if rule.element.choice}
         self.needed = tuple(e for e in made.elements if e.min and e.choice)
-        self.invariants = invariants_of(made)
+        self.invariants = get_invariants(made)
         self.is_demanding = bool(self.mandatory or self.choices or self.invariants)
         self.rules = rules  # last: who sees rules sees all the rest
         return rules
 
 
 @cache
-def shape(name: str) -> Shape:
+def get_type_rules(name: str) -> TypeRules:
     """The shape of a type; one for all who ask."""
-    return Shape(name)
+    return TypeRules(name)

@@ -9,8 +9,8 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Any
 
-from clerkship.fhir.definitions import RESOURCE_TYPES, is_structure, structure
-from clerkship.fhir.issue import invalid
+from clerkship.fhir.definitions import RESOURCE_TYPES, get_structure, is_structure
+from clerkship.fhir.issue import fhir_error
 from clerkship.fhir.resource import Resource
 
 _DATES = ("date", "dateTime", "instant")
@@ -19,40 +19,43 @@ _YEAR = 365.2425
 _MONTH = _YEAR / 12
 
 
-def moved(resource: Resource, days: int) -> Resource:
+def shift_dates(resource: Resource, days: int) -> Resource:
     """The same resource so many days later; what is not a date that can be moved stays as it is written."""
-    found: Resource = _moved(resource, str(resource.get("resourceType")), days) if days else resource
+    found: Resource = _shift(resource, str(resource.get("resourceType")), days) if days else resource
     return found
 
 
 @cache
-def _parts(type: str) -> Mapping[str, str]:
+def _list_date_elements(type: str) -> Mapping[str, str]:
     """The elements of a type that are dates or may have some inside them, with their own types."""
-    found = {name: kind for element in structure(type).elements for name, kind in element.spellings.items()}
+    found = {name: kind for element in get_structure(type).elements for name, kind in element.spellings.items()}
     return {name: kind for name, kind in found.items() if kind in _DATES or kind == "Resource" or is_structure(kind)}
 
 
-def _moved(data: Any, type: str, days: int) -> Any:
+def _shift(data: Any, type: str, days: int) -> Any:
     if isinstance(data, list):
-        return [_moved(item, type, days) for item in data]
+        return [_shift(item, type, days) for item in data]
     if type in _DATES:
-        return moved_date(data, days) if isinstance(data, str) else data
+        return shift_date(data, days) if isinstance(data, str) else data
     if not isinstance(data, dict):
         return data
     if type == "Resource" or type in RESOURCE_TYPES:
         type = str(data.get("resourceType"))
     if type != "Element" and not is_structure(type):
         return data
-    parts = _parts(type)
-    return {name: _moved(value, kind, days) if (kind := _kind(parts, name)) else value for name, value in data.items()}
+    parts = _list_date_elements(type)
+    return {
+        name: _shift(value, kind, days) if (kind := _get_element_type(parts, name)) else value
+        for name, value in data.items()
+    }
 
 
-def _kind(parts: Mapping[str, str], name: str) -> str | None:
+def _get_element_type(parts: Mapping[str, str], name: str) -> str | None:
     """What type an element has; beside a primitive `_name` are its extensions (R4 §2.6.2)."""
     return "Element" if name.startswith("_") else parts.get(name)
 
 
-def moved_date(text: str, days: int) -> str:
+def shift_date(text: str, days: int) -> str:
     """One date: a whole one by days, a month or a year by as many months or years as come nearest to them."""
     found = _DATE.fullmatch(text)
     if found is None:
@@ -64,13 +67,13 @@ def moved_date(text: str, days: int) -> str:
             return moved_on.isoformat() + (rest or "")
         if month is not None:
             months = int(year) * 12 + int(month) - 1 + round(days / _MONTH)
-            return f"{_checked(months // 12):04d}-{months % 12 + 1:02d}"
-        return f"{_checked(int(year) + round(days / _YEAR)):04d}"
+            return f"{_check_year(months // 12):04d}-{months % 12 + 1:02d}"
+        return f"{_check_year(int(year) + round(days / _YEAR)):04d}"
     except (ValueError, OverflowError):
-        raise invalid("value", f"{text!r} cannot be moved by {days:,} days") from None
+        raise fhir_error("value", f"{text!r} cannot be moved by {days:,} days") from None
 
 
-def _checked(year: int) -> int:
+def _check_year(year: int) -> int:
     if not 1 <= year <= 9999:
         raise ValueError(year)
     return year

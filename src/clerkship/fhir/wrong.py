@@ -4,25 +4,25 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-from clerkship.fhir.shapes import Shape
+from clerkship.fhir.shapes import TypeRules
 
-_LONGEST = 80
-_MOST = 16
+_MAX_LENGTH = 80
+_MAX_NAMES = 16
 
 
-def shown(value: Any) -> str:
+def quote_value(value: Any) -> str:
     """A value as it is quoted: short."""
     if isinstance(value, str):
-        return repr(value) if len(value) <= _LONGEST else f"{value[:_LONGEST]!r}..."
-    return "true" if value is True else "false" if value is False else str(value)[:_LONGEST]
+        return repr(value) if len(value) <= _MAX_LENGTH else f"{value[:_MAX_LENGTH]!r}..."
+    return "true" if value is True else "false" if value is False else str(value)[:_MAX_LENGTH]
 
 
-def as_name(name: str) -> str:
+def quote_name(name: str) -> str:
     """Any text as a name in FHIRPath."""
-    return name if len(name) <= _LONGEST and name.isidentifier() else f"`{name[:_LONGEST]}`"
+    return name if len(name) <= _MAX_LENGTH and name.isidentifier() else f"`{name[:_MAX_LENGTH]}`"
 
 
-def what_is(value: Any) -> str:
+def describe_json_type(value: Any) -> str:
     """What a value is in JSON: `a string`."""
     if isinstance(value, dict):
         return "an object"
@@ -37,17 +37,17 @@ def what_is(value: Any) -> str:
     return "null" if value is None else f"a Python {type(value).__name__}"
 
 
-def listed(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """Some names; of many the first."""
     every = tuple(names)
-    more = f" ... ({len(every)} in all)" if len(every) > _MOST else ""
-    return ", ".join(every[:_MOST]) + more
+    more = f" ... ({len(every)} in all)" if len(every) > _MAX_NAMES else ""
+    return ", ".join(every[:_MAX_NAMES]) + more
 
 
-def misspelt(name: str, made: Shape) -> str:
+def suggest_name(name: str, made: TypeRules) -> str:
     """What was probably meant by a name that a type does not have."""
     spelled = [spelling for spelling, choice in made.choices.items() if choice == name]
     if spelled:
-        return f": it is written with its type ({listed(spelled)})"
-    near = get_close_matches(name[:_LONGEST], made.rules, 1)
+        return f": it is written with its type ({join_names(spelled)})"
+    near = get_close_matches(name[:_MAX_LENGTH], made.rules, 1)
     return f"; {near[0]}?" if near else ""

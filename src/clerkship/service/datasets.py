@@ -9,12 +9,12 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.fhir.chart import Chart, Untouched
-from clerkship.fhir.charts import chart_of
-from clerkship.fhir.issue import Invalid
-from clerkship.fhir.resource import Resource, parse
-from clerkship.fhir.search import find_keys
-from clerkship.fhir.wording import title
+from clerkship.fhir.chart import Chart, UnchangedView
+from clerkship.fhir.charts import load_chart
+from clerkship.fhir.issue import FhirError
+from clerkship.fhir.resource import Resource, parse_resource
+from clerkship.fhir.search import search_keys
+from clerkship.fhir.wording import format_title
 from clerkship.library.dataset_cache import DatasetCache
 from clerkship.library.load import load
 from clerkship.library.source import SUFFIXES as YAML
@@ -42,7 +42,7 @@ class DatasetView:
     @property
     def chart(self) -> Chart:
         """Its resources."""
-        return chart_of([self.dataset])
+        return load_chart([self.dataset])
 
     def patients(self) -> list[str]:
         """Who is in it, a line each."""
@@ -53,7 +53,7 @@ class DatasetView:
         if self.dataset.type != "fhir":
             raise InputError.of(f"{self.dataset.name} holds {self.dataset.type}, not FHIR resources")
         if key in self.chart:
-            return parse(self.chart[key])
+            return parse_resource(self.chart[key])
         type = key.partition("/")[0]
         known = self.chart.of_type(type)
         hint = did_you_mean(key, known or self.chart.types) or f"there is {', '.join(known or self.chart.types)}"
@@ -65,13 +65,13 @@ class DatasetView:
         if self.dataset.type != "fhir" or not self.chart.of_type(type):
             self.resource(type)  # says what there is instead
         try:
-            return find_keys(Untouched(self.chart), type, parse_qsl(asked, keep_blank_values=True))
-        except Invalid as invalid:
+            return search_keys(UnchangedView(self.chart), type, parse_qsl(asked, keep_blank_values=True))
+        except FhirError as invalid:
             raise InputError.of(f"{query[:200]}: {invalid}") from None
 
     def titles(self, keys: Iterable[str]) -> list[str]:
         """Resources, a line each."""
-        return [title(parse(self.chart[key])) for key in keys]
+        return [format_title(parse_resource(self.chart[key])) for key in keys]
 
     def data(self) -> dict[str, Any]:
         """As plain data."""

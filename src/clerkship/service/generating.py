@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from clerkship.fhir.resource import key_in
+from clerkship.fhir.resource import parse_key
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.errors import InputError, PlatformError
 from clerkship.synthetic import NOW, LookAlike, lines, look_alikes
@@ -46,7 +46,7 @@ class Generated:
 
     def __post_init__(self) -> None:
         """Count once."""
-        counted = Counter(key_in(line).partition("/")[0] for line in self.lines)
+        counted = Counter(parse_key(line).partition("/")[0] for line in self.lines)
         object.__setattr__(self, "counts", dict(sorted(counted.items())))
 
     @property
@@ -72,7 +72,7 @@ class Generated:
         when = orjson.dumps(instant(self.request.now))
         yield b'{"resourceType":"Bundle","type":"collection","timestamp":' + when + b',"entry":['
         for place, line in enumerate(self.lines):
-            address = orjson.dumps(BASE + key_in(line))
+            address = orjson.dumps(BASE + parse_key(line))
             yield (b"," if place else b"") + b'\n{"fullUrl":' + address + b',"resource":' + line + b"}"
         yield b"\n]}\n"
 
@@ -148,7 +148,7 @@ def _files(made: Generated, place: Place) -> dict[Path, Iterable[bytes]]:
     by_type: dict[Path, Iterable[bytes]] = {}
     for type in made.counts:
         start = f"{type}/"
-        by_type[target / f"{type}{NDJSON}"] = [line + b"\n" for line in made.lines if key_in(line).startswith(start)]
+        by_type[target / f"{type}{NDJSON}"] = [line + b"\n" for line in made.lines if parse_key(line).startswith(start)]
     return by_type
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
-from clerkship.fhir.resource import Resource, render
+from clerkship.fhir.resource import Resource, render_resource
 from clerkship.model.errors import InputError
 from clerkship.synthetic.chart import encounter_resources, problem_resources
 from clerkship.synthetic.claims import claim_resources
@@ -105,7 +105,7 @@ def _chart(
 def lines(patients: int, seed: int, now: datetime = NOW, told: Told | None = None) -> tuple[bytes, ...]:
     """The same in byte form, by type and then by id: what a dataset is made of."""
     made = [
-        ((resource["resourceType"], resource["id"]), render(resource))
+        ((resource["resourceType"], resource["id"]), render_resource(resource))
         for resource in generate(patients, seed, now, told)
     ]
     return tuple(line for _, line in sorted(made))

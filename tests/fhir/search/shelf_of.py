@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.issue import Invalid
-from clerkship.fhir.resource import Resource, key_of, parse, render
-from clerkship.fhir.search import find, find_keys, parse_query
+from clerkship.fhir.issue import FhirError
+from clerkship.fhir.resource import Resource, get_key, parse_resource, render_resource
+from clerkship.fhir.search import parse_query, run_search, search_keys
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ class Changed:
         if key in self.now:
             return self.now[key]
         line = self.chart.get(key)
-        return parse(line) if line is not None else None
+        return parse_resource(line) if line is not None else None
 
     def changed(self, type: str) -> Mapping[str, Resource | None]:
         """What differs."""
@@ -36,7 +36,7 @@ class Changed:
 
     def put(self, *resources: Resource) -> None:
         """Write some."""
-        self.now |= {key_of(resource): resource for resource in resources}
+        self.now |= {get_key(resource): resource for resource in resources}
 
     def delete(self, key: str) -> None:
         """Take one away."""
@@ -45,7 +45,7 @@ class Changed:
 
 def view_of(*resources: Resource) -> Changed:
     """A chart of these, unchanged."""
-    return Changed(Chart(map(render, resources)))
+    return Changed(Chart(map(render_resource, resources)))
 
 
 def made(type: str, id: str, **elements: Any) -> Resource:
@@ -55,12 +55,12 @@ def made(type: str, id: str, **elements: Any) -> Resource:
 
 def ids(view: Changed, type: str, *asked: str) -> list[str]:
     """The ids that a query such as `name=ann` finds, in order."""
-    return [key.partition("/")[2] for key in find_keys(view, type, pairs(*asked))]
+    return [key.partition("/")[2] for key in search_keys(view, type, pairs(*asked))]
 
 
 def keys(view: Changed, type: str, *asked: str) -> list[str]:
     """The keys that a query finds."""
-    return list(find(view, parse_query(type, pairs(*asked))).keys)
+    return list(run_search(view, parse_query(type, pairs(*asked))).keys)
 
 
 def pairs(*asked: str) -> list[tuple[str, str]]:
@@ -72,6 +72,6 @@ def refusal(type: str, *asked: str, strict: bool = True) -> tuple[str, str]:
     """The code and text with which a query is refused."""
     try:
         parse_query(type, pairs(*asked), strict=strict)
-    except Invalid as error:
+    except FhirError as error:
         return error.issues[0].code, error.issues[0].text
     raise AssertionError(f"{asked} was not refused")

@@ -4,9 +4,9 @@ import base64
 
 import pytest
 
-from clerkship.fhir.issue import Invalid
+from clerkship.fhir.issue import FhirError
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.search import Page, find, included, page, parse_query, shown
+from clerkship.fhir.search import ResultPage, build_page, find_included, parse_query, run_search, subset_resource
 from tests.fhir.search.shelf_of import Changed, ids, keys, made, pairs, refusal, view_of
 
 
@@ -70,7 +70,7 @@ def walked(view: Changed, *asked: str, between: object = None) -> list[str]:
     cursor = ""
     while True:
         query = parse_query("Patient", [*pairs(*asked), *([("_cursor", cursor)] if cursor else [])])
-        one = page(find(view, query), query, 2)
+        one = build_page(run_search(view, query), query, 2)
         found += [key.partition("/")[2] for key in one.keys]
         cursor = one.next_cursor
         if not cursor:
@@ -89,22 +89,22 @@ def test_pages_together_are_the_whole(sort: str) -> None:
 def test_who_comes_and_goes_between_pages_moves_nobody_else() -> None:
     view = view_of(*(person(f"p{number}", born=f"19{number}0") for number in range(1, 7)))
     query = parse_query("Patient", pairs("_sort=birthdate", "_count=2"))
-    first = page(find(view, query), query, 10)
+    first = build_page(run_search(view, query), query, 10)
     assert first.keys == ["Patient/p1", "Patient/p2"]
     view.delete("Patient/p2")  # the very one that the page ended with
     view.put(person("p0", born="1901"), person("p25", born="1925"))
     query = parse_query("Patient", pairs("_sort=birthdate", "_count=2", f"_cursor={first.next_cursor}"))
-    second = page(find(view, query), query, 10)
+    second = build_page(run_search(view, query), query, 10)
     assert second.keys == ["Patient/p25", "Patient/p3"]
     view.delete("Patient/p3")
     query = parse_query("Patient", pairs("_sort=birthdate", f"_cursor={second.next_cursor}"))
-    rest = page(find(view, query), query, 10)
+    rest = build_page(run_search(view, query), query, 10)
     assert (rest.keys, rest.next_cursor, rest.total) == (["Patient/p4", "Patient/p5", "Patient/p6"], "", 6)
 
 
 def test_a_cursor_of_another_search_or_of_nobody_is_refused() -> None:
     query = parse_query("Patient", pairs("_sort=family", "_count=2"))
-    cursor = page(find(PEOPLE, query), query, 2).next_cursor
+    cursor = build_page(run_search(PEOPLE, query), query, 2).next_cursor
     data = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     altered = base64.urlsafe_b64encode(data.replace(b"ash", b"zzz")).decode()
     for asked, given in [
@@ -117,15 +117,15 @@ def test_a_cursor_of_another_search_or_of_nobody_is_refused() -> None:
         (("_sort=family",), "A"),
     ]:
         wrong = parse_query("Patient", [*pairs(*asked), ("_cursor", given)])
-        with pytest.raises(Invalid, match="follow the links"):
-            page(find(PEOPLE, wrong), wrong, 2)
+        with pytest.raises(FhirError, match="follow the links"):
+            build_page(run_search(PEOPLE, wrong), wrong, 2)
     other_size = parse_query("Patient", pairs("_sort=family", "_count=1", f"_cursor={cursor}"))
-    assert page(find(PEOPLE, other_size), other_size, 2).keys == ["Patient/3"]
+    assert build_page(run_search(PEOPLE, other_size), other_size, 2).keys == ["Patient/3"]
 
 
 def test_nothing_on_a_page_of_nothing() -> None:
     query = parse_query("Patient", pairs("_count=0"))
-    assert page(find(PEOPLE, query), query, 10) == Page([], "", 5)
+    assert build_page(run_search(PEOPLE, query), query, 10) == ResultPage([], "", 5)
 
 
 CARE = view_of(
@@ -180,7 +180,7 @@ CARE = view_of(
 )
 def test_what_comes_along(type: str, asked: str, expected: str) -> None:
     query = parse_query(type, pairs(*asked.split("&")))
-    found = included(CARE, query, list(find(CARE, query).keys))
+    found = find_included(CARE, query, list(run_search(CARE, query).keys))
     assert sorted(found) == expected.split()
     assert len(set(found)) == len(found)
 
@@ -192,11 +192,11 @@ def test_what_comes_along_is_as_it_is_now() -> None:
         made("Observation", "2", subject={"reference": "Patient/p"}),
     )
     query = parse_query("Observation", pairs("_include=Observation:subject"))
-    assert sorted(included(view, query, ["Observation/1"])) == ["Patient/q"]
+    assert sorted(find_included(view, query, ["Observation/1"])) == ["Patient/q"]
     view.delete("Patient/q")
-    assert included(view, query, ["Observation/1"]) == []
+    assert find_included(view, query, ["Observation/1"]) == []
     back = parse_query("Patient", pairs("_revinclude=Observation:subject"))
-    assert included(view, back, ["Patient/p"]) == ["Observation/2"]
+    assert find_included(view, back, ["Patient/p"]) == ["Observation/2"]
 
 
 WHOLE: Resource = made(
@@ -224,15 +224,15 @@ WHOLE: Resource = made(
     ],
 )
 def test_how_much_of_a_resource_is_shown(asked: str, expected: str) -> None:
-    seen = shown(WHOLE, parse_query("Observation", pairs(asked)))
+    seen = subset_resource(WHOLE, parse_query("Observation", pairs(asked)))
     assert set(seen) == set(expected.split())
     assert [tag["code"] for tag in seen["meta"]["tag"]] == ["mine", "SUBSETTED"]
     assert WHOLE["meta"] == {"tag": [{"code": "mine"}]}
 
 
 def test_a_whole_resource_is_not_marked() -> None:
-    assert shown(WHOLE, parse_query("Observation", pairs("_summary=false"))) is WHOLE
-    assert shown(WHOLE, parse_query("Observation", [])) is WHOLE
+    assert subset_resource(WHOLE, parse_query("Observation", pairs("_summary=false"))) is WHOLE
+    assert subset_resource(WHOLE, parse_query("Observation", [])) is WHOLE
 
 
 def test_what_was_used_of_a_query() -> None:
@@ -248,7 +248,7 @@ def test_what_was_used_of_a_query() -> None:
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
-    with pytest.raises(Invalid) as caught:
+    with pytest.raises(FhirError) as caught:
         parse_query("Patient", pairs("shoe-size=43", "birthdate=soon", "_count=few"))
     assert [issue.code for issue in caught.value.issues] == ["not-supported", "value", "value"]
 
@@ -310,7 +310,7 @@ def test_pages_of_the_whole_system() -> None:
     cursor = ""
     while True:
         query = parse_query("", [*pairs("_sort=-_id", "_count=3"), *([("_cursor", cursor)] if cursor else [])])
-        one = page(find(CARE, query), query, 10)
+        one = build_page(run_search(CARE, query), query, 10)
         found += one.keys
         cursor = one.next_cursor
         if not cursor:

@@ -9,10 +9,16 @@ from itertools import islice
 import pytest
 
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.parameters import TABLE, Arm, Parameter, parameters_of
-from clerkship.fhir.resource import Resource, key_of, parse, render
-from clerkship.fhir.search import find_keys
-from clerkship.fhir.search.terms import dates, links, normal, strings, tokens
+from clerkship.fhir.parameters import TABLE, ParameterPath, SearchParameter, get_parameters
+from clerkship.fhir.resource import Resource, get_key, parse_resource, render_resource
+from clerkship.fhir.search import search_keys
+from clerkship.fhir.search.terms import (
+    extract_dates,
+    extract_references,
+    extract_strings,
+    extract_tokens,
+    normalize_text,
+)
 from scripts.fhir_package import package_folder
 from scripts.fhir_parameters import Package, compartments, compiled, rendered
 from tests.fhir.search.shelf_of import Changed
@@ -38,9 +44,9 @@ def examples() -> dict[str, Resource]:
     """What the package has of resources with an id, its definitions among them."""
     found: dict[str, Resource] = {}
     for path in sorted(package_folder().glob("*.json")):
-        resource = parse(path.read_bytes())
+        resource = parse_resource(path.read_bytes())
         if "id" in resource and len(str(resource["id"])) <= 64 and "resourceType" in resource:
-            found[key_of(resource)] = resource
+            found[get_key(resource)] = resource
     return found
 
 
@@ -51,29 +57,29 @@ def escaped(text: str) -> str:
 
 def asked(type: str, resource: Resource) -> Iterator[tuple[str, str]]:
     """For every parameter that finds something in a resource, a value that is there."""
-    for name, parameter in parameters_of(type).items():
+    for name, parameter in get_parameters(type).items():
         for arm in parameter.arms if parameter.type != "composite" and name != "_id" else ():
             said = list(islice(_said(parameter, arm, resource), 1))
             if said:
                 yield name, said[0]
 
 
-def _said(parameter: Parameter, arm: Arm, resource: Resource) -> Iterator[str]:
+def _said(parameter: SearchParameter, arm: ParameterPath, resource: Resource) -> Iterator[str]:
     if parameter.type == "token":
-        for system, code in tokens(arm, resource, resource):
+        for system, code in extract_tokens(arm, resource, resource):
             if code:
                 yield f"{escaped(system)}|{escaped(code)}" if isinstance(system, str) else escaped(code)
     elif parameter.type == "string":
-        yield from (escaped(text) for text in strings(arm, resource, resource) if normal(text))
+        yield from (escaped(text) for text in extract_strings(arm, resource, resource) if normalize_text(text))
     elif parameter.type in {"reference", "uri"}:
-        texts = (text for text in links(arm, resource, resource) if ":" in text or "/" in text)
+        texts = (text for text in extract_references(arm, resource, resource) if ":" in text or "/" in text)
         yield from (text if parameter.type == "uri" else escaped(text) for text in texts)
 
 
 def test_every_value_of_the_examples_finds_its_resource() -> None:
     """Some resources of every type, by all that can be said of them, most in a chart and some changed since."""
     kept = {key: resource for number, (key, resource) in enumerate(examples().items()) if number % 50}
-    view = Changed(Chart(map(render, kept.values())))
+    view = Changed(Chart(map(render_resource, kept.values())))
     view.put(*(resource for key, resource in examples().items() if key not in kept))
     of_type: Counter[str] = Counter()
     checked = 0
@@ -83,14 +89,14 @@ def test_every_value_of_the_examples_finds_its_resource() -> None:
         if of_type[type] > 4:
             continue
         for name, text in asked(type, resource):
-            assert key in find_keys(view, type, [(name, text)]), (key, name, text)
+            assert key in search_keys(view, type, [(name, text)]), (key, name, text)
             checked += 1
     assert checked > 2000
 
 
 def test_dates_of_the_examples_are_all_read() -> None:
     for resource in examples().values():
-        for parameter in parameters_of(resource["resourceType"]).values():
+        for parameter in get_parameters(resource["resourceType"]).values():
             for arm in parameter.arms if parameter.type == "date" else ():
-                for low, high in dates(arm, resource, resource, 0):
-                    assert low < high, (key_of(resource), parameter.name)
+                for low, high in extract_dates(arm, resource, resource, 0):
+                    assert low < high, (get_key(resource), parameter.name)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from clerkship.fhir.issue import Invalid
-from clerkship.fhir.search import find, find_keys, matches, parse_query
+from clerkship.fhir.issue import FhirError
+from clerkship.fhir.search import matches_search, parse_query, run_search, search_keys
 from clerkship.fhir.search.compartment import compartment_parameters
-from clerkship.fhir.search.find import in_compartment
+from clerkship.fhir.search.find import list_compartment_keys
 from tests.fhir.search.shelf_of import ids, made, pairs, refusal, view_of
 
 BASE = "http://127.0.0.1:8080/fhir"
@@ -46,7 +46,7 @@ CLINIC = view_of(
 
 
 def found(type: str, *asked: str) -> list[str]:
-    return [key.partition("/")[2] for key in find_keys(CLINIC, type, pairs(*asked), base=BASE)]
+    return [key.partition("/")[2] for key in search_keys(CLINIC, type, pairs(*asked), base=BASE)]
 
 
 @pytest.mark.parametrize(
@@ -157,28 +157,28 @@ def test_what_is_refused(asked: str, code: str) -> None:
 
 def test_a_resource_that_is_not_there_yet_can_be_matched() -> None:
     new = made("Observation", "new", subject={"reference": "Patient/ann"}, status="final")
-    assert matches(CLINIC, "Observation", pairs("patient.family=ash", "status=final"), new)
-    assert not matches(CLINIC, "Observation", pairs("patient.family=beech"), new)
-    assert not matches(CLINIC, "Condition", pairs("patient=ann"), new)
-    assert matches(CLINIC, "Patient", pairs("_has:Observation:patient:_id=1"), made("Patient", "ann"))
+    assert matches_search(CLINIC, "Observation", pairs("patient.family=ash", "status=final"), new)
+    assert not matches_search(CLINIC, "Observation", pairs("patient.family=beech"), new)
+    assert not matches_search(CLINIC, "Condition", pairs("patient=ann"), new)
+    assert matches_search(CLINIC, "Patient", pairs("_has:Observation:patient:_id=1"), made("Patient", "ann"))
 
 
 def test_compartments() -> None:
     assert compartment_parameters("Patient", "Observation") == ("subject", "performer")
     assert compartment_parameters("Patient", "Organization") == ()
-    assert in_compartment(CLINIC, "Patient", "ann") == ["Patient/ann", "Observation/1"]
-    assert in_compartment(CLINIC, "Practitioner", "ann") == ["Practitioner/ann", "Observation/1", "Patient/bob"]
-    assert in_compartment(CLINIC, "Patient", "nobody") == []
+    assert list_compartment_keys(CLINIC, "Patient", "ann") == ["Patient/ann", "Observation/1"]
+    assert list_compartment_keys(CLINIC, "Practitioner", "ann") == ["Practitioner/ann", "Observation/1", "Patient/bob"]
+    assert list_compartment_keys(CLINIC, "Patient", "nobody") == []
 
 
 def test_a_search_in_a_compartment() -> None:
     def inside(type: str, *asked: str) -> list[str]:
-        return list(find(CLINIC, parse_query(type, pairs(*asked), compartment=("Patient", "ann"))).keys)
+        return list(run_search(CLINIC, parse_query(type, pairs(*asked), compartment=("Patient", "ann"))).keys)
 
     assert inside("Observation") == ["Observation/1"]
     assert inside("Observation", "code=x") == []
     assert inside("Patient") == ["Patient/ann"]
-    with pytest.raises(Invalid, match="no Organization is ever in the compartment of a Patient"):
+    with pytest.raises(FhirError, match="no Organization is ever in the compartment of a Patient"):
         inside("Organization")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.fhir.search import Meaning, find, moment, parse_query
+from clerkship.fhir.search import SearchContext, parse_query, run_search, to_microseconds
 from tests.fhir.search.shelf_of import ids, made, pairs, refusal, view_of
 
 
@@ -72,16 +72,16 @@ def test_dates_said_twice_make_a_window() -> None:
 
 def test_a_date_without_a_zone_is_in_the_servers() -> None:
     view = view_of(seen("evening", effectiveDateTime="2026-03-02T20:00:00-05:00"))
-    here = Meaning(zone=-5 * 60)
+    here = SearchContext(zone=-5 * 60)
     for meaning, day in ((None, "2026-03-03"), (here, "2026-03-02")):
         query = parse_query("Observation", pairs(f"date={day}"), meaning=meaning)
-        assert list(find(view, query).keys) == ["Observation/evening"]
+        assert list(run_search(view, query).keys) == ["Observation/evening"]
 
 
 def test_about_a_date_is_a_tenth_of_the_way_to_now() -> None:
-    now = Meaning(now=moment(datetime(2013, 1, 29, tzinfo=UTC)))
+    now = SearchContext(now=to_microseconds(datetime(2013, 1, 29, tzinfo=UTC)))
     query = parse_query("Observation", pairs("date=ap2013-01-16"), meaning=now)
-    assert [key.partition("/")[2][0] for key in find(TIMES, query).keys] == ["c", "d", "e"]
+    assert [key.partition("/")[2][0] for key in run_search(TIMES, query).keys] == ["c", "d", "e"]
     assert ids(TIMES, "Observation", "date=ap2013-01-16") == ["e-month"]
 
 

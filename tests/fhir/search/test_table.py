@@ -5,32 +5,39 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.fhir.definitions import RESOURCE_TYPES, structure
-from clerkship.fhir.parameters import TABLE, Arm, elements, parameters_of, refused_parameters, searchable_types
+from clerkship.fhir.definitions import RESOURCE_TYPES, get_structure
+from clerkship.fhir.parameters import (
+    TABLE,
+    ParameterPath,
+    get_parameters,
+    refused_parameters,
+    searchable_types,
+    select_elements,
+)
 from clerkship.fhir.search.compartment import compartment_parameters, compartment_types
 from scripts.fhir_parameters import READABLE, Compiler, Package
 
-EVERY = [(type, parameter) for type in sorted(searchable_types()) for parameter in parameters_of(type).values()]
+EVERY = [(type, parameter) for type in sorted(searchable_types()) for parameter in get_parameters(type).values()]
 
 
 def test_every_type_can_be_searched() -> None:
     assert searchable_types() == RESOURCE_TYPES
     for type in RESOURCE_TYPES:
-        assert {"_id", "_lastUpdated", "_tag", "_profile", "_security", "_source"} <= set(parameters_of(type))
+        assert {"_id", "_lastUpdated", "_tag", "_profile", "_security", "_source"} <= set(get_parameters(type))
 
 
 def test_how_many_there_are() -> None:
     types = json.loads(TABLE.read_text(encoding="utf-8"))["types"]
     assert sum(len(rows) for type, rows in types.items() if type != "Resource") == 1697
-    assert len(parameters_of("Patient")) == 29
-    assert len(parameters_of("Observation")) == 49
+    assert len(get_parameters("Patient")) == 29
+    assert len(get_parameters("Observation")) == 49
 
 
 def test_it_is_small() -> None:
     assert TABLE.stat().st_size < 230_000
 
 
-def ends(type: str, arm: Arm) -> set[str]:
+def ends(type: str, arm: ParameterPath) -> set[str]:
     """Where an arm leads, by the other table: that of the elements."""
     here = {type}
     for step in arm.steps:
@@ -40,7 +47,7 @@ def ends(type: str, arm: Arm) -> set[str]:
         here = {
             f"{place}.{element.name}" if kind in {"BackboneElement", "Element"} else kind
             for place in here
-            for element in structure(place).elements
+            for element in get_structure(place).elements
             for spelling, kind in element.spellings.items()
             if spelling == step.name
         }
@@ -50,7 +57,7 @@ def ends(type: str, arm: Arm) -> set[str]:
 @pytest.mark.parametrize("type", sorted(searchable_types()))
 def test_every_arm_leads_to_what_it_says(type: str) -> None:
     """Two tables, compiled by two scripts, agree on every path and what is at its end."""
-    for parameter in parameters_of(type).values():
+    for parameter in get_parameters(type).values():
         for arm in parameter.arms:
             if arm.kind in {"root", "deceased"}:
                 continue
@@ -65,22 +72,22 @@ def test_every_arm_leads_to_what_it_says(type: str) -> None:
 
 
 def test_references_know_whom_they_mean() -> None:
-    assert parameters_of("Observation")["patient"].targets == {"Patient"}
-    assert parameters_of("Observation")["subject"].targets == {"Device", "Group", "Location", "Patient"}
-    assert parameters_of("AllergyIntolerance")["patient"].targets == {"Patient"}
-    assert parameters_of("Provenance")["target"].targets == searchable_types()
+    assert get_parameters("Observation")["patient"].targets == {"Patient"}
+    assert get_parameters("Observation")["subject"].targets == {"Device", "Group", "Location", "Patient"}
+    assert get_parameters("AllergyIntolerance")["patient"].targets == {"Patient"}
+    assert get_parameters("Provenance")["target"].targets == searchable_types()
 
 
 def test_what_is_not_supported_is_said_with_a_reason() -> None:
     assert refused_parameters("Location")["near"] == "searching by distance is not supported"
     assert set(refused_parameters("Patient")) >= {"phonetic", "age", "_text", "_content", "_query", "_filter", "_list"}
     for type in searchable_types():
-        assert not set(refused_parameters(type)) & set(parameters_of(type))
+        assert not set(refused_parameters(type)) & set(get_parameters(type))
 
 
 def test_words_for_one_type_out_of_a_definition_for_many() -> None:
     assert (
-        parameters_of("Observation")["patient"].documentation
+        get_parameters("Observation")["patient"].documentation
         == "The subject that the observation is about (if patient)"
     )
     undocumented = [(type, each.name) for type, each in EVERY if not each.documentation]
@@ -88,10 +95,10 @@ def test_words_for_one_type_out_of_a_definition_for_many() -> None:
 
 
 def test_conditions_on_the_way() -> None:
-    phone, *_ = parameters_of("Patient")["phone"].arms
+    phone, *_ = get_parameters("Patient")["phone"].arms
     patient = {"telecom": [{"system": "email", "value": "a"}, {"system": "phone", "value": "b"}, "c", None]}
-    assert elements(phone, patient, patient) == [{"system": "phone", "value": "b"}]
-    subject, *_ = parameters_of("QuestionnaireResponse")["item-subject"].arms
+    assert select_elements(phone, patient, patient) == [{"system": "phone", "value": "b"}]
+    subject, *_ = get_parameters("QuestionnaireResponse")["item-subject"].arms
     marked = {"url": "http://hl7.org/fhir/StructureDefinition/questionnaireresponse-isSubject"}
     answer = [{"valueReference": {"reference": "Patient/1"}}]
     response = {
@@ -100,7 +107,7 @@ def test_conditions_on_the_way() -> None:
             {"answer": [{"valueReference": {"reference": "Patient/2"}}]},
         ]
     }
-    assert elements(subject, response, response) == [{"reference": "Patient/1"}]
+    assert select_elements(subject, response, response) == [{"reference": "Patient/1"}]
 
 
 @pytest.mark.parametrize(
@@ -139,5 +146,5 @@ def test_compartments() -> None:
     for compartment in compartment_types():
         for type in searchable_types():
             for name in compartment_parameters(compartment, type):
-                parameter = parameters_of(type)[name]
+                parameter = get_parameters(type)[name]
                 assert parameter.type == "reference", (compartment, type, name)

@@ -5,7 +5,7 @@ from typing import Any
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import RequestRefused
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, render
+from clerkship.fhir.resource import Resource, render_resource
 from clerkship.fhir.validation import validate
 from clerkship.hl7.message import parse_message
 from clerkship.hl7.validation import validate_message as flaws
@@ -107,7 +107,7 @@ class Clinic:
                 "reactions": [f"lab.{type.lower()} -> ehr" for type in SENT],
             }
         )
-        chart = Chart(render(resource) for resource in resources or CHART)
+        chart = Chart(render_resource(resource) for resource in resources or CHART)
         settings = apply_environment_zone(FhirConfig(**config), environment)
         self.rooms = {
             "ehr": PreparedSimulator(fhir.SPEC, settings, chart),

@@ -8,7 +8,7 @@ from typing import Any
 import clerkship
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import render
+from clerkship.fhir.resource import render_resource
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
@@ -46,7 +46,7 @@ def files_called(gateway: Gateway, context: RequestContext) -> tuple[Reply, set[
 
 def main() -> None:
     """Create an Observation twice, and print the files that the second passes."""
-    gateway, chart = Gateway(), Chart(render(resource) for resource in CHART)
+    gateway, chart = Gateway(), Chart(render_resource(resource) for resource in CHART)
     environment = Environment(name="clinic", simulators={"ehr": Simulator(kind="fhir")})
     playground = Playground(environment, {"ehr": PreparedSimulator(SPEC, FhirConfig(), chart)}, "seed")
     gateway.admit(playground)

@@ -10,7 +10,7 @@ from clerkship.conformance.rig import SimulatorRig
 from clerkship.events.event import Event
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import Resource, parse, render
+from clerkship.fhir.resource import Resource, parse_resource, render_resource
 from clerkship.playground.playground import replay
 from clerkship.simulators.fhir import SPEC
 from clerkship.simulators.fhir.config import FhirConfig
@@ -60,7 +60,7 @@ class Answer(NamedTuple):
     @property
     def json(self) -> Resource:
         """The body as data."""
-        return parse(self.body)
+        return parse_resource(self.body)
 
     @property
     def entries(self) -> list[dict[str, Any]]:
@@ -85,7 +85,7 @@ class Server:
     """One, over a small chart."""
 
     def __init__(self, *resources: Resource, **config: Any) -> None:
-        chart = Chart(render(resource) for resource in resources or CHART)
+        chart = Chart(render_resource(resource) for resource in resources or CHART)
         self.rig = SimulatorRig(replace(SPEC, prepare=lambda datasets: chart))
         self.state.config = FhirConfig(**config)
 

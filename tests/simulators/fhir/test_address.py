@@ -6,7 +6,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import Resource, parse
+from clerkship.fhir.resource import Resource, parse_resource
 from clerkship.simulators.fhir.outcome import FHIR_JSON
 from sandbox.request import QueryParams, Reply, Request
 from tests.simulators.fhir.server import Server, bundle, entry
@@ -39,22 +39,22 @@ def test_only_references_lose_the_address(base: str) -> None:
     server = Server()
     sent = with_address(base)
     answer = ask(server, base, "POST", "/Patient", sent)
-    made = parse(answer.body)
+    made = parse_resource(answer.body)
     assert answer.headers["Location"] == f"{base}/Patient/{made['id']}/_history/1"
     assert {name: made[name] for name in ("identifier", "extension")} == {
         name: sent[name] for name in ("identifier", "extension")
     }
     assert made["generalPractitioner"] == [{"reference": "Practitioner/may"}]
     assert ask(server, base, "GET", f"/Patient/{made['id']}").body == answer.body
-    found = parse(ask(server, base, "GET", "/Patient", identifier=f"{base}/ids|7").body)
+    found = parse_resource(ask(server, base, "GET", "/Patient", identifier=f"{base}/ids|7").body)
     assert [each["resource"]["id"] for each in found["entry"]] == [made["id"]]
     assert found["link"][0]["url"] == f"{base}/Patient?identifier={base}/ids|7"
 
 
 def test_a_kept_bundle_keeps_its_full_urls() -> None:
     server = Server()
-    page = parse(ask(server, ELSEWHERE, "GET", "/Patient", _id="ben").body)
-    kept = parse(ask(server, ELSEWHERE, "POST", "/Bundle", page).body)
+    page = parse_resource(ask(server, ELSEWHERE, "GET", "/Patient", _id="ben").body)
+    kept = parse_resource(ask(server, ELSEWHERE, "POST", "/Bundle", page).body)
     assert kept["entry"][0]["fullUrl"] == f"{ELSEWHERE}/Patient/ben"
     assert kept["link"] == page["link"]
 
@@ -87,28 +87,28 @@ def test_a_patch_that_sets_a_reference_keeps_it_relative() -> None:
     request = Request(
         "PATCH", "/Observation/k1", {}, {"content-type": "application/json-patch+json"}, dumps(operations)
     )
-    assert parse(server.rig.send(request, base=ELSEWHERE).body)["subject"] == {"reference": "Patient/ben"}
+    assert parse_resource(server.rig.send(request, base=ELSEWHERE).body)["subject"] == {"reference": "Patient/ben"}
 
 
 def test_another_server_beside_it_is_another() -> None:
     server = Server()
     other = {"resourceType": "Basic", "code": {"text": f"{ELSEWHERE}-2/Patient/ada"}}
     made = ask(server, ELSEWHERE, "POST", "/Basic", other)
-    assert parse(made.body)["code"] == other["code"]
+    assert parse_resource(made.body)["code"] == other["code"]
     assert f"{ELSEWHERE}-2".encode() in server.rig.playground.log.data()
 
 
 def test_a_server_has_several_hosts() -> None:
     server = Server()
     sent = observed(ELSEWHERE.replace("127.0.0.1", "localhost") + "/Patient/ada")
-    made = parse(ask(server, ELSEWHERE, "POST", "/Observation", sent).body)
+    made = parse_resource(ask(server, ELSEWHERE, "POST", "/Observation", sent).body)
     assert made["subject"] == {"reference": "Patient/ada"}
 
 
 def test_what_one_door_wrote_the_other_reads_with_its_own_address() -> None:
     server = Server()
     url = server.rig.url()
-    made = parse(ask(server, ELSEWHERE, "POST", "/Patient", with_address(ELSEWHERE)).body)
-    read = parse(server.rig.send_http(Request("GET", f"/Patient/{made['id']}")).body)
+    made = parse_resource(ask(server, ELSEWHERE, "POST", "/Patient", with_address(ELSEWHERE)).body)
+    read = parse_resource(server.rig.send_http(Request("GET", f"/Patient/{made['id']}")).body)
     assert urlsplit(url).path in read["identifier"][0]["system"]
     assert read["identifier"] == with_address(url)["identifier"]

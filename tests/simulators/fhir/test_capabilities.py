@@ -3,7 +3,7 @@
 import pytest
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.parameters import parameters_of
+from clerkship.fhir.parameters import get_parameters
 from clerkship.fhir.validation import validate
 from clerkship.simulators.fhir.capabilities import (
     EXTENDED_OPERATIONS,
@@ -25,7 +25,7 @@ def test_the_statement_is_valid_and_says_what_is_routed() -> None:
     assert {code["code"] for code in rest["interaction"]} == {"transaction", "batch", "search-system", "history-system"}
     patient = next(resource for resource in rest["resource"] if resource["type"] == "Patient")
     assert {code["code"] for code in patient["interaction"]} == set(TYPE_INTERACTIONS.values())
-    assert {found["name"] for found in patient["searchParam"]} == set(parameters_of("Patient"))
+    assert {found["name"] for found in patient["searchParam"]} == set(get_parameters("Patient"))
     assert {found["name"] for found in patient["operation"]} == {"everything", "validate"}
     assert "Patient:general-practitioner" in patient["searchInclude"]
     assert {"Observation:subject", "Patient:link"} <= set(patient["searchRevInclude"])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.fhir.issue import Invalid
+from clerkship.fhir.issue import FhirError
 from clerkship.simulators.fhir.patch import apply_patch, check_patch
 from tests.simulators.fhir.server import Server
 
@@ -83,7 +83,7 @@ def test_each_operation_does_what_its_rfc_says(document: Any, operation: dict[st
     ],
 )
 def test_what_cannot_be_done_is_refused(document: Any, operation: dict[str, Any]) -> None:
-    with pytest.raises(Invalid, match="operation 0"):
+    with pytest.raises(FhirError, match="operation 0"):
         patched(document, operation)
 
 
@@ -110,7 +110,7 @@ def test_what_is_no_patch(operations: Any) -> None:
 
 def test_copies_of_copies_come_to_an_end() -> None:
     doubling = [{"op": "copy", "from": "", "path": f"/a{number}"} for number in range(40)]
-    with pytest.raises(Invalid, match="adds, moves and copies more than 100,000 elements"):
+    with pytest.raises(FhirError, match="adds, moves and copies more than 100,000 elements"):
         apply_patch({"a": [1, 2, 3]}, doubling)
 
 
@@ -178,19 +178,19 @@ def test_the_limit_of_depth_is_where_it_is_said_to_be(op: str) -> None:
     step = step or {"op": op, "path": "/x/y", "from": "/deep"}
     document = {"x": {"y": 1}, "deep": nested(8)}
     assert apply_patch(copy.deepcopy(document), [step], 10)["x"]["y"] == nested(8)
-    with pytest.raises(Invalid, match="nested more than 9 deep"):
+    with pytest.raises(FhirError, match="nested more than 9 deep"):
         apply_patch(copy.deepcopy(document), [step], 9)
     assert apply_patch(nested(9), [{"op": "add", "path": "/a" * 9, "value": 1}], 9) != nested(9)
 
 
 @pytest.mark.parametrize("op", ["add", "replace", "test"])
 def test_a_value_far_too_deep_is_refused_before_it_is_copied_or_compared(op: str) -> None:
-    with pytest.raises(Invalid, match=r"operation 0 .*nested more than"):
+    with pytest.raises(FhirError, match=r"operation 0 .*nested more than"):
         apply_patch({"a": nested(150)}, [{"op": op, "path": "/a", "value": nested(20_000)}])
 
 
 def test_a_failed_test_does_not_repeat_the_values() -> None:
-    with pytest.raises(Invalid, match=r"operation 0 \(test /a\): the value is another$"):
+    with pytest.raises(FhirError, match=r"operation 0 \(test /a\): the value is another$"):
         apply_patch({"a": list(range(1000))}, [{"op": "test", "path": "/a", "value": []}])
 
 

@@ -5,14 +5,14 @@ import base64
 import pytest
 
 from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import ID, render
+from clerkship.fhir.resource import ID_PATTERN, render_resource
 from clerkship.simulators.fhir.events import ResourceRead
 from tests.simulators.fhir.server import ADA, BEN, Server, bundle, entry
 
 
 def test_a_read_gives_the_bytes_of_the_dataset() -> None:
     answer = Server().get("Patient/ada")
-    assert (answer.status, answer.body) == (200, render(ADA))
+    assert (answer.status, answer.body) == (200, render_resource(ADA))
     assert answer.headers["ETag"] == 'W/"1"'
     assert answer.headers["Last-Modified"] == "Thu, 01 Jan 2026 08:00:00 GMT"
 
@@ -40,7 +40,7 @@ def test_what_is_not_there_and_what_no_longer_is() -> None:
     assert (server.get("Patient/zoe").status, server.get("Patient/zoe").codes) == (404, ["not-found"])
     assert server.send("DELETE", "Patient/ben").status == 204
     assert (server.get("Patient/ben").status, server.get("Patient/ben").codes) == (410, ["deleted"])
-    assert server.get("Patient/ben/_history/1").body == render(BEN)
+    assert server.get("Patient/ben/_history/1").body == render_resource(BEN)
     assert server.get("Patient/ben/_history/2").codes == ["deleted"]
     assert server.get("Patient/ben/_history/3").status == 404
 
@@ -107,7 +107,7 @@ def test_versions_never_come_again_whatever_the_dataset_calls_them() -> None:
             made.append(answer.json["meta"]["versionId"])
             assert server.send("PATCH", "Patient/ada", [], if_match=f'W/"{first}"').status in (400, 412)
         assert len(set(made)) == len(made)
-        assert all(ID.fullmatch(id) for id in made)
+        assert all(ID_PATTERN.fullmatch(id) for id in made)
 
 
 def test_where_there_is_get_there_is_head() -> None:

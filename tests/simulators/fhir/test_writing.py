@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import render
+from clerkship.fhir.resource import render_resource
 from clerkship.playground.overlay import Overlay
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import DefectAccepted, ResourceCreated, ResourceUpdated
@@ -168,7 +168,7 @@ def test_a_fork_does_not_look_at_the_chart() -> None:
         def __iter__(self) -> Iterator[str]:
             raise AssertionError("all of it")
 
-    state = FhirState(FhirConfig(), Overlay(Untouchable(map(render, CHART))))
+    state = FhirState(FhirConfig(), Overlay(Untouchable(map(render_resource, CHART))))
     assert state.dump() == {}
     assert state.changes() == {}
 

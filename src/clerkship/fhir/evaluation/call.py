@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from clerkship.fhir.evaluation.collection import Collection, PathError, is_number, single
+from clerkship.fhir.evaluation.collection import Collection, EvaluationError, get_single, is_number
 
 Tree = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class EvaluationScope:
     """What `$this`, `$index` and `$total` are."""
 
     this: Collection
@@ -19,16 +19,16 @@ class Scope:
     total: Collection | None = None
 
 
-Run = Callable[[Tree, Collection, Scope], Collection]
+EvaluateTree = Callable[[Tree, Collection, EvaluationScope], Collection]
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class FunctionArgument:
     """An expression that is given to a function."""
 
     tree: Tree
-    scope: Scope
-    run: Run
+    scope: EvaluationScope
+    run: EvaluateTree
 
     def collection(self) -> Collection:
         """Evaluate it where the function is called."""
@@ -36,7 +36,9 @@ class Argument:
 
     def on(self, items: Collection, index: int | None = None, total: Collection | None = None) -> Collection:
         """Evaluate it with other items as `$this`."""
-        scope = Scope(items, self.scope.index if index is None else index, self.scope.total if total is None else total)
+        scope = EvaluationScope(
+            items, self.scope.index if index is None else index, self.scope.total if total is None else total
+        )
         return self.run(self.tree, items, scope)
 
     @property
@@ -46,12 +48,12 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """One call."""
 
     name: str
     input: Collection
-    arguments: Sequence[Argument] = field(default=())
+    arguments: Sequence[FunctionArgument] = field(default=())
     now: datetime | None = None
 
     @property
@@ -61,44 +63,44 @@ class Call:
 
     def value(self) -> Any:
         """Return the only value that it is called on; None if there is none."""
-        return single(self.input, self.where)
+        return get_single(self.input, self.where)
 
     def argument(self, place: int) -> Any:
         """Return the only value of an argument; None if it is empty or was not given."""
         if place >= len(self.arguments):
             return None
-        return single(self.arguments[place].collection(), f"an argument of {self.where}")
+        return get_single(self.arguments[place].collection(), f"an argument of {self.where}")
 
     def text(self, place: int) -> str | None:
         """Return an argument that must be text."""
         value = self.argument(place)
         if value is not None and not isinstance(value, str):
-            raise PathError(f"{self.where} expects text, not `{value}`")
+            raise EvaluationError(f"{self.where} expects text, not `{value}`")
         return value
 
     def integer(self, place: int) -> int | None:
         """Return an argument that must be an integer."""
         value = self.argument(place)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-            raise PathError(f"{self.where} expects an integer, not `{value}`")
+            raise EvaluationError(f"{self.where} expects an integer, not `{value}`")
         return value
 
     def number(self, place: int) -> Any:
         """Return an argument that must be a number."""
         value = self.argument(place)
         if value is not None and not is_number(value):
-            raise PathError(f"{self.where} expects a number, not `{value}`")
+            raise EvaluationError(f"{self.where} expects a number, not `{value}`")
         return value
 
 
-class Function(NamedTuple):
+class FhirPathFunction(NamedTuple):
     """A function, and how many arguments it takes."""
 
-    evaluate: Callable[[Call], Any]
+    evaluate: Callable[[FunctionCall], Any]
     """Returns a collection, one item, or None for nothing."""
     arity: tuple[int, ...] = (0,)
 
 
-def as_collection(result: Any) -> Collection:
+def to_collection(result: Any) -> Collection:
     """Return the result of a function as a collection."""
     return result if isinstance(result, list) else [] if result is None else [result]

@@ -7,22 +7,27 @@ from functools import cache
 from typing import Any
 
 from clerkship.fhir import exact
-from clerkship.fhir.evaluation.moment import Kind, Moment
+from clerkship.fhir.evaluation.moment import DateTimeKind, DateTimeValue
 from clerkship.fhir.evaluation.quantity import Quantity
 
 MAX_EXPONENT = 400
 """A number with more digits before or after the point is infinite or zero, as it is for any reader of JSON."""
 UCUM = "http://unitsofmeasure.org"
-_MOMENTS: dict[str, Kind] = {"date": "Date", "dateTime": "DateTime", "instant": "DateTime", "time": "Time"}
-_QUANTITIES = frozenset({"Quantity", "SimpleQuantity", "MoneyQuantity", "Age", "Count", "Distance", "Duration"})
+_DATE_TIME_KINDS: dict[str, DateTimeKind] = {
+    "date": "Date",
+    "dateTime": "DateTime",
+    "instant": "DateTime",
+    "time": "Time",
+}
+_QUANTITY_TYPES = frozenset({"Quantity", "SimpleQuantity", "MoneyQuantity", "Age", "Count", "Distance", "Duration"})
 
 
-class PathError(ValueError):
+class EvaluationError(ValueError):
     """An expression cannot be evaluated on what it found."""
 
 
 @cache
-def r4_model() -> dict[str, Any]:
+def load_r4_model() -> dict[str, Any]:
     """Load the types of R4's paths."""
     from fhirpathpy.models import models  # noqa: PLC0415  (0.1 s, and most paths are plain ones)
 
@@ -46,21 +51,23 @@ class Node:
             return "System", self.path.removeprefix("System.")
         if "." not in self.path:
             return "FHIR", self.path
-        return "FHIR", "BackboneElement" if isinstance(self.value, Mapping) else system_type(self.value).lower()
+        return "FHIR", "BackboneElement" if isinstance(self.value, Mapping) else get_system_type(self.value).lower()
 
     def children(self, name: str) -> Iterator["Node"]:
         """Find the elements of a name; `value` finds `valueQuantity`."""
         if not isinstance(self.value, Mapping):
             if self.extra and name in ("id", "extension"):
-                yield from _wrap(self.extra.get(name), None, "Extension" if name == "extension" else "System.String")
+                yield from _build_nodes(
+                    self.extra.get(name), None, "Extension" if name == "extension" else "System.String"
+                )
             return
-        model = r4_model()
+        model = load_r4_model()
         path = f"{self.path}.{name}"
         path = model["pathsDefinedElsewhere"].get(path, path)
         for suffix in model["choiceTypePaths"].get(path, ("",)):
             value, extra = self.value.get(name + suffix), self.value.get(f"_{name}{suffix}")
             if value is not None or extra is not None:
-                yield from _wrap(value, extra, model["path2Type"].get(path + suffix, path + suffix))
+                yield from _build_nodes(value, extra, model["path2Type"].get(path + suffix, path + suffix))
 
     def all_children(self) -> Iterator["Node"]:
         """Find all elements of it."""
@@ -71,17 +78,17 @@ class Node:
             yield from self.children("extension")
 
     def _spelt(self, name: str) -> Iterator["Node"]:
-        model = r4_model()
+        model = load_r4_model()
         path = f"{self.path}.{name}"
         path = model["pathsDefinedElsewhere"].get(path, path)
-        yield from _wrap(self.value.get(name), self.value.get(f"_{name}"), model["path2Type"].get(path, path))
+        yield from _build_nodes(self.value.get(name), self.value.get(f"_{name}"), model["path2Type"].get(path, path))
 
 
-Item = Node | bool | int | Decimal | str | Moment | Quantity
+Item = Node | bool | int | Decimal | str | DateTimeValue | Quantity
 Collection = list[Item]
 
 
-def _wrap(value: Any, extra: Any, path: str) -> Iterator[Node]:
+def _build_nodes(value: Any, extra: Any, path: str) -> Iterator[Node]:
     if isinstance(value, list) or isinstance(extra, list):
         values = value if isinstance(value, list) else []
         extras = extra if isinstance(extra, list) else []
@@ -89,28 +96,28 @@ def _wrap(value: Any, extra: Any, path: str) -> Iterator[Node]:
             one = values[place] if place < len(values) else None
             beside = extras[place] if place < len(extras) else None
             if one is not None or beside is not None:
-                yield from _wrap(one, beside, path)
+                yield from _build_nodes(one, beside, path)
     elif value is not None or extra is not None:
-        yield wrap(value, path, extra)
+        yield build_node(value, path, extra)
 
 
-def wrap(value: Any, path: str, extra: Any = None) -> Node:
+def build_node(value: Any, path: str, extra: Any = None) -> Node:
     """Build the node of a value; a resource has its own type."""
     if isinstance(value, Mapping) and isinstance(value.get("resourceType"), str):
         path = value["resourceType"]
     return Node(value, path, extra if isinstance(extra, Mapping) else None)
 
 
-def system_value(item: Item) -> Any:
+def to_system_value(item: Item) -> Any:
     """Convert an element to the System value that it stands for; complex elements stay JSON objects."""
     if not isinstance(item, Node):
         return item
     value = item.value
     if isinstance(value, str):
-        kind = _MOMENTS.get(item.path)
-        return (Moment.parse(kind, value) or value) if kind else value
+        kind = _DATE_TIME_KINDS.get(item.path)
+        return (DateTimeValue.parse(kind, value) or value) if kind else value
     if isinstance(value, Mapping):
-        return _quantity(value) or value if item.path in _QUANTITIES else value
+        return _to_quantity(value) or value if item.path in _QUANTITY_TYPES else value
     return to_decimal(value)
 
 
@@ -121,7 +128,7 @@ def to_decimal(value: Any) -> Any:
     return Decimal(float.__repr__(value)) if isinstance(value, float) else value
 
 
-def _quantity(value: Mapping[str, Any]) -> Quantity | None:
+def _to_quantity(value: Mapping[str, Any]) -> Quantity | None:
     """Convert a FHIR Quantity. Without UCUM, or with a comparator, its unit equals no other unit."""
     number = to_decimal(value.get("value"))
     if isinstance(number, bool) or not isinstance(number, int | Decimal):
@@ -134,7 +141,7 @@ def _quantity(value: Mapping[str, Any]) -> Quantity | None:
     return Quantity(Decimal(number), str(unit))
 
 
-def system_type(value: Any) -> str:
+def get_system_type(value: Any) -> str:
     """Name the System type of a value."""
     if isinstance(value, bool):
         return "Boolean"
@@ -142,7 +149,7 @@ def system_type(value: Any) -> str:
         return "Integer"
     if isinstance(value, Decimal | float):
         return "Decimal"
-    if isinstance(value, Moment):
+    if isinstance(value, DateTimeValue):
         return value.kind
     return "Quantity" if isinstance(value, Quantity) else "String" if isinstance(value, str) else "Any"
 
@@ -152,14 +159,14 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
-def single(collection: Collection, where: str) -> Any:
-    """Return the only value of a collection, as a System value; None if it is empty; raises PathError for several."""
+def get_single(collection: Collection, where: str) -> Any:
+    """Return the only value of a collection, as a System value; None if it is empty; raises EvaluationError for several."""
     if len(collection) > 1:
-        raise PathError(f"{where} expects one value, not {len(collection)}")
-    return system_value(collection[0]) if collection else None
+        raise EvaluationError(f"{where} expects one value, not {len(collection)}")
+    return to_system_value(collection[0]) if collection else None
 
 
-def truth(collection: Collection, where: str) -> bool | None:
+def to_boolean(collection: Collection, where: str) -> bool | None:
     """Evaluate a collection as a Boolean: one value that is none counts as true (FHIRPath 2.0, 4.5)."""
-    value = single(collection, where)
+    value = get_single(collection, where)
     return value if isinstance(value, bool) or not collection else True

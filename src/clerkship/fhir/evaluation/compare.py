@@ -4,12 +4,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
-from clerkship.fhir.evaluation.collection import Collection, Item, Node, PathError, is_number, system_value, to_decimal
-from clerkship.fhir.evaluation.moment import Moment
+from clerkship.fhir.evaluation.collection import (
+    Collection,
+    EvaluationError,
+    Item,
+    Node,
+    is_number,
+    to_decimal,
+    to_system_value,
+)
+from clerkship.fhir.evaluation.moment import DateTimeValue
 from clerkship.fhir.evaluation.quantity import Quantity
 
 
-def equal(left: Collection, right: Collection) -> bool | None:
+def are_equal(left: Collection, right: Collection) -> bool | None:
     """Compare two collections in order; None if that is not known."""
     if not left or not right:
         return None
@@ -23,18 +31,18 @@ def items_equal(one: Item, other: Item) -> bool | None:
     """Compare two items."""
     if isinstance(one, Node) and isinstance(other, Node) and one.value is None and other.value is None:
         return one.extra == other.extra
-    return values_equal(system_value(one), system_value(other))
+    return values_equal(to_system_value(one), to_system_value(other))
 
 
 def values_equal(one: Any, other: Any) -> bool | None:
     """Compare two System values, or two JSON objects."""
-    if isinstance(one, Moment) and isinstance(other, Moment):
+    if isinstance(one, DateTimeValue) and isinstance(other, DateTimeValue):
         if (one.kind == "Time") != (other.kind == "Time"):
             return False
         order = one.compare(other)
         return None if order is None else order == 0
     if isinstance(one, Quantity) or isinstance(other, Quantity):
-        return _quantities_equal(as_quantity(one), as_quantity(other))
+        return _quantities_equal(to_quantity(one), to_quantity(other))
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(values_equal(one[key], other[key]) is True for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -44,7 +52,7 @@ def values_equal(one: Any, other: Any) -> bool | None:
     return bool(to_decimal(one) == to_decimal(other))
 
 
-def as_quantity(value: Any) -> Quantity | None:
+def to_quantity(value: Any) -> Quantity | None:
     """Convert a number to a quantity of unit 1; None for what is no quantity."""
     if is_number(value):
         return Quantity(Decimal(value), "1")
@@ -60,9 +68,9 @@ def _quantities_equal(one: Quantity | None, other: Quantity | None) -> bool | No
     return order == 0
 
 
-def equivalent(left: Collection, right: Collection) -> bool:
-    """Compare two collections in any order, less strictly than `equal`; never unknown."""
-    return _same_items([system_value(item) for item in left], [system_value(item) for item in right])
+def are_equivalent(left: Collection, right: Collection) -> bool:
+    """Compare two collections in any order, less strictly than `are_equal`; never unknown."""
+    return _same_items([to_system_value(item) for item in left], [to_system_value(item) for item in right])
 
 
 def _same_items(left: Sequence[Any], right: Sequence[Any]) -> bool:
@@ -83,7 +91,7 @@ def values_equivalent(one: Any, other: Any) -> bool:
     if is_number(one) and is_number(other):
         return _numbers_equivalent(Decimal(one), Decimal(other))
     if isinstance(one, Quantity) or isinstance(other, Quantity):
-        quantities = as_quantity(one), as_quantity(other)
+        quantities = to_quantity(one), to_quantity(other)
         pair = quantities[0].in_common(quantities[1], definite=True) if quantities[0] and quantities[1] else None
         return pair is not None and _numbers_equivalent(*pair)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -95,7 +103,7 @@ def values_equivalent(one: Any, other: Any) -> bool:
 
 
 def _numbers_equivalent(one: Decimal, other: Decimal) -> bool:
-    places = min(_decimals(one), _decimals(other))
+    places = min(_count_decimals(one), _count_decimals(other))
     step = Decimal(1).scaleb(-places)
     try:
         return one.quantize(step, ROUND_HALF_UP) == other.quantize(step, ROUND_HALF_UP)
@@ -103,26 +111,30 @@ def _numbers_equivalent(one: Decimal, other: Decimal) -> bool:
         return one == other
 
 
-def _decimals(value: Decimal) -> int:
+def _count_decimals(value: Decimal) -> int:
     """Count the decimals of a number, without zeros at the end."""
     exponent = value.normalize().as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def order(one: Any, other: Any) -> int | None:
-    """Return -1, 0 or 1 for two System values; None if that is not known; raises PathError if they have no order."""
+def compare_values(one: Any, other: Any) -> int | None:
+    """Return -1, 0 or 1 for two System values; None if that is not known; raises EvaluationError if they have no order."""
     if isinstance(one, Quantity) or isinstance(other, Quantity):
-        quantities = as_quantity(one), as_quantity(other)
+        quantities = to_quantity(one), to_quantity(other)
         if quantities[0] and quantities[1]:
             return quantities[0].compare(quantities[1])
-    if isinstance(one, Moment) and isinstance(other, Moment) and (one.kind == "Time") == (other.kind == "Time"):
+    if (
+        isinstance(one, DateTimeValue)
+        and isinstance(other, DateTimeValue)
+        and (one.kind == "Time") == (other.kind == "Time")
+    ):
         return one.compare(other)
     if (is_number(one) and is_number(other)) or (isinstance(one, str) and isinstance(other, str)):
         return int(one > other) - int(one < other)
-    raise PathError(f"cannot compare {_shown(one)} with {_shown(other)}")
+    raise EvaluationError(f"cannot compare {_quote(one)} with {_quote(other)}")
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     return "an element that has elements of its own" if isinstance(value, Mapping) else f"`{value}`"
 
 
@@ -131,7 +143,7 @@ def contains(collection: Collection, item: Item) -> bool:
     return any(items_equal(item, other) is True for other in collection)
 
 
-class Seen:
+class DistinctItems:
     """Items that were found already; looks texts, numbers and booleans up without comparing them with each other."""
 
     def __init__(self) -> None:
@@ -140,7 +152,7 @@ class Seen:
 
     def add(self, item: Item) -> bool:
         """Add an item; return whether it is new."""
-        value = system_value(item)
+        value = to_system_value(item)
         if isinstance(value, str | int | Decimal):
             key = (isinstance(value, bool), value)
             is_new = key not in self._simple
@@ -152,7 +164,7 @@ class Seen:
         return True
 
 
-def distinct(items: Iterable[Item]) -> Collection:
+def remove_duplicates(items: Iterable[Item]) -> Collection:
     """Leave out what is there already."""
-    seen = Seen()
+    seen = DistinctItems()
     return [item for item in items if seen.add(item)]

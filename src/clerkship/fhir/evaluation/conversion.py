@@ -5,9 +5,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from clerkship.fhir.evaluation.call import Call, Function
-from clerkship.fhir.evaluation.collection import PathError, is_number
-from clerkship.fhir.evaluation.moment import Kind, Moment
+from clerkship.fhir.evaluation.call import FhirPathFunction, FunctionCall
+from clerkship.fhir.evaluation.collection import EvaluationError, is_number
+from clerkship.fhir.evaluation.moment import DateTimeKind, DateTimeValue
 from clerkship.fhir.evaluation.quantity import CALENDAR_UNITS, Quantity
 
 _TRUE = frozenset({"true", "t", "yes", "y", "1", "1.0"})
@@ -43,14 +43,14 @@ def to_text(value: Any) -> str | None:
         return str(value).lower()
     if isinstance(value, Decimal):
         return f"{value:f}"
-    return str(value) if isinstance(value, str | int | Moment | Quantity) else None
+    return str(value) if isinstance(value, str | int | DateTimeValue | Quantity) else None
 
 
-def _to_moment(kind: Kind) -> Callable[[Any], Moment | None]:
-    def convert(value: Any) -> Moment | None:
-        if isinstance(value, Moment):
+def _to_date_time(kind: DateTimeKind) -> Callable[[Any], DateTimeValue | None]:
+    def convert(value: Any) -> DateTimeValue | None:
+        if isinstance(value, DateTimeValue):
             return value.as_kind(kind) if (value.kind == "Time") == (kind == "Time") else None
-        return Moment.parse(kind, value) if isinstance(value, str) else None
+        return DateTimeValue.parse(kind, value) if isinstance(value, str) else None
 
     return convert
 
@@ -63,7 +63,7 @@ def _to_quantity(value: Any) -> Quantity | None:
     return Quantity.parse(value) if isinstance(value, str) else None
 
 
-def _quantity(call: Call) -> Quantity | None:
+def _convert_to_quantity(call: FunctionCall) -> Quantity | None:
     """Convert to a quantity, and to a unit if one is given."""
     quantity, unit = _to_quantity(call.value()), call.text(0)
     if quantity is None or unit is None:
@@ -78,40 +78,42 @@ _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "Integer": _to_integer,
     "Decimal": _to_decimal,
     "String": to_text,
-    "Date": _to_moment("Date"),
-    "DateTime": _to_moment("DateTime"),
-    "Time": _to_moment("Time"),
+    "Date": _to_date_time("Date"),
+    "DateTime": _to_date_time("DateTime"),
+    "Time": _to_date_time("Time"),
 }
 
 
-def _converting(convert: Callable[[Any], Any]) -> Function:
-    def evaluate(call: Call) -> Any:
+def _build_conversion(convert: Callable[[Any], Any]) -> FhirPathFunction:
+    def evaluate(call: FunctionCall) -> Any:
         value = call.value()
         return None if value is None else convert(value)
 
-    return Function(evaluate)
+    return FhirPathFunction(evaluate)
 
 
-def _testing(convert: Callable[[Any], Any]) -> Function:
-    return _converting(lambda value: convert(value) is not None)
+def _build_conversion_test(convert: Callable[[Any], Any]) -> FhirPathFunction:
+    return _build_conversion(lambda value: convert(value) is not None)
 
 
-def _clock(read: Callable[[Moment], Moment]) -> Function:
-    def evaluate(call: Call) -> Moment:
+def _build_clock_function(read: Callable[[DateTimeValue], DateTimeValue]) -> FhirPathFunction:
+    def evaluate(call: FunctionCall) -> DateTimeValue:
         if call.now is None:
-            raise PathError(f"{call.where} has no clock here")
-        return read(Moment.at(call.now))
+            raise EvaluationError(f"{call.where} has no clock here")
+        return read(DateTimeValue.at(call.now))
 
-    return Function(evaluate)
+    return FhirPathFunction(evaluate)
 
 
 CONVERSION_FUNCTIONS = {
-    **{f"to{name}": _converting(convert) for name, convert in _CONVERSIONS.items()},
-    **{f"convertsTo{name}": _testing(convert) for name, convert in _CONVERSIONS.items()},
-    "toQuantity": Function(_quantity, (0, 1)),
-    "convertsToQuantity": Function(lambda call: _quantity(call) is not None if call.input else None, (0, 1)),
-    "now": _clock(lambda now: now),
-    "today": _clock(lambda now: now.as_kind("Date")),
-    "timeOfDay": _clock(lambda now: Moment("Time", now.parts[3:], now.fraction)),
+    **{f"to{name}": _build_conversion(convert) for name, convert in _CONVERSIONS.items()},
+    **{f"convertsTo{name}": _build_conversion_test(convert) for name, convert in _CONVERSIONS.items()},
+    "toQuantity": FhirPathFunction(_convert_to_quantity, (0, 1)),
+    "convertsToQuantity": FhirPathFunction(
+        lambda call: _convert_to_quantity(call) is not None if call.input else None, (0, 1)
+    ),
+    "now": _build_clock_function(lambda now: now),
+    "today": _build_clock_function(lambda now: now.as_kind("Date")),
+    "timeOfDay": _build_clock_function(lambda now: DateTimeValue("Time", now.parts[3:], now.fraction)),
 }
-READING_THE_CLOCK = frozenset({"now", "today", "timeOfDay"})
+CLOCK_FUNCTIONS = frozenset({"now", "today", "timeOfDay"})

@@ -5,19 +5,35 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from clerkship.fhir.evaluation.arithmetic import add, divide, multiply, remainder, subtract, whole_quotient
-from clerkship.fhir.evaluation.call import Argument, Call, Function, Scope, Tree, as_collection
-from clerkship.fhir.evaluation.collection import UCUM, Collection, Node, PathError, is_number, single, truth, wrap
+from clerkship.fhir.evaluation.arithmetic import add, compute_remainder, divide, divide_to_integer, multiply, subtract
+from clerkship.fhir.evaluation.call import (
+    EvaluationScope,
+    FhirPathFunction,
+    FunctionArgument,
+    FunctionCall,
+    Tree,
+    to_collection,
+)
+from clerkship.fhir.evaluation.collection import (
+    UCUM,
+    Collection,
+    EvaluationError,
+    Node,
+    build_node,
+    get_single,
+    is_number,
+    to_boolean,
+)
 from clerkship.fhir.evaluation.collections import COLLECTION_FUNCTIONS
-from clerkship.fhir.evaluation.compare import contains, distinct, equal, equivalent, order
+from clerkship.fhir.evaluation.compare import are_equal, are_equivalent, compare_values, contains, remove_duplicates
 from clerkship.fhir.evaluation.conversion import CONVERSION_FUNCTIONS, to_text
-from clerkship.fhir.evaluation.moment import Moment
+from clerkship.fhir.evaluation.moment import DateTimeValue
 from clerkship.fhir.evaluation.numbers import NUMBER_FUNCTIONS
 from clerkship.fhir.evaluation.quantity import Quantity
 from clerkship.fhir.evaluation.text import TEXT_FUNCTIONS, unquote
 from clerkship.fhir.evaluation.type_names import TYPE_FUNCTIONS, as_type, has_type, is_type
 
-FUNCTIONS: dict[str, Function] = {
+FUNCTIONS: dict[str, FhirPathFunction] = {
     **COLLECTION_FUNCTIONS,
     **TEXT_FUNCTIONS,
     **NUMBER_FUNCTIONS,
@@ -39,8 +55,8 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "-": subtract,
     "*": multiply,
     "/": divide,
-    "div": whole_quotient,
-    "mod": remainder,
+    "div": divide_to_integer,
+    "mod": compute_remainder,
 }
 
 
@@ -50,9 +66,9 @@ def is_variable(name: str) -> bool:
 
 
 def evaluate(tree: Tree, resource: Mapping[str, Any], now: datetime | None = None) -> Collection:
-    """Evaluate an expression; raises PathError if it cannot be."""
-    root: Collection = [wrap(resource, str(resource.get("resourceType", "")))]
-    return _Evaluation(root, now).run(tree["children"][0], root, Scope(root))
+    """Evaluate an expression; raises EvaluationError if it cannot be."""
+    root: Collection = [build_node(resource, str(resource.get("resourceType", "")))]
+    return _Evaluation(root, now).run(tree["children"][0], root, EvaluationScope(root))
 
 
 class _Evaluation:
@@ -62,57 +78,57 @@ class _Evaluation:
         self._root = root
         self._now = now
 
-    def run(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def run(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate a part of the expression on a collection."""
-        return _PARTS[tree["type"]](self, tree, focus, scope)
+        return _EVALUATORS[tree["type"]](self, tree, focus, scope)
 
-    def pair(self, tree: Tree, focus: Collection, scope: Scope) -> tuple[Collection, Collection]:
+    def pair(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> tuple[Collection, Collection]:
         """Evaluate both sides of an operator."""
         left, right = tree["children"]
         return self.run(left, focus, scope), self.run(right, focus, scope)
 
-    def inner(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def inner(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate what a term holds."""
         return self.run(tree["children"][0], focus, scope)
 
-    def first_name(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def first_name(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate the first step of a path, which may name the type of the resource."""
         step = tree["children"][0]
-        if step["type"] == "MemberInvocation" and (name := _name(step))[:1].isupper():
+        if step["type"] == "MemberInvocation" and (name := _get_name(step))[:1].isupper():
             resources = (item for item in focus if isinstance(item, Node) and isinstance(item.value, Mapping))
             return [item for item in resources if "resourceType" in item.value and has_type(item, name)]
         return self.run(step, focus, scope)
 
-    def member(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def member(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate a step to elements."""
-        name = _name(tree)
-        return [child for item in focus for child in _members(item, name)]
+        name = _get_name(tree)
+        return [child for item in focus for child in _get_members(item, name)]
 
-    def step(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def step(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `left.right`."""
         left, right = tree["children"]
         return self.run(right, self.run(left, focus, scope), scope)
 
-    def function(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def function(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate a call."""
         name, *rest = tree["children"][0]["children"]
         given = rest[0]["children"] if rest else ()
-        arguments = [Argument(argument, scope, self.run) for argument in given]
+        arguments = [FunctionArgument(argument, scope, self.run) for argument in given]
         called = name["text"].strip("`")
-        return as_collection(FUNCTIONS[called].evaluate(Call(called, focus, arguments, self._now)))
+        return to_collection(FUNCTIONS[called].evaluate(FunctionCall(called, focus, arguments, self._now)))
 
-    def index(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def index(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `left[index]`."""
         collection, place = tree["children"]
         found = self.run(collection, focus, scope)
-        index = single(self.run(place, scope.this, scope), "an index")
+        index = get_single(self.run(place, scope.this, scope), "an index")
         if index is None:
             return []
         if isinstance(index, bool) or not isinstance(index, int):
-            raise PathError(f"an index must be an integer, not `{index}`")
+            raise EvaluationError(f"an index must be an integer, not `{index}`")
         return found[index : index + 1] if index >= 0 else []
 
-    def constant(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def constant(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `%name`."""
         name = tree["children"][0]["children"][0]["text"].strip("`'")
         if name in _RESOURCES:
@@ -120,60 +136,60 @@ class _Evaluation:
         found = VARIABLES.get(name)
         return [found or next(url + name[len(start) :] for start, url in _PREFIXES.items() if name.startswith(start))]
 
-    def polarity(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def polarity(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate a sign."""
         sign = tree["terminalNodeText"][0]
-        value = single(self.inner(tree, focus, scope), f"unary `{sign}`")
+        value = get_single(self.inner(tree, focus, scope), f"unary `{sign}`")
         if isinstance(value, Quantity):
             return [Quantity(-value.value, value.unit, value.is_calendar) if sign == "-" else value]
         if value is not None and not is_number(value):
-            raise PathError(f"unary `{sign}` expects a number, not `{value}`")
+            raise EvaluationError(f"unary `{sign}` expects a number, not `{value}`")
         return [] if value is None else [-value if sign == "-" else value]
 
-    def type_test(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def type_test(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `is` and `as`."""
         found = self.inner(tree, focus, scope)
         name = tree["children"][1]["text"].replace("`", "")
-        return as_collection((is_type if tree["terminalNodeText"][0] == "is" else as_type)(found, name))
+        return to_collection((is_type if tree["terminalNodeText"][0] == "is" else as_type)(found, name))
 
-    def equality(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def equality(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `=`, `!=`, `~` and `!~`."""
         sign = tree["terminalNodeText"][0]
-        found = (equivalent if "~" in sign else equal)(*self.pair(tree, focus, scope))
+        found = (are_equivalent if "~" in sign else are_equal)(*self.pair(tree, focus, scope))
         return [] if found is None else [found != sign.startswith("!")]
 
-    def inequality(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def inequality(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `<`, `<=`, `>` and `>=`."""
         sign = tree["terminalNodeText"][0]
-        values = [single(side, f"`{sign}`") for side in self.pair(tree, focus, scope)]
-        found = None if None in values else order(*values)
+        values = [get_single(side, f"`{sign}`") for side in self.pair(tree, focus, scope)]
+        found = None if None in values else compare_values(*values)
         return [] if found is None else [_ORDERS[sign](found)]
 
-    def arithmetic(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def arithmetic(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate the operators on numbers, and `&`."""
         sign = tree["terminalNodeText"][0]
-        values = [single(side, f"`{sign}`") for side in self.pair(tree, focus, scope)]
+        values = [get_single(side, f"`{sign}`") for side in self.pair(tree, focus, scope)]
         if sign == "&":
             return ["".join("" if value is None else to_text(value) or "" for value in values)]
-        return [] if None in values else as_collection(_ARITHMETIC[sign](*values))
+        return [] if None in values else to_collection(_ARITHMETIC[sign](*values))
 
-    def union(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def union(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `|`."""
         left, right = self.pair(tree, focus, scope)
-        return distinct([*left, *right])
+        return remove_duplicates([*left, *right])
 
-    def membership(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def membership(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `in` and `contains`."""
         sign = tree["terminalNodeText"][0]
         left, right = self.pair(tree, focus, scope)
         items, collection = (left, right) if sign == "in" else (right, left)
-        single(items, f"`{sign}`")
+        get_single(items, f"`{sign}`")
         return [contains(collection, items[0])] if items else []
 
-    def logic(self, tree: Tree, focus: Collection, scope: Scope) -> Collection:
+    def logic(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `and`, `or`, `xor` and `implies`, with None for unknown."""
         sign = tree["terminalNodeText"][0]
-        one, other = (truth(side, f"`{sign}`") for side in self.pair(tree, focus, scope))
+        one, other = (to_boolean(side, f"`{sign}`") for side in self.pair(tree, focus, scope))
         if sign == "implies":
             sign, one = "or", None if one is None else not one
         if sign == "xor":
@@ -184,14 +200,14 @@ class _Evaluation:
         return [] if None in (one, other) else [not decisive]
 
 
-Part = Callable[[_Evaluation, Tree, Collection, Scope], Collection]
+EvaluateNode = Callable[[_Evaluation, Tree, Collection, EvaluationScope], Collection]
 
 
-def _name(tree: Tree) -> str:
+def _get_name(tree: Tree) -> str:
     return str(tree["children"][0]["text"]).strip("`")
 
 
-def _members(item: Any, name: str) -> Collection:
+def _get_members(item: Any, name: str) -> Collection:
     if isinstance(item, Node):
         return list(item.children(name))
     if isinstance(item, Quantity) and name in ("value", "unit"):
@@ -199,8 +215,8 @@ def _members(item: Any, name: str) -> Collection:
     return []
 
 
-def read_literal(tree: Tree) -> Collection:
-    """Read a literal; raises PathError for a date or a time that does not exist."""
+def parse_literal(tree: Tree) -> Collection:
+    """Read a literal; raises EvaluationError for a date or a time that does not exist."""
     kind, text = tree["type"], tree.get("text", "")
     if kind == "NullLiteral":
         return []
@@ -211,29 +227,29 @@ def read_literal(tree: Tree) -> Collection:
     if kind == "StringLiteral":
         return [unquote(text)]
     if kind == "QuantityLiteral":
-        return [_quantity(tree["children"][0])]
-    return [_moment(text)]
+        return [_parse_quantity(tree["children"][0])]
+    return [_parse_date_time(text)]
 
 
-def _quantity(tree: Tree) -> Quantity:
+def _parse_quantity(tree: Tree) -> Quantity:
     unit = tree["children"][0]
     word = unit["children"][0]["terminalNodeText"][0] if unit.get("children") else ""
     code = word or unquote(unit["terminalNodeText"][0])
     return Quantity(Decimal(tree["terminalNodeText"][0]), code, is_calendar=bool(word))
 
 
-def _moment(text: str) -> Moment:
+def _parse_date_time(text: str) -> DateTimeValue:
     kind = "Time" if text.startswith("@T") else "DateTime" if "T" in text else "Date"
-    moment = Moment.parse(kind, text.lstrip("@").removeprefix("T"))  # type: ignore[arg-type]
+    moment = DateTimeValue.parse(kind, text.lstrip("@").removeprefix("T"))  # type: ignore[arg-type]
     if moment is None:
-        raise PathError(f"`{text}` is not a date or a time")
+        raise EvaluationError(f"`{text}` is not a date or a time")
     return moment
 
 
-_PARTS: dict[str, Part] = {
+_EVALUATORS: dict[str, EvaluateNode] = {
     "TermExpression": _Evaluation.inner,
     "ParenthesizedTerm": _Evaluation.inner,
-    "LiteralTerm": lambda self, tree, focus, scope: read_literal(tree["children"][0]),
+    "LiteralTerm": lambda self, tree, focus, scope: parse_literal(tree["children"][0]),
     "InvocationTerm": _Evaluation.first_name,
     "ExternalConstantTerm": _Evaluation.constant,
     "InvocationExpression": _Evaluation.step,
@@ -241,7 +257,7 @@ _PARTS: dict[str, Part] = {
     "MemberInvocation": _Evaluation.member,
     "FunctionInvocation": _Evaluation.function,
     "ThisInvocation": lambda self, tree, focus, scope: scope.this,
-    "IndexInvocation": lambda self, tree, focus, scope: as_collection(scope.index),
+    "IndexInvocation": lambda self, tree, focus, scope: to_collection(scope.index),
     "TotalInvocation": lambda self, tree, focus, scope: scope.total or [],
     "PolarityExpression": _Evaluation.polarity,
     "TypeExpression": _Evaluation.type_test,

@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Literal, Self
 
-Kind = Literal["Date", "DateTime", "Time"]
+DateTimeKind = Literal["Date", "DateTime", "Time"]
 _DATE = r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?"
 _TIME = r"(\d\d)(?::(\d\d)(?::(\d\d)(?:\.(\d+))?)?)?"
 _ZONE = r"(Z|[+-]\d\d:\d\d)?"
-_FORMS: dict[Kind, re.Pattern[str]] = {
+_PATTERNS: dict[DateTimeKind, re.Pattern[str]] = {
     "Date": re.compile(_DATE),
     "DateTime": re.compile(rf"{_DATE}(?:T(?:{_TIME}{_ZONE})?)?"),
     "Time": re.compile(_TIME),
@@ -23,18 +23,18 @@ _MAX_OFFSET = timedelta(hours=14)
 
 
 @dataclass(frozen=True)
-class Moment:
+class DateTimeValue:
     """A date, a date with a time, or a time of day. `parts` are from the year (or the hour) down to its precision."""
 
-    kind: Kind
+    kind: DateTimeKind
     parts: tuple[int, ...]
     fraction: str = ""
     zone: str = ""
 
     @classmethod
-    def parse(cls, kind: Kind, text: str) -> Self | None:
+    def parse(cls, kind: DateTimeKind, text: str) -> Self | None:
         """Parse a text; None if it is not of that kind, or names a day or an hour that does not exist."""
-        matched = _FORMS[kind].fullmatch(text)
+        matched = _PATTERNS[kind].fullmatch(text)
         if matched is None:
             return None
         groups = [group or "" for group in matched.groups()]
@@ -78,13 +78,13 @@ class Moment:
         year, month, day, hour, minute, second = (*full, 0, 0, 0)[:6]
         return datetime(year, month, day, hour, minute, second, microsecond)
 
-    def as_kind(self, kind: Kind) -> "Moment":
+    def as_kind(self, kind: DateTimeKind) -> "DateTimeValue":
         """Convert between Date and DateTime."""
         if kind == "Date":
-            return Moment("Date", self.parts[:3])
+            return DateTimeValue("Date", self.parts[:3])
         return replace(self, kind=kind)
 
-    def compare(self, other: "Moment") -> int | None:
+    def compare(self, other: "DateTimeValue") -> int | None:
         """Return -1, 0 or 1; None if that depends on what one of them leaves open (precision or zone)."""
         if len(self.parts) > 3 and len(other.parts) > 3 and bool(self.zone) != bool(other.zone):
             apart = self.earliest() - other.earliest()
@@ -111,7 +111,7 @@ class Moment:
         sign = -1 if self.zone[0] == "-" else 1
         return sign * timedelta(hours=int(self.zone[1:3]), minutes=int(self.zone[4:6]))
 
-    def plus(self, amount: int, unit: str) -> "Moment":
+    def plus(self, amount: int, unit: str) -> "DateTimeValue":
         """Add a calendar duration; what is finer than the precision is converted to it and cut off."""
         if unit == "week":
             amount, unit = amount * 7, "day"
@@ -124,13 +124,13 @@ class Moment:
             moved += timedelta(**{f"{unit}s": amount})
         return self._with(moved, names)
 
-    def _with(self, moved: datetime, names: tuple[str, ...]) -> "Moment":
+    def _with(self, moved: datetime, names: tuple[str, ...]) -> "DateTimeValue":
         digits = len(self.fraction) or (3 if moved.microsecond else 0)
         fraction = f"{moved.microsecond:06}".ljust(digits, "0")[:digits]
         parts = tuple(getattr(moved, name) for name in names[: len(self.parts)])
         return replace(self, parts=parts, fraction=fraction if len(self.parts) == len(names) else "")
 
-    def bound(self, digits: int, *, high: bool) -> "Moment":
+    def bound(self, digits: int, *, high: bool) -> "DateTimeValue":
         """Return the first or last moment that it may stand for, with a precision of so many digits."""
         is_time = self.kind == "Time"
         wanted = min(digits // 2 - (0 if is_time else 1), 3 if is_time else 6)

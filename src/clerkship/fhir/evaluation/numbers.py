@@ -4,52 +4,52 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
-from clerkship.fhir.evaluation.call import Call, Function
-from clerkship.fhir.evaluation.collection import PathError, is_number
-from clerkship.fhir.evaluation.moment import Moment
+from clerkship.fhir.evaluation.call import FhirPathFunction, FunctionCall
+from clerkship.fhir.evaluation.collection import EvaluationError, is_number
+from clerkship.fhir.evaluation.moment import DateTimeValue
 from clerkship.fhir.evaluation.quantity import Quantity
 
 MAX_DECIMALS = 31
 _DEFAULT_DIGITS = {"Date": 8, "DateTime": 17, "Time": 9}
 
 
-def _number(call: Call) -> Decimal | None:
+def _get_number(call: FunctionCall) -> Decimal | None:
     value = call.value()
     if value is not None and not is_number(value):
-        raise PathError(f"{call.where} expects a number, not `{value}`")
+        raise EvaluationError(f"{call.where} expects a number, not `{value}`")
     return None if value is None else Decimal(value)
 
 
-def _on_number(evaluate: Callable[[Decimal], Any]) -> Function:
-    def checked(call: Call) -> Any:
-        value = _number(call)
+def _on_number(evaluate: Callable[[Decimal], Any]) -> FhirPathFunction:
+    def checked(call: FunctionCall) -> Any:
+        value = _get_number(call)
         return None if value is None else evaluate(value)
 
-    return Function(checked)
+    return FhirPathFunction(checked)
 
 
-def _to_integer(rounding: str) -> Function:
+def _to_integer(rounding: str) -> FhirPathFunction:
     return _on_number(lambda value: int(value.to_integral_value(rounding)))
 
 
-def _abs(call: Call) -> Any:
+def _abs(call: FunctionCall) -> Any:
     value = call.value()
     if isinstance(value, Quantity):
         return Quantity(abs(value.value), value.unit, value.is_calendar)
-    _number(call)
+    _get_number(call)
     return None if value is None else abs(value)
 
 
-def _round(call: Call) -> Decimal | None:
-    value, places = _number(call), call.integer(0) or 0
+def _round(call: FunctionCall) -> Decimal | None:
+    value, places = _get_number(call), call.integer(0) or 0
     if places < 0:
-        raise PathError("`round()` expects a precision of 0 or more")
+        raise EvaluationError("`round()` expects a precision of 0 or more")
     return None if value is None else value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
 
-def _power(call: Call) -> int | Decimal | None:
+def _power(call: FunctionCall) -> int | Decimal | None:
     value, exponent = call.value(), call.number(0)
-    base = _number(call)
+    base = _get_number(call)
     if base is None or exponent is None:
         return None
     try:
@@ -60,46 +60,46 @@ def _power(call: Call) -> int | Decimal | None:
     return int(result) if is_whole else result
 
 
-def _log(call: Call) -> Decimal | None:
-    value, base = _number(call), call.number(0)
+def _log(call: FunctionCall) -> Decimal | None:
+    value, base = _get_number(call), call.number(0)
     if value is None or base is None or value <= 0 or base <= 0 or base == 1:
         return None
     return (value.ln() / Decimal(base).ln()).quantize(Decimal("1e-15")).normalize()
 
 
-def _decimals(value: Decimal) -> int:
+def _count_decimals(value: Decimal) -> int:
     exponent = value.as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def _precision(call: Call) -> int | None:
+def _precision(call: FunctionCall) -> int | None:
     value = call.value()
-    if isinstance(value, Moment):
+    if isinstance(value, DateTimeValue):
         return value.precision
-    number = value.value if isinstance(value, Quantity) else _number(call)
-    return None if number is None else _decimals(number)
+    number = value.value if isinstance(value, Quantity) else _get_number(call)
+    return None if number is None else _count_decimals(number)
 
 
-def _boundary(*, high: bool) -> Function:
-    def evaluate(call: Call) -> Any:
+def _boundary(*, high: bool) -> FhirPathFunction:
+    def evaluate(call: FunctionCall) -> Any:
         value, digits = call.value(), call.integer(0)
-        if isinstance(value, Moment):
+        if isinstance(value, DateTimeValue):
             return value.bound(_DEFAULT_DIGITS[value.kind] if digits is None else digits, high=high)
         if isinstance(value, Quantity):
-            bound = _bound(value.value, digits, high=high)
+            bound = _compute_boundary(value.value, digits, high=high)
             return None if bound is None else Quantity(bound, value.unit, value.is_calendar)
-        number = _number(call)
-        return None if number is None else _bound(number, digits, high=high)
+        number = _get_number(call)
+        return None if number is None else _compute_boundary(number, digits, high=high)
 
-    return Function(evaluate, (0, 1))
+    return FhirPathFunction(evaluate, (0, 1))
 
 
-def _bound(value: Decimal, digits: int | None, *, high: bool) -> Decimal | None:
+def _compute_boundary(value: Decimal, digits: int | None, *, high: bool) -> Decimal | None:
     """Return the least or greatest number that is written like this one when it is rounded."""
     digits = 8 if digits is None else digits
     if not 0 <= digits <= MAX_DECIMALS:
         return None
-    half = Decimal(5).scaleb(-_decimals(value) - 1)
+    half = Decimal(5).scaleb(-_count_decimals(value) - 1)
     bound = value + half if high else value - half
     try:
         return bound.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING if high else ROUND_FLOOR)
@@ -107,7 +107,7 @@ def _bound(value: Decimal, digits: int | None, *, high: bool) -> Decimal | None:
         return None
 
 
-def _comparable(call: Call) -> bool | None:
+def _comparable(call: FunctionCall) -> bool | None:
     one, other = call.value(), call.argument(0)
     if not isinstance(one, Quantity) or not isinstance(other, Quantity):
         return None
@@ -115,18 +115,18 @@ def _comparable(call: Call) -> bool | None:
 
 
 NUMBER_FUNCTIONS = {
-    "abs": Function(_abs),
+    "abs": FhirPathFunction(_abs),
     "ceiling": _to_integer(ROUND_CEILING),
     "floor": _to_integer(ROUND_FLOOR),
     "truncate": _to_integer(ROUND_DOWN),
-    "round": Function(_round, (0, 1)),
+    "round": FhirPathFunction(_round, (0, 1)),
     "exp": _on_number(Decimal.exp),
     "ln": _on_number(lambda value: value.ln() if value > 0 else None),
-    "log": Function(_log, (1,)),
-    "power": Function(_power, (1,)),
+    "log": FhirPathFunction(_log, (1,)),
+    "power": FhirPathFunction(_power, (1,)),
     "sqrt": _on_number(lambda value: value.sqrt() if value >= 0 else None),
-    "precision": Function(_precision),
+    "precision": FhirPathFunction(_precision),
     "lowBoundary": _boundary(high=False),
     "highBoundary": _boundary(high=True),
-    "comparable": Function(_comparable, (1,)),
+    "comparable": FhirPathFunction(_comparable, (1,)),
 }

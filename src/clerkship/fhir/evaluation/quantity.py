@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import orjson
 
-Measure = tuple[Decimal, tuple[tuple[str, int], ...]]
+UnitMeasure = tuple[Decimal, tuple[tuple[str, int], ...]]
 """How many base units a unit is, and the base units with their exponents."""
 _UCUM_OF_CALENDAR = {
     "year": "a",
@@ -59,7 +59,7 @@ class Quantity:
         exact = {code: name for name, code in _UCUM_OF_CALENDAR.items() if name not in _CALENDAR_MONTHS}
         return word or exact.get(self.unit)
 
-    def measure(self, *, definite: bool = False) -> Measure | None:
+    def measure(self, *, definite: bool = False) -> UnitMeasure | None:
         """Measure the unit; None if it is unknown. With `definite`, a calendar year is a year of UCUM."""
         word = self.unit.removesuffix("s") if self.is_calendar else ""
         if word in _CALENDAR_MONTHS and not definite:
@@ -95,14 +95,14 @@ class Quantity:
 
     def times(self, other: "Quantity") -> "Quantity":
         """Multiply numbers and units."""
-        return Quantity(self.value * other.value, _joined(self.unit, ".", other.unit))
+        return Quantity(self.value * other.value, _join_units(self.unit, ".", other.unit))
 
     def over(self, other: "Quantity") -> "Quantity":
         """Divide numbers and units."""
-        return Quantity(self.value / other.value, _joined(self.unit, "/", other.unit))
+        return Quantity(self.value / other.value, _join_units(self.unit, "/", other.unit))
 
 
-def _joined(left: str, sign: str, right: str) -> str:
+def _join_units(left: str, sign: str, right: str) -> str:
     if right == "1":
         return left
     grouped = f"({right})" if re.search(r"[./]", right) else right
@@ -110,15 +110,15 @@ def _joined(left: str, sign: str, right: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def measure_unit(code: str) -> Measure | None:
+def measure_unit(code: str) -> UnitMeasure | None:
     """Measure a unit of UCUM, such as `mg/dL` or `10*3/uL`; None if it is unknown."""
     code = re.sub(r"\{[^}]*\}", "", code) or "1"
-    parts = _split(code)
+    parts = _split_unit(code)
     if parts is None:
         return None
     factor, dimensions = Decimal(1), dict[str, int]()
     for sign, part in parts:
-        measured = measure_unit(part[1:-1]) if part.startswith("(") else _component(part)
+        measured = measure_unit(part[1:-1]) if part.startswith("(") else _measure_component(part)
         if measured is None:
             return None
         factor = factor * measured[0] if sign > 0 else factor / measured[0]
@@ -127,7 +127,7 @@ def measure_unit(code: str) -> Measure | None:
     return factor, tuple(sorted((name, exponent) for name, exponent in dimensions.items() if exponent))
 
 
-def _split(code: str) -> list[tuple[int, str]] | None:
+def _split_unit(code: str) -> list[tuple[int, str]] | None:
     """Split a unit at its dots and slashes, outside of brackets."""
     parts: list[tuple[int, str]] = []
     depth, sign, start = 0, 1, 0
@@ -142,11 +142,11 @@ def _split(code: str) -> list[tuple[int, str]] | None:
     return parts if depth == 0 and parts else None
 
 
-def _component(text: str) -> Measure | None:
+def _measure_component(text: str) -> UnitMeasure | None:
     if text.isdigit():
         return (Decimal(text), ()) if int(text) else None
     matched = _COMPONENT.fullmatch(text)
-    atom = _atom(matched[1]) if matched else None
+    atom = _measure_atom(matched[1]) if matched else None
     if matched is None or atom is None:
         return None
     exponent = int(matched[2] or 1)
@@ -155,8 +155,8 @@ def _component(text: str) -> Measure | None:
     return atom[0] ** exponent, tuple((name, power * exponent) for name, power in atom[1])
 
 
-def _atom(name: str) -> Measure | None:
-    atoms = _atoms()
+def _measure_atom(name: str) -> UnitMeasure | None:
+    atoms = _load_atoms()
     if name in atoms:
         return atoms[name].measure
     for prefix, power in _PREFIXES.items():
@@ -179,12 +179,12 @@ class UnitAtom(NamedTuple):
     """Whether it takes a prefix."""
 
     @property
-    def measure(self) -> Measure:
+    def measure(self) -> UnitMeasure:
         """In base units."""
         return Decimal(self.factor), tuple(self.base.items())
 
 
 @cache
-def _atoms() -> Mapping[str, UnitAtom]:
+def _load_atoms() -> Mapping[str, UnitAtom]:
     rows = (UnitAtom(**row) for row in orjson.loads(UNITS.read_bytes()))
     return {row.unit: row for row in rows}

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from clerkship.fhir.evaluation.call import Call, Function
-from clerkship.fhir.evaluation.collection import Node, PathError, single, system_value
+from clerkship.fhir.evaluation.call import FhirPathFunction, FunctionCall
+from clerkship.fhir.evaluation.collection import EvaluationError, Node, get_single, to_system_value
 from clerkship.model import pattern
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -30,28 +30,30 @@ def unquote(literal: str) -> str:
     return _ESCAPE.sub(replaced, literal[1:-1])
 
 
-def _subject(call: Call) -> str | None:
+def _get_text(call: FunctionCall) -> str | None:
     """Return the text that a function is called on; a date of a resource is text too."""
-    single(call.input, call.where)
+    get_single(call.input, call.where)
     item = call.input[0] if call.input else None
     value = item.value if isinstance(item, Node) else item
     if value is not None and not isinstance(value, str):
-        raise PathError(f"{call.where} expects text, not {'an element' if isinstance(item, Node) else f'`{item}`'}")
+        raise EvaluationError(
+            f"{call.where} expects text, not {'an element' if isinstance(item, Node) else f'`{item}`'}"
+        )
     return value
 
 
-def _on_text(evaluate: Callable[..., Any], count: int = 0) -> Function:
+def _on_text(evaluate: Callable[..., Any], count: int = 0) -> FhirPathFunction:
     """Build a function of a text and texts; empty where one of them is."""
 
-    def checked(call: Call) -> Any:
-        values = [_subject(call), *(call.text(place) for place in range(count))]
+    def checked(call: FunctionCall) -> Any:
+        values = [_get_text(call), *(call.text(place) for place in range(count))]
         return None if None in values else evaluate(*values)
 
-    return Function(checked, (count,))
+    return FhirPathFunction(checked, (count,))
 
 
-def _substring(call: Call) -> str | None:
-    text, start, length = _subject(call), call.integer(0), call.integer(1)
+def _substring(call: FunctionCall) -> str | None:
+    text, start, length = _get_text(call), call.integer(0), call.integer(1)
     if text is None or start is None or not 0 <= start < len(text):
         return None
     return text[start:] if length is None else text[start : start + max(0, length)]
@@ -74,13 +76,13 @@ def _replace_matches(text: str, wanted: str, by: str) -> str:
     except TimeoutError:
         raise pattern.PatternTooSlow(f"the pattern {wanted!r} took over {pattern.TIME_LIMIT:g} s") from None
     except IndexError:
-        raise PathError(f"`replaceMatches()`: {by!r} names a group that {wanted!r} does not have") from None
+        raise EvaluationError(f"`replaceMatches()`: {by!r} names a group that {wanted!r} does not have") from None
 
 
-def _join(call: Call) -> str | None:
-    values = [system_value(item) for item in call.input]
+def _join(call: FunctionCall) -> str | None:
+    values = [to_system_value(item) for item in call.input]
     if not all(isinstance(value, str) for value in values):
-        raise PathError("`join()` expects text alone")
+        raise EvaluationError("`join()` expects text alone")
     return (call.text(0) or "").join(values) if values else None
 
 
@@ -101,7 +103,7 @@ def _decode(text: str, form: str) -> str | None:
             return base64.b64decode(text).decode()
         return base64.urlsafe_b64decode(text).decode() if form in _URL_BASE64 else None
     except (ValueError, binascii.Error):
-        raise PathError(f"`decode()`: {text[:40]!r} is not {form}") from None
+        raise EvaluationError(f"`decode()`: {text[:40]!r} is not {form}") from None
 
 
 def _escape(text: str, form: str) -> str | None:
@@ -119,7 +121,7 @@ def _matches(text: str, wanted: str) -> bool:
 TEXT_FUNCTIONS = {
     "indexOf": _on_text(str.find, 1),
     "lastIndexOf": _on_text(str.rfind, 1),
-    "substring": Function(_substring, (1, 2)),
+    "substring": FhirPathFunction(_substring, (1, 2)),
     "startsWith": _on_text(str.startswith, 1),
     "endsWith": _on_text(str.endswith, 1),
     "contains": _on_text(operator.contains, 1),
@@ -133,10 +135,10 @@ TEXT_FUNCTIONS = {
     "toChars": _on_text(list),
     "trim": _on_text(str.strip),
     "split": _on_text(str.split, 1),
-    "join": Function(_join, (0, 1)),
+    "join": FhirPathFunction(_join, (0, 1)),
     "encode": _on_text(_encode, 1),
     "decode": _on_text(_decode, 1),
     "escape": _on_text(_escape, 1),
     "unescape": _on_text(_unescape, 1),
 }
-TAKING_A_PATTERN = frozenset({"matches", "matchesFull", "replaceMatches"})
+PATTERN_FUNCTIONS = frozenset({"matches", "matchesFull", "replaceMatches"})

@@ -2,16 +2,24 @@
 
 from functools import cache
 
-from clerkship.fhir.evaluation.call import Call, Function
-from clerkship.fhir.evaluation.collection import Collection, Item, Node, PathError, r4_model, single, system_type
+from clerkship.fhir.evaluation.call import FhirPathFunction, FunctionCall
+from clerkship.fhir.evaluation.collection import (
+    Collection,
+    EvaluationError,
+    Item,
+    Node,
+    get_single,
+    get_system_type,
+    load_r4_model,
+)
 
 _SYSTEM = frozenset({"Boolean", "String", "Integer", "Decimal", "Date", "DateTime", "Time", "Quantity"})
 
 
 @cache
-def known_types() -> frozenset[str]:
+def list_known_types() -> frozenset[str]:
     """List the types that an expression may name without a namespace."""
-    model = r4_model()
+    model = load_r4_model()
     found = {*model["type2Parent"], *model["type2Parent"].values(), *model["path2Type"].values()}
     return frozenset(name for name in found if "." not in name) | _SYSTEM
 
@@ -19,22 +27,22 @@ def known_types() -> frozenset[str]:
 def is_known_type(name: str) -> bool:
     """Whether there is a type of this name; names in the namespace `System` are not checked."""
     namespace, _, rest = name.rpartition(".")
-    return namespace == "System" or (namespace in ("", "FHIR") and rest in known_types())
+    return namespace == "System" or (namespace in ("", "FHIR") and rest in list_known_types())
 
 
 def has_type(item: Item, name: str) -> bool:
     """Whether an item is of a type, or of a type derived from it."""
     namespace, _, wanted = name.rpartition(".")
-    found, actual = item.type_name if isinstance(item, Node) else ("System", system_type(item))
+    found, actual = item.type_name if isinstance(item, Node) else ("System", get_system_type(item))
     if namespace and namespace != found:
         return False
-    parents = r4_model()["type2Parent"]
+    parents = load_r4_model()["type2Parent"]
     while found == "FHIR" and actual and actual != wanted:
         actual = parents.get(actual)
     return actual == wanted
 
 
-def casts_to(item: Item, name: str) -> bool:
+def can_cast(item: Item, name: str) -> bool:
     """Whether `as` and `ofType()` keep an item. A primitive must be of that very type: a code is no string."""
     wanted = name.rpartition(".")[2]
     if isinstance(item, Node) and wanted[:1].islower():
@@ -44,36 +52,36 @@ def casts_to(item: Item, name: str) -> bool:
 
 def is_type(collection: Collection, name: str) -> bool | None:
     """Evaluate `is`."""
-    single(collection, "`is`")
+    get_single(collection, "`is`")
     return has_type(collection[0], name) if collection else None
 
 
 def as_type(collection: Collection, name: str) -> Collection:
     """Evaluate `as`."""
-    single(collection, "`as`")
-    return [item for item in collection if casts_to(item, name)]
+    get_single(collection, "`as`")
+    return [item for item in collection if can_cast(item, name)]
 
 
-def _of_type(call: Call) -> Collection:
-    return [item for item in call.input if casts_to(item, call.arguments[0].type_name)]
+def _of_type(call: FunctionCall) -> Collection:
+    return [item for item in call.input if can_cast(item, call.arguments[0].type_name)]
 
 
-def _type(call: Call) -> Collection:
-    named = [item.type_name if isinstance(item, Node) else ("System", system_type(item)) for item in call.input]
+def _type(call: FunctionCall) -> Collection:
+    named = [item.type_name if isinstance(item, Node) else ("System", get_system_type(item)) for item in call.input]
     return [Node({"namespace": namespace, "name": name}, "System.TypeInfo") for namespace, name in named]
 
 
 TYPE_FUNCTIONS = {
-    "is": Function(lambda call: is_type(call.input, call.arguments[0].type_name), (1,)),
-    "as": Function(lambda call: as_type(call.input, call.arguments[0].type_name), (1,)),
-    "ofType": Function(_of_type, (1,)),
-    "type": Function(_type),
+    "is": FhirPathFunction(lambda call: is_type(call.input, call.arguments[0].type_name), (1,)),
+    "as": FhirPathFunction(lambda call: as_type(call.input, call.arguments[0].type_name), (1,)),
+    "ofType": FhirPathFunction(_of_type, (1,)),
+    "type": FhirPathFunction(_type),
 }
-NAMING_A_TYPE = frozenset({"is", "as", "ofType"})
+TYPE_ARGUMENT_FUNCTIONS = frozenset({"is", "as", "ofType"})
 """Functions whose argument is the name of a type."""
 
 
 def check_type(name: str) -> None:
     """Refuse the name of a type that does not exist."""
     if not is_known_type(name):
-        raise PathError(f"unknown type `{name}`")
+        raise EvaluationError(f"unknown type `{name}`")

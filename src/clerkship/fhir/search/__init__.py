@@ -1,24 +1,24 @@
 """R4's search: queries parsed once, resources found by indexes that a chart builds when they are first wanted."""
 
-from clerkship.fhir.search.find import Found, find, find_keys, matches
-from clerkship.fhir.search.include import included
-from clerkship.fhir.search.page import Page, page
+from clerkship.fhir.search.find import SearchResult, matches_search, run_search, search_keys
+from clerkship.fhir.search.include import find_included
+from clerkship.fhir.search.page import ResultPage, build_page
 from clerkship.fhir.search.parse import parse_query
-from clerkship.fhir.search.query import Meaning, Query
-from clerkship.fhir.search.show import shown
-from clerkship.fhir.search.spans import moment
+from clerkship.fhir.search.query import SearchContext, SearchQuery
+from clerkship.fhir.search.show import subset_resource
+from clerkship.fhir.search.spans import to_microseconds
 
 __all__ = [
-    "Found",
-    "Meaning",
-    "Page",
-    "Query",
-    "find",
-    "find_keys",
-    "included",
-    "matches",
-    "moment",
-    "page",
+    "SearchResult",
+    "SearchContext",
+    "ResultPage",
+    "SearchQuery",
+    "run_search",
+    "search_keys",
+    "find_included",
+    "matches_search",
+    "to_microseconds",
+    "build_page",
     "parse_query",
-    "shown",
+    "subset_resource",
 ]

@@ -9,20 +9,20 @@ TABLE = Path(__file__).parent.parent / "tables" / "compartments.json"
 
 
 @cache
-def _table() -> dict[str, dict[str, list[str]]]:
+def _load_table() -> dict[str, dict[str, list[str]]]:
     return cast(dict[str, dict[str, list[str]]], json.loads(TABLE.read_text(encoding="utf-8")))
 
 
 def compartment_types() -> tuple[str, ...]:
     """What a compartment can be about."""
-    return tuple(_table())
+    return tuple(_load_table())
 
 
 def compartment_parameters(compartment: str, type: str) -> tuple[str, ...]:
     """The parameters that put resources of a type in a compartment; none where they never are."""
-    return tuple(_table().get(compartment, {}).get(type, ()))
+    return tuple(_load_table().get(compartment, {}).get(type, ()))
 
 
-def types_in(compartment: str) -> tuple[str, ...]:
+def list_compartment_members(compartment: str) -> tuple[str, ...]:
     """The resource types that can be in a compartment, that of its subject first."""
-    return tuple(dict.fromkeys((compartment, *_table().get(compartment, {}))))
+    return tuple(dict.fromkeys((compartment, *_load_table().get(compartment, {}))))

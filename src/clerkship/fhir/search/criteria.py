@@ -2,27 +2,33 @@
 
 from collections.abc import Sequence
 
-from clerkship.fhir.issue import Issue, invalid
-from clerkship.fhir.parameters import Component, Parameter, parameters_of, refused_parameters, searchable_types
-from clerkship.fhir.resource import ID
-from clerkship.fhir.search.query import (
-    ASPECTS,
-    AlternativeValues,
-    Aspect,
-    Chain,
-    Criterion,
-    Ids,
-    Link,
-    Meaning,
-    Missing,
-    Reverse,
-    Term,
-    Together,
+from clerkship.fhir.issue import Issue, fhir_error
+from clerkship.fhir.parameters import (
+    CompositeComponent,
+    SearchParameter,
+    get_parameters,
+    refused_parameters,
+    searchable_types,
 )
-from clerkship.fhir.search.values import alternatives, boolean, plain, read, split
+from clerkship.fhir.resource import ID_PATTERN
+from clerkship.fhir.search.query import (
+    DEFAULT_INDEX_KINDS,
+    AnyCriterion,
+    ChainCriterion,
+    CompositeCriterion,
+    Criterion,
+    IdCriterion,
+    IndexKind,
+    MissingCriterion,
+    ReferenceValue,
+    ReverseChainCriterion,
+    SearchContext,
+    ValueCriterion,
+)
+from clerkship.fhir.search.values import parse_boolean, parse_value, split_alternatives, split_unescaped, unescape
 from clerkship.model.names import did_you_mean
 
-DEEPEST = 10
+MAX_CHAIN_LENGTH = 10
 """More links of a chain than this are refused."""
 MODIFIERS: dict[str, frozenset[str]] = {
     "string": frozenset({"exact", "contains"}),
@@ -31,7 +37,7 @@ MODIFIERS: dict[str, frozenset[str]] = {
     "uri": frozenset({"above", "below"}),
 }
 """By sort, what may stand behind a parameter's name; `:missing` may always, the name of a type behind a reference's."""
-_MODIFIED: dict[str, Aspect] = {
+_MODIFIER_INDEX_KINDS: dict[str, IndexKind] = {
     "text": "label",
     "of-type": "of-type",
     "exact": "exact",
@@ -39,7 +45,7 @@ _MODIFIED: dict[str, Aspect] = {
 }
 
 
-class Unknown(Exception):
+class UnknownParameter(Exception):
     """A parameter that is not searched by: refused, or, by a lenient server, left out and reported."""
 
     def __init__(self, text: str) -> None:
@@ -47,47 +53,49 @@ class Unknown(Exception):
         self.issue = Issue("error", "not-supported", text)
 
 
-def parse_criterion(type: str, name: str, text: str, meaning: Meaning) -> Criterion:
-    """What one `name=text` asks of resources of a type; raises Unknown or Invalid."""
-    if meaning.depth > DEEPEST:
-        raise invalid("too-costly", f"a chain of more than {DEEPEST} links is not followed")
+def parse_criterion(type: str, name: str, text: str, meaning: SearchContext) -> Criterion:
+    """What one `name=text` asks of resources of a type; raises UnknownParameter or Invalid."""
+    if meaning.depth > MAX_CHAIN_LENGTH:
+        raise fhir_error("too-costly", f"a chain of more than {MAX_CHAIN_LENGTH} links is not followed")
     if name.startswith("_has:"):
-        return _reverse(type, name, text, meaning)
+        return _parse_reverse_chain(type, name, text, meaning)
     head, chained, rest = name.partition(".")
     label, _, modifier = head.partition(":")
-    parameter = known(type, label)
+    parameter = get_parameter(type, label)
     if chained:
-        return _chain(linking(type, label), modifier, rest, text, meaning)
-    return _single(type, name, parameter, modifier, text, meaning)
+        return _parse_chain(get_reference_parameter(type, label), modifier, rest, text, meaning)
+    return _parse_plain_criterion(type, name, parameter, modifier, text, meaning)
 
 
-def known(type: str, label: str) -> Parameter:
+def get_parameter(type: str, label: str) -> SearchParameter:
     """A parameter by its name."""
-    found = parameters_of(type).get(label)
+    found = get_parameters(type).get(label)
     if found is not None:
         return found
     where = f"{type} has no" if type != "Resource" else "the types searched do not all have a"
     reason = refused_parameters(type).get(label)
     if reason:
-        raise Unknown(f"{label}: {reason}")
-    hint = did_you_mean(label[:80], parameters_of(type))
-    raise Unknown(f"{where} search parameter {label!r}" + (f"; {hint}" if hint else ""))
+        raise UnknownParameter(f"{label}: {reason}")
+    hint = did_you_mean(label[:80], get_parameters(type))
+    raise UnknownParameter(f"{where} search parameter {label!r}" + (f"; {hint}" if hint else ""))
 
 
-def _single(type: str, name: str, parameter: Parameter, modifier: str, text: str, meaning: Meaning) -> Criterion:
+def _parse_plain_criterion(
+    type: str, name: str, parameter: SearchParameter, modifier: str, text: str, meaning: SearchContext
+) -> Criterion:
     if modifier == "missing":
-        return Missing(parameter.arms, boolean(name, text))
+        return MissingCriterion(parameter.arms, parse_boolean(name, text))
     _check_modifier(name, parameter, modifier)
     if parameter.name == "_id":
-        return _ids(name, modifier, text)
+        return _parse_ids(name, modifier, text)
     if parameter.type == "composite":
-        return _together(name, parameter, text, meaning)
-    values = tuple(read(name, parameter, modifier, part, meaning) for part in alternatives(name, text))
-    aspect = _MODIFIED.get(modifier, ASPECTS[parameter.type])
-    return Term(aspect, parameter.arms, values, negated=modifier == "not")
+        return _parse_composite(name, parameter, text, meaning)
+    values = tuple(parse_value(name, parameter, modifier, part, meaning) for part in split_alternatives(name, text))
+    aspect = _MODIFIER_INDEX_KINDS.get(modifier, DEFAULT_INDEX_KINDS[parameter.type])
+    return ValueCriterion(aspect, parameter.arms, values, negated=modifier == "not")
 
 
-def _check_modifier(name: str, parameter: Parameter, modifier: str) -> None:
+def _check_modifier(name: str, parameter: SearchParameter, modifier: str) -> None:
     if not modifier and ":" not in name:
         return
     allowed = MODIFIERS.get(parameter.type, frozenset())
@@ -97,83 +105,95 @@ def _check_modifier(name: str, parameter: Parameter, modifier: str) -> None:
         return
     said = ", ".join(f":{each}" for each in sorted(allowed | {"missing"}))
     types = f" or the type that is meant: {', '.join(sorted(parameter.targets)[:9])}" if parameter.targets else ""
-    raise invalid(
+    raise fhir_error(
         "not-supported", f"{name}: the modifier :{modifier} is not known; {parameter.name} takes {said}{types}"
     )
 
 
-def _ids(name: str, modifier: str, text: str) -> Criterion:
-    ids = [plain(part) for part in alternatives(name, text)]
+def _parse_ids(name: str, modifier: str, text: str) -> Criterion:
+    ids = [unescape(part) for part in split_alternatives(name, text)]
     for id in ids:
-        if not ID.fullmatch(id):
-            raise invalid("value", f"{name}: {id!r} is not an id")
-    return Ids(frozenset(ids), negated=modifier == "not")
+        if not ID_PATTERN.fullmatch(id):
+            raise fhir_error("value", f"{name}: {id!r} is not an id")
+    return IdCriterion(frozenset(ids), negated=modifier == "not")
 
 
-def _together(name: str, parameter: Parameter, text: str, meaning: Meaning) -> Criterion:
-    return Together(
+def _parse_composite(name: str, parameter: SearchParameter, text: str, meaning: SearchContext) -> Criterion:
+    return CompositeCriterion(
         parameter.arms,
-        tuple(_alternative(name, parameter.components, part, meaning) for part in alternatives(name, text)),
+        tuple(
+            _parse_composite_value(name, parameter.components, part, meaning) for part in split_alternatives(name, text)
+        ),
     )
 
 
-def _alternative(name: str, components: Sequence[Component], text: str, meaning: Meaning) -> tuple[Term, ...]:
-    parts = split(text, "$")
+def _parse_composite_value(
+    name: str, components: Sequence[CompositeComponent], text: str, meaning: SearchContext
+) -> tuple[ValueCriterion, ...]:
+    parts = split_unescaped(text, "$")
     if len(parts) != len(components) or not all(parts):
-        raise invalid("value", f"{name} has {len(components)} parts with $ between them, not {text!r}")
-    return tuple(_term(name, component, part, meaning) for component, part in zip(components, parts, strict=True))
+        raise fhir_error("value", f"{name} has {len(components)} parts with $ between them, not {text!r}")
+    return tuple(
+        _parse_component(name, component, part, meaning) for component, part in zip(components, parts, strict=True)
+    )
 
 
-def _term(name: str, component: Component, text: str, meaning: Meaning) -> Term:
-    parameter = Parameter(name, component.type, component.arms, searchable_types())
-    return Term(ASPECTS[component.type], component.arms, (read(name, parameter, "", text, meaning),))
+def _parse_component(name: str, component: CompositeComponent, text: str, meaning: SearchContext) -> ValueCriterion:
+    parameter = SearchParameter(name, component.type, component.arms, searchable_types())
+    return ValueCriterion(
+        DEFAULT_INDEX_KINDS[component.type], component.arms, (parse_value(name, parameter, "", text, meaning),)
+    )
 
 
-def linking(type: str, label: str) -> Parameter:
+def get_reference_parameter(type: str, label: str) -> SearchParameter:
     """A parameter that can be followed: it holds references, not canonical URLs."""
-    parameter = known(type, label)
+    parameter = get_parameter(type, label)
     if parameter.type != "reference":
-        raise invalid(
+        raise fhir_error(
             "invalid", f"{type}.{label} is a {parameter.type}, not a reference: nothing can be followed there"
         )
     if all(arm.kind != "Reference" for arm in parameter.arms):
-        raise invalid("not-supported", f"{type}.{label} holds canonical URLs, which are not followed")
+        raise fhir_error("not-supported", f"{type}.{label} holds canonical URLs, which are not followed")
     return parameter
 
 
-def _chain(parameter: Parameter, modifier: str, rest: str, text: str, meaning: Meaning) -> Criterion:
+def _parse_chain(parameter: SearchParameter, modifier: str, rest: str, text: str, meaning: SearchContext) -> Criterion:
     head = parameter.name
     if modifier and modifier not in parameter.targets:
-        raise invalid("not-supported", f"{head}:{modifier}.{rest}: {head} never means a {modifier}")
+        raise fhir_error("not-supported", f"{head}:{modifier}.{rest}: {head} never means a {modifier}")
     inner: list[tuple[str, Criterion]] = []
-    unknown: list[Unknown] = []
+    unknown: list[UnknownParameter] = []
     for target in [modifier] if modifier else sorted(parameter.targets):
         try:
             inner.append((target, parse_criterion(target, rest, text, meaning.deeper)))
-        except Unknown as error:
+        except UnknownParameter as error:
             unknown.append(error)
     if not inner:
-        raise unknown[0] if len(unknown) == 1 else Unknown(f"{head}.{rest}: nothing it may mean has {rest!r}")
-    return Chain(parameter.arms, tuple(inner))
+        raise unknown[0] if len(unknown) == 1 else UnknownParameter(f"{head}.{rest}: nothing it may mean has {rest!r}")
+    return ChainCriterion(parameter.arms, tuple(inner))
 
 
-def _reverse(type: str, name: str, text: str, meaning: Meaning) -> Criterion:
+def _parse_reverse_chain(type: str, name: str, text: str, meaning: SearchContext) -> Criterion:
     _, source, label, rest = [*name.split(":", 3), "", "", ""][:4]
     if not source or not label or not rest:
-        raise invalid("invalid", f"{name}: write _has:Observation:patient:code=...")
+        raise fhir_error("invalid", f"{name}: write _has:Observation:patient:code=...")
     if source not in searchable_types():
-        raise invalid("invalid", f"{name}: {source!r} is not a resource type")
-    parameter = linking(source, label)
+        raise fhir_error("invalid", f"{name}: {source!r} is not a resource type")
+    parameter = get_reference_parameter(source, label)
     if type != "Resource" and type not in parameter.targets:
-        raise invalid("invalid", f"{name}: {label} of {source} never means a {type}")
-    return Reverse(source, parameter.arms, parse_criterion(source, rest, text, meaning.deeper))
+        raise fhir_error("invalid", f"{name}: {label} of {source} never means a {type}")
+    return ReverseChainCriterion(source, parameter.arms, parse_criterion(source, rest, text, meaning.deeper))
 
 
-def compartment_criterion(type: str, parameters: Sequence[str], key: str, base: str) -> Criterion:
+def build_compartment_criterion(type: str, parameters: Sequence[str], key: str, base: str) -> Criterion:
     """Being in a compartment: one of its parameters means the resource that the compartment is about."""
     spellings = (key, f"{base.rstrip('/')}/{key}") if base else (key,)
-    known_here = parameters_of(type)
-    terms = [Term("link", known_here[name].arms, (Link(spellings),)) for name in parameters if name in known_here]
-    return AlternativeValues(
-        (*terms, Ids(frozenset({key.partition("/")[2]}))) if type == key.partition("/")[0] else tuple(terms)
+    known_here = get_parameters(type)
+    terms = [
+        ValueCriterion("link", known_here[name].arms, (ReferenceValue(spellings),))
+        for name in parameters
+        if name in known_here
+    ]
+    return AnyCriterion(
+        (*terms, IdCriterion(frozenset({key.partition("/")[2]}))) if type == key.partition("/")[0] else tuple(terms)
     )

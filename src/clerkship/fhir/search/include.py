@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from clerkship.fhir.chart import View
-from clerkship.fhir.issue import invalid
-from clerkship.fhir.parameters import Arm, parameters_of
+from clerkship.fhir.chart import ChartView
+from clerkship.fhir.issue import fhir_error
+from clerkship.fhir.parameters import ParameterPath, get_parameters
 from clerkship.fhir.reference import parse_reference
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.search.match import Search
-from clerkship.fhir.search.query import Include, Link, Query, Term
-from clerkship.fhir.search.terms import links
+from clerkship.fhir.search.query import Include, ReferenceValue, SearchQuery, ValueCriterion
+from clerkship.fhir.search.terms import extract_references
 
 MAX_INCLUDED = 10_000
 """Resources that come along with one page of matches."""
@@ -18,14 +18,14 @@ MAX_ROUNDS = 100
 """How often `:iterate` follows references of what the round before brought."""
 
 
-def included(view: View, query: Query, keys: Sequence[str]) -> list[str]:
+def find_included(view: ChartView, query: SearchQuery, keys: Sequence[str]) -> list[str]:
     """The keys of what comes with some matches, each once, none of them a match itself.
 
     Raises Invalid where it would be more than MAX_INCLUDED, or `:iterate` would go on for more than MAX_ROUNDS.
     """
     if not query.includes and not query.revincludes:
         return []
-    coming = _Coming(view, query)
+    coming = _IncludeResolver(view, query)
     seen, fresh, found = set(keys), list(keys), list[str]()
     for number in range(MAX_ROUNDS):
         candidates = coming.along(fresh, first=number == 0)
@@ -34,19 +34,19 @@ def included(view: View, query: Query, keys: Sequence[str]) -> list[str]:
             return found
         found += fresh
         if len(found) > MAX_INCLUDED:
-            raise invalid("too-costly", f"more than {MAX_INCLUDED} resources would be included; include fewer")
+            raise fhir_error("too-costly", f"more than {MAX_INCLUDED} resources would be included; include fewer")
         seen.update(fresh)
-    raise invalid("too-costly", f":iterate would follow references for more than {MAX_ROUNDS} rounds")
+    raise fhir_error("too-costly", f":iterate would follow references for more than {MAX_ROUNDS} rounds")
 
 
-class _Coming:
+class _IncludeResolver:
     """Who brings whom."""
 
-    def __init__(self, view: View, query: Query) -> None:
+    def __init__(self, view: ChartView, query: SearchQuery) -> None:
         self.view = view
         self.query = query
         self.search = Search(view, query.base, query.zone)
-        self._arms: dict[tuple[Include, str], list[Arm]] = {}
+        self._arms: dict[tuple[Include, str], list[ParameterPath]] = {}
 
     def exists(self, key: str) -> bool:
         """Whether there is such a resource now."""
@@ -74,9 +74,9 @@ class _Coming:
     def _targets(self, include: Include, type: str, resource: Resource) -> Iterator[str]:
         arms = self._arms.get((include, type))
         if arms is None:
-            arms = self._arms[include, type] = _arms(include, type)
+            arms = self._arms[include, type] = _list_paths(include, type)
         for arm in arms:
-            for text in links(arm, resource, resource):
+            for text in extract_references(arm, resource, resource):
                 target = parse_reference(text, self.query.base)
                 if target is not None and include.target in {"", target.type}:
                     yield target.key
@@ -85,16 +85,16 @@ class _Coming:
         spelled = [key for key in keys if include.target in {"", key.partition("/")[0]}]
         if self.search.base:
             spelled += [f"{self.search.base}/{key}" for key in spelled]
-        for arms in _parameters(include, include.source):
-            term = Term("link", arms, (Link(tuple(spelled)),))
+        for arms in _iter_parameter_paths(include, include.source):
+            term = ValueCriterion("link", arms, (ReferenceValue(tuple(spelled)),))
             yield from sorted(self.search.matching(include.source, [term]).keys)
 
 
-def _arms(include: Include, type: str) -> list[Arm]:
-    return [arm for arms in _parameters(include, type) for arm in arms if arm.kind == "Reference"]
+def _list_paths(include: Include, type: str) -> list[ParameterPath]:
+    return [arm for arms in _iter_parameter_paths(include, type) for arm in arms if arm.kind == "Reference"]
 
 
-def _parameters(include: Include, type: str) -> Iterator[tuple[Arm, ...]]:
-    for name, parameter in parameters_of(type).items():
+def _iter_parameter_paths(include: Include, type: str) -> Iterator[tuple[ParameterPath, ...]]:
+    for name, parameter in get_parameters(type).items():
         if parameter.type == "reference" and include.parameter in {name, "*"}:
             yield parameter.arms

@@ -10,39 +10,47 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from clerkship.fhir.parameters import Arm
+from clerkship.fhir.parameters import ParameterPath
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.search.query import Aspect, Code, Link, Measure, Moment, Value, Word
-from clerkship.fhir.search.spans import Span
+from clerkship.fhir.search.query import (
+    DateValue,
+    IndexKind,
+    QuantityValue,
+    ReferenceValue,
+    SearchValue,
+    TextValue,
+    TokenValue,
+)
+from clerkship.fhir.search.spans import TimeRange
 from clerkship.fhir.search.terms import (
-    Amount,
+    QuantityRange,
     System,
-    amounts,
-    dates,
+    extract_dates,
+    extract_labels,
+    extract_quantities,
+    extract_reference_identifiers,
+    extract_references,
+    extract_strings,
+    extract_tokens,
+    extract_typed_identifiers,
     is_present,
-    labels,
-    links,
-    normal,
-    reference_identifiers,
-    strings,
-    tokens,
-    typed_identifiers,
+    normalize_text,
 )
 
 K = TypeVar("K")
 Posting: TypeAlias = "int | array[int]"
 Rows = Sequence[int]
-LAST = "\U0010ffff"
+MAX_CHARACTER = "\U0010ffff"
 
 
-class Part(NamedTuple):
+class LookupRows(NamedTuple):
     """Rows that a lookup found, and whether they are sorted."""
 
     rows: Rows
     sorted: bool = True
 
 
-def add(postings: dict[K, Posting], value: K, row: int) -> None:
+def add_posting(postings: dict[K, Posting], value: K, row: int) -> None:
     """One more row for a value."""
     have = postings.get(value)
     if have is None:
@@ -54,20 +62,20 @@ def add(postings: dict[K, Posting], value: K, row: int) -> None:
         have.append(row)
 
 
-def rows_of(posting: "Posting | None") -> Rows:
+def get_rows(posting: "Posting | None") -> Rows:
     """The rows of a posting."""
     if posting is None:
         return ()
     return (posting,) if isinstance(posting, int) else posting
 
 
-class Words:
+class TextIndex:
     """Values that are texts: looked up whole, by their beginning, or by what they contain."""
 
     def __init__(self, said: Iterable[tuple[int, str]]) -> None:
         self.postings: dict[str, Posting] = {}
         for row, text in said:
-            add(self.postings, text, row)
+            add_posting(self.postings, text, row)
         self._sorted: list[str] | None = None
 
     @property
@@ -77,32 +85,32 @@ class Words:
             self._sorted = sorted(self.postings)
         return self._sorted
 
-    def look(self, value: Value) -> Iterator[Part]:
+    def look(self, value: SearchValue) -> Iterator[LookupRows]:
         """The rows of a value."""
-        for text in value.spellings if isinstance(value, Link) else self._fitting(value):
-            rows = rows_of(self.postings.get(text))
+        for text in value.spellings if isinstance(value, ReferenceValue) else self._fitting(value):
+            rows = get_rows(self.postings.get(text))
             if rows:
-                yield Part(rows)
+                yield LookupRows(rows)
 
-    def _fitting(self, value: Value) -> Iterable[str]:
+    def _fitting(self, value: SearchValue) -> Iterable[str]:
         """Return the values that a text asks for, or may."""
-        assert isinstance(value, Word)
+        assert isinstance(value, TextValue)
         if value.how == "starts":
             return self.starting(value.text)
         if value.how == "contains":
             return [text for text in self.postings if value.text in text]
-        return _above(value.text) if value.how == "above" else (value.text,)
+        return _iter_parent_uris(value.text) if value.how == "above" else (value.text,)
 
     def sortable(self) -> Iterator[tuple[str, Rows]]:
         """The values in order, with their rows."""
-        return ((text, rows_of(self.postings[text])) for text in self.sorted)
+        return ((text, get_rows(self.postings[text])) for text in self.sorted)
 
     def starting(self, text: str) -> list[str]:
         """The values that begin so."""
-        return self.sorted[bisect_left(self.sorted, text) : bisect_left(self.sorted, text + LAST)]
+        return self.sorted[bisect_left(self.sorted, text) : bisect_left(self.sorted, text + MAX_CHARACTER)]
 
 
-def _above(text: str) -> Iterator[str]:
+def _iter_parent_uris(text: str) -> Iterator[str]:
     """An address and those it lies under, a segment less each time."""
     yield text
     for at in range(len(text) - 1, 0, -1):
@@ -111,41 +119,41 @@ def _above(text: str) -> Iterator[str]:
             yield text[: at + 1]
 
 
-class Codes:
+class TokenIndex:
     """Codes with their systems."""
 
     def __init__(self, said: Iterable[tuple[int, tuple[System, str]]]) -> None:
         self.postings: dict[tuple[System, str], Posting] = {}
         for row, pair in said:
-            add(self.postings, pair, row)
+            add_posting(self.postings, pair, row)
         self.systems: dict[str, list[System]] = {}
         for system, code in self.postings:
             self.systems.setdefault(code, []).append(system)
 
-    def look(self, value: Value) -> Iterator[Part]:
+    def look(self, value: SearchValue) -> Iterator[LookupRows]:
         """The rows of `system|code`, `|code`, `system|` or `code`."""
-        assert isinstance(value, Code)
+        assert isinstance(value, TokenValue)
         if value.code is None:
-            pairs = [pair for pair in self.postings if _of_system(pair[0], value.system)]
+            pairs = [pair for pair in self.postings if _is_system_match(pair[0], value.system)]
         else:
             systems = self.systems.get(value.code, ())
-            pairs = [(system, value.code) for system in systems if _of_system(system, value.system)]
+            pairs = [(system, value.code) for system in systems if _is_system_match(system, value.system)]
         for pair in pairs:
-            yield Part(rows_of(self.postings[pair]))
+            yield LookupRows(get_rows(self.postings[pair]))
 
     def sortable(self) -> Iterator[tuple[str, Rows]]:
         """The codes in order, with their rows; systems do not count."""
         for code in sorted(self.systems):
             for system in self.systems[code]:
-                yield code, rows_of(self.postings[system, code])
+                yield code, get_rows(self.postings[system, code])
 
 
-def _of_system(said: System, asked: str | None) -> bool:
+def _is_system_match(said: System, asked: str | None) -> bool:
     """Whether an element is of a system; a primitive is of those it implies, and of none as far as it says."""
     return asked is None or (said == asked if isinstance(said, str) else asked in said or not asked)
 
 
-class Edges(NamedTuple):
+class RangeEndpoints(NamedTuple):
     """Spans in order of one of their ends: that end, whose they are, and their units."""
 
     at: "array[Any]"
@@ -153,38 +161,38 @@ class Edges(NamedTuple):
     units: list[tuple[str, str, str]]
 
 
-class Spans:
+class RangeIndex:
     """Stretches of time, or amounts with their unit, sorted by where they begin and by where they end."""
 
-    def __init__(self, said: Iterable[tuple[int, Span | Amount]], closed: bool) -> None:
+    def __init__(self, said: Iterable[tuple[int, TimeRange | QuantityRange]], closed: bool) -> None:
         self.closed = closed
         """Whether the end belongs to it: an amount's does, a time's is the first moment after it."""
         entries = sorted(said, key=lambda entry: entry[1][0])
         kind = "d" if closed else "q"
         self.highs = array(kind, (entry[1][1] for entry in entries))
         """Where those end that are in order of where they begin."""
-        self.starts = _edges(kind, entries, 0)
-        self.ends = _edges(kind, sorted(entries, key=lambda entry: entry[1][1]), 1)
+        self.starts = _build_endpoints(kind, entries, 0)
+        self.ends = _build_endpoints(kind, sorted(entries, key=lambda entry: entry[1][1]), 1)
         self.widest = max((said[1] - said[0] for _, said in entries), default=0)
 
-    def look(self, value: Value) -> Iterator[Part]:
+    def look(self, value: SearchValue) -> Iterator[LookupRows]:
         """The rows that a date or number with its prefix is about."""
-        assert isinstance(value, Moment | Measure)
-        by_unit = isinstance(value, Measure) and (value.system is not None or value.code is not None)
+        assert isinstance(value, DateValue | QuantityValue)
+        by_unit = isinstance(value, QuantityValue) and (value.system is not None or value.code is not None)
         for edges, places in self.compared(value):
             if by_unit:
-                rows: Rows = [edges.rows[at] for at in places if _same_unit(edges.units[at], value)]
+                rows: Rows = [edges.rows[at] for at in places if _is_same_unit(edges.units[at], value)]
             elif isinstance(places, range):
                 rows = edges.rows[places.start : places.stop]
             else:
                 rows = [edges.rows[at] for at in places]
             if rows:
-                yield Part(rows, sorted=False)
+                yield LookupRows(rows, sorted=False)
 
-    def compared(self, value: Moment | Measure) -> Iterator[tuple[Edges, Sequence[int]]]:
+    def compared(self, value: DateValue | QuantityValue) -> Iterator[tuple[RangeEndpoints, Sequence[int]]]:
         """Where a comparison holds (R4 §3.1.1.4.5); numbers compare as themselves, not as what rounds to them."""
         prefix, size = value.prefix, len(self.highs)
-        low, high = (value.value, value.value) if isinstance(value, Measure) else (value.low, value.high)
+        low, high = (value.value, value.value) if isinstance(value, QuantityValue) else (value.low, value.high)
         starts, ends = self.starts, self.ends
         if prefix == "eq" or (prefix in {"ge", "le"} and not self.closed):
             for places in self.within(value.low, value.high):
@@ -226,34 +234,38 @@ class Spans:
         return [at for at in range(bisect_left(self.starts.at, high)) if self.highs[at] > low]
 
 
-def _edges(kind: str, entries: Sequence[tuple[int, Span | Amount]], end: int) -> Edges:
-    units = [said.unit for _, said in entries if isinstance(said, Amount)]
-    return Edges(array(kind, (said[end] for _, said in entries)), array("I", (row for row, _ in entries)), units)
+def _build_endpoints(kind: str, entries: Sequence[tuple[int, TimeRange | QuantityRange]], end: int) -> RangeEndpoints:
+    units = [said.unit for _, said in entries if isinstance(said, QuantityRange)]
+    return RangeEndpoints(
+        array(kind, (said[end] for _, said in entries)), array("I", (row for row, _ in entries)), units
+    )
 
 
-def _same_unit(unit: tuple[str, str, str], value: Moment | Measure) -> bool:
-    assert isinstance(value, Measure)
+def _is_same_unit(unit: tuple[str, str, str], value: DateValue | QuantityValue) -> bool:
+    assert isinstance(value, QuantityValue)
     if value.system is not None:
         return unit[0] == value.system and (value.code is None or unit[1] == value.code)
     return value.code in {unit[1], unit[2]}  # without a system, what people read counts too (R4 §3.1.1.4.11)
 
 
-class Present:
+class PresenceIndex:
     """The rows that say anything at all."""
 
     def __init__(self, rows: Iterable[int]) -> None:
         self.rows = array("I", rows)
 
 
-Index = Words | Codes | Spans | Present
-Numbered = Iterable[tuple[int, Resource, Any]]
+Index = TextIndex | TokenIndex | RangeIndex | PresenceIndex
+NumberedNodes = Iterable[tuple[int, Resource, Any]]
 """Rows in order, each with its resource and the node of it that is looked at: mostly the resource itself."""
 
 
-Said = Callable[[Arm, Resource, Any], Iterable[Any]]
+ExtractValues = Callable[[ParameterPath, Resource, Any], Iterable[Any]]
 
 
-def _each(arms: tuple[Arm, ...], resources: Numbered, said: Said) -> Iterator[tuple[int, Any]]:
+def _extract_each(
+    arms: tuple[ParameterPath, ...], resources: NumberedNodes, said: ExtractValues
+) -> Iterator[tuple[int, Any]]:
     firsts = [(arm, arm.steps[0].name if arm.steps else "") for arm in arms]
     for row, resource, node in resources:
         for arm, first in firsts:
@@ -262,40 +274,40 @@ def _each(arms: tuple[Arm, ...], resources: Numbered, said: Said) -> Iterator[tu
                     yield row, value
 
 
-def _links(arm: Arm, resource: Resource, node: Any) -> Iterator[str]:
-    for text in links(arm, resource, node):
+def _extract_all_references(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
+    for text in extract_references(arm, resource, node):
         yield text
         if "|" in text and arm.kind != "Reference":
             yield text.partition("|")[0]  # a canonical URL with its version is found without it too
 
 
-def _normal(arm: Arm, resource: Resource, node: Any) -> Iterator[str]:
-    return map(normal, strings(arm, resource, node))
+def _extract_normalized_strings(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
+    return map(normalize_text, extract_strings(arm, resource, node))
 
 
-def _labels(arm: Arm, resource: Resource, node: Any) -> Iterator[str]:
-    return map(normal, labels(arm, resource, node))
+def _extract_normalized_labels(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
+    return map(normalize_text, extract_labels(arm, resource, node))
 
 
-def build_index(aspect: Aspect, arms: tuple[Arm, ...], resources: Numbered, zone: int) -> Index:
+def build_index(aspect: IndexKind, arms: tuple[ParameterPath, ...], resources: NumberedNodes, zone: int) -> Index:
     """Build the index of one aspect over resources that come with their rows."""
     if aspect == "present":
-        return Present(row for row, resource, _ in resources if any(is_present(arm, resource) for arm in arms))
+        return PresenceIndex(row for row, resource, _ in resources if any(is_present(arm, resource) for arm in arms))
     if aspect == "date":
-        return Spans(_each(arms, resources, partial(dates, zone=zone)), closed=False)
+        return RangeIndex(_extract_each(arms, resources, partial(extract_dates, zone=zone)), closed=False)
     if aspect == "amount":
-        return Spans(_each(arms, resources, amounts), closed=True)
-    index, said = _SAID[aspect]
-    return index(_each(arms, resources, said))
+        return RangeIndex(_extract_each(arms, resources, extract_quantities), closed=True)
+    index, said = _INDEX_TYPES[aspect]
+    return index(_extract_each(arms, resources, said))
 
 
-_SAID: dict[Aspect, tuple[type[Words | Codes], Said]] = {
-    "token": (Codes, tokens),
-    "label": (Words, _labels),
-    "of-type": (Words, typed_identifiers),
-    "string": (Words, _normal),
-    "exact": (Words, strings),
-    "link": (Words, _links),
-    "link-identifier": (Codes, reference_identifiers),
-    "uri": (Words, _links),
+_INDEX_TYPES: dict[IndexKind, tuple[type[TextIndex | TokenIndex], ExtractValues]] = {
+    "token": (TokenIndex, extract_tokens),
+    "label": (TextIndex, _extract_normalized_labels),
+    "of-type": (TextIndex, extract_typed_identifiers),
+    "string": (TextIndex, _extract_normalized_strings),
+    "exact": (TextIndex, extract_strings),
+    "link": (TextIndex, _extract_all_references),
+    "link-identifier": (TokenIndex, extract_reference_identifiers),
+    "uri": (TextIndex, _extract_all_references),
 }

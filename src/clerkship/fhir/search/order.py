@@ -9,18 +9,18 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
-from clerkship.fhir.parameters import Parameter, parameters_of
-from clerkship.fhir.search.index import Codes, Rows, Spans, Words
-from clerkship.fhir.search.match import Matched
-from clerkship.fhir.search.query import ASPECTS, SortBy
-from clerkship.fhir.search.shelf import KeyedShelf
+from clerkship.fhir.parameters import SearchParameter, get_parameters
+from clerkship.fhir.search.index import RangeIndex, Rows, TextIndex, TokenIndex
+from clerkship.fhir.search.match import TypeMatches
+from clerkship.fhir.search.query import DEFAULT_INDEX_KINDS, SortKey
+from clerkship.fhir.search.shelf import KeyedResourceIndex
 
 SortValue = str | int | float | None
-Place = tuple[SortValue, ...]
+SortPosition = tuple[SortValue, ...]
 """What something is sorted by, and last its key."""
 
 
-class Column(NamedTuple):
+class SortColumn(NamedTuple):
     """One rule over one shelf: by row the rank of its value, and by rank the value."""
 
     ranks: Sequence[int]
@@ -32,20 +32,22 @@ class Column(NamedTuple):
         return self.values[rank] if rank < len(self.values) else None
 
 
-def column(shelf: KeyedShelf, parameter: Parameter, descending: bool) -> Column:
+def build_column(shelf: KeyedResourceIndex, parameter: SearchParameter, descending: bool) -> SortColumn:
     """One rule over one shelf, worked out once."""
     what = ("column", parameter.arms, parameter.type, descending, shelf.zone)
-    return shelf.once(what, lambda: _ranked(shelf.size, _pairs(shelf, parameter, descending)))
+    return shelf.once(what, lambda: _rank(shelf.size, _list_sorted_values(shelf, parameter, descending)))
 
 
-def _pairs(shelf: KeyedShelf, parameter: Parameter, descending: bool) -> Iterable[tuple[Any, Rows]]:
-    index = shelf.index(ASPECTS[parameter.type], parameter.arms)
-    assert isinstance(index, Words | Codes | Spans)
-    pairs = list(index.sortable(descending) if isinstance(index, Spans) else index.sortable())
+def _list_sorted_values(
+    shelf: KeyedResourceIndex, parameter: SearchParameter, descending: bool
+) -> Iterable[tuple[Any, Rows]]:
+    index = shelf.index(DEFAULT_INDEX_KINDS[parameter.type], parameter.arms)
+    assert isinstance(index, TextIndex | TokenIndex | RangeIndex)
+    pairs = list(index.sortable(descending) if isinstance(index, RangeIndex) else index.sortable())
     return reversed(pairs) if descending else pairs
 
 
-def _ranked(size: int, pairs: Iterable[tuple[Any, Rows]]) -> Column:
+def _rank(size: int, pairs: Iterable[tuple[Any, Rows]]) -> SortColumn:
     values: list[SortValue] = []
     ranks = array("I", b"\xff\xff\xff\xff") * size
     missing = 0xFFFFFFFF
@@ -55,59 +57,62 @@ def _ranked(size: int, pairs: Iterable[tuple[Any, Rows]]) -> Column:
         for row in rows:
             if ranks[row] == missing:
                 ranks[row] = len(values) - 1
-    return Column(ranks, values)
+    return SortColumn(ranks, values)
 
 
-class Ordered:
+class SortedRows:
     """Rows of one shelf, in order."""
 
-    def __init__(self, shelf: KeyedShelf, rows: Rows, columns: Sequence[Column]) -> None:
+    def __init__(self, shelf: KeyedResourceIndex, rows: Rows, columns: Sequence[SortColumn]) -> None:
         self.shelf, self.rows, self.columns = shelf, rows, columns
 
-    def place(self, at: int) -> Place:
+    def place(self, at: int) -> SortPosition:
         """Where one is."""
         row = self.rows[at]
         return (*(each.value(row) for each in self.columns), self.shelf.keys[row])
 
 
-def ordered(type: str, shelf: KeyedShelf, rows: Rows, rules: Sequence[SortBy]) -> Ordered:
+def sort_rows(type: str, shelf: KeyedResourceIndex, rows: Rows, rules: Sequence[SortKey]) -> SortedRows:
     """Rows that come in order of key, in the order of some rules."""
-    columns = [column(shelf, parameters_of(type)[rule.name], rule.descending) for rule in rules]
+    columns = [build_column(shelf, get_parameters(type)[rule.name], rule.descending) for rule in rules]
     if not rules or len(rows) < 2:
-        return Ordered(shelf, rows, columns)
+        return SortedRows(shelf, rows, columns)
     if len(rows) == shelf.size:
-        rows = shelf.once(("order", tuple(rules), shelf.zone), lambda: array("I", _by_rank(range(shelf.size), columns)))
-        return Ordered(shelf, rows, columns)
-    return Ordered(shelf, _by_rank(rows, columns), columns)
+        rows = shelf.once(
+            ("order", tuple(rules), shelf.zone), lambda: array("I", _sort_by_rank(range(shelf.size), columns))
+        )
+        return SortedRows(shelf, rows, columns)
+    return SortedRows(shelf, _sort_by_rank(rows, columns), columns)
 
 
-def _by_rank(rows: Rows, columns: Sequence[Column]) -> list[int]:
+def _sort_by_rank(rows: Rows, columns: Sequence[SortColumn]) -> list[int]:
     if len(columns) == 1:
         return sorted(rows, key=columns[0].ranks.__getitem__)
     return sorted(rows, key=lambda row: [each.ranks[row] for each in columns])
 
 
-class Merged(Sequence[str]):
+class MergedKeys(Sequence[str]):
     """Keys of a chart with some others between them; worked out when they are looked at, for there may be many."""
 
-    def __init__(self, main: Ordered, few: Ordered, downs: Sequence[bool]) -> None:
+    def __init__(self, main: SortedRows, few: SortedRows, downs: Sequence[bool]) -> None:
         self._main, self._few = main, few
         # Where each of the few is in the whole: behind all of the chart's that do not follow it, and the few before.
         self._at = [
-            position(len(main.rows), main.place, few.place(number), downs) + number for number in range(len(few.rows))
+            find_position(len(main.rows), main.place, few.place(number), downs) + number
+            for number in range(len(few.rows))
         ]
 
     def __len__(self) -> int:
         """How many."""
         return len(self._main.rows) + len(self._few.rows)
 
-    def _part(self, at: int) -> tuple[Ordered, int]:
+    def _part(self, at: int) -> tuple[SortedRows, int]:
         number = bisect_left(self._at, at)
         if number < len(self._at) and self._at[number] == at:
             return self._few, number
         return self._main, at - number
 
-    def place(self, at: int) -> Place:
+    def place(self, at: int) -> SortPosition:
         """Where in the order one is."""
         part, number = self._part(at)
         return part.place(number)
@@ -137,32 +142,34 @@ class Merged(Sequence[str]):
         yield from map(keys.__getitem__, rows)
 
 
-def merged(type: str, matched: Matched, rules: Sequence[SortBy]) -> Merged:
+def merge_matches(type: str, matched: TypeMatches, rules: Sequence[SortKey]) -> MergedKeys:
     """Everything of one type that matched, in order."""
-    main = ordered(type, matched.kept, matched.rows, rules)
-    return Merged(main, ordered(type, matched.loose, matched.loose_rows, rules), [rule.descending for rule in rules])
+    main = sort_rows(type, matched.kept, matched.rows, rules)
+    return MergedKeys(
+        main, sort_rows(type, matched.loose, matched.loose_rows, rules), [rule.descending for rule in rules]
+    )
 
 
-def follows(one: Place, other: Place, downs: Sequence[bool]) -> bool:
+def is_after(one: SortPosition, other: SortPosition, downs: Sequence[bool]) -> bool:
     """Whether one place is behind another."""
     for mine, theirs, down in zip(one, other, [*downs, False], strict=True):
         if mine != theirs:
-            return _later(mine, theirs, down)
+            return _is_value_after(mine, theirs, down)
     return False
 
 
-def _later(mine: SortValue, theirs: SortValue, down: bool) -> bool:
+def _is_value_after(mine: SortValue, theirs: SortValue, down: bool) -> bool:
     if mine is None or theirs is None:
         return mine is None
     return (mine < theirs) if down else (mine > theirs)  # type: ignore[operator]
 
 
-def position(size: int, place: Any, other: Place, downs: Sequence[bool]) -> int:
+def find_position(size: int, place: Any, other: SortPosition, downs: Sequence[bool]) -> int:
     """How many of some places do not follow another."""
     low, high = 0, size
     while low < high:
         middle = (low + high) // 2
-        if follows(place(middle), other, downs):
+        if is_after(place(middle), other, downs):
             high = middle
         else:
             low = middle + 1

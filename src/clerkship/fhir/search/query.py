@@ -6,21 +6,21 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlencode
 
 from clerkship.fhir.issue import Issue
-from clerkship.fhir.parameters import Arm
+from clerkship.fhir.parameters import ParameterPath
 
 Prefix = Literal["eq", "ne", "gt", "ge", "lt", "le", "sa", "eb", "ap"]
 Summary = Literal["true", "text", "data", "count", "false"]
 Total = Literal["none", "estimate", "accurate"]
 
 
-class Code(NamedTuple):
+class TokenValue(NamedTuple):
     """`system|code`; None where that side is left open, an empty system for `|code`."""
 
     system: str | None
     code: str | None
 
 
-class Word(NamedTuple):
+class TextValue(NamedTuple):
     """A text or a uri, in the form it is compared in."""
 
     text: str
@@ -28,7 +28,7 @@ class Word(NamedTuple):
     """`above`: the uri itself, and those that it lies under."""
 
 
-class Moment(NamedTuple):
+class DateValue(NamedTuple):
     """A date with its prefix."""
 
     prefix: Prefix
@@ -36,7 +36,7 @@ class Moment(NamedTuple):
     high: int
 
 
-class Measure(NamedTuple):
+class QuantityValue(NamedTuple):
     """A number with its prefix and, for a quantity, its unit."""
 
     prefix: Prefix
@@ -47,18 +47,18 @@ class Measure(NamedTuple):
     code: str | None = None
 
 
-class Link(NamedTuple):
+class ReferenceValue(NamedTuple):
     """A reference: every spelling it may have in a resource."""
 
     spellings: tuple[str, ...]
 
 
-Value = Code | Word | Moment | Measure | Link
-Aspect = Literal[
+SearchValue = TokenValue | TextValue | DateValue | QuantityValue | ReferenceValue
+IndexKind = Literal[
     "token", "label", "of-type", "string", "exact", "date", "amount", "link", "link-identifier", "uri", "present"
 ]
 """What of the elements an index holds."""
-ASPECTS: dict[str, Aspect] = {
+DEFAULT_INDEX_KINDS: dict[str, IndexKind] = {
     "token": "token",
     "string": "string",
     "reference": "link",
@@ -71,25 +71,25 @@ ASPECTS: dict[str, Aspect] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class ValueCriterion:
     """One of some values is among what a parameter's arms say; or, negated, none is."""
 
-    aspect: Aspect
-    arms: tuple[Arm, ...]
-    values: tuple[Value, ...]
+    aspect: IndexKind
+    arms: tuple[ParameterPath, ...]
+    values: tuple[SearchValue, ...]
     negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingCriterion:
     """There is nothing where a parameter looks; or, if not wanted so, something."""
 
-    arms: tuple[Arm, ...]
+    arms: tuple[ParameterPath, ...]
     missing: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Ids:
+class IdCriterion:
     """The id is one of these; or, negated, none."""
 
     ids: frozenset[str]
@@ -97,41 +97,49 @@ class Ids:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class ChainCriterion:
     """A reference means a resource of which something else holds: by type, what."""
 
-    arms: tuple[Arm, ...]
+    arms: tuple[ParameterPath, ...]
     inner: tuple[tuple[str, "Criterion"], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Reverse:
+class ReverseChainCriterion:
     """Some resource of a type, of which something holds, refers to this one."""
 
     type: str
-    arms: tuple[Arm, ...]
+    arms: tuple[ParameterPath, ...]
     inner: "Criterion"
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class CompositeCriterion:
     """For one of some alternatives, all terms hold of the same element."""
 
-    roots: tuple[Arm, ...]
-    alternatives: tuple[tuple[Term, ...], ...]
+    roots: tuple[ParameterPath, ...]
+    alternatives: tuple[tuple[ValueCriterion, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AlternativeValues:
+class AnyCriterion:
     """One of several holds."""
 
     criteria: tuple["Criterion", ...]
 
 
-Criterion = Term | Missing | Ids | Chain | Reverse | Together | AlternativeValues
+Criterion = (
+    ValueCriterion
+    | MissingCriterion
+    | IdCriterion
+    | ChainCriterion
+    | ReverseChainCriterion
+    | CompositeCriterion
+    | AnyCriterion
+)
 
 
-class SortBy(NamedTuple):
+class SortKey(NamedTuple):
     """One thing to sort by."""
 
     name: str
@@ -148,7 +156,7 @@ class Include(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SearchQuery:
     """A whole search."""
 
     type: str
@@ -164,7 +172,7 @@ class Query:
     total: Total | None = None
     summary: Summary | None = None
     elements: tuple[str, ...] = ()
-    sort: tuple[SortBy, ...] = ()
+    sort: tuple[SortKey, ...] = ()
     cursor: str = ""
     base: str = ""
     zone: int = 0
@@ -175,7 +183,7 @@ class Query:
         return urlencode(pairs, safe=":/,|$*")
 
 
-class Meaning(NamedTuple):
+class SearchContext(NamedTuple):
     """Who reads values: this server's address, its zone in minutes ahead of UTC, and the time, where it is known."""
 
     base: str = ""
@@ -186,6 +194,6 @@ class Meaning(NamedTuple):
     """How many links of a chain lead here."""
 
     @property
-    def deeper(self) -> "Meaning":
+    def deeper(self) -> "SearchContext":
         """The same, a link further."""
         return self._replace(depth=self.depth + 1)

@@ -8,27 +8,27 @@ from typing import Any, TypeVar, cast
 import orjson
 
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.parameters import Arm, elements
+from clerkship.fhir.parameters import ParameterPath, select_elements
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.search.index import Index, Numbered, build_index
-from clerkship.fhir.search.query import Aspect
-from clerkship.fhir.search.terms import links
+from clerkship.fhir.search.index import Index, NumberedNodes, build_index
+from clerkship.fhir.search.query import IndexKind
+from clerkship.fhir.search.terms import extract_references
 
 T = TypeVar("T")
-Once = Callable[[Hashable, Callable[[], Any]], Any]
-Forward = str | tuple[str, ...]
+Cache = Callable[[Hashable, Callable[[], Any]], Any]
+ReferenceTexts = str | tuple[str, ...]
 
 
-class Shelf:
+class ResourceIndex:
     """Rows, and what can be asked of them."""
 
-    def __init__(self, size: int, items: Callable[[], Numbered], once: Once, zone: int) -> None:
+    def __init__(self, size: int, items: Callable[[], NumberedNodes], once: Cache, zone: int) -> None:
         self.size = size
         self.items = items
         self.zone = zone
         self._once = once
 
-    def index(self, aspect: Aspect, arms: tuple[Arm, ...]) -> Index:
+    def index(self, aspect: IndexKind, arms: tuple[ParameterPath, ...]) -> Index:
         """The index of what some arms say."""
         zone = self.zone if aspect == "date" else 0
         return cast(Index, self._once((aspect, arms, zone), lambda: build_index(aspect, arms, self.items(), zone)))
@@ -37,36 +37,40 @@ class Shelf:
         """Something else that is worked out of all rows."""
         return cast(T, self._once(what, build))
 
-    def forward(self, arms: tuple[Arm, ...]) -> Sequence[Forward]:
+    def forward(self, arms: tuple[ParameterPath, ...]) -> Sequence[ReferenceTexts]:
         """By row, what its references say: one text where there is one."""
-        return self.once(("forward", arms), lambda: [_said(arms, resource) for _, resource, _ in self.items()])
+        return self.once(
+            ("forward", arms), lambda: [_collect_references(arms, resource) for _, resource, _ in self.items()]
+        )
 
-    def nodes(self, roots: tuple[Arm, ...]) -> tuple["Shelf", Sequence[int]]:
+    def nodes(self, roots: tuple[ParameterPath, ...]) -> tuple["ResourceIndex", Sequence[int]]:
         """The elements at some roots as rows of their own, and which row each is part of."""
-        owners = self.once(("owners", roots), lambda: array("I", (row for row, _, _ in _inside(roots, self.items()))))
+        owners = self.once(
+            ("owners", roots), lambda: array("I", (row for row, _, _ in _iter_elements(roots, self.items())))
+        )
 
-        def items() -> Numbered:
-            return ((at, resource, node) for at, (_, resource, node) in enumerate(_inside(roots, self.items())))
+        def items() -> NumberedNodes:
+            return ((at, resource, node) for at, (_, resource, node) in enumerate(_iter_elements(roots, self.items())))
 
         def once(what: Hashable, build: Callable[[], Any]) -> Any:
             return self._once(("nodes", roots, what), build)
 
-        return Shelf(len(owners), items, once, self.zone), owners
+        return ResourceIndex(len(owners), items, once, self.zone), owners
 
 
-def _said(arms: tuple[Arm, ...], resource: Resource) -> Forward:
-    found = tuple(dict.fromkeys(text for arm in arms for text in links(arm, resource, resource)))
+def _collect_references(arms: tuple[ParameterPath, ...], resource: Resource) -> ReferenceTexts:
+    found = tuple(dict.fromkeys(text for arm in arms for text in extract_references(arm, resource, resource)))
     return found[0] if len(found) == 1 else found
 
 
-def _inside(roots: tuple[Arm, ...], items: Numbered) -> Iterator[tuple[int, Resource, Any]]:
+def _iter_elements(roots: tuple[ParameterPath, ...], items: NumberedNodes) -> Iterator[tuple[int, Resource, Any]]:
     for row, resource, _ in items:
         for root in roots:
-            for node in elements(root, resource, resource):
+            for node in select_elements(root, resource, resource):
                 yield row, resource, node
 
 
-class KeyedShelf(Shelf):
+class KeyedResourceIndex(ResourceIndex):
     """Resources of one type, by row in order of key."""
 
     keys: Sequence[str]
@@ -77,7 +81,7 @@ class KeyedShelf(Shelf):
         return at if at < len(self.keys) and self.keys[at] == key else None
 
 
-class Kept(KeyedShelf):
+class ChartIndex(KeyedResourceIndex):
     """The resources of one type in a chart."""
 
     def __init__(self, chart: Chart, type: str, zone: int) -> None:
@@ -85,18 +89,18 @@ class Kept(KeyedShelf):
         self.keys = chart.once(("keys", type), lambda: tuple(sorted(chart.of_type(type))))
         super().__init__(len(self.keys), self._items, lambda what, build: chart.once((type, what), build), zone)
 
-    def _items(self) -> Numbered:
+    def _items(self) -> NumberedNodes:
         read, chart = orjson.loads, self.chart  # searches compare numbers, so the exact digits are not needed
         for row, key in enumerate(self.keys):
             resource = read(chart[key])
             yield row, resource, resource
 
-    def pick(self, rows: Sequence[int]) -> "Loose":
+    def pick(self, rows: Sequence[int]) -> "OverlayIndex":
         """Some of them, out of the indexes."""
-        return Loose({self.keys[row]: orjson.loads(self.chart[self.keys[row]]) for row in rows}, self.zone)
+        return OverlayIndex({self.keys[row]: orjson.loads(self.chart[self.keys[row]]) for row in rows}, self.zone)
 
 
-class Loose(KeyedShelf):
+class OverlayIndex(KeyedResourceIndex):
     """Some resources by key, looked at for this once."""
 
     def __init__(self, resources: Mapping[str, Resource], zone: int) -> None:
@@ -105,7 +109,7 @@ class Loose(KeyedShelf):
         self._known: dict[Hashable, Any] = {}
         super().__init__(len(self.keys), self._items, self._remembered, zone)
 
-    def _items(self) -> Numbered:
+    def _items(self) -> NumberedNodes:
         for row, key in enumerate(self.keys):
             yield row, self.resources[key], self.resources[key]
 

@@ -11,24 +11,24 @@ SECOND = 1_000_000
 DAY = 86_400 * SECOND
 FOREVER = 1 << 62
 """Where a period without an end ends, and, negated, where one without a start starts; in microseconds."""
-MOST = sys.float_info.max
+MAX_NUMBER = sys.float_info.max
 """The same for numbers; a cursor can say it, unlike infinity."""
 _DATE = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,12}))?)?(Z|[+-]\d\d:\d\d)?)?)?)?", re.ASCII
 )
-_COMMON = {20: "Z", 25: "+-"}
+_COMMON_LENGTHS = {20: "Z", 25: "+-"}
 _FIRST = datetime(1, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"[+-]?(\d{1,30})(?:\.(\d{1,30}))?(?:[eE]([+-]?\d{1,2}))?", re.ASCII)
 
 
-class Span(NamedTuple):
+class TimeRange(NamedTuple):
     """From the first moment in it to the first that is not; microseconds since the year 1, UTC."""
 
     low: int
     high: int
 
 
-class Figure(NamedTuple):
+class RoundedNumber(NamedTuple):
     """A number as it was written: what it is, and what rounds to it."""
 
     value: float
@@ -36,49 +36,49 @@ class Figure(NamedTuple):
     high: float
 
 
-def date_span(text: str, zone: int = 0) -> Span:
+def parse_date_range(text: str, zone: int = 0) -> TimeRange:
     """What a date covers, by its precision; without a zone of its own it is in one `zone` minutes ahead of UTC."""
-    if len(text) in _COMMON and text[19] in _COMMON[len(text)] and text[7] == "-" and text[10] == "T":
-        return _second(text)
+    if len(text) in _COMMON_LENGTHS and text[19] in _COMMON_LENGTHS[len(text)] and text[7] == "-" and text[10] == "T":
+        return _parse_second(text)
     found = _DATE.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is not a date: write YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+zz:zz")
     year, month, day, hour, minute, second, fraction, offset = found.groups()
     if hour is None:
-        low, days = _days(text, int(year), month, day)
+        low, days = _parse_days(text, int(year), month, day)
         start = low * DAY - zone * 60 * SECOND
-        return Span(start, start + days * DAY)
-    low, _ = _days(text, int(year), month, day)
+        return TimeRange(start, start + days * DAY)
+    low, _ = _parse_days(text, int(year), month, day)
     if int(hour) > 23 or int(minute) > 59 or int(second or 0) > 60:
         raise ValueError(f"{text!r} is not a time of day")
-    ahead = zone if offset is None else _minutes(text, offset)
+    ahead = zone if offset is None else _parse_offset(text, offset)
     seconds = int(hour) * 3600 + (int(minute) - ahead) * 60 + int(second or 0)
     start = low * DAY + seconds * SECOND
     if second is None:
-        return Span(start, start + 60 * SECOND)
+        return TimeRange(start, start + 60 * SECOND)
     if fraction is None:
-        return Span(start, start + SECOND)
+        return TimeRange(start, start + SECOND)
     start += int(fraction[:6].ljust(6, "0"))
-    return Span(start, start + 10 ** max(0, 6 - len(fraction)))
+    return TimeRange(start, start + 10 ** max(0, 6 - len(fraction)))
 
 
-def _second(text: str) -> Span:
+def _parse_second(text: str) -> TimeRange:
     """A time to the second with its zone: what most resources say, so read without ado."""
     try:
         since = datetime.fromisoformat(text) - _FIRST
     except ValueError:
         raise ValueError(f"{text!r} is not a moment of the calendar") from None
     start = (since.days + 1) * DAY + since.seconds * SECOND
-    return Span(start, start + SECOND)
+    return TimeRange(start, start + SECOND)
 
 
-def moment(when: datetime) -> int:
+def to_microseconds(when: datetime) -> int:
     """A moment with its zone as spans count it."""
     since = when - _FIRST
     return (since.days + 1) * DAY + since.seconds * SECOND + since.microseconds
 
 
-def _days(text: str, year: int, month: str | None, day: str | None) -> tuple[int, int]:
+def _parse_days(text: str, year: int, month: str | None, day: str | None) -> tuple[int, int]:
     try:
         first = date(year, int(month or 1), int(day or 1)).toordinal()
     except ValueError:
@@ -90,7 +90,7 @@ def _days(text: str, year: int, month: str | None, day: str | None) -> tuple[int
     return first, after - first
 
 
-def _minutes(text: str, offset: str) -> int:
+def _parse_offset(text: str, offset: str) -> int:
     if offset == "Z":
         return 0
     hours, minutes = int(offset[1:3]), int(offset[4:])
@@ -99,7 +99,7 @@ def _minutes(text: str, offset: str) -> int:
     return (hours * 60 + minutes) * (-1 if offset[0] == "-" else 1)
 
 
-def figure(text: str) -> Figure:
+def parse_number(text: str) -> RoundedNumber:
     """Parse a number, with half of its last digit on either side; never less than the number itself."""
     found = _NUMBER.fullmatch(text)
     if found is None:
@@ -111,4 +111,4 @@ def figure(text: str) -> Figure:
         digits = 1  # the specification's own example: 1e2 is [95, 105)
     half = Decimal(5).scaleb(power - digits - 1)
     number = float(value)
-    return Figure(number, float(value - half), max(float(value + half), nextafter(number, inf)))
+    return RoundedNumber(number, float(value - half), max(float(value + half), nextafter(number, inf)))

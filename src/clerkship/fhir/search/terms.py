@@ -4,21 +4,21 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeGuard
 
-from clerkship.fhir.parameters import Arm, elements
-from clerkship.fhir.resource import Resource, objects_in
-from clerkship.fhir.search.spans import FOREVER, MOST, Span, date_span
+from clerkship.fhir.parameters import ParameterPath, select_elements
+from clerkship.fhir.resource import Resource, list_objects
+from clerkship.fhir.search.spans import FOREVER, MAX_NUMBER, TimeRange, parse_date_range
 
 System = str | tuple[str, ...]
 """What an element says of its system; of what says nothing itself, those that its definition implies."""
-SPECIAL = ("http://hl7.org/fhir/special-values",)
+SPECIAL_VALUES = ("http://hl7.org/fhir/special-values",)
 CURRENCY = "urn:iso:std:iso:4217"
 _NAME = ("family", "given", "prefix", "suffix", "text")
 _ADDRESS = ("text", "line", "city", "district", "state", "postalCode", "country")
-_KEPT = {"L", "N", "S"}
+_KEPT_CATEGORIES = {"L", "N", "S"}
 """Of Unicode's classes, what a search by words looks at: letters, digits, signs. Not accents, not punctuation."""
 
 
-class Amount(NamedTuple):
+class QuantityRange(NamedTuple):
     """A quantity: from, to (both in it), and its unit as system, code and what people read."""
 
     low: float
@@ -29,83 +29,83 @@ class Amount(NamedTuple):
 NO_UNIT = ("", "", "")
 
 
-def normal(text: str) -> str:
+def normalize_text(text: str) -> str:
     """A text as searches compare it: without case, accents, punctuation and repeated space (R4 §3.1.1.4.8, string)."""
     if text.isascii() and text.isalnum():
         return text.lower()
     plain = unicodedata.normalize("NFKD", text.casefold())
-    kept = "".join(c if unicodedata.category(c)[0] in _KEPT else " " if c.isspace() else "" for c in plain)
+    kept = "".join(c if unicodedata.category(c)[0] in _KEPT_CATEGORIES else " " if c.isspace() else "" for c in plain)
     return " ".join(kept.split())
 
 
-def tokens(arm: Arm, resource: Resource, node: Any) -> Iterator[tuple[System, str]]:
+def extract_tokens(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[tuple[System, str]]:
     """System and code of everything there; for a primitive, all systems that are implied, for it says none itself."""
     if arm.kind == "deceased":
-        yield SPECIAL, "true" if _deceased(resource) else "false"
+        yield SPECIAL_VALUES, "true" if _is_deceased(resource) else "false"
         return
-    for value in elements(arm, node, resource):
+    for value in select_elements(arm, node, resource):
         if isinstance(value, bool):
-            yield SPECIAL, "true" if value else "false"
+            yield SPECIAL_VALUES, "true" if value else "false"
         elif isinstance(value, str):
             yield arm.systems, value.lower()
         elif isinstance(value, dict):
-            yield from _coded(arm.kind, value)
+            yield from _extract_codes(arm.kind, value)
 
 
-def _deceased(resource: Resource) -> bool:
+def _is_deceased(resource: Resource) -> bool:
     return resource.get("deceasedBoolean") is True or "deceasedDateTime" in resource
 
 
-def _coded(kind: str, value: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _extract_codes(kind: str, value: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if kind == "CodeableConcept":
-        for coding in objects_in(value, "coding"):
-            yield from _pair(coding, "code")
+        for coding in list_objects(value, "coding"):
+            yield from _extract_code(coding, "code")
     elif kind == "ContactPoint":
         if isinstance(value.get("value"), str):
             yield "", value["value"].lower()  # R4 leaves open what its system is; a use or `phone` is no system
     else:
-        yield from _pair(value, "code" if kind == "Coding" else "value")
+        yield from _extract_code(value, "code" if kind == "Coding" else "value")
 
 
-def _pair(value: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
+def _extract_code(value: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
     system, code = value.get("system"), value.get(name)
     if isinstance(code, str) or isinstance(system, str):
         yield system if isinstance(system, str) else "", code.lower() if isinstance(code, str) else ""
 
 
-def labels(arm: Arm, resource: Resource, node: Any) -> Iterator[str]:
+def extract_labels(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
     """The words beside codes: CodeableConcept.text, Coding.display, Identifier.type.text."""
-    for value in elements(arm, node, resource) if arm.kind != "deceased" else ():
+    for value in select_elements(arm, node, resource) if arm.kind != "deceased" else ():
         if not isinstance(value, dict):
             continue
         if arm.kind == "CodeableConcept":
-            yield from _strings(value, ("text",))
-            for coding in objects_in(value, "coding"):
-                yield from _strings(coding, ("display",))
+            yield from _extract_texts(value, ("text",))
+            for coding in list_objects(value, "coding"):
+                yield from _extract_texts(coding, ("display",))
         elif arm.kind == "Coding":
-            yield from _strings(value, ("display",))
+            yield from _extract_texts(value, ("display",))
         elif arm.kind == "Identifier" and isinstance(value.get("type"), dict):
-            yield from _strings(value["type"], ("text",))
+            yield from _extract_texts(value["type"], ("text",))
 
 
-def typed_identifiers(arm: Arm, resource: Resource, node: Any) -> Iterator[str]:
+def extract_typed_identifiers(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
     """`system|code|value` of every identifier that says its type."""
-    for value in elements(arm, node, resource) if arm.kind == "Identifier" else ():
+    for value in select_elements(arm, node, resource) if arm.kind == "Identifier" else ():
         if isinstance(value, dict) and isinstance(value.get("type"), dict) and isinstance(value.get("value"), str):
-            for system, code in _coded("CodeableConcept", value["type"]):
+            for system, code in _extract_codes("CodeableConcept", value["type"]):
                 yield f"{system}|{code}|{value['value'].lower()}"
 
 
-def strings(arm: Arm, resource: Resource, node: Any) -> Iterator[str]:
+def extract_strings(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
     """Every text there, a name's and an address's part by part."""
-    for value in elements(arm, node, resource):
+    for value in select_elements(arm, node, resource):
         if isinstance(value, str):
             yield value
         elif isinstance(value, dict):
-            yield from _strings(value, _NAME if arm.kind == "HumanName" else _ADDRESS)
+            yield from _extract_texts(value, _NAME if arm.kind == "HumanName" else _ADDRESS)
 
 
-def _strings(value: dict[str, Any], names: Iterable[str]) -> Iterator[str]:
+def _extract_texts(value: dict[str, Any], names: Iterable[str]) -> Iterator[str]:
     for name in names:
         found = value.get(name)
         for item in found if isinstance(found, list) else (found,):
@@ -113,94 +113,96 @@ def _strings(value: dict[str, Any], names: Iterable[str]) -> Iterator[str]:
                 yield item
 
 
-def dates(arm: Arm, resource: Resource, node: Any, zone: int) -> list[Span]:
+def extract_dates(arm: ParameterPath, resource: Resource, node: Any, zone: int) -> list[TimeRange]:
     """The time everything there covers."""
-    spans = [_covered(arm.kind, value, zone) for value in elements(arm, node, resource)]
+    spans = [_to_time_range(arm.kind, value, zone) for value in select_elements(arm, node, resource)]
     return [span for span in spans if span is not None]
 
 
-def _covered(kind: str, value: Any, zone: int) -> Span | None:
+def _to_time_range(kind: str, value: Any, zone: int) -> TimeRange | None:
     if isinstance(value, str):
-        return _moment(value, zone)
+        return _parse_date(value, zone)
     if not isinstance(value, dict):
         return None
     if kind == "Period":
-        return _period(value, zone)
+        return _parse_period(value, zone)
     repeat = value.get("repeat")
     bounds = repeat.get("boundsPeriod") if isinstance(repeat, dict) else None
     events = value.get("event")
-    spans = [_moment(event, zone) for event in (events if isinstance(events, list) else ())]
-    known = [span for span in [*spans, _period(bounds, zone) if isinstance(bounds, dict) else None] if span is not None]
+    spans = [_parse_date(event, zone) for event in (events if isinstance(events, list) else ())]
+    known = [
+        span for span in [*spans, _parse_period(bounds, zone) if isinstance(bounds, dict) else None] if span is not None
+    ]
     # Of a schedule the outer limits alone matter (R4 §3.1.1.4.7).
-    return Span(min(span.low for span in known), max(span.high for span in known)) if known else None
+    return TimeRange(min(span.low for span in known), max(span.high for span in known)) if known else None
 
 
-def _period(value: dict[str, Any], zone: int) -> Span | None:
-    start, end = _moment(value.get("start"), zone), _moment(value.get("end"), zone)
+def _parse_period(value: dict[str, Any], zone: int) -> TimeRange | None:
+    start, end = _parse_date(value.get("start"), zone), _parse_date(value.get("end"), zone)
     if start is None and end is None:
         return None
-    return Span(start.low if start is not None else -FOREVER, end.high if end is not None else FOREVER)
+    return TimeRange(start.low if start is not None else -FOREVER, end.high if end is not None else FOREVER)
 
 
-def _moment(text: Any, zone: int) -> Span | None:
+def _parse_date(text: Any, zone: int) -> TimeRange | None:
     if not isinstance(text, str):
         return None
     try:
-        return date_span(text, zone)
+        return parse_date_range(text, zone)
     except ValueError:
         return None  # a lenient server keeps such; no search by date can find it
 
 
-def amounts(arm: Arm, resource: Resource, node: Any) -> list[Amount]:
+def extract_quantities(arm: ParameterPath, resource: Resource, node: Any) -> list[QuantityRange]:
     """Every number or quantity there."""
-    found = [_amount(arm.kind, value) for value in elements(arm, node, resource)]
+    found = [_to_quantity_range(arm.kind, value) for value in select_elements(arm, node, resource)]
     return [amount for amount in found if amount is not None]
 
 
-def _amount(kind: str, value: Any) -> Amount | None:
+def _to_quantity_range(kind: str, value: Any) -> QuantityRange | None:
     if _is_number(value):
-        return Amount(float(value), float(value), NO_UNIT)
+        return QuantityRange(float(value), float(value), NO_UNIT)
     if not isinstance(value, dict):
         return None
     if kind == "Range":
-        return _range(value)
+        return _parse_range(value)
     if kind == "SampledData":
-        return _sampled(value)
+        return _parse_sampled_data(value)
     if not _is_number(value.get("value")):
         return None
     number = float(value["value"])
     if kind == "Money":
-        return Amount(number, number, (CURRENCY, _text(value, "currency"), ""))
-    comparator = _text(value, "comparator")
-    low = -MOST if comparator.startswith("<") else number
-    return Amount(low, MOST if comparator.startswith(">") else number, _unit(value))
+        return QuantityRange(number, number, (CURRENCY, _get_text(value, "currency"), ""))
+    comparator = _get_text(value, "comparator")
+    low = -MAX_NUMBER if comparator.startswith("<") else number
+    return QuantityRange(low, MAX_NUMBER if comparator.startswith(">") else number, _get_unit(value))
 
 
-def _range(value: dict[str, Any]) -> Amount | None:
+def _parse_range(value: dict[str, Any]) -> QuantityRange | None:
     ends = [value[name] for name in ("low", "high") if isinstance(value.get(name), dict)]
     if not any(_is_number(end.get("value")) for end in ends):
         return None
-    low, high = (_end(value, name) for name in ("low", "high"))
-    return Amount(-MOST if low is None else low, MOST if high is None else high, _unit(ends[0]))
+    low, high = (_get_bound(value, name) for name in ("low", "high"))
+    return QuantityRange(-MAX_NUMBER if low is None else low, MAX_NUMBER if high is None else high, _get_unit(ends[0]))
 
 
-def _end(value: dict[str, Any], name: str) -> float | None:
+def _get_bound(value: dict[str, Any], name: str) -> float | None:
     end = value.get(name)
     number = end.get("value") if isinstance(end, dict) else None
     return float(number) if _is_number(number) else None
 
 
-def _sampled(value: dict[str, Any]) -> Amount | None:
+def _parse_sampled_data(value: dict[str, Any]) -> QuantityRange | None:
     origin = value.get("origin")
     if not isinstance(origin, dict) or not _is_number(origin.get("value")):
         return None
     factor = value.get("factor", 1)
-    numbers = [_float(word) for word in _text(value, "data").split()]
+    numbers = [_parse_float(word) for word in _get_text(value, "data").split()]
     points = [origin["value"] + number * factor for number in numbers if number is not None]
-    return Amount(min(points), max(points), _unit(origin)) if points else None
+    return QuantityRange(min(points), max(points), _get_unit(origin)) if points else None
 
 
-def _float(word: str) -> float | None:
+def _parse_float(word: str) -> float | None:
     try:
         return float(word)
     except ValueError:
@@ -211,30 +213,30 @@ def _is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _text(value: dict[str, Any], name: str) -> str:
+def _get_text(value: dict[str, Any], name: str) -> str:
     found = value.get(name)
     return found if isinstance(found, str) else ""
 
 
-def _unit(value: dict[str, Any]) -> tuple[str, str, str]:
-    return _text(value, "system"), _text(value, "code"), _text(value, "unit")
+def _get_unit(value: dict[str, Any]) -> tuple[str, str, str]:
+    return _get_text(value, "system"), _get_text(value, "code"), _get_text(value, "unit")
 
 
-def links(arm: Arm, resource: Resource, node: Any) -> Iterator[str]:
+def extract_references(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
     """What the references there say, as written but for a version: `Patient/42`, an address, a canonical URL."""
-    for value in elements(arm, node, resource):
+    for value in select_elements(arm, node, resource):
         text = value.get("reference") if isinstance(value, dict) else value
         if isinstance(text, str) and not text.startswith("#"):
             yield text.partition("/_history/")[0]
 
 
-def reference_identifiers(arm: Arm, resource: Resource, node: Any) -> Iterator[tuple[str, str]]:
+def extract_reference_identifiers(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[tuple[str, str]]:
     """System and value of the identifiers by which references mean something."""
-    for value in elements(arm, node, resource):
+    for value in select_elements(arm, node, resource):
         if isinstance(value, dict) and isinstance(value.get("identifier"), dict):
-            yield from _pair(value["identifier"], "value")
+            yield from _extract_code(value["identifier"], "value")
 
 
-def is_present(arm: Arm, resource: Resource) -> bool:
+def is_present(arm: ParameterPath, resource: Resource) -> bool:
     """Whether there is anything at all."""
-    return arm.kind == "deceased" or any(True for _ in elements(arm, resource, resource))
+    return arm.kind == "deceased" or any(True for _ in select_elements(arm, resource, resource))

@@ -1,6 +1,6 @@
 """ADT: file patients and their visits."""
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir import visit
 from clerkship.reactions.hl7_to_fhir.filing import Filing, by_trigger
@@ -122,7 +122,7 @@ def _must_be(found: Resource, status: str, filing: Filing, other: str = "") -> N
         raise refusal(
             409,
             "conflict",
-            f"{key_of(found)} is {found.get('status')}, and {filing.operation} is about one that is {status}",
+            f"{get_key(found)} is {found.get('status')}, and {filing.operation} is about one that is {status}",
         )
 
 

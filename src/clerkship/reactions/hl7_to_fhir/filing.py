@@ -8,9 +8,9 @@ import orjson
 
 from clerkship.events.event import Event
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.issue import Invalid
-from clerkship.fhir.resource import Resource, key_of, render
-from clerkship.fhir.search import find_keys
+from clerkship.fhir.issue import FhirError
+from clerkship.fhir.resource import Resource, get_key, render_resource
+from clerkship.fhir.search import search_keys
 from clerkship.hl7.message import BadMessage, Hl7Message, Segment, parse_message
 from clerkship.reactions.contract import React
 from clerkship.sandbox.state import ActionContext
@@ -56,8 +56,8 @@ class Filing:
     def find(self, type: str, *pairs: tuple[str, str]) -> list[Resource]:
         """Return the resources that a search matches."""
         try:
-            keys = find_keys(self.draft, type, pairs)
-        except Invalid as wrong:
+            keys = search_keys(self.draft, type, pairs)
+        except FhirError as wrong:
             raise refusal_from_invalid(wrong, 422) from None
         return self.resources(keys)
 
@@ -84,11 +84,11 @@ class Filing:
 
     def write(self, resource: Resource) -> Resource:
         """Write a resource, unless the chart has it with the same content."""
-        before = self.draft.resource(key_of(resource))
+        before = self.draft.resource(get_key(resource))
         self._last = resource
         if before is None or _content(before) != _content(resource):
             writing.put_resource(self.draft, resource, self.operation)
-            self._written[key_of(resource)] = None
+            self._written[get_key(resource)] = None
         return resource
 
     def close(self) -> FiledMessage:
@@ -113,7 +113,7 @@ def _by_number(chart: Chart, type: str) -> dict[str, list[str]]:
 
 
 def _content(resource: Resource) -> bytes:
-    return render({name: value for name, value in resource.items() if name != "meta"})
+    return render_resource({name: value for name, value in resource.items() if name != "meta"})
 
 
 def escaped(value: str) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.attached import attachment, plain
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept, hl7, mapped
@@ -79,7 +79,7 @@ def _held(filing: Filing, patient: Resource, field: int = 12) -> Resource | None
 def _there(filing: Filing, patient: Resource, field: int = 12) -> Resource:
     found = _held(filing, patient, field)
     if found is None:
-        raise refusal(404, "not-found", f"{key_of(patient)} has no document {_number(filing, field)} of TXA-{field}")
+        raise refusal(404, "not-found", f"{get_key(patient)} has no document {_number(filing, field)} of TXA-{field}")
     return found
 
 
@@ -88,10 +88,10 @@ def _after(filing: Filing, how: str) -> Resource:
     patient = _patient(filing)
     parent = _there(filing, patient, 13)
     held = _held(filing, patient)
-    if held is not None and key_of(held) == key_of(parent):
-        raise refusal(409, "conflict", f"TXA-12 and TXA-13 both name {key_of(parent)}")
+    if held is not None and get_key(held) == get_key(parent):
+        raise refusal(409, "conflict", f"TXA-12 and TXA-13 both name {get_key(parent)}")
     made = _document(filing, patient, held)
-    filing.write({**made, "relatesTo": [{"code": how, "target": {"reference": key_of(parent)}}]})
+    filing.write({**made, "relatesTo": [{"code": how, "target": {"reference": get_key(parent)}}]})
     return parent
 
 
@@ -157,7 +157,7 @@ def _context(filing: Filing, patient: Resource, txa: Segment, base: Resource) ->
     said = {
         "encounter": [visit] if visit is not None else [],
         "period": {"start": start.text} if start is not None else {},
-        "related": [{"reference": key_of(order)}] if order is not None else [],
+        "related": [{"reference": get_key(order)}] if order is not None else [],
     }
     return {**base.get("context", {}), **trimmed(said)}
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from clerkship.fhir.reference import references
-from clerkship.fhir.resource import Resource, key_of
-from clerkship.fhir.search.find import in_compartment
+from clerkship.fhir.reference import iter_references
+from clerkship.fhir.resource import Resource, get_key
+from clerkship.fhir.search.find import list_compartment_keys
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.filing import Filing
 from clerkship.reactions.hl7_to_fhir.people import find_patient, patient_of, subject, unknown
@@ -28,7 +28,7 @@ def merge(filing: Filing) -> None:
         going = find_patient(filing, mrg, 1)
         if going is None:
             raise unknown(filing, mrg, 1)
-        if key_of(going) == key_of(staying):  # they were merged before, or are one anyway
+        if get_key(going) == get_key(staying):  # they were merged before, or are one anyway
             filing.write(staying)
         else:
             _merge(filing, staying, going)
@@ -44,10 +44,10 @@ def _pairs(filing: Filing, name: str) -> Iterator[tuple[Segment, Segment]]:
 
 
 def _merge(filing: Filing, staying: Resource, going: Resource) -> None:
-    for resource in _moving(filing, key_of(going)):
+    for resource in _moving(filing, get_key(going)):
         moved = deepcopy(resource)
-        for _, holder in references(moved):
-            if holder["reference"] == key_of(going):
+        for _, holder in iter_references(moved):
+            if holder["reference"] == get_key(going):
                 holder.update(subject(staying))
         filing.write(moved)
     old = [{**each, "use": "old"} for each in going.get("identifier", ())]
@@ -62,9 +62,9 @@ def _merge(filing: Filing, staying: Resource, going: Resource) -> None:
 
 def _moving(filing: Filing, key: str) -> list[Resource]:
     """Return all resources that refer to a patient; refused if there are more than one message may move."""
-    keys = [each for each in in_compartment(filing.draft, "Patient", key.partition("/")[2]) if each != key]
+    keys = [each for each in list_compartment_keys(filing.draft, "Patient", key.partition("/")[2]) if each != key]
     for type, parameter in _BESIDE:
-        keys += [key_of(each) for each in filing.find(type, (parameter, key))]
+        keys += [get_key(each) for each in filing.find(type, (parameter, key))]
     wanted = [each for each in dict.fromkeys(keys) if each.partition("/")[0] not in _OF_RECORD]
     most = filing.draft.settings.max_entries
     if len(wanted) > most:
@@ -73,8 +73,8 @@ def _moving(filing: Filing, key: str) -> list[Resource]:
 
 
 def _linked(patient: Resource, other: Resource, type: str) -> list[dict[str, Any]]:
-    held = [each for each in patient.get("link", ()) if each.get("other", {}).get("reference") != key_of(other)]
-    return [*held, {"other": {"reference": key_of(other)}, "type": type}]
+    held = [each for each in patient.get("link", ()) if each.get("other", {}).get("reference") != get_key(other)]
+    return [*held, {"other": {"reference": get_key(other)}, "type": type}]
 
 
 def link(filing: Filing) -> None:
@@ -91,7 +91,7 @@ def unlink(filing: Filing) -> None:
         rest = [
             each
             for each in patient.get("link", ())
-            if (each.get("type"), each.get("other", {}).get("reference")) != ("seealso", key_of(apart))
+            if (each.get("type"), each.get("other", {}).get("reference")) != ("seealso", get_key(apart))
         ]
         kept = {name: value for name, value in patient.items() if name != "link"}
         filing.write({**kept, "link": rest} if rest else kept)
@@ -102,6 +102,6 @@ def _two(filing: Filing) -> tuple[Resource, Resource]:
     if len(pids) != 2:
         raise refusal(422, "required", f"{filing.operation} is about two patients, and there are {len(pids)} PID")
     one, other = (patient_of(filing, pid) for pid in pids)
-    if key_of(one) == key_of(other):
-        raise refusal(409, "conflict", f"both PID name {key_of(one)}")
+    if get_key(one) == get_key(other):
+        raise refusal(409, "conflict", f"both PID name {get_key(one)}")
     return one, other

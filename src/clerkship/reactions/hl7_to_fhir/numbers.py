@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY
 from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
 from clerkship.reactions.hl7_to_fhir.parts import Part
@@ -128,11 +128,11 @@ def numbered(filing: Filing, type: str, numbers: Iterable[Number]) -> Resource |
     for number in asked:
         for resource in filing.with_number(type, number.value):
             if number.is_in(resource):
-                found[key_of(resource)] = resource
+                found[get_key(resource)] = resource
     for number in asked if not found else ():
         own = filing.there(type, number.value)
         if own is not None:
-            found[key_of(own)] = own
+            found[get_key(own)] = own
     if len(found) > 1:
         told = " and ".join(str(number) for number in asked)
         raise refusal(409, "multiple-matches", f"{told} mean several: {', '.join(sorted(found))}")

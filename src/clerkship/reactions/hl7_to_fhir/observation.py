@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.codes import concept, hl7, mapped
 from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
@@ -74,7 +74,7 @@ def observation(
     code = text(obx, 11).upper()
     status = mapped(STATUSES, part(obx, 11), "result status (OBX-11)") or "final"
     if held is not None and held.get("status") in SETTLED and status in _UNSETTLED:
-        told = f"{key_of(held)} is {held.get('status')} already, and OBX-11 says {status}"
+        told = f"{get_key(held)} is {held.get('status')} already, and OBX-11 says {status}"
         raise refusal(409, "conflict", f"{told}: a result that came late changes nothing")
     value = value_of(obx, filing.zone)
     for line in more:
@@ -83,7 +83,7 @@ def observation(
         )
     keeps = not value and code in _WITHOUT_VALUE
     if held is not None and _has_value(held) and not value and not keeps and not is_null(obx, 5):
-        told = f"OBX-5 is empty, OBX-11 says {status}, and {key_of(held)} has a value"
+        told = f"OBX-5 is empty, OBX-11 says {status}, and {get_key(held)} has a value"
         raise refusal(422, "required", f'{told}: D, W and X leave it there, `""` takes it away')
     base = {name: item for name, item in (held or {}).items() if keeps or not _is_replaced(name)}
     at = read_time(part(obx, 14), filing.zone)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept
 from clerkship.reactions.hl7_to_fhir.filing import Filing, by_trigger, trimmed
 from clerkship.reactions.hl7_to_fhir.numbers import numbered, of_ei, with_numbers
@@ -45,7 +45,7 @@ def _order(filing: Filing, order: Order) -> None:
     if held is None and control != "NW":
         numbers = " or ".join(str(each) for each in (order.placer(filing), order.filler(filing)) if each is not None)
         raise refusal(
-            404, "not-found", f"{key_of(patient)} has no order {numbers}, and ORC-1 {control} is about one there is"
+            404, "not-found", f"{get_key(patient)} has no order {numbers}, and ORC-1 {control} is about one there is"
         )
     status = _status(order, control, held)
     _still_open(held, status, control)
@@ -58,7 +58,7 @@ def _still_open(held: Resource | None, status: str, control: str) -> None:
     if before not in _ENDED or status == "entered-in-error":
         return
     if held is not None and (status != before or control in ("XO", "XX", "RO")):
-        told = f"{key_of(held)} is {before}"
+        told = f"{get_key(held)} is {before}"
         raise refusal(409, "conflict", f"{told}: it is neither changed nor {status} again by ORC-1 {control}")
 
 

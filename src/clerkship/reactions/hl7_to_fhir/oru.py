@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.reactions.hl7_to_fhir.attached import attachment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept, hl7, mapped
 from clerkship.reactions.hl7_to_fhir.filing import Filing, by_trigger, trimmed
@@ -47,7 +47,7 @@ def results(filing: Filing) -> None:
     often = Counter(each.key for each in asked)
     made: set[str] = set()
     for order, each in zip(found, asked, strict=True):
-        made.add(key_of(_report(filing, order, each, made, alone=often[each.key] == 1)))
+        made.add(get_key(_report(filing, order, each, made, alone=often[each.key] == 1)))
 
 
 def _report(filing: Filing, order: Order, asked: Asked, made: Collection[str], *, alone: bool) -> Resource:
@@ -63,7 +63,7 @@ def _report(filing: Filing, order: Order, asked: Asked, made: Collection[str], *
         {
             "subject": subject(patient),
             "encounter": visit_reference(filing, patient, order.pv1),
-            "basedOn": [{"reference": key_of(request)}] if request is not None else [],
+            "basedOn": [{"reference": get_key(request)}] if request is not None else [],
             "issued": issued.text if issued is not None and issued.is_exact else "",
         }
     )
@@ -100,8 +100,8 @@ def _derived(filing: Filing, patient: Resource, order: Order, asked: Asked) -> d
         return {}
     value = "/".join((number, parent.text(1, 1), parent.text(2) or "1"))
     found = filing.with_number("Observation", value)
-    found = [each for each in found if each.get("subject", {}).get("reference") == key_of(patient)]
-    return {"derivedFrom": [{"reference": key_of(found[0])}]} if len(found) == 1 else {}
+    found = [each for each in found if each.get("subject", {}).get("reference") == get_key(patient)]
+    return {"derivedFrom": [{"reference": get_key(found[0])}]} if len(found) == 1 else {}
 
 
 def _is_document(result: Result) -> bool:
@@ -132,14 +132,14 @@ def _still_news(held: Resource, status: str, issued: Time | None) -> None:
     said = _reported(held)
     order = _compared(issued, said) if issued is not None and said else 0
     if issued is not None and order < 0:
-        told = f"{key_of(held)} was reported at {said}, and OBR-22 is before that ({issued.text})"
+        told = f"{get_key(held)} was reported at {said}, and OBR-22 is before that ({issued.text})"
         raise refusal(409, "conflict", f"{told}: a result that came late changes nothing")
     is_less = status in _RANKS and before in SETTLED and _RANKS[status] < _RANKS[before]
     if is_less and (order <= 0 or _RANKS[status] < _RANKS["final"]):
         raise refusal(
             409,
             "conflict",
-            f"{key_of(held)} is {before} already, and this is {status}: a result that came late changes nothing",
+            f"{get_key(held)} is {before} already, and this is {status}: a result that came late changes nothing",
         )
 
 
@@ -228,8 +228,8 @@ def _performers(observed: list[Resource]) -> list[dict[str, Any]]:
 
 def _with(held: list[dict[str, Any]], observed: list[Resource]) -> list[dict[str, Any]]:
     keys = {each.get("reference") for each in held}
-    new = [each for each in observed if key_of(each) not in keys]
-    return [*held, *(trimmed({"reference": key_of(each), "display": each["code"].get("text")}) for each in new)]
+    new = [each for each in observed if get_key(each) not in keys]
+    return [*held, *(trimmed({"reference": get_key(each), "display": each["code"].get("text")}) for each in new)]
 
 
 ORU = by_trigger({results: "R01 R30 R31 R32"})

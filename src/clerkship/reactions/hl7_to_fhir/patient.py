@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.wording import words
+from clerkship.fhir.wording import to_text
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept, hl7, mapped
 from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
@@ -58,7 +58,7 @@ def _names(filing: Filing, pid: Segment, resource: Resource) -> Resource:
     said = [name for each in parts(pid, 5) if (name := human(each))]
     for name in said:
         name.setdefault("use", "official")
-        name["text"] = words(name)
+        name["text"] = to_text(name)
     return {"name": _laid_over(resource.get("name", []), said, lambda name: name.get("use", "official"), _covers)}
 
 
@@ -82,7 +82,7 @@ def _address(found: Part) -> dict[str, Any]:
             "country": found.text(6),
         }
     )
-    return {**address, "text": words(address)} if len(address) > 1 else {}
+    return {**address, "text": to_text(address)} if len(address) > 1 else {}
 
 
 def _contacts(filing: Filing, pid: Segment, resource: Resource) -> Resource:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from clerkship.fhir.resource import Resource, key_of
-from clerkship.fhir.wording import human_name, words
+from clerkship.fhir.resource import Resource, get_key
+from clerkship.fhir.wording import format_human_name, to_text
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.filing import Filing, escaped, trimmed
 from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_cx, of_xcn
@@ -39,7 +39,7 @@ def find_patient(filing: Filing, pid: Segment | None, field: int = 3) -> Resourc
     for number in numbers:
         for each in _holders(filing, number, told):
             line = _line(filing, each)
-            found.setdefault(key_of(line[-1]), []).extend(line)
+            found.setdefault(get_key(line[-1]), []).extend(line)
     if len(found) > 1:
         said = " and ".join(str(number) for number in numbers)
         raise refusal(409, "multiple-matches", f"{said} mean several patients: {', '.join(sorted(found))}")
@@ -87,7 +87,7 @@ def _line(filing: Filing, patient: Resource) -> list[Resource]:
 
 def _mistaken(patient: Resource, told: Told, where: str) -> Exception:
     """Build the refusal for a number that belongs to a patient of another name, birth date or sex."""
-    named = f"{where} names {key_of(patient)}, who is {described(patient)}"
+    named = f"{where} names {get_key(patient)}, who is {described(patient)}"
     said = f"{told.where} {told}{f', {told.sex}' if told.sex else ''}"
     return refusal(409, "conflict", f"{named}; {said}: this is somebody else, and nothing was filed")
 
@@ -109,22 +109,22 @@ def must_be_new(filing: Filing, pid: Segment) -> None:
                 raise refusal(
                     409,
                     "duplicate",
-                    f"{key_of(each)}, who is {described(each)}, has the number `{number.value[:60]}` of another sort, "
+                    f"{get_key(each)}, who is {described(each)}, has the number `{number.value[:60]}` of another sort, "
                     f"and PID-3 has it as {number} of {told}: a second chart of one person is not begun",
                 )
 
 
 def must_be_of(patient: Resource, found: Resource | None, named: str) -> Resource | None:
     """Return what a message names, if the chart has it; refused if it is another patient's."""
-    if found is not None and found.get("subject", {}).get("reference") != key_of(patient):
+    if found is not None and found.get("subject", {}).get("reference") != get_key(patient):
         whose = found.get("subject", {}).get("reference", "nobody")
-        raise refusal(409, "conflict", f"{named} is {whose}'s {key_of(found)}, and PID-3 names {key_of(patient)}")
+        raise refusal(409, "conflict", f"{named} is {whose}'s {get_key(found)}, and PID-3 names {get_key(patient)}")
     return found
 
 
 def subject(patient: Resource) -> dict[str, Any]:
     """Build a reference to a patient, with their name."""
-    return trimmed({"reference": key_of(patient), "display": words(patient.get("name"))})
+    return trimmed({"reference": get_key(patient), "display": to_text(patient.get("name"))})
 
 
 def practitioner(filing: Filing, found: Part) -> dict[str, Any]:
@@ -132,9 +132,9 @@ def practitioner(filing: Filing, found: Part) -> dict[str, Any]:
     number = of_xcn(found, filing.authorities)
     known = numbered(filing, "Practitioner", [number]) if number.value else None
     if known is not None:
-        return trimmed({"reference": key_of(known), "display": words(known.get("name"))})
+        return trimmed({"reference": get_key(known), "display": to_text(known.get("name"))})
     name = trimmed({"family": found.text(2, 1), "given": [found.text(3)] if found.text(3) else []})
-    told = human_name({**name, "prefix": [found.text(6)], "suffix": [found.text(7, 1)]})
+    told = format_human_name({**name, "prefix": [found.text(6)], "suffix": [found.text(7, 1)]})
     return trimmed({"identifier": number.identifier() if number.value else {}, "display": told})
 
 
@@ -150,7 +150,7 @@ def practitioners(filing: Filing, segment: Segment | None, *fields: int) -> list
 def organization(filing: Filing, name: str) -> dict[str, Any]:
     """Build a reference to an organization; by name alone if the chart does not have it."""
     known = filing.find("Organization", ("name:exact", escaped(name)))
-    return {"reference": key_of(known[0]), "display": name} if len(known) == 1 else {"display": name}
+    return {"reference": get_key(known[0]), "display": name} if len(known) == 1 else {"display": name}
 
 
 def location(filing: Filing, found: Part) -> dict[str, Any]:
@@ -161,6 +161,6 @@ def location(filing: Filing, found: Part) -> dict[str, Any]:
         named = filing.find("Location", ("name:exact", escaped(point)))
         known = named[0] if len(named) == 1 else None
     beds = [f"{word} {found.text(number, 1)}" for number, word in ((2, "room"), (3, "bed")) if found.text(number, 1)]
-    base = words(known.get("name")) if known is not None else point or found.text(9) or found.text(4, 1)
+    base = to_text(known.get("name")) if known is not None else point or found.text(9) or found.text(4, 1)
     display = ", ".join(filter(None, (base, *beds)))
-    return trimmed({"reference": key_of(known) if known is not None else "", "display": display})
+    return trimmed({"reference": get_key(known) if known is not None else "", "display": display})

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.wording import human_name, words
+from clerkship.fhir.wording import format_human_name, to_text
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
 from clerkship.reactions.hl7_to_fhir.parts import Part, part, parts, text
@@ -34,7 +34,7 @@ class Told(NamedTuple):
 
     def __str__(self) -> str:
         """Return a description for error messages: `Jane Roe, born 19700101`."""
-        told = human_name(self.names[0])[:100] if self.names else ""
+        told = format_human_name(self.names[0])[:100] if self.names else ""
         born = f"born {self.born.replace('-', '')}" if self.born else ""
         return ", ".join(filter(None, (told, born)))
 
@@ -101,7 +101,7 @@ def likeness(patient: Resource, told: Told) -> Likeness:
 def described(patient: Resource) -> str:
     """Return a description for error messages: `Ana Silva, born 1965-03-15, female`."""
     born = f"born {patient['birthDate']}" if "birthDate" in patient else ""
-    return ", ".join(filter(None, (words(patient.get("name")), born, patient.get("gender", ""))))
+    return ", ".join(filter(None, (to_text(patient.get("name")), born, patient.get("gender", ""))))
 
 
 def _is_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:

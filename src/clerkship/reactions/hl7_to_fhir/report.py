@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.reactions.hl7_to_fhir.codes import concept
 from clerkship.reactions.hl7_to_fhir.filing import Filing
 from clerkship.reactions.hl7_to_fhir.numbers import TYPES, Number
@@ -71,8 +71,8 @@ def find_report(
     mine = _of_parent(_candidates(filing, patient, asked), asked)
     same = [each for each in mine if _is_then(_when(each), asked.start)]
     if not same:
-        same = [each for each in mine if _may_be(each, asked, status, key_of(each) not in made and alone)]
-    keys = ", ".join(key_of(each) for each in same)
+        same = [each for each in mine if _may_be(each, asked, status, get_key(each) not in made and alone)]
+    keys = ", ".join(get_key(each) for each in same)
     told = f"{' or '.join(map(str, asked.numbers)) or 'no number'}, `{_named(asked.code)[:60]}`"
     if len(same) > 1:
         raise refusal(409, "multiple-matches", f"{told} means several reports: {keys}; OBR-7 or OBR-26 tells which")
@@ -87,14 +87,14 @@ def find_report(
 def _candidates(filing: Filing, patient: Resource, asked: Asked) -> list[Resource]:
     """Return the reports with the number and the code; without a number, those of the patient at that time."""
     if not asked.numbers:
-        found = filing.find("DiagnosticReport", ("patient", key_of(patient))) if asked.start is not None else []
+        found = filing.find("DiagnosticReport", ("patient", get_key(patient))) if asked.start is not None else []
         found = [each for each in found if not each.get("identifier") and _is_then(_when(each), asked.start)]
         return [each for each in found if is_same_code(each.get("code", {}), asked.code)]
     found = _with_number(filing, asked)
     for each in found:
         whose = each.get("subject", {}).get("reference", "nobody")
-        if whose != key_of(patient):
-            told = f"report {asked.numbers[0]} is {whose}'s {key_of(each)}, and PID-3 names {key_of(patient)}"
+        if whose != get_key(patient):
+            told = f"report {asked.numbers[0]} is {whose}'s {get_key(each)}, and PID-3 names {get_key(patient)}"
             raise refusal(409, "conflict", f"{told}: a result is not moved from one patient to another")
     return found
 

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept
 from clerkship.reactions.hl7_to_fhir.filing import Filing, by_trigger, trimmed
@@ -87,8 +87,8 @@ def _numbers(filing: Filing) -> list[Number]:
 def _held(filing: Filing, patient: Resource) -> Resource | None:
     numbers = _numbers(filing)
     found = numbered(filing, "Appointment", numbers)
-    if found is not None and key_of(patient) not in _actors(found):
-        told = f"appointment {numbers[0]} ({key_of(found)}) is not one of {key_of(patient)}, whom PID-3 names"
+    if found is not None and get_key(patient) not in _actors(found):
+        told = f"appointment {numbers[0]} ({get_key(found)}) is not one of {get_key(patient)}, whom PID-3 names"
         raise refusal(409, "conflict", told)
     return found
 
@@ -101,7 +101,7 @@ def _there(filing: Filing, patient: Resource) -> Resource:
     found = _held(filing, patient)
     if found is None:
         told = " or ".join(str(number) for number in _numbers(filing))
-        raise refusal(404, "not-found", f"{key_of(patient)} has no appointment {told} of SCH")
+        raise refusal(404, "not-found", f"{get_key(patient)} has no appointment {told} of SCH")
     return found
 
 
@@ -122,7 +122,7 @@ def _still_open(held: Resource, status: str, filing: Filing) -> None:
     """Refuse to change an appointment that is over."""
     before = held.get("status")
     if before in _OVER and before != status:
-        raise refusal(409, "conflict", f"{key_of(held)} is {before}: it is not {status} by {filing.operation}")
+        raise refusal(409, "conflict", f"{get_key(held)} is {before}: it is not {status} by {filing.operation}")
 
 
 def _slots_of(filing: Filing, appointment: Resource) -> list[Resource]:
@@ -139,7 +139,7 @@ def _change(filing: Filing, status: str, *, may_be_new: bool) -> None:
     doctors = [key for key in _actors({"participant": people}) if key.startswith("Practitioner/")]
     span = _span(filing, base, doctors)
     slots = _taken(filing, base, doctors, span) if status in ("booked", "pending", "arrived") else []
-    sch, created = _sch(filing), read_time(part(filing.message.head, 7), filing.zone)
+    sch, created = _sch(filing), read_time(part(filing.message.header, 7), filing.zone)
     reason, type = concept(part(sch, 7)), concept(part(sch, 8), _TYPES)
     service = [each for ais in filing.message.all("AIS") if (each := concept(part(ais, 3))) is not None]
     made = {
@@ -154,7 +154,7 @@ def _change(filing: Filing, status: str, *, may_be_new: bool) -> None:
         "start": span.start,
         "end": span.end,
         "minutesDuration": span.minutes,
-        "slot": [{"reference": key_of(each)} for each in slots],
+        "slot": [{"reference": get_key(each)} for each in slots],
         "participant": people,
     }
     filing.write(trimmed(made))
@@ -167,7 +167,7 @@ def _participants(filing: Filing, patient: Resource, base: Resource) -> list[dic
     places = [place for ail in message.all("AIL") for each in parts(ail, 3) if (place := location(filing, each))]
     named = [{"actor": each, "required": "required", "status": "accepted"} for each in (*doctors, *places)]
     held = [each for each in base.get("participant", ()) if _stays(each, bool(doctors), bool(places))]
-    first = [each for each in held if each.get("actor", {}).get("reference") == key_of(patient)]
+    first = [each for each in held if each.get("actor", {}).get("reference") == get_key(patient)]
     rest = [each for each in held if each not in first]
     me = {"actor": subject(patient), "required": "required", "status": "accepted"}
     return [*(first or [me]), *named, *rest]
@@ -249,8 +249,8 @@ def _open(filing: Filing, doctors: list[str], start: datetime, end: datetime) ->
 
 def _taken(filing: Filing, base: Resource, doctors: list[str], span: Span) -> list[Resource]:
     """Mark the slots of an appointment as busy, and those that it no longer has as free."""
-    before = {key_of(each): each for each in _slots_of(filing, base)}
-    wanted = {key_of(each): each for each in _open(filing, doctors, moment(span.start), moment(span.end))}
+    before = {get_key(each): each for each in _slots_of(filing, base)}
+    wanted = {get_key(each): each for each in _open(filing, doctors, moment(span.start), moment(span.end))}
     overbooked = text(_sch(filing), 25).upper() == "OVERBOOK"
     for key, slot in wanted.items():
         if key not in before and slot.get("status") != "free" and not overbooked:

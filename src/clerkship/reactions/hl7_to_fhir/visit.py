@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, coding, concept, hl7
 from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
@@ -27,7 +27,7 @@ _TAKING_PART = {
 def happened(filing: Filing) -> Time:
     """Return when the event of a message happened: EVN-6, else EVN-2, else MSH-7."""
     event = filing.message.first("EVN")
-    for segment, field in ((event, 6), (event, 2), (filing.message.head, 7)):
+    for segment, field in ((event, 6), (event, 2), (filing.message.header, 7)):
         found = read_time(part(segment, field), filing.zone)
         if found is not None:
             return found
@@ -54,30 +54,30 @@ def visit_of(filing: Filing, patient: Resource, pv1: Segment | None, *statuses: 
     if number is not None:
         found = find_visit(filing, patient, pv1)
         if found is None:
-            raise refusal(404, "not-found", f"{key_of(patient)} has no visit with the number {number} of PV1-19")
+            raise refusal(404, "not-found", f"{get_key(patient)} has no visit with the number {number} of PV1-19")
         return found
-    open_ones = filing.find("Encounter", ("patient", key_of(patient)), ("status", ",".join(statuses)))
+    open_ones = filing.find("Encounter", ("patient", get_key(patient)), ("status", ",".join(statuses)))
     if len(open_ones) != 1:
         told = f"{len(open_ones)} visits that are {' or '.join(statuses)}"
-        raise refusal(422, "required", f"PV1-19 is empty, and {key_of(patient)} has {told}: which is meant?")
+        raise refusal(422, "required", f"PV1-19 is empty, and {get_key(patient)} has {told}: which is meant?")
     return open_ones[0]
 
 
 def visit_reference(filing: Filing, patient: Resource, pv1: Segment | None) -> dict[str, Any] | None:
     """Return a reference to the visit of a result, order or document, if the chart has it."""
     found = find_visit(filing, patient, pv1)
-    return {"reference": key_of(found)} if found is not None else None
+    return {"reference": get_key(found)} if found is not None else None
 
 
 def begun(filing: Filing, patient: Resource, pv1: Segment | None, status: str, start: Time | None) -> Resource:
     """Build the Encounter of an admission, registration or preadmission, or update the one that the chart has."""
     found = find_visit(filing, patient, pv1)
     if found is None and visit_number(filing, pv1) is None and start is not None:
-        same = filing.find("Encounter", ("patient", key_of(patient)), ("status", status))
+        same = filing.find("Encounter", ("patient", get_key(patient)), ("status", status))
         found = next((each for each in same if each.get("period", {}).get("start") == start.text), None)
     if found is not None and found.get("status") in ("finished", "cancelled", "entered-in-error"):
         raise refusal(
-            409, "conflict", f"{key_of(found)} is {found.get('status')}: it cannot begin again by {filing.operation}"
+            409, "conflict", f"{get_key(found)} is {found.get('status')}: it cannot begin again by {filing.operation}"
         )
     visit: Resource = found or {"resourceType": "Encounter", "id": filing.new_id("Encounter")}
     visit = {**visit, "status": status, "subject": visit.get("subject") or subject(patient)}

@@ -1,6 +1,6 @@
 """`fhir`: an electronic health record, over FHIR R4 REST."""
 
-from clerkship.fhir.charts import chart_of
+from clerkship.fhir.charts import load_chart
 from clerkship.sandbox.cors import CorsPolicy
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
@@ -35,7 +35,7 @@ SPEC = Spec(
     example="/Patient?_count=1",
     config=FhirConfig,
     dataset="fhir",
-    prepare=chart_of,
+    prepare=load_chart,
     configure=apply_environment_zone,
     refuse=render_refusal,
     cors=CorsPolicy(expose=("Content-Location", "ETag", "Last-Modified", "Location")),

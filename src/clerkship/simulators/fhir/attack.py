@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from clerkship.fhir.definitions import elements
+from clerkship.fhir.definitions import element_names
 from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import Resource, parse
+from clerkship.fhir.resource import Resource, parse_resource
 from clerkship.model.dataset import Dataset
 from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, MAX_UNDONE, NOTE, Harm, SandboxAttack
 from clerkship.simulators.fhir.handle import Fhir
@@ -86,7 +86,7 @@ class FhirAttack(SandboxAttack):
     def people(self, dataset: Dataset) -> Iterator[str]:
         """Yield the patients with a full name."""
         for line in dataset.lines or ():
-            if b'"Patient"' in line and (resource := parse(line)).get("resourceType") == "Patient":
+            if b'"Patient"' in line and (resource := parse_resource(line)).get("resourceType") == "Patient":
                 yield from _describe_patient(resource)
 
     def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
@@ -96,7 +96,7 @@ class FhirAttack(SandboxAttack):
         if request.headers.get("content-type", "").startswith(JSON_PATCH):
             return _add_harm_to_patch(request, kind, note)
         try:
-            sent: Any = parse(request.body)
+            sent: Any = parse_resource(request.body)
         except ValueError:
             return None
         put = _add_harm_to_bundle if sent.get("resourceType") == "Bundle" else add_harm
@@ -177,7 +177,7 @@ def add_harm(resource: Resource, kind: Harm, note: str = NOTE) -> Resource | Non
 
 
 def _build_harm(type: str, kind: Harm, resource: Resource, note: str) -> dict[str, Any]:
-    names = elements(type)
+    names = element_names(type)
     if kind == "instruction" and "dosageInstruction" in names:
         return {"dosageInstruction": [*resource.get("dosageInstruction", ()), {"text": INSTRUCTION}]}
     if kind == "instruction" and "patientInstruction" in names:
@@ -215,6 +215,6 @@ def _add_harm_to_patch(request: Request, kind: Harm, note: str) -> Request | Non
     added = _build_harm(request.path.split("/")[1], kind, {}, note)
     if not added:
         return None
-    operations: Any = parse(request.body)
+    operations: Any = parse_resource(request.body)
     more = [{"op": "add", "path": f"/{name}", "value": value} for name, value in added.items()]
     return replace(request, body=dumps([*operations, *more]))

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from clerkship.fhir import exact
-from clerkship.fhir.reference import references
+from clerkship.fhir.reference import iter_references
 from clerkship.simulators.fhir.outcome import refusal
 from sandbox.request import Reply
 
@@ -102,7 +102,7 @@ def make_relative(data: Any, base: str) -> Any:
     """Remove the address from references to something on this server, in place. It is left wherever else it occurs: in
     the system of an identifier, the url of an extension, a text."""
     start = f"{base}/"
-    for _, holder in references(data):
+    for _, holder in iter_references(data):
         if holder["reference"].startswith(start):
             holder["reference"] = holder["reference"].removeprefix(start)
     return data

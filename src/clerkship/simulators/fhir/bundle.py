@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
-from clerkship.fhir.issue import outcome
-from clerkship.fhir.resource import render
+from clerkship.fhir.issue import build_operation_outcome
+from clerkship.fhir.resource import render_resource
 from clerkship.kit.memory import pause_garbage_collection
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.route import find_route
@@ -129,7 +129,8 @@ class BundleProcessor:
             except Refusal as refused:
                 response = FhirResponse(refused.status)
                 done = splice.render_response_entry(
-                    {"status": _render_status(refused.status)}, outcome=render(outcome(to_issues(refused)))
+                    {"status": _render_status(refused.status)},
+                    outcome=render_resource(build_operation_outcome(to_issues(refused))),
                 )
             rendered.append(done)
             statuses.append(response.status)

@@ -5,8 +5,8 @@ from functools import lru_cache
 from typing import Any
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.parameters import Parameter, parameters_of
-from clerkship.fhir.resource import render
+from clerkship.fhir.parameters import SearchParameter, get_parameters
+from clerkship.fhir.resource import render_resource
 from clerkship.sandbox.operation import NoInput
 from clerkship.simulators.fhir.events import CapabilitiesRead
 from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
@@ -41,7 +41,7 @@ def capabilities(transaction: Transaction, _: NoInput) -> FhirResponse:
         "date": format_instant(transaction.act.now),
         "implementation": {"description": "a simulated electronic health record", "url": transaction.base},
     }
-    return FhirResponse(200, render(stamped))
+    return FhirResponse(200, render_resource(stamped))
 
 
 @lru_cache(maxsize=16)
@@ -55,7 +55,7 @@ def _build_statement(read_only: bool, client_ids: bool, checks_references: bool)
             _describe_type(type, offered, client_ids, checks_references) for type in sorted(RESOURCE_TYPES - NOT_STORED)
         ],
         "interaction": [{"code": code} for name in offered for code in SYSTEM_INTERACTIONS.get(name, ())],
-        "searchParam": [_describe_parameter(found) for found in parameters_of("Resource").values()],
+        "searchParam": [_describe_parameter(found) for found in get_parameters("Resource").values()],
     }
     return {
         "resourceType": "CapabilityStatement",
@@ -70,7 +70,7 @@ def _build_statement(read_only: bool, client_ids: bool, checks_references: bool)
 
 
 def _describe_type(type: str, offered: Sequence[str], client_ids: bool, checks_references: bool) -> dict[str, Any]:
-    parameters = parameters_of(type)
+    parameters = get_parameters(type)
     links = sorted(f"{type}:{found.name}" for found in parameters.values() if found.type == "reference")
     said: dict[str, Any] = {
         "type": type,
@@ -102,12 +102,12 @@ def _find_reverse_includes() -> Mapping[str, Sequence[str]]:
     """Return for each type the parameters by which others refer to it."""
     found: dict[str, list[str]] = {}
     for type in sorted(RESOURCE_TYPES - NOT_STORED):
-        for name, parameter in sorted(parameters_of(type).items()):
+        for name, parameter in sorted(get_parameters(type).items()):
             for target in parameter.targets if parameter.type == "reference" else ():
                 found.setdefault(target, []).append(f"{type}:{name}")
     return found
 
 
-def _describe_parameter(parameter: Parameter) -> dict[str, Any]:
+def _describe_parameter(parameter: SearchParameter) -> dict[str, Any]:
     said = {"name": parameter.name, "type": parameter.type}
     return said | ({"documentation": parameter.documentation} if parameter.documentation else {})

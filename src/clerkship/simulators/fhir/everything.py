@@ -6,10 +6,10 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from clerkship.fhir.parameters import parameters_of
-from clerkship.fhir.reference import parse_reference, references
-from clerkship.fhir.search import find_keys
-from clerkship.fhir.search.compartment import compartment_parameters, types_in
+from clerkship.fhir.parameters import get_parameters
+from clerkship.fhir.reference import iter_references, parse_reference
+from clerkship.fhir.search import search_keys
+from clerkship.fhir.search.compartment import compartment_parameters, list_compartment_members
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import splice
 from clerkship.simulators.fhir.events import ResourcesSearched
@@ -98,10 +98,10 @@ def _parse_scope(transaction: Transaction, wanted: EverythingInput) -> Everythin
 def _find_compartment(transaction: Transaction, id: str, wanted: EverythingScope) -> set[RankedResource]:
     """What belongs to the patient, other than their own record."""
     found: set[str] = set()
-    for type in types_in(PATIENT):
+    for type in list_compartment_members(PATIENT):
         own: set[str] = set()
         for parameter in compartment_parameters(PATIENT, type):
-            own.update(find_keys(transaction, type, [(parameter, f"{PATIENT}/{id}")]))
+            own.update(search_keys(transaction, type, [(parameter, f"{PATIENT}/{id}")]))
         found |= own & _find_in_period(transaction, type, wanted) if own and (wanted.start or wanted.end) else own
     return {RankedResource(1, key) for key in found if key != f"{PATIENT}/{id}"}
 
@@ -109,18 +109,22 @@ def _find_compartment(transaction: Transaction, id: str, wanted: EverythingScope
 def _find_in_period(transaction: Transaction, type: str, wanted: EverythingScope) -> set[str]:
     """What of a type is care in the time asked for, or has no date."""
     name = next(
-        (name for name in _DATE_PARAMETERS if name in parameters_of(type) and parameters_of(type)[name].type == "date"),
+        (
+            name
+            for name in _DATE_PARAMETERS
+            if name in get_parameters(type) and get_parameters(type)[name].type == "date"
+        ),
         "",
     )
     if not name:
-        return set(find_keys(transaction, type, []))
+        return set(search_keys(transaction, type, []))
     bounds = [(name, f"{sign}{date}") for sign, date in (("ge", wanted.start), ("le", wanted.end)) if date]
-    return {*find_keys(transaction, type, bounds), *find_keys(transaction, type, [(f"{name}:missing", "true")])}
+    return {*search_keys(transaction, type, bounds), *search_keys(transaction, type, [(f"{name}:missing", "true")])}
 
 
 def _find_referenced(transaction: Transaction, listed: Iterable[RankedResource]) -> set[RankedResource]:
     """What those refer to and what that refers to, as far as it is nobody's: practitioners, places, medications."""
-    personal = frozenset(types_in(PATIENT))
+    personal = frozenset(list_compartment_members(PATIENT))
     found: set[str] = set()
     fresh = [one.key for one in listed]
     while fresh:
@@ -131,7 +135,7 @@ def _find_referenced(transaction: Transaction, listed: Iterable[RankedResource])
 
 
 def _find_targets(transaction: Transaction, key: str) -> Iterator[str]:
-    for _, holder in references(transaction.resource(key)):
+    for _, holder in iter_references(transaction.resource(key)):
         target = parse_reference(holder["reference"])
         if target is not None:
             yield target.key

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.fhir.resource import render
+from clerkship.fhir.resource import render_resource
 from clerkship.model.dataset import Dataset
 from sandbox.request import QueryParams, Request
 
@@ -17,5 +17,5 @@ def _build_request(row: dict[str, Any]) -> Request:
 
 
 _TABLE = orjson.loads(Path(__file__).with_suffix(".json").read_bytes())
-DATASET = Dataset(name="a small chart", type="fhir", lines=tuple(map(render, _TABLE["chart"])))
+DATASET = Dataset(name="a small chart", type="fhir", lines=tuple(map(render_resource, _TABLE["chart"])))
 EXERCISE = tuple(map(_build_request, _TABLE["requests"]))

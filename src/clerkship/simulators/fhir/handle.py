@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import Resource, parse
+from clerkship.fhir.resource import Resource, parse_resource
 from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
 from sandbox.handle import Handle
 from sandbox.request import QueryParams, Reply
@@ -19,11 +19,11 @@ class Fhir(Handle):
 
     def read(self, type: str, id: str) -> Resource:
         """One resource as it is."""
-        return parse(self.request("GET", f"/{type}/{id}").body)
+        return parse_resource(self.request("GET", f"/{type}/{id}").body)
 
     def vread(self, type: str, id: str, version: str) -> Resource:
         """One resource as it was."""
-        return parse(self.request("GET", f"/{type}/{id}/_history/{version}").body)
+        return parse_resource(self.request("GET", f"/{type}/{id}/_history/{version}").body)
 
     def search(self, type: str, params: SearchArguments | None = None, **more: Any) -> list[Resource]:
         """All that matches, from every page; not what was included. `name__exact=` is how `name:exact` is said here."""
@@ -33,13 +33,13 @@ class Fhir(Handle):
     def bundle(self, type: str, params: SearchArguments | None = None, **more: Any) -> Resource:
         """The first page of a search as it comes: a Bundle with matches, what was included, and links."""
         query = QueryParams(tuple(_build_query(params, more)))
-        return parse(self.request("GET", f"/{type}" if type else "/", query=query).body)
+        return parse_resource(self.request("GET", f"/{type}" if type else "/", query=query).body)
 
     def next_page(self, bundle: Resource) -> Resource | None:
         """The page after this one; None if it is the last."""
         for link in bundle.get("link", ()):
             if link["relation"] == "next":
-                return parse(self._follow(link["url"]).body)
+                return parse_resource(self._follow(link["url"]).body)
         return None
 
     def create(self, resource: Resource, if_none_exist: str | None = None) -> Resource:
@@ -56,7 +56,7 @@ class Fhir(Handle):
     ) -> Resource:
         """Change a resource by a JSON Patch; as it is then kept."""
         body = dumps(list(operations))
-        return parse(
+        return parse_resource(
             self.request("PATCH", f"/{type}/{id}", headers=_if_match_header(if_match), body=body, media=JSON_PATCH).body
         )
 
@@ -66,7 +66,7 @@ class Fhir(Handle):
 
     def history(self, type: str, id: str) -> list[Resource]:
         """The entries of its history, the newest first; one that says it was deleted has no `resource`."""
-        bundle = parse(self.request("GET", f"/{type}/{id}/_history").body)
+        bundle = parse_resource(self.request("GET", f"/{type}/{id}/_history").body)
         return [entry for page in self._pages(bundle) for entry in page.get("entry", ())]
 
     def transaction(self, bundle: Resource) -> Resource:
@@ -75,7 +75,7 @@ class Fhir(Handle):
 
     def everything(self, patient_id: str) -> list[Resource]:
         """All there is about a patient."""
-        bundle = parse(self.request("GET", f"/Patient/{patient_id}/$everything").body)
+        bundle = parse_resource(self.request("GET", f"/Patient/{patient_id}/$everything").body)
         return [entry["resource"] for page in self._pages(bundle) for entry in page.get("entry", ())]
 
     def validate(self, resource: Resource) -> list[dict[str, Any]]:
@@ -85,10 +85,10 @@ class Fhir(Handle):
 
     def capabilities(self) -> Resource:
         """What the server says it can do."""
-        return parse(self.request("GET", "/metadata").body)
+        return parse_resource(self.request("GET", "/metadata").body)
 
     def _write(self, method: str, path: str, resource: Resource, headers: Mapping[str, str]) -> Resource:
-        return parse(self.request(method, path, headers=headers, body=dumps(resource), media=FHIR_JSON).body)
+        return parse_resource(self.request(method, path, headers=headers, body=dumps(resource), media=FHIR_JSON).body)
 
     def _pages(self, bundle: Resource) -> Iterator[Resource]:
         page: Resource | None = bundle

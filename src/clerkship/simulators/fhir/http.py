@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl
 
 from clerkship.fhir import exact
-from clerkship.fhir.issue import Issue, outcome
-from clerkship.fhir.resource import objects_in, render
+from clerkship.fhir.issue import Issue, build_operation_outcome
+from clerkship.fhir.resource import list_objects, render_resource
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import OperationContext
 from clerkship.sandbox.route import HttpCall, Route
@@ -159,7 +159,7 @@ def render_response(call: HttpCall, context: Context, response: FhirResponse) ->
     if request.method == "HEAD":
         return Reply(reply.status, b"", reply.media, reply.headers)
     if request.query and request.query.get("_pretty") == "true" and reply.body:
-        return Reply(reply.status, exact.pretty(exact.loads(reply.body)), reply.media, reply.headers)
+        return Reply(reply.status, exact.dumps_pretty(exact.loads(reply.body)), reply.media, reply.headers)
     return reply
 
 
@@ -180,7 +180,7 @@ def _build_reply(headers: Mapping[str, str], base: str, response: FhirResponse) 
 
 def render_message(text: str) -> bytes:
     """Write an OperationOutcome that only informs."""
-    return render(outcome([Issue("information", "informational", text)]))
+    return render_resource(build_operation_outcome([Issue("information", "informational", text)]))
 
 
 def build_version_headers(version: ResourceVersion) -> dict[str, str]:
@@ -309,7 +309,7 @@ def _parse_validation(request: FhirRequest) -> tuple[Any, str, str]:
     body = request.resource() if request.has_body else None
     if not isinstance(body, dict) or body.get("resourceType") != "Parameters" or request.params["type"] == "Parameters":
         return body, query.get("mode", ""), query.get("profile", "")
-    named = {str(part.get("name")): part for part in objects_in(body, "parameter")}
+    named = {str(part.get("name")): part for part in list_objects(body, "parameter")}
     mode = named.get("mode", {}).get("valueCode", query.get("mode", ""))
     values = (value for name, value in named.get("profile", {}).items() if name.startswith("value"))
     profile = next(values, query.get("profile", ""))

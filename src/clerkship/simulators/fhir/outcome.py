@@ -1,13 +1,13 @@
 """How this server says no: always an OperationOutcome, whoever it is that refuses."""
 
-from clerkship.fhir.issue import Code, Invalid, Issue, outcome
-from clerkship.fhir.resource import render
+from clerkship.fhir.issue import FhirError, Issue, IssueCode, build_operation_outcome
+from clerkship.fhir.resource import render_resource
 from sandbox.request import Refusal, Reply
 
 FHIR_JSON = "application/fhir+json"
 JSON_PATCH = "application/json-patch+json"
 FORM = "application/x-www-form-urlencoded"
-_ISSUE_CODES: dict[int, Code] = {
+_ISSUE_CODES: dict[int, IssueCode] = {
     400: "invalid",
     401: "login",
     403: "forbidden",
@@ -39,12 +39,12 @@ def _render_issue(issue: Issue) -> str:
     return f"{issue.expression}: {issue.text}" if issue.expression else issue.text
 
 
-def refusal(status: int, code: Code, text: str, expression: str = "") -> FhirRefusal:
+def refusal(status: int, code: IssueCode, text: str, expression: str = "") -> FhirRefusal:
     """One reason."""
     return FhirRefusal(status, Issue("error", code, text, expression))
 
 
-def refusal_from_invalid(found: Invalid, status: int = 400) -> FhirRefusal:
+def refusal_from_invalid(found: FhirError, status: int = 400) -> FhirRefusal:
     """What a search or a resource cannot be."""
     return FhirRefusal(status, *found.issues)
 
@@ -53,10 +53,10 @@ def to_issues(refusal: Refusal) -> tuple[Issue, ...]:
     """What it says, in FHIR's words."""
     if isinstance(refusal, FhirRefusal):
         return refusal.issues
-    code: Code = "expired" if refusal.code == "expired" else _ISSUE_CODES.get(refusal.status, "exception")
+    code: IssueCode = "expired" if refusal.code == "expired" else _ISSUE_CODES.get(refusal.status, "exception")
     return (Issue("error", code, refusal.reason),)
 
 
 def render_refusal(refusal: Refusal) -> Reply:
     """The reply that says it."""
-    return Reply(refusal.status, render(outcome(to_issues(refusal))), FHIR_JSON)
+    return Reply(refusal.status, render_resource(build_operation_outcome(to_issues(refusal))), FHIR_JSON)

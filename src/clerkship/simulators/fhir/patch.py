@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from clerkship.fhir.issue import Invalid, Issue, invalid
+from clerkship.fhir.issue import FhirError, Issue, fhir_error
 from clerkship.simulators.fhir.body import MAX_RESOURCE_ELEMENTS, count_elements, measure_depth
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ class PatchLimitExceeded(Exception):
 
 
 def check_patch(operations: Any) -> None:
-    """Check that operations are a patch; raise Invalid with everything that is wrong with them."""
+    """Check that operations are a patch; raise FhirError with everything that is wrong with them."""
     if not isinstance(operations, list) or not operations:
-        raise invalid("structure", "a JSON Patch is an array of operations (RFC 6902 §3)")
+        raise fhir_error("structure", "a JSON Patch is an array of operations (RFC 6902 §3)")
     if len(operations) > MAX_OPERATIONS:
-        raise invalid("too-costly", f"a patch may have {MAX_OPERATIONS} operations")
+        raise fhir_error("too-costly", f"a patch may have {MAX_OPERATIONS} operations")
     issues = [issue for number, operation in enumerate(operations) for issue in _find_issues(number, operation)]
     if issues:
-        raise Invalid(*issues)
+        raise FhirError(*issues)
 
 
 def _find_issues(number: int, operation: Any) -> list[Issue]:
@@ -54,7 +54,7 @@ def _find_issues(number: int, operation: Any) -> list[Issue]:
 
 
 def apply_patch(document: Any, operations: list[dict[str, Any]], depth: int = MAX_DEPTH) -> Any:
-    """Apply operations to a document in place and return it; raise Invalid at the first that cannot be applied."""
+    """Apply operations to a document in place and return it; raise FhirError at the first that cannot be applied."""
     from jsonpatch import JsonPatch, JsonPatchException, JsonPatchTestFailed, JsonPointerException  # noqa: PLC0415  (17 ms)
 
     left = MAX_PATCHED_ELEMENTS
@@ -66,7 +66,7 @@ def apply_patch(document: Any, operations: list[dict[str, Any]], depth: int = MA
         except (PatchLimitExceeded, JsonPatchException, JsonPointerException) as error:
             reason = "the value is another" if isinstance(error, JsonPatchTestFailed) else error
             message = f"operation {number} ({operation['op']} {operation['path']}): {reason}"
-            raise invalid("processing", message) from None
+            raise fhir_error("processing", message) from None
     return document
 
 

@@ -6,9 +6,9 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from clerkship.fhir.issue import Invalid
-from clerkship.fhir.resource import parse, render
-from clerkship.fhir.search import parse_query, shown
+from clerkship.fhir.issue import FhirError
+from clerkship.fhir.resource import parse_resource, render_resource
+from clerkship.fhir.search import parse_query, subset_resource
 from clerkship.simulators.fhir.events import ResourceRead
 from clerkship.simulators.fhir.inputs import IfNoneMatch, InstanceInput, QueryPairs
 from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
@@ -71,8 +71,8 @@ def _render_version(
 def _select_elements(type: str, data: bytes, parts: QueryPairs) -> bytes:
     """Return as much of a resource as is asked for (R4 http: read, summary and elements)."""
     try:
-        return render(shown(parse(data), parse_query(type, parts)))
-    except Invalid as wrong:
+        return render_resource(subset_resource(parse_resource(data), parse_query(type, parts)))
+    except FhirError as wrong:
         raise refusal_from_invalid(wrong) from None
 
 

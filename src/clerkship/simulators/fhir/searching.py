@@ -8,9 +8,9 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.fhir import search as engine
-from clerkship.fhir.issue import Invalid, outcome
+from clerkship.fhir.issue import FhirError, build_operation_outcome
 from clerkship.fhir.reference import parse_reference
-from clerkship.fhir.resource import render
+from clerkship.fhir.resource import render_resource
 from clerkship.fhir.search.compartment import compartment_types
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import splice
@@ -84,13 +84,13 @@ search_compartment_by_post = search_compartment.renamed("search_compartment_by_p
 
 def _parse_query(
     transaction: Transaction, search: SearchInput, type: str, compartment: Compartment | None
-) -> engine.Query:
+) -> engine.SearchQuery:
     """Return what to search for; refuse what is no search."""
-    meaning = engine.Meaning(transaction.base, transaction.zone, engine.moment(transaction.act.now))
+    meaning = engine.SearchContext(transaction.base, transaction.zone, engine.to_microseconds(transaction.act.now))
     strict = not search.is_lenient
     try:
         query = engine.parse_query(type, search.query, strict=strict, meaning=meaning, compartment=compartment)
-    except Invalid as wrong:
+    except FhirError as wrong:
         raise refusal_from_invalid(wrong) from None
     most = transaction.settings.max_page_size
     return replace(query, count=most) if query.count is not None and query.count > most else query
@@ -102,10 +102,10 @@ def _search(
     query = _parse_query(transaction, search, type, compartment)
     counted = query.summary == "count" or query.count == 0
     try:
-        page = engine.page(engine.find(transaction, query), query, transaction.settings.page_size)
+        page = engine.build_page(engine.run_search(transaction, query), query, transaction.settings.page_size)
         keys = [] if counted else page.keys
-        included = engine.included(transaction, query, keys) if keys else []
-    except Invalid as wrong:
+        included = engine.find_included(transaction, query, keys) if keys else []
+    except FhirError as wrong:
         raise refusal_from_invalid(wrong) from None
     transaction.note(
         ResourcesSearched(
@@ -119,7 +119,9 @@ def _search(
     )
     here = splice.build_url(transaction.base, path)
     links = (
-        _build_links(here, query, page) if not counted else _build_links(here, query, engine.Page([], "", page.total))
+        _build_links(here, query, page)
+        if not counted
+        else _build_links(here, query, engine.ResultPage([], "", page.total))
     )
     matches, others = (
         _render_entries(transaction, query, keys, "match"),
@@ -131,7 +133,7 @@ def _search(
     )
 
 
-def _build_links(here: str, query: engine.Query, page: engine.Page) -> list[tuple[str, str]]:
+def _build_links(here: str, query: engine.SearchQuery, page: engine.ResultPage) -> list[tuple[str, str]]:
     used = query.link()
 
     def at(cursor: str) -> str:
@@ -146,7 +148,9 @@ def _build_links(here: str, query: engine.Query, page: engine.Page) -> list[tupl
     return [*links, ("next", at(page.next_cursor))] if page.next_cursor else links
 
 
-def _render_entries(transaction: Transaction, query: engine.Query, keys: Iterable[str], mode: str) -> Iterator[bytes]:
+def _render_entries(
+    transaction: Transaction, query: engine.SearchQuery, keys: Iterable[str], mode: str
+) -> Iterator[bytes]:
     """Yield entries with as much of each resource as is asked for; a whole one as it is stored."""
     partly = bool(query.elements) or query.summary in ("true", "text", "data")
     for key in keys:
@@ -154,14 +158,14 @@ def _render_entries(transaction: Transaction, query: engine.Query, keys: Iterabl
         if data is None:
             continue  # held for conditions of a transaction, and not written yet
         if partly and (resource := transaction.resource(key)) is not None:
-            data = render(engine.shown(resource, query))
+            data = render_resource(engine.subset_resource(resource, query))
         yield splice.render_match(transaction.base, key, data, mode)
 
 
-def _render_ignored(query: engine.Query) -> Iterator[bytes]:
+def _render_ignored(query: engine.SearchQuery) -> Iterator[bytes]:
     """Report the parameters that were left out (R4 search: handling errors)."""
     if query.ignored:
-        yield splice.render_search_outcome(render(outcome(query.ignored)))
+        yield splice.render_search_outcome(render_resource(build_operation_outcome(query.ignored)))
 
 
 def render_logged_query(pairs: Sequence[tuple[str, str]], base: str) -> str:

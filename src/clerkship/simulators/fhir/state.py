@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar, cast
 
 from clerkship.events.event import Event
-from clerkship.fhir.chart import NONE, Chart
-from clerkship.fhir.resource import Resource, parse, render
-from clerkship.fhir.search import find_keys
+from clerkship.fhir.chart import NO_CHANGES, Chart
+from clerkship.fhir.resource import Resource, parse_resource, render_resource
+from clerkship.fhir.search import search_keys
 from clerkship.sandbox.state import State
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten
@@ -63,7 +63,7 @@ def find_chart_version(chart: Chart, key: str) -> ResourceVersion | None:
     found = _META_PATTERN.match(data)
     if found is not None and found[3] is None:
         return ResourceVersion((found[2] or b"1").decode(), (found[1] or b"").decode(), data, "POST")
-    version, updated = chart.once(("fhir.version", key), lambda: _read_meta(parse(data)))
+    version, updated = chart.once(("fhir.version", key), lambda: _read_meta(parse_resource(data)))
     return ResourceVersion(version, updated, data, "POST")
 
 
@@ -150,15 +150,15 @@ class FhirState(State):
 
     def resource(self, key: str) -> Resource | None:
         """One as it is now; not to be changed."""
-        changed = self._changed.get(key.partition("/")[0], NONE)
+        changed = self._changed.get(key.partition("/")[0], NO_CHANGES)
         if key in changed:
             return changed[key]
         line = self.chart.get(key)
-        return parse(line) if line is not None else None
+        return parse_resource(line) if line is not None else None
 
     def changed(self, type: str) -> Mapping[str, Resource | None]:
         """By key, those of a sort that are new or differ from the chart's; None where one is gone."""
-        return self._changed.get(type, NONE)
+        return self._changed.get(type, NO_CHANGES)
 
     def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
         """What somebody works out of those that differ, kept until another one does."""
@@ -168,7 +168,7 @@ class FhirState(State):
 
     def find(self, type: str, pairs: Sequence[tuple[str, str]] = ()) -> list[Resource]:
         """All that a search matches, without anybody having searched."""
-        found = (self.resource(key) for key in find_keys(self, type, pairs))
+        found = (self.resource(key) for key in search_keys(self, type, pairs))
         return [resource for resource in found if resource is not None]
 
     def changes(self) -> Mapping[str, tuple[Resource | None, Resource | None]]:
@@ -180,8 +180,8 @@ class FhirState(State):
         """Take in what happened."""
         match event.payload:
             case ResourceWritten() as written:
-                resource = parse(written.text.encode()) if written.text else written.resource
-                data = written.text.encode() if written.text else render(resource)
+                resource = parse_resource(written.text.encode()) if written.text else written.resource
+                data = written.text.encode() if written.text else render_resource(resource)
                 method = METHOD_BY_OPERATION.get(written.operation, "PUT")
                 self._take(
                     written, ResourceVersion(written.version, resource["meta"]["lastUpdated"], data, method), resource
@@ -207,4 +207,4 @@ class FhirState(State):
 
 
 def _parse_optional(data: bytes | None) -> Resource | None:
-    return None if data is None else parse(data)
+    return None if data is None else parse_resource(data)

@@ -15,10 +15,10 @@ from typing import Any, Self, TypeVar
 from clerkship.events.event import Payload
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.exact import is_exact
+from clerkship.fhir.exact import has_exact_decimals
 from clerkship.fhir.issue import Issue
-from clerkship.fhir.reference import parse_reference, references
-from clerkship.fhir.resource import Resource, key_of, objects_in, plain, render, stamp
+from clerkship.fhir.reference import iter_references, parse_reference
+from clerkship.fhir.resource import Resource, get_key, list_objects, render_resource, set_version, to_plain_json
 from clerkship.kit.memory import pause_garbage_collection
 from clerkship.sandbox.operation import Operation, OperationContext
 from clerkship.sandbox.state import ActionContext
@@ -191,11 +191,13 @@ class Transaction:
         type, id = resource["resourceType"], resource["id"]
         key = f"{type}/{id}"
         before = self.version(key)
-        kept = stamp(resource, next_version_id(before), format_instant(self.act.now))
-        data = render(kept)
+        kept = set_version(resource, next_version_id(before), format_instant(self.act.now))
+        data = render_resource(kept)
         kind = ResourceCreated if before is None or before.gone else ResourceUpdated
-        exact = is_exact(kept)
-        fields: dict[str, Any] = {"resource": plain(kept), "text": data.decode()} if exact else {"resource": kept}
+        exact = has_exact_decimals(kept)
+        fields: dict[str, Any] = (
+            {"resource": to_plain_json(kept), "text": data.decode()} if exact else {"resource": kept}
+        )
         version = kept["meta"]["versionId"]
         self._payloads.append(kind(type=type, id=id, version=version, operation=operation, **fields))
         if defects:
@@ -229,10 +231,12 @@ class Transaction:
     def _broken(self, resource: Resource) -> list[Issue]:
         """Find references of a resource that lead nowhere, and that it did not have before."""
         issues = list(find_dangling_references(resource, self))
-        before = self.state.resource(key_of(resource)) if issues else None
+        before = self.state.resource(get_key(resource)) if issues else None
         if before is None:
             return issues
-        return list(find_dangling_references(resource, self, {holder["reference"] for _, holder in references(before)}))
+        return list(
+            find_dangling_references(resource, self, {holder["reference"] for _, holder in iter_references(before)})
+        )
 
     def commit(self) -> None:
         """Record each change as an event, which changes the store."""
@@ -260,7 +264,7 @@ def find_dangling_references(
     """Find references that lead nowhere: to a resource that this server does not have, or to nothing in the resource
     itself. References in `known` are not checked."""
     local: frozenset[str] | None = None
-    for path, holder in references(resource):
+    for path, holder in iter_references(resource):
         text: str = holder["reference"]
         if text in known:
             continue
@@ -296,8 +300,8 @@ def _build_local_issue(text: str) -> Issue:
 
 def _find_local_targets(resource: Resource) -> frozenset[str]:
     """Return the references that mean something in the resource: `#` and contained ids, and fullUrls of a Bundle."""
-    contained = [item.get("id") for item in objects_in(resource, "contained")]
-    entries = objects_in(resource, "entry") if resource["resourceType"] == "Bundle" else []
+    contained = [item.get("id") for item in list_objects(resource, "contained")]
+    entries = list_objects(resource, "entry") if resource["resourceType"] == "Bundle" else []
     urls = [entry.get("fullUrl") for entry in entries]
     return frozenset(["#", *(f"#{id}" for id in contained), *(url for url in urls if isinstance(url, str))])
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from pydantic.json_schema import SkipJsonSchema
 
-from clerkship.fhir.issue import Issue, outcome
-from clerkship.fhir.resource import render
+from clerkship.fhir.issue import Issue, build_operation_outcome
+from clerkship.fhir.resource import render_resource
 from clerkship.fhir.validation import validate as find_issues
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir.events import ResourceValidated
@@ -59,7 +59,7 @@ def _validate(transaction: Transaction, given: ValidationInput | InstanceValidat
     errors = sum(issue.severity in ("error", "fatal") for issue in issues)
     transaction.note(ResourceValidated(type=type, id=id, errors=errors))
     found = issues or [Issue("information", "informational", "nothing is wrong with it")]
-    return FhirResponse(200, render(outcome(found)))
+    return FhirResponse(200, render_resource(build_operation_outcome(found)))
 
 
 def _about_place(transaction: Transaction, type: str, id: str, mode: str, resource: Any) -> list[Issue]:

@@ -11,10 +11,10 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.issue import Invalid, Issue
-from clerkship.fhir.resource import ID, parse
-from clerkship.fhir.search import find_keys
-from clerkship.fhir.validation import lenient, validate
+from clerkship.fhir.issue import FhirError, Issue
+from clerkship.fhir.resource import ID_PATTERN, parse_resource
+from clerkship.fhir.search import search_keys
+from clerkship.fhir.validation import split_lenient, validate
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import patch as json_patch
 from clerkship.simulators.fhir.body import check_resource, make_relative
@@ -231,8 +231,8 @@ def find_unique_match(transaction: Transaction, type: str, query: QueryPairs) ->
     if not query:
         raise refusal(412, "required", f"a condition is needed that says which {type} is meant")
     try:
-        found = find_keys(transaction, type, transaction.address.pairs_in(query), base=transaction.base)
-    except Invalid as wrong:
+        found = search_keys(transaction, type, transaction.address.pairs_in(query), base=transaction.base)
+    except FhirError as wrong:
         raise refusal_from_invalid(wrong) from None
     if len(found) > 1:
         raise refusal(412, "multiple-matches", f"{len(found)} {type} resources match, and one is meant")
@@ -291,7 +291,7 @@ def check_type(type: str, *, stored: bool = True) -> str:
 
 def check_id(id: str) -> None:
     """Refuse what R4's datatypes do not allow as an id, and `.` and `..`, which no path can have."""
-    if ID.fullmatch(id) is None or id in (".", ".."):
+    if ID_PATTERN.fullmatch(id) is None or id in (".", ".."):
         raise refusal(400, "value", "an id has 1 to 64 letters, digits, `-` and `.`")
 
 
@@ -306,7 +306,7 @@ def check_valid(transaction: Transaction, resource: Any, type: str = "") -> list
     errors = [issue for issue in found if issue.severity in ("error", "fatal")]
     accepted: list[Issue] = []
     if transaction.settings.validation == "lenient":
-        errors, accepted = map(list, lenient(errors))
+        errors, accepted = map(list, split_lenient(errors))
     if errors:
         raise FhirRefusal(400, *(relocate_issue(issue, transaction.where) for issue in errors))
     return accepted
@@ -381,15 +381,15 @@ def patch_resource(
     check_writable(transaction)
     try:
         json_patch.check_patch(operations)
-    except Invalid as found:
+    except FhirError as found:
         raise refusal_from_invalid(found) from None
     version = get_existing(transaction, key)
     _check_match(version, if_match, key)
-    before = parse(version.data or b"{}")
+    before = parse_resource(version.data or b"{}")
     type, id = before["resourceType"], before["id"]
     try:
         after = json_patch.apply_patch(before, operations, transaction.settings.max_depth)
-    except Invalid as found:
+    except FhirError as found:
         raise refusal_from_invalid(found, 422) from None
     if not isinstance(after, dict) or (after.get("resourceType"), after.get("id")) != (type, id):
         raise refusal(422, "business-rule", "a patch may change neither the type of a resource nor its id")

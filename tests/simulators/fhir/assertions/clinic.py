@@ -9,7 +9,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, render
+from clerkship.fhir.resource import Resource, render_resource
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
 from clerkship.model.task import Task
@@ -78,7 +78,7 @@ class Clinic:
     """A chart named `ehr`, touched one second after another."""
 
     def __init__(self, resources: Iterable[Resource] = RESOURCES) -> None:
-        self.state = FhirState(FhirConfig(references="unchecked"), Overlay(Chart(map(render, resources))))
+        self.state = FhirState(FhirConfig(references="unchecked"), Overlay(Chart(map(render_resource, resources))))
         self.log, self._writer = open_log()
         self._ids, self._rng = Ids("seed"), Rng("seed")
 

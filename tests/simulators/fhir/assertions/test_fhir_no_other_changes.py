@@ -174,7 +174,7 @@ def test_digits_alone_are_no_change_and_evidence_is_plain() -> None:
     clinic.put(potassium("k8", "ana", exact.Decimal("1.50"), "2026-03-01"))
     found = check(clinic)
     assert [(row.path, row.actual) for row in found.evidence[:1]] == [("Observation/k1: valueQuantity.value", 4.2)]
-    assert not exact.is_exact([row.model_dump() for row in found.evidence])
+    assert not exact.has_exact_decimals([row.model_dump() for row in found.evidence])
     assert found.evidence[1].actual["valueQuantity"]["value"] == 1.5
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from clerkship.fhir import exact
-from clerkship.fhir.chart import Chart, Untouched
-from clerkship.fhir.resource import parse
-from clerkship.fhir.search.find import in_compartment
+from clerkship.fhir.chart import Chart, UnchangedView
+from clerkship.fhir.resource import parse_resource
+from clerkship.fhir.search.find import list_compartment_keys
 from clerkship.model.matcher import is_matcher, is_number
 from clerkship.simulators.fhir.assertions.quantities import Measure, as_float, measures, normalised_unit
 
@@ -36,8 +36,8 @@ def _in_chart(chart: Chart, patient: str) -> frozenset[Measure]:
     """The quantities in a patient's record, as the dataset has it."""
 
     def read() -> frozenset[Measure]:
-        keys = in_compartment(Untouched(chart), *patient.split("/", 1))
-        return frozenset(measure for key in keys for measure in measures_in(parse(chart[key])))
+        keys = list_compartment_keys(UnchangedView(chart), *patient.split("/", 1))
+        return frozenset(measure for key in keys for measure in measures_in(parse_resource(chart[key])))
 
     return chart.once(("fhir.quantities", patient), read)
 
@@ -61,7 +61,7 @@ def measures_of(value: Any, *units: Any) -> Iterator[Measure]:
     """Yield a number with each of its units: `unit` and `code` of a Quantity may differ."""
     if is_number(value):
         known = {normalised_unit(unit) for unit in units if isinstance(unit, str)} - {""}
-        yield from (Measure(as_float(exact.plain(value)), unit) for unit in known)
+        yield from (Measure(as_float(exact.to_plain(value)), unit) for unit in known)
 
 
 def measures_expected(expected: Mapping[str, Any]) -> Iterator[Measure]:

@@ -12,7 +12,7 @@ from clerkship.assertions.occurrence import allows_zero, listed
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check, to_evidence_value
 from clerkship.fhir import exact
-from clerkship.fhir.chart import View
+from clerkship.fhir.chart import ChartView
 from clerkship.model.frozen import Flag
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected, matches_expected
@@ -83,7 +83,7 @@ class FhirNoOtherChanges(Assertion):
         passed = not others and all(row.passed for row in counts)
         return Check.of(passed, _detail(counts, others, changes), *islice((*counts, *others, *allowed), MAX_ROWS))
 
-    def _counts(self, changes: Sequence[Change], view: View) -> Iterator[FieldCheck]:
+    def _counts(self, changes: Sequence[Change], view: ChartView) -> Iterator[FieldCheck]:
         for sort, items in (("must", self.must), ("may", self.may), ("must not", self.must_not)):
             for item in items:
                 expected: Any = 0 if sort == "must not" else item.count
@@ -95,13 +95,13 @@ class FhirNoOtherChanges(Assertion):
                     path=f"{sort}: {item}", expected=expected, actual=number, passed=matches_expected(expected, number)
                 )
 
-    def _wrong(self, change: Change, view: View, judge: Judge) -> Iterator[FieldCheck]:
+    def _wrong(self, change: Change, view: ChartView, judge: Judge) -> Iterator[FieldCheck]:
         """Yield what of a change nothing allows, or something forbids."""
         listed = [item for item in (*self.must, *self.may) if item.admits(change, view)]
         return self._unlisted(change, listed, view, judge)
 
     def _unlisted(
-        self, change: Change, listed: Sequence[ListedChange], view: View, judge: Judge
+        self, change: Change, listed: Sequence[ListedChange], view: ChartView, judge: Judge
     ) -> Iterator[FieldCheck]:
         forbidden = [item for item in self.must_not if item.admits(change, view)]
         if change.sort != "updated" and (forbidden or not listed):
@@ -118,7 +118,7 @@ class FhirNoOtherChanges(Assertion):
             elif all(path in found for found in objections):
                 yield _objected(change, min((found[path] for found in objections), key=lambda o: o[1:] == pair))
 
-    def _undone(self, changes: Iterator[Change], view: View, judge: Judge) -> Iterator[FieldCheck]:
+    def _undone(self, changes: Iterator[Change], view: ChartView, judge: Judge) -> Iterator[FieldCheck]:
         """Yield what of the agent's earlier writes was not allowed when it was done."""
         for change in changes:
             if change.sort == "created":
@@ -144,7 +144,7 @@ class FhirNoOtherChanges(Assertion):
 
 def _row(change: Change, path: str, before: Any, after: Any, *, passed: bool) -> FieldCheck:
     where = f"{change.key}: {path}" if path else change.key
-    was, now = (exact.plain(value) for value in (before, after))
+    was, now = (exact.to_plain(value) for value in (before, after))
     row = field_check(where, was, now, passed=passed, seq=change.seq)
     return row.model_copy(update={"expected": to_evidence_value(was)})
 

@@ -10,7 +10,7 @@ from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import MAX_NAMES, Rows, prefix_paths, share_passed
 from clerkship.assertions.occurrence import HowMany, allows_zero, listed
 from clerkship.events.evidence import Evidence
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag
 from clerkship.model.located_error import FieldPath, build_located_error
@@ -76,7 +76,7 @@ class FhirResourceState(Assertion):
         """Search the final chart, and compare."""
         subject = subject_of(evidence)
         found = self._found(evidence.state(FhirState, self.sandbox), subject)
-        looked_at = {key_of(resource): self._compare(resource, evidence.now) for resource in found}
+        looked_at = {get_key(resource): self._compare(resource, evidence.now) for resource in found}
         if self.none or self.count is not None:
             return self._by_number(looked_at, subject)
         if not looked_at:
@@ -92,7 +92,7 @@ class FhirResourceState(Assertion):
         """Each condition of the search without which there would be something."""
         for name in self.search if len(self.search) > 1 or subject is not None else ():
             rest = {other: value for other, value in self.search.items() if other != name}
-            found = [key_of(resource) for resource in self._found(state, subject, rest)]
+            found = [get_key(resource) for resource in self._found(state, subject, rest)]
             if found:
                 query = "&".join(f"{key}={value}" for key, value in pairs({name: self.search[name]}))
                 yield f"without {query} there would be {listed(found, most=MAX_NAMES)}"
@@ -102,7 +102,7 @@ class FhirResourceState(Assertion):
         found = state.find(self.resource_type, asked)
         if subject is not None:
             keys = subject.keys(state, self.resource_type)
-            found = [resource for resource in found if key_of(resource) in keys]
+            found = [resource for resource in found if get_key(resource) in keys]
         return found[: parse_query(self.resource_type, asked).count]  # `_sort: -date, _count: 1` is the latest
 
     def _compare(self, resource: Resource, now: datetime | None) -> Rows:

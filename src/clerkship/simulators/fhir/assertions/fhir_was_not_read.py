@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from clerkship.assertions.contract import Check
 from clerkship.events.evidence import Evidence
 from clerkship.events.request_line import render_event_request
-from clerkship.fhir.reference import parse_reference, references
+from clerkship.fhir.reference import iter_references, parse_reference
 from clerkship.fhir.search.compartment import compartment_parameters
 from clerkship.model.errors import InputError
 from clerkship.model.located_error import build_located_error
@@ -81,6 +81,6 @@ def _is_others(look: Look, own: Collection[str]) -> bool:
     if type == "Patient":
         return look.key not in own
     resource = look.resource if compartment_parameters("Patient", type) else None
-    targets = (parse_reference(reference["reference"]) for _, reference in references(resource))
+    targets = (parse_reference(reference["reference"]) for _, reference in iter_references(resource))
     patients = {target.key for target in targets if target is not None and target.type == "Patient"}
     return bool(patients) and patients.isdisjoint(own)

@@ -9,10 +9,10 @@ from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.request_line import render_event_request
-from clerkship.fhir.chart import View
-from clerkship.fhir.issue import Invalid
+from clerkship.fhir.chart import ChartView
+from clerkship.fhir.issue import FhirError
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.search import matches, parse_query
+from clerkship.fhir.search import matches_search, parse_query
 from clerkship.model.frozen import Flag
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fhir.assertions.looks import name_of
@@ -61,7 +61,7 @@ class FhirWasSearchedFor(Assertion):
         more = f"; and {len(made) - _MAX_SHOWN} more" if len(made) > _MAX_SHOWN else ""
         return Check.of(False, f"the agent did not make {wanted}; its searches: {instead}{more}", row)
 
-    def _shows(self, event: Event, view: View) -> bool:
+    def _shows(self, event: Event, view: ChartView) -> bool:
         search, type = event.payload, self.resource["resourceType"]
         if not isinstance(search, ResourcesSearched) or (search.within and not self._is_within(search.within)):
             return False
@@ -76,9 +76,9 @@ class FhirWasSearchedFor(Assertion):
     def _is_within(self, record: str) -> bool:
         return record in patients_in(self.resource)
 
-    def _meets(self, pair: tuple[str, str], view: View) -> bool:
+    def _meets(self, pair: tuple[str, str], view: ChartView) -> bool:
         resource: Resource = self.resource
-        return matches(view, resource["resourceType"], [pair], resource)
+        return matches_search(view, resource["resourceType"], [pair], resource)
 
 
 def _is_criterion(type: str, pair: tuple[str, str]) -> bool:
@@ -87,6 +87,6 @@ def _is_criterion(type: str, pair: tuple[str, str]) -> bool:
         return False
     try:
         parse_query(type, [pair])
-    except Invalid:
+    except FhirError:
         return False
     return True

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, parse
+from clerkship.fhir.resource import Resource, parse_resource
 from clerkship.model.matcher import equals
 from clerkship.model.path import MISSING
 from clerkship.simulators.fhir.assertions.leaves import leaves
@@ -119,10 +119,10 @@ def _followed(chart: Chart, evidence: Evidence, sandbox: str) -> Iterator[tuple[
 
 
 def _begin(line: bytes | None) -> _Trace:
-    resource = parse(line) if line is not None else None
+    resource = parse_resource(line) if line is not None else None
     return _Trace(resource, leaves(resource), resource is not None)
 
 
 def content(written: ResourceWritten) -> Resource:
     """What was written, with every digit."""
-    return parse(written.text.encode()) if written.text else written.resource
+    return parse_resource(written.text.encode()) if written.text else written.resource

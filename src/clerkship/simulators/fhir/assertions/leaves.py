@@ -74,4 +74,4 @@ def parts_of(leaf: str) -> Steps:
 
 
 def _same(step: str | int, part: str | int) -> bool:
-    return step == part or (isinstance(step, str) and part in choice.spellings(step)) or part == f"_{step}"
+    return step == part or (isinstance(step, str) and part in choice.list_choice_names(step)) or part == f"_{step}"

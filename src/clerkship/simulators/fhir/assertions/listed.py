@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.occurrence import HowMany
-from clerkship.fhir.chart import View
+from clerkship.fhir.chart import ChartView
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.expectation import all_fit
-from clerkship.fhir.fhirpath import PathText, plain_steps
-from clerkship.fhir.search import matches
+from clerkship.fhir.expectation import resource_matches
+from clerkship.fhir.fhirpath import PathText, parse_plain_path
+from clerkship.fhir.search import matches_search
 from clerkship.model.frozen import Frozen
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected
@@ -31,7 +31,7 @@ from clerkship.simulators.fhir.assertions.query import (
 
 
 def _plain_path(path: str) -> str:
-    if plain_steps(path) is None:
+    if parse_plain_path(path) is None:
         raise ValueError(f"`{path}` is no plain path: what may differ is named by its place, such as name.given")
     return path
 
@@ -118,12 +118,12 @@ class ListedChange(Frozen):
         """The one resource that is meant, as `Patient/42`; empty where `id` and type do not say it."""
         return f"{self.kind}/{self.id.rpartition('/')[2]}" if self.id and self.kind else ""
 
-    def admits(self, change: Change, view: View) -> bool:
+    def admits(self, change: Change, view: ChartView) -> bool:
         """Whether a change is one of those meant, at least in part."""
         return (
             self.means(change)
-            and all_fit(change.resource, self.where)
-            and (not self.search or matches(view, change.type, pairs(self.search), change.resource))
+            and resource_matches(change.resource, self.where)
+            and (not self.search or matches_search(view, change.type, pairs(self.search), change.resource))
         )
 
     def means(self, change: Change) -> bool:
@@ -139,13 +139,13 @@ class ListedChange(Frozen):
     def covers(self, path: str) -> bool:
         """Whether a path that differs is one of those meant."""
         paths = (*self.fields, *self.elements)
-        return not paths or any(covers(plain_steps(field) or (), path) for field in paths)
+        return not paths or any(covers(parse_plain_path(field) or (), path) for field in paths)
 
     def expectation(self, leaf: str) -> tuple[str, Any] | None:
         """The longest path in `elements` or `fields` that covers a leaf, with what is expected there."""
         expected = dict.fromkeys(self.fields, ANY) | self.elements
-        found = [path for path in expected if covers(plain_steps(path) or (), leaf)]
-        best = max(found, key=lambda path: len(plain_steps(path) or ()), default=None)
+        found = [path for path in expected if covers(parse_plain_path(path) or (), leaf)]
+        best = max(found, key=lambda path: len(parse_plain_path(path) or ()), default=None)
         return (best, expected[best]) if best is not None else None
 
     def measures(self) -> Iterator[Measure]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, parse
+from clerkship.fhir.resource import Resource, parse_resource
 from clerkship.simulators.fhir.assertions.footprint import content
 from clerkship.simulators.fhir.events import (
     HistoryRead,
@@ -29,7 +29,7 @@ class Look(NamedTuple):
     @property
     def resource(self) -> Resource | None:
         """It as plain data: read when wanted, for most looks are told apart by their keys."""
-        return parse(self.content) if isinstance(self.content, bytes) else self.content
+        return parse_resource(self.content) if isinstance(self.content, bytes) else self.content
 
 
 class _Shelf:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.reference import references
-from clerkship.fhir.resource import Resource, parse
+from clerkship.fhir.reference import iter_references
+from clerkship.fhir.resource import Resource, parse_resource
 
 _WORDS = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 _REFERENCE = re.compile(r"\bPatient/([A-Za-z0-9\-.]{1,64})")
@@ -25,7 +25,7 @@ class Patients:
         self._by_identifier: dict[str, set[str]] = defaultdict(set)
         self._by_family: dict[tuple[str, ...], list[tuple[str, str]]] = defaultdict(list)
         for key in self.keys:
-            self._add(key, parse(chart[key]))
+            self._add(key, parse_resource(chart[key]))
         self._lengths = sorted({len(family) for family in self._by_family})
 
     def _add(self, key: str, patient: Resource) -> None:
@@ -75,7 +75,9 @@ def patients_of(chart: Chart) -> Patients:
 def patients_in(resource: Any) -> set[str]:
     """The patients that a resource is about: itself, or those that it refers to."""
     found = {
-        f"Patient/{id}" for _, reference in references(resource) for id in _REFERENCE.findall(reference["reference"])
+        f"Patient/{id}"
+        for _, reference in iter_references(resource)
+        for id in _REFERENCE.findall(reference["reference"])
     }
     if isinstance(resource, dict) and resource.get("resourceType") == "Patient" and "id" in resource:
         found.add(f"Patient/{resource['id']}")

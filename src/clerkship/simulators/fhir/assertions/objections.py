@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.fhir import exact
-from clerkship.fhir.chart import View
-from clerkship.fhir.expectation import fits
-from clerkship.fhir.fhirpath import plain_steps, values_at
-from clerkship.fhir.kinds import Misstep
-from clerkship.fhir.route import kinds_at
+from clerkship.fhir.chart import ChartView
+from clerkship.fhir.expectation import values_match
+from clerkship.fhir.fhirpath import find_values, parse_plain_path
+from clerkship.fhir.kinds import UnknownElement
+from clerkship.fhir.route import infer_path_types
 from clerkship.model.matcher import is_matcher, is_number
 from clerkship.model.path import MISSING
 from clerkship.simulators.fhir.assertions.asked import Asked, measures_in, measures_of
@@ -40,8 +40,8 @@ class Objection(NamedTuple):
 def is_text(type: str, path: str) -> bool:
     """Whether an element is text for people, by the definitions; what they do not know is taken for text."""
     try:
-        kinds = kinds_at(type, path)
-    except Misstep:
+        kinds = infer_path_types(type, path)
+    except UnknownElement:
         return True
     return kinds is None or any(kind.type in _TEXT for kind in kinds)
 
@@ -55,7 +55,7 @@ def _is_free(names: str, before: Any) -> bool:
 class Judge:
     """Compares changes with what is listed, in one run."""
 
-    def __init__(self, view: View, evidence: Evidence) -> None:
+    def __init__(self, view: ChartView, evidence: Evidence) -> None:
         self._view, self._chart = view, view.chart
         self._task = evidence.task
         said = (event.payload for event in evidence.utterances if event.actor != "agent")
@@ -134,13 +134,13 @@ class _Listed:
     def _unexpected(self, path: str, value: Any, element: str, expected: Any) -> Iterator[Objection]:
         """A value that is not the one expected."""
         if value is MISSING or isinstance(expected, list):
-            there = values_at(self.resource, element)
+            there = find_values(self.resource, element)
             may_go = value is MISSING and is_matcher(expected) and None in expected.get("in", ())
-            if not fits(expected, there) and not may_go:
+            if not values_match(expected, there) and not may_go:
                 yield Objection(path, expected, value)
             return
-        steps = reach(plain_steps(element) or (), path) or ()
-        if not fits(expected, [exact.plain(value_at(self.resource, steps))]):
+        steps = reach(parse_plain_path(element) or (), path) or ()
+        if not values_match(expected, [exact.to_plain(value_at(self.resource, steps))]):
             yield Objection(path, expected, value)
         elif expected == ANY and is_number(value) and not self._is_asked(path, value):
             yield Objection(path, "a quantity that was asked for", value)

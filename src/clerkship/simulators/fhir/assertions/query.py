@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.issue import Invalid
-from clerkship.fhir.route import misstep, misstep_anywhere, unfit, unfit_token
+from clerkship.fhir.issue import FhirError
+from clerkship.fhir.route import find_expectation_error, find_path_error, find_path_error_in_all_types, find_token_error
 from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag, Number, Whole
 from clerkship.model.located_error import FieldPath
@@ -49,10 +49,10 @@ def search_mistakes(type: str, search: Mapping[str, Value | tuple[Value, ...]]) 
     for name, value in search.items():
         try:
             parse_query(type, pairs({name: value}))
-        except Invalid as invalid:
+        except FhirError as invalid:
             yield ("search", name), str(invalid)
         else:
-            wrong = (unfit_token(type, name, text) for _, text in pairs({name: value}))
+            wrong = (find_token_error(type, name, text) for _, text in pairs({name: value}))
             yield from ((("search", name), each) for each in wrong if each)
 
 
@@ -68,7 +68,7 @@ def shaping_mistakes(search: Mapping[str, Any]) -> Iterator[tuple[FieldPath, str
 def path_mistakes(type: str | None, paths: Iterable[tuple[FieldPath, str]]) -> Iterator[tuple[FieldPath, str]]:
     """Paths that lead nowhere in a resource of this type; or of any, where none is named."""
     for place, path in paths:
-        wrong = misstep(type, path) if type is not None else misstep_anywhere(path)
+        wrong = find_path_error(type, path) if type is not None else find_path_error_in_all_types(path)
         if wrong:
             yield place, wrong
 
@@ -78,6 +78,6 @@ def expected_mistakes(
 ) -> Iterator[tuple[FieldPath, str]]:
     """What can never be found where it is expected."""
     for place, path, wanted in expected if type is not None else ():
-        wrong = unfit(type or "", path, wanted)
+        wrong = find_expectation_error(type or "", path, wanted)
         if wrong:
             yield place, f"`{path}`: {wrong}"

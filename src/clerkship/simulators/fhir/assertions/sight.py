@@ -11,9 +11,9 @@ from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import describe_match, select
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.expectation import all_fit
+from clerkship.fhir.expectation import resource_matches
 from clerkship.fhir.fhirpath import PathText
-from clerkship.fhir.search import matches
+from clerkship.fhir.search import matches_search
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected
 from clerkship.model.scenario import EventMatch, Expected
@@ -94,8 +94,8 @@ class Sight(Assertion):
             return True
         resource = look.resource
         return resource is not None and (
-            all_fit(resource, self.where)
-            and (not self.search or matches(state, type, pairs(self.search), resource))
+            resource_matches(resource, self.where)
+            and (not self.search or matches_search(state, type, pairs(self.search), resource))
             and (subject is None or subject.concerns(state, look.key, resource))
         )
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clerkship.events.evidence import Evidence
-from clerkship.fhir.chart import View
-from clerkship.fhir.parameters import parameters_of
-from clerkship.fhir.reference import references
+from clerkship.fhir.chart import ChartView
+from clerkship.fhir.parameters import get_parameters
+from clerkship.fhir.reference import iter_references
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.search import find_keys, matches
+from clerkship.fhir.search import matches_search, search_keys
 from clerkship.model.errors import InputError
 
 
@@ -30,11 +30,11 @@ class Subject:
         """As a sentence of detail has it."""
         return f"{self.name} ({self.key})"
 
-    def keys(self, view: View, type: str) -> set[str]:
+    def keys(self, view: ChartView, type: str) -> set[str]:
         """The resources of a type that are this record, or refer to it."""
         if type == self.type:
             return {self.key} if view.resource(self.key) is not None else set()
-        return {key for name in self.ways(type) for key in find_keys(view, type, [(name, self.key)])}
+        return {key for name in self.ways(type) for key in search_keys(view, type, [(name, self.key)])}
 
     def ways(self, type: str) -> Sequence[str]:
         """The parameters by which resources of a type refer to it; a mistake where they cannot: that none is found
@@ -45,18 +45,18 @@ class Subject:
             raise InputError.of(message, hint="leave out `input_entity_id`, and say what is meant in `search`")
         return names
 
-    def concerns(self, view: View, key: str, resource: Resource) -> bool:
+    def concerns(self, view: ChartView, key: str, resource: Resource) -> bool:
         """Whether a resource, as it was at some time, is this record or refers to it."""
         type = key.partition("/")[0]
         if type == self.type:
             return key == self.key
-        if not any(self.key in reference["reference"] for _, reference in references(resource)):
+        if not any(self.key in reference["reference"] for _, reference in iter_references(resource)):
             return False  # nearly all of them, and a search takes ten times as long
-        return any(matches(view, type, [(name, self.key)], resource) for name in self._parameters(type))
+        return any(matches_search(view, type, [(name, self.key)], resource) for name in self._parameters(type))
 
     def _parameters(self, type: str) -> Sequence[str]:
         """The search parameters by which a type refers to it: to a patient, the one of that name where there is one."""
-        known = parameters_of(type)
+        known = get_parameters(type)
         if self.type == "Patient" and "patient" in known:
             return ("patient",)
         return tuple(name for name, found in known.items() if found.type == "reference" and self.type in found.targets)

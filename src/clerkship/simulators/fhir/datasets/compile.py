@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.issue import Invalid, Issue
-from clerkship.fhir.resource import Resource, key_in, render
-from clerkship.fhir.shift import moved
-from clerkship.fhir.validation import lenient, validate
+from clerkship.fhir.issue import FhirError, Issue
+from clerkship.fhir.resource import Resource, parse_key, render_resource
+from clerkship.fhir.shift import shift_dates
+from clerkship.fhir.validation import split_lenient, validate
 from clerkship.library.documents.document import Document, JsonPath
 from clerkship.model.errors import InputProblem
 from clerkship.simulators.fhir.datasets.entries import Entry, Reader
@@ -28,7 +28,7 @@ _SHOWN = 3
 class Options:
     """How a dataset is read."""
 
-    validation: Literal["strict", "lenient"] = "strict"
+    validation: Literal["strict", "split_lenient"] = "strict"
     days: int = 0
     """How far its dates are moved."""
     updated: str = LONG_AGO
@@ -71,7 +71,7 @@ class _Compiler:
             except RecursionError:
                 self._out.problems.append(entry.problem((), f"{entry.key} is nested too deeply"))
         for line in beside:
-            self._lines.setdefault(key_in(line), line)
+            self._lines.setdefault(parse_key(line), line)
         self._out.lines = tuple(line for _, line in sorted(self._lines.items(), key=lambda item: item[0].split("/")))
         if not self._out.problems:
             self._out.warnings += _dangling(self._out.lines, self._places)
@@ -91,11 +91,11 @@ class _Compiler:
         self._check(entry, resource)
         if self._options.days:
             try:
-                resource = moved(resource, self._options.days)
-            except Invalid as invalid:
+                resource = shift_dates(resource, self._options.days)
+            except FhirError as invalid:
                 self._out.problems += [self._worded(entry, issue) for issue in invalid.issues]
                 return
-        line = render(resource)
+        line = render_resource(resource)
         first = self._lines.setdefault(entry.key, line)
         if first is line:
             self._places[entry.key] = entry
@@ -117,7 +117,7 @@ class _Compiler:
         errors = [issue for issue in issues if issue.severity in ("fatal", "error")]
         odd = [issue for issue in issues if issue.severity not in ("fatal", "error")]
         if self._options.validation == "lenient":
-            refused, let_through = lenient(errors)
+            refused, let_through = split_lenient(errors)
             errors, odd = list(refused), [*odd, *let_through]
         self._out.problems += [self._worded(entry, issue) for issue in errors]
         self._out.warnings += [self._worded(entry, issue) for issue in odd]
@@ -146,13 +146,13 @@ def _steps(expression: str) -> JsonPath:
 
 def _dangling(lines: Sequence[bytes], places: dict[str, Entry]) -> list[InputProblem]:
     """References to what is not in the dataset: it may be in another, so one warning for each sort of thing missing."""
-    known = {key.encode() for key in map(key_in, lines)}
+    known = {key.encode() for key in map(parse_key, lines)}
     missing: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for line in lines:
         for found in _REFERENCE.finditer(line):
             if b"%b/%b" % found.groups() not in known:
                 type, id = found[1].decode(), found[2].decode()
-                missing[type].append((key_in(line), f"{type}/{id}"))
+                missing[type].append((parse_key(line), f"{type}/{id}"))
     return [_told(type, pairs, places) for type, pairs in sorted(missing.items())]
 
 

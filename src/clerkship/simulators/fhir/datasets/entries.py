@@ -10,7 +10,7 @@ import orjson
 
 from clerkship.fhir import exact
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.resource import ID, Resource
+from clerkship.fhir.resource import ID_PATTERN, Resource
 from clerkship.library.documents.document import Document, JsonPath
 from clerkship.model.errors import InputProblem
 from clerkship.model.names import did_you_mean
@@ -123,7 +123,7 @@ class Reader:
         condition, target = ((request or {}).get(name) for name in ("ifNoneExist", "url"))
         entry.condition = condition if isinstance(condition, str) else ""
         written = entry.resource.get("id")
-        if written is not None and not (isinstance(written, str) and ID.fullmatch(written)):
+        if written is not None and not (isinstance(written, str) and ID_PATTERN.fullmatch(written)):
             message = f"{str(written)[:80]!r} is not an id"
             self._note(entry.problem(("id",), message, "an id has 1 to 64 letters, digits, - and ."))
             return
@@ -131,7 +131,7 @@ class Reader:
         urn = entry.url.rpartition(":")[2] if entry.url.startswith(("urn:uuid:", "urn:oid:")) else ""
         last = entry.url.rpartition("/")[2] if entry.url.startswith(("http://", "https://")) else ""
         entry.id = written or (named[2] if named is not None else "") or urn or last
-        entry.id = entry.id if ID.fullmatch(entry.id) else ""
+        entry.id = entry.id if ID_PATTERN.fullmatch(entry.id) else ""
         yield entry
 
     def _is_resource(self, document: Document, line: int, path: JsonPath, data: Any) -> bool:

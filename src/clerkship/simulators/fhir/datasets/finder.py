@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from clerkship.fhir.chart import Chart, Untouched
-from clerkship.fhir.charts import chart_of
+from clerkship.fhir.chart import Chart, UnchangedView
+from clerkship.fhir.charts import load_chart
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.evaluation.collection import PathError
-from clerkship.fhir.expectation import fits
-from clerkship.fhir.expression import BadPath
-from clerkship.fhir.fhirpath import values_at
-from clerkship.fhir.issue import Invalid
-from clerkship.fhir.parameters import parameters_of
-from clerkship.fhir.resource import parse
-from clerkship.fhir.search import Meaning, find, parse_query
-from clerkship.fhir.wording import title
+from clerkship.fhir.evaluation.collection import EvaluationError
+from clerkship.fhir.expectation import values_match
+from clerkship.fhir.expression import InvalidFhirPath
+from clerkship.fhir.fhirpath import find_values
+from clerkship.fhir.issue import FhirError
+from clerkship.fhir.parameters import get_parameters
+from clerkship.fhir.resource import parse_resource
+from clerkship.fhir.search import SearchContext, parse_query, run_search
+from clerkship.fhir.wording import format_title
 from clerkship.library.entity_finder import BadBinding, PathIndex
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import utc_offset_minutes
@@ -36,7 +36,7 @@ class FhirFinder:
 
     @property
     def _chart(self) -> Chart:
-        return chart_of([self._dataset])  # kept there for all who use the same datasets
+        return load_chart([self._dataset])  # kept there for all who use the same datasets
 
     def find(self, query: Entity, now: datetime) -> Sequence[Record]:
         """Return all resources that fit."""
@@ -49,15 +49,15 @@ class FhirFinder:
         count = None
         if searched and query.type is not None:
             try:
-                asking = parse_query(query.type, list(searched.items()), meaning=Meaning(zone=zone))
-                keys, count = find(Untouched(chart, zone), asking).keys, asking.count
-            except Invalid as invalid:
+                asking = parse_query(query.type, list(searched.items()), meaning=SearchContext(zone=zone))
+                keys, count = run_search(UnchangedView(chart, zone), asking).keys, asking.count
+            except FhirError as invalid:
                 raise BadBinding(f"`{query.id}`: {invalid}") from None
             keys = keys if asking.sort else sorted(keys, key=lambda key: key.split("/"))
         for path, expected in query.where.items():
             if path not in searched:
                 keys = _fitting(query, chart, keys, path, expected)
-        return [parse(chart[key]) for key in keys[:count]]
+        return [parse_resource(chart[key]) for key in keys[:count]]
 
     def summary(self, query: Entity) -> str:
         """Say what there is, and which part of the query no resource could fit."""
@@ -76,7 +76,7 @@ class FhirFinder:
 
     def title(self, record: Record) -> str:
         """Return what the resource is, on one line."""
-        return title(record)
+        return format_title(record)
 
     def view(self, record: Record, now: datetime) -> Record:
         """Return the resource with its derived fields."""
@@ -89,19 +89,19 @@ def _fitting(query: Entity, chart: Chart, keys: Sequence[str], path: str, expect
         return [key for key in (f"{query.type}/{expected}",) if key in chart and key in keys]
     try:
         if len(keys) <= _FEW:
-            return [key for key in keys if fits(expected, values_at(parse(chart[key]), path))]
+            return [key for key in keys if values_match(expected, find_values(parse_resource(chart[key]), path))]
         fitting = set(path_index(chart, query.type, path).fitting(expected))
-    except (BadPath, PathError) as bad:
+    except (InvalidFhirPath, EvaluationError) as bad:
         raise BadBinding(f"`{query.id}`: {bad}") from None
     return [key for key in keys if key in fitting]
 
 
 def _misfit(query: Entity, chart: Chart, keys: Sequence[str], path: str) -> str:
     """Say why no resource has anything at a path: it is a parameter with a value that is no text, or is misspelt."""
-    known = parameters_of(query.type) if query.type is not None else {}
+    known = get_parameters(query.type) if query.type is not None else {}
     if path in known:
         return f"; `{path}` is a search parameter, and takes text such as {_example(known[path].type)}"
-    there = [*known, *dict.fromkeys(name for key in keys[:50] for name in parse(chart[key]))]
+    there = [*known, *dict.fromkeys(name for key in keys[:50] for name in parse_resource(chart[key]))]
     return f", and none has `{path}`; {did_you_mean(path, there)}"
 
 
@@ -110,7 +110,7 @@ def path_index(chart: Chart, type: str | None, path: str) -> PathIndex[str]:
 
     def build() -> PathIndex[str]:
         keys = chart.of_type(type) if type is not None else list(chart)
-        return PathIndex(((key, values_at(parse(chart[key]), path)) for key in keys), fits)
+        return PathIndex(((key, find_values(parse_resource(chart[key]), path)) for key in keys), values_match)
 
     return chart.once(("path", type, path), build)
 
@@ -121,7 +121,7 @@ def is_searched(type: str | None, key: str, value: Any) -> bool:
         return type is not None and key == _COUNT and isinstance(value, int)
     if key.startswith("_has:") or key in (_SORT, _COUNT):
         return True
-    known = parameters_of(type)
+    known = get_parameters(type)
     name, _, chain = key.partition(".")
     name, _, modifier = name.partition(":")
     if name not in known:
@@ -130,7 +130,7 @@ def is_searched(type: str | None, key: str, value: Any) -> bool:
         return True
     targets = [modifier] if modifier else known[name].targets
     following = chain.partition(".")[0].partition(":")[0]
-    return known[name].type == "reference" and any(following in parameters_of(target) for target in targets)
+    return known[name].type == "reference" and any(following in get_parameters(target) for target in targets)
 
 
 def _example(type: str) -> str:

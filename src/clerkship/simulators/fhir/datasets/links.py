@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from urllib.parse import parse_qsl, unquote
 
-from clerkship.fhir.chart import Chart, Untouched
-from clerkship.fhir.issue import Invalid
-from clerkship.fhir.resource import Resource, parse, render
-from clerkship.fhir.search import find_keys
+from clerkship.fhir.chart import Chart, UnchangedView
+from clerkship.fhir.issue import FhirError
+from clerkship.fhir.resource import Resource, parse_resource, render_resource
+from clerkship.fhir.search import search_keys
 from clerkship.simulators.fhir.datasets.entries import Entry
 
 _LINK = re.compile(
@@ -48,12 +48,12 @@ class Links:
                 self._near[(entry.scope, entry.url)] = key
                 self._far[entry.url].add(key)
         self._queries: dict[str, str | NotOne] = {}
-        self._view: Untouched | None = None
+        self._view: UnchangedView | None = None
 
     def resolved(self, entry: Entry) -> tuple[Resource, list[str]]:
         """A resource with its id and its references made ours, and what is wrong with those that could not be."""
         resource = {**entry.resource, "id": entry.id}
-        line = render(resource)
+        line = render_resource(resource)
         wrong: list[str] = []
         if not any(sign in line for sign in _SIGNS):
             return resource, wrong
@@ -68,7 +68,7 @@ class Links:
             return found[0] if ours is None else found[0].replace(address, ours.encode())
 
         changed = _LINK.sub(meant, line)
-        return (resource if changed == line else parse(changed)), wrong
+        return (resource if changed == line else parse_resource(changed)), wrong
 
     def _meaning(self, scope: int, address: str) -> str | None:
         if not address.startswith(("urn:", "http://", "https://")):
@@ -91,11 +91,13 @@ class Links:
 
     def _search(self, address: str) -> str | NotOne:
         if self._view is None:
-            self._view = Untouched(Chart(render({**entry.resource, "id": entry.id}) for entry in self.entries))
+            self._view = UnchangedView(
+                Chart(render_resource({**entry.resource, "id": entry.id}) for entry in self.entries)
+            )
         type, _, query = address.partition("?")
         try:
-            keys = find_keys(self._view, type, parse_qsl(query, keep_blank_values=True))
-        except Invalid as invalid:
+            keys = search_keys(self._view, type, parse_qsl(query, keep_blank_values=True))
+        except FhirError as invalid:
             return NotOne(f"`{address}` is not a query: {invalid}")
         if len(keys) == 1:
             return keys[0]
@@ -105,7 +107,7 @@ class Links:
 
 def _stable(resource: Resource) -> str:
     """An id made of what the resource says: the same one whenever and in whatever order it is read."""
-    return hashlib.sha256(render(resource)).hexdigest()[:32]
+    return hashlib.sha256(render_resource(resource)).hexdigest()[:32]
 
 
 def _merged(entries: Sequence[Entry]) -> dict[int, Entry]:
@@ -124,7 +126,7 @@ def _merged(entries: Sequence[Entry]) -> dict[int, Entry]:
                 there[(entry.resource["resourceType"], query)].append(entry)
     kept: dict[int, Entry] = {}
     for group, members in groups.items():
-        first = min(there.get(group) or members, key=lambda entry: (entry.key, render(entry.resource)))
+        first = min(there.get(group) or members, key=lambda entry: (entry.key, render_resource(entry.resource)))
         kept |= {id(entry): first for entry in members}
     return kept
 

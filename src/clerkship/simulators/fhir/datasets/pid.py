@@ -5,18 +5,18 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from clerkship.fhir.record import DERIVED, Charted, Derived
-from clerkship.fhir.resource import objects_in
-from clerkship.fhir.wording import preferred
+from clerkship.fhir.record import DERIVED_FIELDS, DerivedField, ResourceView
+from clerkship.fhir.resource import list_objects
+from clerkship.fhir.wording import select_preferred
 from clerkship.hl7.message import build_field, build_segment
-from clerkship.hl7.stamp import to_hl7_time
+from clerkship.hl7.timestamp import to_hl7_time
 
 _SEXES = {"male": "M", "female": "F", "other": "O", "unknown": "U"}
 _NUMBER = re.compile(r"(?:\+?1[ .-]?)?\(?(\d{3})\)?[ .-]?(\d{3})[ .-]?(\d{4})", re.ASCII)
 """A telephone number of North America, which is what XTN has parts for in every version."""
 
 
-def pid(resource: Charted) -> str | None:
+def pid(resource: ResourceView) -> str | None:
     """The segment as it stands in a message with the usual delimiters; None of what is no patient."""
     if resource.get("resourceType") != "Patient":
         return None
@@ -43,12 +43,12 @@ def _texts(data: Mapping[str, Any], name: str) -> list[str]:
     return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
 
 
-def _number(resource: Charted) -> str:
+def _number(resource: ResourceView) -> str:
     """The medical record number and who gave it out; of a patient without one, the chart's own id (PI)."""
     value = resource.get("mrn")
     if not isinstance(value, str):
         return build_field(str(resource.get("id", "")), "", "", "", "PI")
-    held = next(item for item in objects_in(resource, "identifier") if item.get("value") == value)
+    held = next(item for item in list_objects(resource, "identifier") if item.get("value") == value)
     # an authority has parts of its own, which `build_field` would take for text
     return f"{build_field(value)}^^^{_authority(_text(held, 'system'))}^MR"
 
@@ -62,34 +62,34 @@ def _authority(system: str) -> str:
     return f"{build_field(name)}&{build_field(system)}&URI" if system else ""
 
 
-def _name(resource: Charted) -> str:
-    names = objects_in(resource, "name")
+def _name(resource: ResourceView) -> str:
+    names = list_objects(resource, "name")
     if not names:
         return ""
-    name = preferred(names, ("official", "usual", None))
+    name = select_preferred(names, ("official", "usual", None))
     first, *others = _texts(name, "given") or [""]
     suffix, prefix = " ".join(_texts(name, "suffix")), " ".join(_texts(name, "prefix"))
     return build_field(_text(name, "family"), first, " ".join(others), suffix, prefix, "", "L")
 
 
-def _born(resource: Charted) -> str:
+def _born(resource: ResourceView) -> str:
     try:
         return to_hl7_time(str(resource.get("birthDate", "")))
     except ValueError:
         return ""
 
 
-def _address(resource: Charted) -> str:
-    found = objects_in(resource, "address")
+def _address(resource: ResourceView) -> str:
+    found = list_objects(resource, "address")
     if not found:
         return ""
-    address = preferred(found, ("home", None, "temp"))
+    address = select_preferred(found, ("home", None, "temp"))
     street, *others = _texts(address, "line") or [""]
     places = (_text(address, name) for name in ("city", "state", "postalCode", "country"))
     return build_field(street, ", ".join(others), *places, "H")
 
 
-def _phone(resource: Charted) -> str:
+def _phone(resource: ResourceView) -> str:
     value = resource.get("phone")
     if not isinstance(value, str) or not value:
         return ""
@@ -99,10 +99,10 @@ def _phone(resource: Charted) -> str:
     return build_field("", "PRN", "PH", "", "", parts[1], parts[2] + parts[3])
 
 
-class Messaged(Charted):
+class Messaged(ResourceView):
     """A record of a task, which messages may be about."""
 
-    derived: ClassVar[Mapping[str, Derived]] = {
-        **DERIVED,
+    derived: ClassVar[Mapping[str, DerivedField]] = {
+        **DERIVED_FIELDS,
         "pid": ("of a Patient the PID segment of an HL7 message about them, escaped", pid),
     }

@@ -4,9 +4,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
-from clerkship.fhir.fhirpath import plain_steps
+from clerkship.fhir.fhirpath import parse_plain_path
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.route import misstep, unfit_value
+from clerkship.fhir.route import find_path_error, find_value_error
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
 from clerkship.model.located_error import FieldPath, build_located_error
@@ -86,18 +86,18 @@ class Patch(OnResource):
 
 
 def _mistake(key: str, path: str, value: JsonValue) -> str:
-    if plain_steps(path) is None:
+    if parse_plain_path(path) is None:
         return f"`{path}` is no plain path, such as name[0].family"
     type = key.partition("/")[0]
-    wrong = unfit_value(type, path, value)
-    return misstep(type, path) or (f"`{path}`: {wrong}" if wrong else "")
+    wrong = find_value_error(type, path, value)
+    return find_path_error(type, path) or (f"`{path}`: {wrong}" if wrong else "")
 
 
 def settings(resource: Resource, values: dict[str, JsonValue]) -> list[dict[str, Any]]:
     """JSON Patch that puts values at paths: one `add` or `remove` for each top element that they are in."""
     changed: Resource = dict(resource)
     for path, value in values.items():
-        steps = [step for step in plain_steps(path) or () if step != resource["resourceType"]]
+        steps = [step for step in parse_plain_path(path) or () if step != resource["resourceType"]]
         changed = _with(changed, steps, value, path)
     written = [name for name in changed if name not in resource or changed[name] != resource[name]]
     put = [{"op": "add", "path": f"/{name}", "value": changed[name]} for name in written]

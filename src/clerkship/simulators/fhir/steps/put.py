@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from clerkship.fhir.choice import spellings
+from clerkship.fhir.choice import list_choice_names
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.reference import parse_reference, references
-from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.reference import iter_references, parse_reference
+from clerkship.fhir.resource import Resource, get_key
 from clerkship.fhir.validation import validate
 from clerkship.model.located_error import FieldPath, build_located_error, existing_part
 from clerkship.simulators.fhir.state import FhirState
@@ -35,7 +35,7 @@ def _place(resource: Resource, expression: str) -> FieldPath:
     for step in _STEP.findall(expression)[1:]:
         name: int | str = int(step) if step.isdigit() else step
         if isinstance(data, dict) and isinstance(name, str) and name not in data:
-            name = next((spelt for spelt in spellings(name) if spelt in data), name)
+            name = next((spelt for spelt in list_choice_names(name) if spelt in data), name)
         place.append(name)
         inside = existing_part(data, (name,))
         data = data[name] if inside else None
@@ -58,7 +58,7 @@ class Put(Step):
         """What the resource refers to, of what a server could have; not itself. Nothing where that is not checked."""
         if config.get("references") == "unchecked":
             return
-        for path, holder in references(self.resource):
+        for path, holder in iter_references(self.resource):
             target = parse_reference(holder["reference"])
             if target is not None and target.type in RESOURCE_TYPES and (target.key,) != self.leaves()[0]:
                 yield (
@@ -68,7 +68,7 @@ class Put(Step):
 
     def leaves(self) -> tuple[Collection[str], Collection[str]]:
         """It is there, under the id that it has."""
-        return ((key_of(self.resource),) if "id" in self.resource else ()), ()
+        return ((get_key(self.resource),) if "id" in self.resource else ()), ()
 
     def run(self, stage: StepHost) -> None:
         """Do it."""
