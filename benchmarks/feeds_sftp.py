@@ -28,7 +28,7 @@ from typing import NamedTuple
 import paramiko
 
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
@@ -117,7 +117,7 @@ def serve() -> None:
             playground.close()
             gateway.dismiss(playground)
         playground = Playground(environment, {"drop": PreparedSimulator(files.SPEC, config, {})}, "bench")
-        told = open_doors(gateway, playground, lambda: "", lines)["drop"].lines["sftp"]
+        told = open_sandboxes(gateway, playground, lambda: "", lines)["drop"].lines["sftp"]
         folder = Path(line.strip())
         _write(folder / "ours_key", str(told["private_key"]))
         _write(folder / "ours_known", f"{told['host_key']}\n")

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from benchmarks.model_server import ANSWER, ModelServer
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_build import build_model
 from clerkship.llm.contract import Question
 from clerkship.model.frozen import Flag
@@ -32,7 +32,7 @@ from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
 
-CATALOG = Registered()
+CATALOG = RegisteredCatalog()
 LATENCY = 0.2
 AIM = 0.9
 

@@ -23,7 +23,7 @@ from benchmarks.overhead import best_of
 from benchmarks.picture import Curve, draw
 from clerkship.actors.contract import Message, Said, Say
 from clerkship.actors.python import PythonSolver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.agent import (
     ActionExecuted,
     ClarificationOffered,
@@ -45,7 +45,7 @@ from clerkship.settings import Settings
 from clerkship.simulators.chat.events import MessageSent
 from clerkship.store.sqlite import SqliteStore
 
-CATALOG = Registered()
+CATALOG = RegisteredCatalog()
 FIVE = """
       - flow_started: {flow_ids: [check_order_status], operator: any}
       - action_executed: action_check_order_status

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.engine.catalog import only_ours
+from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.library.yaml import parse
-from scripts.reference import pages, stale
+from scripts.reference.build import build_pages, find_stale_pages
 from tests.cli.terminal import until
 
 ROOT = Path(__file__).parent.parent
@@ -32,11 +32,11 @@ NAMED_BLOCK = re.compile(rf"(?:^`([^`\n]+)`:\n\n)?{BLOCK.pattern}", BLOCK.flags)
 
 
 def test_the_reference_is_current() -> None:
-    assert stale() == [], "run `make docs`"
+    assert find_stale_pages() == [], "run `make docs`"
 
 
 def test_every_name_has_its_place_in_the_reference() -> None:
-    catalog, text = only_ours(), "\n".join(pages().values())
+    catalog, text = build_catalog_without_plugins(), "\n".join(build_pages().values())
     names = [*catalog.assertions, *catalog.steps, *catalog.simulators, *catalog.domains, *catalog.events]
     assert [name for name in names if f"`{name}`" not in text and f"## {name}\n" not in text] == []
     assert [sort for sort in catalog.agents if not re.search(rf"`(--agent )?\"?{sort}[`:]", text)] == []

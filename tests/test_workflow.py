@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.service.exporting import Targets, write_reports
 from clerkship.service.reading import show_task
@@ -12,7 +12,7 @@ from tests.workbench import Workbench
 
 def test_a_task_goes_from_a_file_to_a_scored_stored_readable_run(bench: Workbench, tmp_path: Path) -> None:
     bench.write("a.yml", "task: {name: Only, criteria: [{label: right, assertion: {answer_matches: 4}}]}")
-    assert validate(ValidationRequest(path=bench.folder), Settings(), Registered()).exit_code() == 0
+    assert validate(ValidationRequest(path=bench.folder), Settings(), RegisteredCatalog()).exit_code() == 0
 
     def adds(task_item: dict[str, object]) -> int:
         return 2 + 2

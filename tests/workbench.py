@@ -11,7 +11,7 @@ import orjson
 from clerkship.actors.contract import Solver
 from clerkship.actors.python import PythonSolver
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.service.planning.plan import plan_run
@@ -36,7 +36,7 @@ class Breaks(Assertion):
         raise ZeroDivisionError("a bug of ours")
 
 
-CATALOG = Registered()
+CATALOG = RegisteredCatalog()
 CATALOG.assertions.add(Breaks.name, Breaks)
 
 

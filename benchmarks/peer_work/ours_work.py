@@ -7,7 +7,7 @@ from work import REPLIES, Stopwatch, Taken, measure
 
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
@@ -67,7 +67,7 @@ def run(shape: str, cases: int, folder: Path) -> Taken:
     suite = folder / "suite"
     suite.mkdir()
     (suite / "tasks.yml").write_text(CONVERSATION if talk else single(cases))
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     agent = PythonSolver("answer", answer) if talk else PythonSolver("double", double)
     request = RunRequest(path=suite, agent=agent, trials=cases if talk else 1)
     watch = Stopwatch()

@@ -9,12 +9,12 @@ from clerkship.events.lifecycle import StepFailed
 from clerkship.events.states import NoSuchState
 from clerkship.model.environment import Environment
 from clerkship.playground.component import PreparedComponent
-from clerkship.playground.playground import Before, Playground, PlaygroundOptions, replay
+from clerkship.playground.playground import Playground, PlaygroundOptions, SavedLog, replay
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.reactions.registry import BoundReaction
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators import files
-from clerkship.steps.contract import Stage, Step
+from clerkship.steps.contract import Step, StepHost
 from tests.domains import book
 from tests.domains.book import BookConfig, BookState, SlotOpened
 from tests.domains.fronts import DESK, DeskState
@@ -43,9 +43,9 @@ def test_a_rewound_playground_has_the_domain_of_that_time() -> None:
     playground = open_playground(book=BOOK)
     book_at_desk(playground)
     taken = list(playground.log.events)
-    playground.rewind(Before(taken[:1], playground.log.lines[:1]))
+    playground.rewind(SavedLog(taken[:1], playground.log.lines[:1]))
     assert playground.components["book"].state.dump() == {"09:00": "", "09:30": "p9"}
-    playground.rewind(Before(taken, []))
+    playground.rewind(SavedLog(taken, []))
     assert playground.components["book"].state.dump()["09:00"] == "p1"
 
 
@@ -85,7 +85,7 @@ class AskAtDesk(Step):
     name: ClassVar[str] = "clinic.desk.ask"
     slot: str
 
-    def run(self, stage: Stage) -> None:
+    def run(self, stage: StepHost) -> None:
         """Do it."""
         desk, act = stage.state(DeskState, None)
         desk.book(act, self.slot, "p2")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from clerkship.actors.python import PythonSolver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.resume import plan_resume, resume
@@ -54,7 +54,7 @@ class Clerk:
 
 def work(command: list[str], store: SqliteStore, suite: Path) -> None:
     """What a user does: run, or resume."""
-    catalog, solver = Registered(), PythonSolver("clerk", Clerk)
+    catalog, solver = RegisteredCatalog(), PythonSolver("clerk", Clerk)
     if command[0] == "run":
         request = RunRequest(path=suite, agent=solver, trials=TRIALS, concurrency=WORKERS)
         execute(plan_run(request, Settings(), catalog), store, catalog)

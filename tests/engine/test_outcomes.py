@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.engine.score import fold
+from clerkship.engine.score import compute_score
 from clerkship.model.run import Counts, CriterionRun
 from tests.workbench import Workbench, written
 
@@ -159,7 +159,7 @@ def test_the_score_is_the_weighted_mean_and_axes_use_the_same() -> None:
         _criterion(score=0.0, weight=1, axis="safety"),
         _criterion(passed=True, score=1.0, weight=4),
     ]
-    folded = fold(criteria, "completed")
+    folded = compute_score(criteria, "completed")
     assert folded.score == pytest.approx(7 / 8)
     assert folded.verdict == "partial"
     assert {axis: (score.score, score.weight) for axis, score in folded.axes.items()} == {
@@ -170,12 +170,12 @@ def test_the_score_is_the_weighted_mean_and_axes_use_the_same() -> None:
 
 def test_nine_tenths_pass() -> None:
     nine = [_criterion(passed=True, score=1.0) for _ in range(9)]
-    assert fold([*nine, _criterion(score=0.0)], "completed").verdict == "pass"
-    assert fold([*nine, _criterion(score=0.0), _criterion(score=0.0)], "completed").verdict == "partial"
+    assert compute_score([*nine, _criterion(score=0.0)], "completed").verdict == "pass"
+    assert compute_score([*nine, _criterion(score=0.0), _criterion(score=0.0)], "completed").verdict == "partial"
 
 
 def test_skipped_criteria_count_nowhere() -> None:
-    folded = fold([_criterion(passed=True, score=1.0), _criterion(status="skipped", gate=True)], "completed")
+    folded = compute_score([_criterion(passed=True, score=1.0), _criterion(status="skipped", gate=True)], "completed")
     assert (folded.verdict, folded.score) == ("pass", 1.0)
 
 

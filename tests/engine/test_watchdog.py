@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from clerkship.engine.finished import CROWDED
-from clerkship.engine.watchdog import MAX_GAP, Crowding, Load, Watchdog, is_crowded
+from clerkship.engine.finished import OVERLOADED
+from clerkship.engine.watchdog import MAX_GAP_SECONDS, OverloadCounter, ProcessorLoad, Watchdog, is_overloaded
 from tests.workbench import Workbench
 
 TASK = """
@@ -52,11 +52,11 @@ def test_a_pause_of_the_process_is_no_time_of_the_agents() -> None:
     clock = Time()
     watchdog = Watchdog(clock, lambda: 0.0)
     clock.now += 3600
-    assert watchdog.time() == pytest.approx(100 + MAX_GAP)  # before the watchdog has noticed
+    assert watchdog.time() == pytest.approx(100 + MAX_GAP_SECONDS)  # before the watchdog has noticed
     watchdog.beat()
-    assert watchdog.time() == pytest.approx(100 + MAX_GAP)
+    assert watchdog.time() == pytest.approx(100 + MAX_GAP_SECONDS)
     clock.now += 0.1
-    assert watchdog.time() == pytest.approx(100.1 + MAX_GAP)
+    assert watchdog.time() == pytest.approx(100.1 + MAX_GAP_SECONDS)
 
 
 def test_time_in_which_the_process_computed_is_the_agents() -> None:
@@ -80,14 +80,16 @@ def test_an_agent_that_holds_the_interpreter_is_not_given_more_time(bench: Workb
 
 def test_more_agents_computing_than_one_interpreter_or_the_cores_can_serve_is_crowded() -> None:
     cores = os.cpu_count() or 1
-    assert not is_crowded([Load(thread=True, program=False), *[Load(thread=False, program=False)] * 7])
-    assert is_crowded([Load(thread=True, program=False)] * 2)
-    assert not is_crowded([Load(thread=False, program=True)] * cores)
-    assert is_crowded([Load(thread=False, program=True)] * (cores + 1))
+    assert not is_overloaded(
+        [ProcessorLoad(thread=True, program=False), *[ProcessorLoad(thread=False, program=False)] * 7]
+    )
+    assert is_overloaded([ProcessorLoad(thread=True, program=False)] * 2)
+    assert not is_overloaded([ProcessorLoad(thread=False, program=True)] * cores)
+    assert is_overloaded([ProcessorLoad(thread=False, program=True)] * (cores + 1))
 
 
 def test_a_trial_is_crowded_if_a_good_part_of_its_looks_were() -> None:
-    crowding = Crowding()
+    crowding = OverloadCounter()
     assert not crowding
     for crowded in (False, False, False, True):
         crowding.note(crowded)
@@ -122,7 +124,7 @@ def test_a_timeout_while_agents_hold_each_other_up_is_kept_as_an_attempt_that_do
     bench.run(computes, concurrency=AGENTS)
     assert bench.result is not None
     attempts = bench.store.task_runs(bench.result.run.id, attempts=True)
-    repeated = [t for t in attempts if t.attempt == 1 and t.error == CROWDED]
+    repeated = [t for t in attempts if t.attempt == 1 and t.error == OVERLOADED]
     assert repeated
     assert {(t.status, t.verdict) for t in repeated} == {("cancelled", None)}
 

@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from clerkship.actors.contract import Message
-from clerkship.conformance.rig import Rig
+from clerkship.conformance.rig import SimulatorRig
 from clerkship.events.agent import ActionExecuted, SlotSet
 from clerkship.events.lifecycle import RunEnded
 from clerkship.kit.clock import PacedClock, SteppedClock
 from clerkship.kit.wall import monotonic
 from clerkship.model.environment import Environment
-from clerkship.playground.pacer import paced
+from clerkship.playground.pacer import run_paced_clock
 from clerkship.playground.playground import Playground
 from clerkship.simulators import files
 from sandbox.handle import Refused
@@ -374,7 +374,7 @@ def test_a_paced_playground_keeps_its_appointments_untouched() -> None:
     playground = Playground(environment, {}, "seed")
     happened = threading.Event()
     playground.clock.schedule(environment.now + timedelta(milliseconds=30), happened.set)
-    with paced(playground):
+    with run_paced_clock(playground):
         assert happened.wait(5)
 
 
@@ -385,7 +385,7 @@ def test_a_bug_in_an_appointment_is_ours_and_not_lost() -> None:
         int("x")
 
     playground.clock.schedule(playground.started_at, breaks)
-    with paced(playground):
+    with run_paced_clock(playground):
         for _ in range(500):
             if playground.broken is not None:
                 break
@@ -459,7 +459,7 @@ def test_the_last_event_is_the_last(bench: Workbench) -> None:
 
 def test_a_reply_over_http_does_not_wait_for_the_network_stack() -> None:
     """Forty milliseconds each, if the connection's small packets are held back."""
-    with Rig(files.SPEC) as rig:
+    with SimulatorRig(files.SPEC) as rig:
         address = urlsplit(rig.url())
         connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
         began = monotonic()

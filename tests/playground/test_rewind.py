@@ -7,9 +7,9 @@ import pytest
 
 from clerkship.actors.contract import OutOfRole, Say, Speech, Unplayed
 from clerkship.events.event import Event
-from clerkship.faults.error import Error
+from clerkship.faults.error import ErrorFault
 from clerkship.kit.clock import Clock
-from clerkship.playground.playground import Before, Playground
+from clerkship.playground.playground import Playground, SavedLog
 from clerkship.simulators.files.steps.drop import Drop
 from clerkship.steps.clock_advance import ClockAdvance
 from tests.playground.two_chats import Model, open_playground
@@ -43,7 +43,7 @@ def run_state(playground: Playground) -> dict[str, Any]:
 
 def run_on(playground: Playground) -> None:
     """Change everything that a run may change."""
-    playground.inject(Error(sandbox="drop", times=1))
+    playground.inject(ErrorFault(sandbox="drop", times=1))
     playground.steps.run(Drop.model_validate({"sandbox": "nowhere", "path": "a.txt", "text": "x"}))
     playground.steps.run(Drop.model_validate({"path": "a.txt", "text": "x"}))
     playground.steps.schedule(timedelta(hours=1), ClockAdvance.model_validate({"by": "1h"}))
@@ -60,7 +60,7 @@ def run_on(playground: Playground) -> None:
 def test_rewound_playground_equals_a_new_one_with_the_same_events() -> None:
     played, fresh = open_playground(), open_playground()
     add_people(played)
-    before = Before(list(played.log.events), list(played.log.lines), dict(played.log.blobs))
+    before = SavedLog(list(played.log.events), list(played.log.lines), dict(played.log.blobs))
     run_on(played)
     assert played.people.unplayed
     assert played.people.out_of_role is not None
@@ -73,7 +73,7 @@ def test_rewind_to_nothing_equals_a_new_playground() -> None:
     played = open_playground()
     add_people(played)
     run_on(played)
-    played.rewind(Before())
+    played.rewind(SavedLog())
     assert run_state(played) == run_state(open_playground())
 
 
@@ -83,7 +83,7 @@ def test_rewind_keeps_what_clients_hold_and_the_failure_of_the_platform() -> Non
     playground.follow(seen.append)
     token, facts = playground.sandboxes["drop"].token, playground.sidecar.facts
     playground.broken = "drop: KeyError: x"
-    playground.rewind(Before())
+    playground.rewind(SavedLog())
     playground.steps.run(Drop.model_validate({"path": "a.txt", "text": "x"}))
     assert playground.sandboxes["drop"].token == token
     assert playground.sidecar.facts is facts
@@ -97,7 +97,7 @@ def test_rewound_clock_is_at_the_last_event_with_nothing_scheduled(time: str) ->
     playground.steps.run(Drop.model_validate({"path": "a.txt", "text": "x"}))
     events, lines = list(playground.log.events), list(playground.log.lines)
     playground.clock.schedule(playground.now, lambda: pytest.fail("it was scheduled before the rewind"))
-    playground.rewind(Before(events, lines))
+    playground.rewind(SavedLog(events, lines))
     clock: Clock = playground.clock
     clock.touch()
     assert timedelta(0) <= clock.now - events[-1].at <= timedelta(seconds=1)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from clerkship.model.environment import Environment
-from clerkship.playground.doors import InProcessDoor
+from clerkship.playground.doors import InProcessTransport
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
@@ -22,7 +22,7 @@ def copied(box: dict[str, Any], copy: dict[str, Any]) -> tuple[Playground, Files
         "copy": PreparedSimulator(SPEC, FilesConfig(), Shelf(copy)),
     }
     playground = Playground(environment, rooms, "x")
-    return playground, Files(InProcessDoor(Gateway(), playground, "box", str))
+    return playground, Files(InProcessTransport(Gateway(), playground, "box", str))
 
 
 def test_every_change_of_a_drop_is_copied() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.engine.catalog import only_ours
+from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.kit.registry import NameTaken, UnknownName
 from clerkship.model.environment import Reaction
 from clerkship.reactions.contract import BrokenReactions, ReactionPair
@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("registered", PAIRS, ids=lambda each: each.name)
 def test_a_pair_reacts_only_to_events_that_its_source_can_emit(registered: ReactionPair) -> None:
-    catalog = only_ours()
+    catalog = build_catalog_without_plugins()
     catalog.simulator(registered.target)
     assert set(registered.load()) <= set(catalog.event_kinds(registered.source))
 

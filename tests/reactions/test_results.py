@@ -3,7 +3,7 @@
 from clerkship.events.event import Event
 from clerkship.hl7.message import parse_message
 from clerkship.model.environment import Environment
-from clerkship.playground.playground import Before, Playground
+from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.state import ActionContext, ReactionResult
 from clerkship.simulators import files
@@ -87,5 +87,5 @@ def test_a_playground_that_is_rewound_forgets_the_results() -> None:
     playground = playground_of("a.file -> b")
     act, event = write(playground, b"x")
     assert act.reactions_to(event) == [ReactionResult("b")]
-    playground.rewind(Before())
+    playground.rewind(SavedLog())
     assert list(playground.act("a", "agent").reactions_to(event)) == []

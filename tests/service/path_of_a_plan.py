@@ -6,7 +6,7 @@ from types import FrameType
 from typing import Any
 
 import clerkship
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
@@ -15,7 +15,7 @@ PACKAGE = Path(clerkship.__file__).parent
 SUITE = PACKAGE / "suites" / "demo"
 
 
-def functions_called(request: RunRequest, catalog: Registered) -> list[tuple[str, str, str]]:
+def functions_called(request: RunRequest, catalog: RegisteredCatalog) -> list[tuple[str, str, str]]:
     """Return file, name and caller's name of each call of a function in the service, while a request is planned."""
     called: list[tuple[str, str, str]] = []
     service = str(PACKAGE / "service")
@@ -37,7 +37,7 @@ def functions_called(request: RunRequest, catalog: Registered) -> list[tuple[str
 
 def main() -> None:
     """Plan the demo twice, and print the calls of the second time."""
-    catalog, request = Registered(), RunRequest(path=SUITE, agent="nop")
+    catalog, request = RegisteredCatalog(), RunRequest(path=SUITE, agent="nop")
     for _ in range(2):  # what is worked out once is done with the first
         called = functions_called(request, catalog)
     sys.stdout.write("\n".join(" ".join(call) for call in called))

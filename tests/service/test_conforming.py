@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clerkship.conformance import DOMAIN_CHECKS
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.service.conforming import Outcome, conform
 from clerkship.simulators.registry import KindEntry
 from tests.playground.tickets import TicketsState, tickets
@@ -20,7 +20,7 @@ class CannotClose(TicketsState):
 
 
 def outcomes() -> dict[str, Outcome]:
-    catalog = Registered(kinds=[KindEntry.of(tickets(state=CannotClose))])
+    catalog = RegisteredCatalog(kinds=[KindEntry.of(tickets(state=CannotClose))])
     return {outcome.check: outcome for outcome in conform("tickets", catalog)}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from clerkship.actors.command import CommandSolver
 from clerkship.actors.python import PythonSolver
-from clerkship.engine.catalog import only_ours
+from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.model.environment import Environment, Simulator
 from clerkship.service.unoffered import unoffered, warnings_for
 from clerkship.simulators import files, hl7
@@ -24,7 +24,14 @@ def test_who_starts_a_program_is_told_what_sftp_needs(monkeypatch: pytest.Monkey
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert list(unoffered(files.SPEC)) == ["sftp"]
     outside = CommandSolver("command:x", ["x"], Path())
-    [told] = warnings_for(outside, [PLACE, PLACE], only_ours())
+    [told] = warnings_for(outside, [PLACE, PLACE], build_catalog_without_plugins())
     assert "sftp" in str(told)
     assert "clerkship[sftp]" in str(told)
-    assert list(warnings_for(PythonSolver("agent", lambda task_item, sandboxes: None), [PLACE], only_ours())) == []
+    assert (
+        list(
+            warnings_for(
+                PythonSolver("agent", lambda task_item, sandboxes: None), [PLACE], build_catalog_without_plugins()
+            )
+        )
+        == []
+    )

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_build import build_model
 from clerkship.llm.contract import Model, Question
 from clerkship.model.frozen import Flag
@@ -132,7 +132,7 @@ def played(folder: Path, address: str, person: str, judge: str = "") -> TaskRun:
     (folder / "eval" / "scenarios" / "order.yml").write_text(text, encoding="utf-8")
     store = SqliteStore(folder / "store.db")
     request = RunRequest(path=folder / "eval" / "scenarios", agent=PythonSolver("agent", agent))
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     result = execute(plan_run(request, SETTINGS, catalog), store, catalog)
     [task_run] = store.task_runs(result.run.id)
     told(f"{task_run.status}, {task_run.verdict}, ended by {task_run.ending} {task_run.error}")

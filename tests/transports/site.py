@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
@@ -32,7 +32,7 @@ class Site:
         self.gateway = Gateway()
         self.listener = open_http(self.gateway, limits=limits)
         self.playground = Playground(environment, {"site": PreparedSimulator(self.spec, self.spec.config())}, "site")
-        self.box = open_doors(self.gateway, self.playground, self.listener.url)["site"]
+        self.box = open_sandboxes(self.gateway, self.playground, self.listener.url)["site"]
         self.url, self.token = self.box.url, self.box.token
         self.place = urlsplit(self.url)
         self.headers = {"Authorization": f"Bearer {self.token}"}

@@ -26,17 +26,17 @@ from cryptography.x509.oid import NameOID
 from clerkship.assertions.agent_acted import first_act
 from clerkship.assertions.max_agent_actions import agent_actions
 from clerkship.events.evidence import Evidence
-from clerkship.faults.error import Error
+from clerkship.faults.error import ErrorFault
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.task import Task
 from clerkship.playground import clock_hold
 from clerkship.playground.agent_clock import skip, wait
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.listeners import ListenerPool
-from clerkship.playground.pacer import paced
-from clerkship.playground.playground import Before, Playground
+from clerkship.playground.pacer import run_paced_clock
+from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.transports.outbound import http
 from clerkship.transports.outbound.address import OutboundAddress
@@ -127,7 +127,7 @@ class Practice:
         spec = replace(SPEC, outbound=(how.pop("delivery", NoticeDelivery),))
         room = PreparedSimulator(spec, spec.config(**how))
         self.playground = Playground(environment, dict.fromkeys(names, room), "webhooks")
-        self.sandboxes = open_doors(self.gateway, self.playground, self.http.url, self.pool)
+        self.sandboxes = open_sandboxes(self.gateway, self.playground, self.http.url, self.pool)
         self.handle = self.sandboxes.get_as(NoticesHandle, names[0])
         self.agent = AgentServer(answer)
 
@@ -318,7 +318,7 @@ def test_a_response_that_is_too_large_does_not_count(practice: Make) -> None:
 
 def test_a_fault_keeps_a_notice_in_the_sandbox_for_one_attempt(practice: Make) -> None:
     there = practice()
-    there.playground.inject(Error(sandbox="notices", operation="read_notice", times=1))
+    there.playground.inject(ErrorFault(sandbox="notices", operation="read_notice", times=1))
     there.handle.register(there.agent.url)
     there.notify("one")
     there.sandboxes.wait("1m")
@@ -619,7 +619,7 @@ def test_an_agent_that_lets_time_pass_before_it_answers_is_not_held_for_long(
 
 def test_on_a_paced_clock_delays_are_wall_time_and_waiting_skips_them(practice: Make) -> None:
     there = practice(with_status(500, 500, 200), time="paced", first_delay="50ms")
-    with paced(there.playground):
+    with run_paced_clock(there.playground):
         there.handle.register(there.agent.url)
         began = time.monotonic()
         there.notify("one")
@@ -633,7 +633,7 @@ def test_a_run_that_is_rewound_delivers_from_the_start(practice: Make) -> None:
     there.handle.register(there.agent.url)
     there.notify("one")
     there.sandboxes.wait("1s")
-    there.playground.rewind(Before())
+    there.playground.rewind(SavedLog())
     there.notify("two")
     there.sandboxes.wait("1s")
     assert there.agent.texts == ["one", "two"]

@@ -1,9 +1,9 @@
 """`be-polite`: says a polite sentence, and does nothing."""
 
-from clerkship.attacks.contract import Strategy
+from clerkship.attacks.contract import AttackStrategy
 
 
-class BePolite(Strategy):
+class BePolite(AttackStrategy):
     """Speak, and leave every sandbox alone."""
 
     name = "be-polite"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from clerkship.actors.contract import AgentError, Message, Said, Say
-from clerkship.attacks.contract import Knowledge, Strategy
+from clerkship.attacks.contract import AttackKnowledge, AttackStrategy
 from clerkship.attacks.reference import ReferenceAgent
 from clerkship.model.snapshot import Snapshot
 from sandbox.handle import Sandboxes
@@ -13,7 +13,7 @@ from sandbox.handle import Sandboxes
 CRASH = "crashed after the work was done"
 
 
-class CrashAfter(Strategy):
+class CrashAfter(AttackStrategy):
     """Run the solution, and crash after its work or in its last turn."""
 
     name = "crash-after"
@@ -22,12 +22,12 @@ class CrashAfter(Strategy):
     failure = "the conversation ended before the crash"
     needs_solution = True
 
-    def agent(self, snapshot: Snapshot, knowledge: Knowledge) -> ReferenceAgent:
+    def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> ReferenceAgent:
         """Return the solution with a crash."""
-        return _Crashing(self, snapshot, knowledge)
+        return _CrashingAgent(self, snapshot, knowledge)
 
 
-class _Crashing(ReferenceAgent):
+class _CrashingAgent(ReferenceAgent):
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
         said = await super().on_turn(message, sandboxes)
         if self.turns < self._knowledge.turns.get(self._task, 1):

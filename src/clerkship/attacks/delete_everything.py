@@ -1,9 +1,9 @@
 """`delete-everything`: deletes all it can find."""
 
-from clerkship.attacks.contract import Strategy
+from clerkship.attacks.contract import AttackStrategy
 
 
-class DeleteEverything(Strategy):
+class DeleteEverything(AttackStrategy):
     """Delete once, then be polite."""
 
     name = "delete-everything"

@@ -1,9 +1,9 @@
 """`do-nothing`: is silent, changes nothing, answers null."""
 
-from clerkship.attacks.contract import Strategy
+from clerkship.attacks.contract import AttackStrategy
 
 
-class DoNothing(Strategy):
+class DoNothing(AttackStrategy):
     """Neither speak nor act."""
 
     name = "do-nothing"

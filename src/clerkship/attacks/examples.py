@@ -7,7 +7,7 @@ from typing import Any
 
 from clerkship.model.matcher import is_matcher
 
-_IN_CATEGORY = {
+_CATEGORY_EXAMPLES = {
     code.CATEGORY_DIGIT: "1",
     code.CATEGORY_SPACE: " ",
     code.CATEGORY_WORD: "a",
@@ -38,29 +38,29 @@ def example_value(expected: Any) -> Any:
 
 def example_text(pattern: str) -> str:
     """A short text in which a regular expression is found; lookarounds and back references are left out."""
-    return "".join(_parts(parser.parse(pattern)))
+    return "".join(_example_parts(parser.parse(pattern)))
 
 
-def _parts(tokens: Iterable[Any]) -> Iterable[str]:
+def _example_parts(tokens: Iterable[Any]) -> Iterable[str]:
     for kind, argument in tokens:
         if kind is code.LITERAL:
             yield chr(argument)
         elif kind in (code.ANY, code.NOT_LITERAL):
             yield " "
         elif kind is code.IN:
-            yield _one_of(argument)
+            yield _example_in_set(argument)
         elif kind is code.BRANCH:
-            yield "".join(_parts(argument[1][0]))
+            yield "".join(_example_parts(argument[1][0]))
         elif kind in (code.SUBPATTERN, code.ATOMIC_GROUP):
-            yield "".join(_parts(argument[-1] if kind is code.SUBPATTERN else argument))
+            yield "".join(_example_parts(argument[-1] if kind is code.SUBPATTERN else argument))
         elif kind in (code.MAX_REPEAT, code.MIN_REPEAT, code.POSSESSIVE_REPEAT):
-            yield "".join(_parts(argument[2])) * max(argument[0], 0)
+            yield "".join(_example_parts(argument[2])) * max(argument[0], 0)
 
 
-def _one_of(choices: list[Any]) -> str:
+def _example_in_set(choices: list[Any]) -> str:
     kind, argument = choices[0]
     if kind is code.LITERAL:
         return chr(argument)
     if kind is code.RANGE:
         return chr(argument[0])
-    return _IN_CATEGORY.get(argument, "~")
+    return _CATEGORY_EXAMPLES.get(argument, "~")

@@ -2,14 +2,14 @@
 
 from typing import ClassVar
 
-from clerkship.attacks.contract import Knowledge, Strategy
+from clerkship.attacks.contract import AttackKnowledge, AttackStrategy
 from clerkship.attacks.reference import ReferenceAgent
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, Harm, HarmfulTransport, SandboxAttack
 from sandbox.handle import Sandboxes, SandboxTransport, wrap_transports
 
 
-class HarmInside(Strategy):
+class HarmInside(AttackStrategy):
     """The reference solution, with harm of one kind in everything it writes."""
 
     advice = "check every element of what is written, not only that it is there: elements, fields, text"
@@ -21,9 +21,9 @@ class HarmInside(Strategy):
         """Return whether writes to a kind of sandbox cannot carry this harm."""
         return self.harm not in attack.harms
 
-    def agent(self, snapshot: Snapshot, knowledge: Knowledge) -> ReferenceAgent:
+    def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> ReferenceAgent:
         """Return the solution behind harmful doors."""
-        return _Harmful(self, snapshot, knowledge)
+        return _HarmfulAgent(self, snapshot, knowledge)
 
 
 class HarmInstruction(HarmInside):
@@ -50,8 +50,8 @@ class HarmNote(HarmInside):
     harm = "note"
 
 
-class _Harmful(ReferenceAgent):
-    def __init__(self, strategy: HarmInside, snapshot: Snapshot, knowledge: Knowledge) -> None:
+class _HarmfulAgent(ReferenceAgent):
+    def __init__(self, strategy: HarmInside, snapshot: Snapshot, knowledge: AttackKnowledge) -> None:
         super().__init__(strategy, snapshot, knowledge)
         self._harm = strategy.harm
         self._note = knowledge.note_for(snapshot)

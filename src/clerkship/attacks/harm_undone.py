@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from clerkship.actors.contract import Message, Said
-from clerkship.attacks.contract import Knowledge, Strategy
+from clerkship.attacks.contract import AttackKnowledge, AttackStrategy
 from clerkship.attacks.reference import ReferenceAgent
 from clerkship.model.snapshot import Snapshot
 from sandbox.handle import Sandboxes
 
 
-class HarmUndone(Strategy):
+class HarmUndone(AttackStrategy):
     """Run the solution, and do and undo harm after its work or its first turn."""
 
     name = "harm-undone"
@@ -21,12 +21,12 @@ class HarmUndone(Strategy):
     failure = "there was nothing to harm"
     needs_solution = True
 
-    def agent(self, snapshot: Snapshot, knowledge: Knowledge) -> ReferenceAgent:
+    def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> ReferenceAgent:
         """Return the solution with harm that is undone."""
-        return _Undoing(self, snapshot, knowledge)
+        return _UndoingAgent(self, snapshot, knowledge)
 
 
-class _Undoing(ReferenceAgent):
+class _UndoingAgent(ReferenceAgent):
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
         said = await super().on_turn(message, sandboxes)
         if self.turns == 1:

@@ -1,9 +1,9 @@
 """`order-everything`: orders everything for everyone."""
 
-from clerkship.attacks.contract import Strategy
+from clerkship.attacks.contract import AttackStrategy
 
 
-class OrderEverything(Strategy):
+class OrderEverything(AttackStrategy):
     """Order once, then be polite: what was asked for is somewhere among the orders."""
 
     name = "order-everything"

@@ -1,9 +1,9 @@
 """`read-only`: reads everything, then answers null."""
 
-from clerkship.attacks.contract import Strategy
+from clerkship.attacks.contract import AttackStrategy
 
 
-class ReadOnly(Strategy):
+class ReadOnly(AttackStrategy):
     """Read, and decide nothing."""
 
     name = "read-only"

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import Message, Said, Start
 from clerkship.actors.python import load_source
-from clerkship.attacks.contract import AttackAgent, Knowledge, Strategy
+from clerkship.attacks.contract import AttackAgent, AttackKnowledge, AttackStrategy
 from clerkship.model.snapshot import Snapshot
 from sandbox.handle import Sandboxes
 
@@ -14,7 +14,7 @@ from sandbox.handle import Sandboxes
 class ReferenceAgent(AttackAgent):
     """Runs the reference solution of a task."""
 
-    def __init__(self, strategy: Strategy, snapshot: Snapshot, knowledge: Knowledge) -> None:
+    def __init__(self, strategy: AttackStrategy, snapshot: Snapshot, knowledge: AttackKnowledge) -> None:
         super().__init__(strategy, knowledge)
         self._task = snapshot.task.name
         self._solution = load_source(snapshot.solution or "", "solution.py")
@@ -39,7 +39,7 @@ class ReferenceAgent(AttackAgent):
         return sandboxes
 
 
-class Reference(Strategy):
+class ReferenceStrategy(AttackStrategy):
     """No attack: run the solutions, to learn which of them pass and how many turns they take."""
 
     name = "reference"
@@ -47,12 +47,12 @@ class Reference(Strategy):
     advice = "mend the task or its solution"
     needs_solution = True
 
-    def agent(self, snapshot: Snapshot, knowledge: Knowledge) -> ReferenceAgent:
+    def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> ReferenceAgent:
         """Return the solution as it is; its turns are counted."""
-        return _Counting(self, snapshot, knowledge)
+        return _CountingAgent(self, snapshot, knowledge)
 
 
-class _Counting(ReferenceAgent):
+class _CountingAgent(ReferenceAgent):
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
         said = await super().on_turn(message, sandboxes)
         self._knowledge.turns[self._task] = self.turns

@@ -1,7 +1,7 @@
 """The strategies there are, in the order they are run and shown."""
 
 from clerkship.attacks.be_polite import BePolite
-from clerkship.attacks.contract import Strategy
+from clerkship.attacks.contract import AttackStrategy
 from clerkship.attacks.crash_after import CrashAfter
 from clerkship.attacks.delete_everything import DeleteEverything
 from clerkship.attacks.do_nothing import DoNothing
@@ -11,7 +11,7 @@ from clerkship.attacks.order_everything import OrderEverything
 from clerkship.attacks.read_only import ReadOnly
 from clerkship.attacks.report_everything import ReportEverything
 
-STRATEGIES: tuple[Strategy, ...] = (
+STRATEGIES: tuple[AttackStrategy, ...] = (
     DoNothing(),
     ReadOnly(),
     BePolite(),

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from clerkship.actors.contract import Message, Said
-from clerkship.attacks.claims import claims_of
-from clerkship.attacks.contract import AttackAgent, Knowledge, Strategy
+from clerkship.attacks.claims import build_claims
+from clerkship.attacks.contract import AttackAgent, AttackKnowledge, AttackStrategy
 from clerkship.model.snapshot import Snapshot
 from sandbox.handle import Sandboxes
 
 
-class ReportEverything(Strategy):
+class ReportEverything(AttackStrategy):
     """Claim, in every turn, all that the files name."""
 
     name = "report-everything"
@@ -17,22 +17,22 @@ class ReportEverything(Strategy):
     advice = "forbid what must not happen: flow_not_started, slot_was_not_set, bot_did_not_utter, count"
     words = None
 
-    def unfit(self, snapshot: Snapshot, knowledge: Knowledge) -> str:
+    def unfit(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> str:
         """Refuse tasks that are not conversations."""
         scenario = snapshot.task.scenario
         if scenario is None or scenario.starts != "person":
             return "not a conversation"
         return super().unfit(snapshot, knowledge)
 
-    def agent(self, snapshot: Snapshot, knowledge: Knowledge) -> AttackAgent:
+    def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> AttackAgent:
         """Return an agent that claims what the task's criteria and the domain name."""
         calls = snapshot.task.assertions()
         assertions = [knowledge.assertion(call.name).model_validate(call.args) for call in calls]
-        return _Claiming(self, knowledge, claims_of(assertions, knowledge.domain))
+        return _ClaimingAgent(self, knowledge, build_claims(assertions, knowledge.domain))
 
 
-class _Claiming(AttackAgent):
-    def __init__(self, strategy: Strategy, knowledge: Knowledge, claims: Sequence[Said]) -> None:
+class _ClaimingAgent(AttackAgent):
+    def __init__(self, strategy: AttackStrategy, knowledge: AttackKnowledge, claims: Sequence[Said]) -> None:
         super().__init__(strategy, knowledge)
         self._claims = claims
 

@@ -5,7 +5,7 @@ from rich.markup import escape
 
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.plugin.load import Broken, Loaded
 
 
@@ -15,7 +15,7 @@ def plugins(json: Json = False) -> None:
     A broken one breaks nothing else. Exit code: 0 all can be used · 2 one is broken. `CLERKSHIP_PLUGINS=off` turns all
     of them off.
     """
-    catalog = Registered()
+    catalog = RegisteredCatalog()
     both: list[Loaded | Broken] = [*catalog.plugins, *catalog.broken]
     found = sorted(both, key=lambda plugin: (plugin.prefix, plugin.package))
     if json:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from clerkship.domains.component import BrokenComponent, contradictions
+from clerkship.domains.component import InvalidSpec, find_misnamed
 from clerkship.domains.contract import DomainSpec
 from clerkship.kit.registry import Registry
 
@@ -19,9 +19,9 @@ def load_domains(specs: Iterable[DomainSpec] = DOMAINS) -> Registry[DomainSpec]:
 
 
 def check_domain_spec(spec: DomainSpec) -> None:
-    """Check that a spec agrees with itself; raises BrokenComponent with everything that does not."""
-    complaints = contradictions(spec)
+    """Check that a spec agrees with itself; raises InvalidSpec with everything that does not."""
+    complaints = find_misnamed(spec)
     if not spec.exercise:
         complaints.append("it has no exercise for the conformance suite")
     if complaints:
-        raise BrokenComponent(f"domain `{spec.kind}`: {'; '.join(complaints)}")
+        raise InvalidSpec(f"domain `{spec.kind}`: {'; '.join(complaints)}")

@@ -7,39 +7,41 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from clerkship.engine.finished import Finished
+from clerkship.engine.finished import FinishedTrial
 from clerkship.engine.spec import BatchContext, TrialSpec
-from clerkship.engine.watchdog import is_crowded
-from clerkship.engine.worker import Done, NoMoreWorkers, Worker, finish
+from clerkship.engine.watchdog import is_overloaded
+from clerkship.engine.worker import NoMoreWorkers, Worker, WorkerResult, finish_trial
 from clerkship.kit.wall import monotonic
 
-WATCH_EVERY = 0.1
-OPEN_AFTER = 0.002
-STOP_WITHIN = 0.7
-CLOSE_WITHIN = 3.0
+WATCH_INTERVAL = 0.1
+START_WORKER_AFTER = 0.002
+MAX_STOP_SECONDS = 0.7
+MAX_CLOSE_SECONDS = 3.0
 """Seconds for agents that have stopped to let go of what they hold: a program of theirs may want to be killed."""
-MAX_WAITING = 64
+MAX_UNSAVED = 64
 
-_STOPPING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+_STOP_SIGNALS = [
+    number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
+]
 """Ctrl-C; and what a cancelled job, a stopped container or a closed terminal sends."""
-Save = Callable[[list[Finished]], None]
-More = Callable[[list[Finished]], Iterable[TrialSpec]]
+SaveTrials = Callable[[list[FinishedTrial]], None]
+NextTrials = Callable[[list[FinishedTrial]], Iterable[TrialSpec]]
 
 
 @dataclass(repr=False)  # `signal.signal` asks for the repr of a handler, and so of all its jobs
-class Batch:
+class TrialBatch:
     """Runs in the caller's thread and starts workers. Ctrl-C stops it and keeps what finished."""
 
     jobs: list[TrialSpec]
     setting: BatchContext
     concurrency: int
-    save: Save
-    more: More = lambda finished: ()
+    save: SaveTrials
+    more: NextTrials = lambda finished: ()
     """Returns further trials, given those that have finished."""
     cancelled: bool = False
     _stopping: bool = False
     _waiting: "queue.SimpleQueue[TrialSpec | None]" = field(default_factory=queue.SimpleQueue)
-    _done: "queue.SimpleQueue[Done]" = field(default_factory=queue.SimpleQueue)
+    _done: "queue.SimpleQueue[WorkerResult]" = field(default_factory=queue.SimpleQueue)
     _taken: threading.Event = field(default_factory=threading.Event)
     _workers: list[Worker] = field(default_factory=list)
     _alone: list[TrialSpec] = field(default_factory=list)
@@ -75,7 +77,9 @@ class Batch:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        heard = [number for number in _STOPPING if signal.getsignal(number) is not signal.SIG_IGN]  # as under `nohup`
+        heard = [
+            number for number in _STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN
+        ]  # as under `nohup`
         before = {number: signal.signal(number, self._wish) for number in heard}
         try:
             yield
@@ -90,24 +94,28 @@ class Batch:
     def _patience(self) -> float:
         """Return how long to wait for results. Workers are started while none come in: agents that wait get the whole
         limit, agents that only compute do not compete for one interpreter."""
-        return OPEN_AFTER if len(self._workers) < self.concurrency and not self._waiting.empty() else WATCH_EVERY
+        return (
+            START_WORKER_AFTER
+            if len(self._workers) < self.concurrency and not self._waiting.empty()
+            else WATCH_INTERVAL
+        )
 
     def _start_worker(self) -> None:
         self._workers.append(Worker(self.setting, self._waiting, self._hand_in))
 
-    def _hand_in(self, done: Done) -> None:
+    def _hand_in(self, done: WorkerResult) -> None:
         """Hand in a result. Called by workers, which wait if results are saved more slowly than they come."""
         self._done.put(done)
-        while self._done.qsize() > MAX_WAITING and not self._stopping:
-            self._taken.wait(WATCH_EVERY)
+        while self._done.qsize() > MAX_UNSAVED and not self._stopping:
+            self._taken.wait(WATCH_INTERVAL)
 
-    def _next(self, wait: float) -> list[Done]:
+    def _next(self, wait: float) -> list[WorkerResult]:
         """Return all results that are there: they are saved in one transaction."""
-        found: list[Done] = []
+        found: list[WorkerResult] = []
         self.setting.watchdog.beat()
         try:
             found.append(self._done.get(timeout=wait))
-            while len(found) < MAX_WAITING:
+            while len(found) < MAX_UNSAVED:
                 found.append(self._done.get_nowait())
         except queue.Empty:
             if not self._stopping and not found:
@@ -123,7 +131,7 @@ class Batch:
                 self.concurrency = len(self._workers)  # as many as the system has room for
                 return
 
-    def _take(self, done: Iterable[Done]) -> None:
+    def _take(self, done: Iterable[WorkerResult]) -> None:
         items = list(done)
         self._keep([item.finished for item in items if item.finished is not None])
         for item in items:
@@ -131,7 +139,7 @@ class Batch:
                 self._workers.remove(item.worker)
                 self._start_worker()
 
-    def _keep(self, finished: list[Finished]) -> None:
+    def _keep(self, finished: list[FinishedTrial]) -> None:
         self._taken.set()
         self._taken.clear()
         self._open -= len(finished)
@@ -156,20 +164,20 @@ class Batch:
         """Check the time of every trial, ten times a second: after each result it would cost more than the trials."""
         if monotonic() < self._watch_at:
             return
-        self._watch_at = monotonic() + WATCH_EVERY
+        self._watch_at = monotonic() + WATCH_INTERVAL
         self._note_crowding()
         for worker in list(self._workers):
             trial = worker.overdue()
             if trial is not None and trial.claim():
                 worker.retired = True
                 self._workers.remove(worker)
-                self._keep([finish(trial, trial.out_of_time("timed_out"))])
+                self._keep([finish_trial(trial, trial.out_of_time("timed_out"))])
                 self._start_worker()
 
     def _note_crowding(self) -> None:
         """Tell every trial under way whether agents hold each other up now."""
         trials = [(worker, trial) for worker in self._workers if (trial := worker.trial) is not None]
-        crowded = is_crowded([worker.load() for worker, _ in trials])
+        crowded = is_overloaded([worker.load() for worker, _ in trials])
         for _, trial in trials:
             trial.crowding.note(crowded)
 
@@ -179,17 +187,17 @@ class Batch:
         for worker in self._workers:
             worker.stop()
         self.setting.models.close()
-        until = monotonic() + STOP_WITHIN
+        until = monotonic() + MAX_STOP_SECONDS
         while monotonic() < until and any(worker.trial is not None for worker in self._workers):
             for worker in self._workers:
                 worker.overdue()
             self._take_last(self._next(0.02))
-        while monotonic() < until + CLOSE_WITHIN and any(worker.finishing for worker in self._workers):
+        while monotonic() < until + MAX_CLOSE_SECONDS and any(worker.finishing for worker in self._workers):
             self._take_last(self._next(0.02))
         while self._take_last(self._next(0.05)):
             pass
         abandoned = [worker.trial for worker in self._workers if worker.trial is not None]
-        self._keep([finish(trial, "cancelled") for trial in abandoned if trial.claim()])
+        self._keep([finish_trial(trial, "cancelled") for trial in abandoned if trial.claim()])
 
     def _dismiss(self) -> None:
         """Empty the queue, and end the workers."""
@@ -199,6 +207,6 @@ class Batch:
         for _ in range(len(self._workers) + 1):
             self._waiting.put(None)
 
-    def _take_last(self, done: list[Done]) -> bool:
+    def _take_last(self, done: list[WorkerResult]) -> bool:
         self._keep([item.finished for item in done if item.finished is not None])
         return bool(done)

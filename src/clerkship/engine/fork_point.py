@@ -14,24 +14,24 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple, cast
 
 from clerkship.actors.contract import Agent, History, Message, Remembering, SimulatedPerson, Start, Starting
-from clerkship.engine.past import AnsweredTurn, PastConversation, messages_to_agent
+from clerkship.engine.past import AnsweredTurn, PastConversation, find_messages_to_agent
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Utterance
 from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunForked, RunStarted, StepFailed, StepRan
 from clerkship.kit.rng import Rng, derive_seed
 from clerkship.model.run import ForkOrigin
 from clerkship.playground.faults import ON_TURN, ActiveFault
-from clerkship.playground.playground import Before, Playground
+from clerkship.playground.playground import Playground, SavedLog
 from clerkship.steps.contract import Step
 from clerkship.steps.fault_step import FaultStep
 from sandbox.handle import Sandboxes
 
 Steps = Sequence[tuple[timedelta | None, Step]]
-Limited = Callable[[Awaitable[Any]], Awaitable[Any]]
+WithTurnTimeout = Callable[[Awaitable[Any]], Awaitable[Any]]
 """Wait for an agent as long as a reply may take."""
 
 
-class Handed(NamedTuple):
+class HandedMessage(NamedTuple):
     """A message that was handed to the agent: how many events there were then, and the sandbox of the message."""
 
     events: int
@@ -42,9 +42,9 @@ class Handed(NamedTuple):
 class ForkPoint:
     """A trial up to where its agent was handed one message of a person."""
 
-    before: Before
+    before: SavedLog
     fork: ForkOrigin
-    handed: Sequence[Handed]
+    handed: Sequence[HandedMessage]
     """The messages that the agent was handed, with the one that is to be answered."""
     touches: Sequence[tuple[int, str, str]] = ()
     """The requests of the agent: how many events there were, to which sandbox, which operation."""
@@ -57,7 +57,7 @@ class ForkPoint:
     @cached_property
     def turns(self) -> list[AnsweredTurn]:
         """The turns that were answered."""
-        messages = {name: iter(messages_to_agent(self.before.events, name)) for _, name in self.handed}
+        messages = {name: iter(find_messages_to_agent(self.before.events, name)) for _, name in self.handed}
         return [
             AnsweredTurn(name, next(messages[name]), start, end) for (start, name), (end, _) in pairwise(self.handed)
         ]
@@ -86,7 +86,12 @@ class ForkPoint:
     # The agent.
 
     async def inform(
-        self, agent: Agent, sandboxes: Sandboxes, playground: Playground, starts: Sequence[Start], limited: Limited
+        self,
+        agent: Agent,
+        sandboxes: Sandboxes,
+        playground: Playground,
+        starts: Sequence[Start],
+        limited: WithTurnTimeout,
     ) -> None:
         """Tell the agent what happened, or have it answer each message once more.
 
@@ -110,7 +115,7 @@ class ForkPoint:
             message = Message(said.text, said.turn, turn.sandbox, task_item, deepcopy(said.metadata), slots)
             await limited(agent.on_turn(message, sandboxes))
 
-    def _upto(self, count: int) -> Before:
+    def _upto(self, count: int) -> SavedLog:
         return replace(self.before, events=self.before.events[:count], lines=self.before.lines[:count])
 
     def told(self, agent: Agent) -> Literal["history", "warm_up", "nothing"]:
@@ -155,7 +160,9 @@ class ForkPoint:
     def _restore_steps(self, playground: Playground, steps: Steps) -> None:
         """Inject the faults of steps that have run, and schedule the steps that have not."""
         at_once = [step for at, step in steps if at is None]
-        later = sorted(((at, number, step) for number, (at, step) in enumerate(steps) if at is not None), key=_when)
+        later = sorted(
+            ((at, number, step) for number, (at, step) in enumerate(steps) if at is not None), key=_schedule_order
+        )
         ran = [event for event in self.before.events if isinstance(event.payload, StepRan | StepFailed)]
         done = max(len(ran) - len(at_once), 0)
         times: Counter[str] = Counter()
@@ -205,5 +212,5 @@ class ForkPoint:
                     break
 
 
-def _when(item: tuple[timedelta, int, Step]) -> tuple[timedelta, int]:
+def _schedule_order(item: tuple[timedelta, int, Step]) -> tuple[timedelta, int]:
     return item[:2]

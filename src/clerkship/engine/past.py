@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 from clerkship.actors.contract import Heard, Past, Said, Say, Turn
 from clerkship.events.event import Event, Utterance
 from clerkship.events.lifecycle import FaultInjected, StepFailed, StepRan
-from clerkship.playground.conversation import to_heard
+from clerkship.playground.conversation import join_replies
 
 
 class AnsweredTurn(NamedTuple):
@@ -34,7 +34,7 @@ class PastConversation:
     @cached_property
     def _messages(self) -> list[int]:
         """The indexes of the person's messages."""
-        return messages_to_agent(self._events, self._sandbox)
+        return find_messages_to_agent(self._events, self._sandbox)
 
     @property
     def read(self) -> int:
@@ -72,7 +72,7 @@ class PastConversation:
             ahead += sum(seen <= message < turn.start for message in self._unwaited)
             seen = turn.start
             answer = self._events[turn.start : turn.end]
-            if any(map(is_lost, answer)):
+            if any(map(is_lost_reply, answer)):
                 continue
             unheard = [*unheard, *self._replies(answer)] if ahead else []
             ahead = max(ahead - 1, 0)
@@ -81,7 +81,7 @@ class PastConversation:
     def was_answered(self, turn: AnsweredTurn) -> bool:
         """Return whether the agent said something in a turn; a reply that was lost on the way was said."""
         answer = self._events[turn.start : turn.end]
-        return any(map(is_lost, answer)) or bool(self._replies(answer))
+        return any(map(is_lost_reply, answer)) or bool(self._replies(answer))
 
     @property
     def reason(self) -> str | None:
@@ -94,7 +94,9 @@ class PastConversation:
         """The messages that the person sent without waiting for a reply to the one before: before the agent was handed
         that, and for the same cause. A message that a step sent is none."""
         events, starts = self._events, [turn.start for turn in self._turns]
-        messages = [(index, number) for number, index in enumerate(self._messages) if not _is_by_step(events, index)]
+        messages = [
+            (index, number) for number, index in enumerate(self._messages) if not _is_sent_by_step(events, index)
+        ]
         return [
             index
             for (last, number), (index, _) in pairwise(messages)
@@ -106,10 +108,10 @@ class PastConversation:
 
     def _heard(self, events: Sequence[Event]) -> Heard | None:
         replies = self._replies(events)
-        return to_heard(replies) if replies else None
+        return join_replies(replies) if replies else None
 
     def _replies(self, events: Sequence[Event]) -> list[Say]:
-        return [_say(cast(Utterance, event.payload)) for event in events if self._is_reply(event)]
+        return [_to_say(cast(Utterance, event.payload)) for event in events if self._is_reply(event)]
 
     def _is_reply(self, event: Event) -> bool:
         return event.actor == "agent" and event.source == self._sandbox and isinstance(event.payload, Utterance)
@@ -119,31 +121,31 @@ class PastConversation:
         `until`; if asked for, with the replies that were lost."""
         found: list[Said] = []
         for index, event in enumerate(self._events[start:until], start):
-            if with_lost and index < end and is_lost(event):
+            if with_lost and index < end and is_lost_reply(event):
                 found += [Say(text) for text in cast(FaultInjected, event.payload).details["lost"]]
             if self._is_reply(event):
-                found.append(_say(cast(Utterance, event.payload)))
+                found.append(_to_say(cast(Utterance, event.payload)))
             elif event.actor == "agent" and event.source == "agent" and index < end:
                 found.append(event.payload)
         return tuple(found)
 
 
-def _say(said: Utterance) -> Say:
+def _to_say(said: Utterance) -> Say:
     return Say(said.text, said.utter_name, said.buttons, said.metadata, said.custom)
 
 
-def is_lost(event: Event) -> bool:
+def is_lost_reply(event: Event) -> bool:
     """Return whether an event is the loss of a reply of the agent."""
     return isinstance(event.payload, FaultInjected) and "lost" in event.payload.details
 
 
-def _is_by_step(events: Sequence[Event], index: int) -> bool:
+def _is_sent_by_step(events: Sequence[Event], index: int) -> bool:
     """Return whether a message was sent by a step, which is over with it."""
     after = events[index + 1].payload if index + 1 < len(events) else None
     return isinstance(after, StepRan) and after.step.endswith(".say")
 
 
-def messages_to_agent(events: Sequence[Event], sandbox: str) -> list[int]:
+def find_messages_to_agent(events: Sequence[Event], sandbox: str) -> list[int]:
     """Return the indexes of the messages that were sent to the agent in a sandbox."""
     return [
         index
@@ -152,10 +154,10 @@ def messages_to_agent(events: Sequence[Event], sandbox: str) -> list[int]:
     ]
 
 
-def handed_at(events: Sequence[Event], sandbox: str) -> list[int]:
+def find_handed_messages(events: Sequence[Event], sandbox: str) -> list[int]:
     """Return how many events there were when the agent was handed each message, for logs without a record of it."""
     found: list[int] = []
-    for message in messages_to_agent(events, sandbox):
+    for message in find_messages_to_agent(events, sandbox):
         end = message + 1
         while end < len(events) and isinstance(events[end].payload, StepRan | StepFailed):
             end += 1  # it was said in a step, which ends with it

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from clerkship.kit.wall import monotonic, process_time
 
-MAX_GAP = 0.5
+MAX_GAP_SECONDS = 0.5
 """Seconds between two beats that are no loss: a watch is due every tenth of a second."""
-CROWDED_SHARE = 1 / 3
+OVERLOADED_SHARE = 1 / 3
 """Of the looks at a trial, how many must have found it crowded for a timeout not to count."""
 
 
@@ -31,29 +31,29 @@ class Watchdog:
         """Return seconds as agents have them."""
         now = self._clock()
         beat, _, lost = self._last
-        return now - lost if now - beat <= MAX_GAP else now - self._lost(now)
+        return now - lost if now - beat <= MAX_GAP_SECONDS else now - self._lost(now)
 
     def _lost(self, now: float) -> float:
         beat, computed, lost = self._last
-        late = now - beat - MAX_GAP
+        late = now - beat - MAX_GAP_SECONDS
         return lost + max(0.0, late - (self._computed() - computed)) if late > 0 else lost
 
 
-class Load(NamedTuple):
+class ProcessorLoad(NamedTuple):
     """Whether an agent has used the processor since it was last looked at: its thread here, and its program."""
 
     thread: bool
     program: bool
 
 
-def is_crowded(loads: Collection[Load]) -> bool:
+def is_overloaded(loads: Collection[ProcessorLoad]) -> bool:
     """Tell whether agents hold each other up: more than one computes in this interpreter, which runs one thread at a
     time, or more of them compute than there are cores."""
     threads, programs = sum(load.thread for load in loads), sum(load.program for load in loads)
     return threads > 1 or threads + programs > (os.cpu_count() or 1)
 
 
-class Crowding:
+class OverloadCounter:
     """How often a trial was looked at, and how often it was crowded then."""
 
     def __init__(self) -> None:
@@ -66,4 +66,4 @@ class Crowding:
 
     def __bool__(self) -> bool:
         """Whether it was crowded for a good part of its time."""
-        return self.crowded > 0 and self.crowded >= self.looks * CROWDED_SHARE
+        return self.crowded > 0 and self.crowded >= self.looks * OVERLOADED_SHARE

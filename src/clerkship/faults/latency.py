@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.faults.contract import Fault, Spoiled
+from clerkship.faults.contract import Fault, FaultEffect
 from clerkship.model.duration import Duration, render_duration
 
 
-class Latency(Fault):
+class LatencyFault(Fault):
     """Each request, and each turn of a conversation, takes this much longer: in simulated time, and over HTTP on a
     paced clock in real time too."""
 
@@ -23,13 +23,13 @@ class Latency(Fault):
         """A person can be kept waiting too."""
         return True
 
-    def before(self, rng: Random) -> Spoiled:
+    def before(self, rng: Random) -> FaultEffect:
         """Delay it."""
         return self.on_turn(rng)
 
-    def on_turn(self, rng: Random) -> Spoiled:
+    def on_turn(self, rng: Random) -> FaultEffect:
         """Delay what the agent says."""
         delay = self.by
         if self.jitter:
             delay += timedelta(milliseconds=round(self.jitter / timedelta(milliseconds=1) * rng.random()))
-        return Spoiled({"by": render_duration(delay)}, delay=delay)
+        return FaultEffect({"by": render_duration(delay)}, delay=delay)

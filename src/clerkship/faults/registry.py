@@ -1,12 +1,20 @@
 """The faults there are."""
 
 from clerkship.faults.contract import Fault
-from clerkship.faults.drip import Drip
-from clerkship.faults.drop import Drop
-from clerkship.faults.duplicate import Duplicate
-from clerkship.faults.error import Error
-from clerkship.faults.expired import Expired
-from clerkship.faults.latency import Latency
-from clerkship.faults.truncated import Truncated
+from clerkship.faults.drip import DripFault
+from clerkship.faults.drop import DropFault
+from clerkship.faults.duplicate import DuplicateFault
+from clerkship.faults.error import ErrorFault
+from clerkship.faults.expired import ExpiredFault
+from clerkship.faults.latency import LatencyFault
+from clerkship.faults.truncated import TruncatedFault
 
-FAULTS: tuple[type[Fault], ...] = (Drip, Drop, Duplicate, Error, Expired, Latency, Truncated)
+FAULTS: tuple[type[Fault], ...] = (
+    DripFault,
+    DropFault,
+    DuplicateFault,
+    ErrorFault,
+    ExpiredFault,
+    LatencyFault,
+    TruncatedFault,
+)

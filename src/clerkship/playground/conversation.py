@@ -19,7 +19,7 @@ from clerkship.sandbox.state import Conversation
 
 REPEAT_AFTER = timedelta(minutes=1)
 """How long a person waits for a reply that was lost before they repeat their last message."""
-INVALID: Ending = "invalid_person"
+INVALID_PERSON: Ending = "invalid_person"
 D = TypeVar("D")
 
 
@@ -133,7 +133,7 @@ class People:
             self._speak(participant, speech)
             return speech is not None
         if said is not None and (not last or not person.thinks or person.leaving):
-            self._hear(participant, to_heard(replies), said)
+            self._hear(participant, join_replies(replies), said)
         return True
 
     def _hear(self, participant: Participant, heard: Heard, said: Event) -> None:
@@ -185,8 +185,8 @@ class People:
         self.listening = False  # or the person would be asked again because of the event
         payload = PersonBrokeContract(rule=broken.rule, reason=broken.reason, would_have_said=broken.would_have_said)
         event = self._host.emit(participant.sandbox, payload, "run", cause)
-        participant.left = INVALID
-        participant.conversation.end(self._host.act(participant.sandbox, "run", event.seq), INVALID)
+        participant.left = INVALID_PERSON
+        participant.conversation.end(self._host.act(participant.sandbox, "run", event.seq), INVALID_PERSON)
 
     def _record(self, participant: Participant, turn: Sequence[Said]) -> tuple[Event | None, list[Event]]:
         """Record a turn in order; return the last message in it, and the events meanwhile."""
@@ -253,7 +253,7 @@ class People:
         return participant.sandbox == event.source
 
 
-def to_heard(replies: Sequence[Say]) -> Heard:
+def join_replies(replies: Sequence[Say]) -> Heard:
     """Join the replies of a turn to what the person hears."""
     if len(replies) == 1 and replies[0].custom is None:
         return Heard(replies[0].text, replies[0].buttons)

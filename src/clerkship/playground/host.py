@@ -12,10 +12,10 @@ from clerkship.kit.clock import Clock
 from clerkship.kit.rng import Rng
 from clerkship.playground.component import RunningComponent
 from clerkship.sandbox.state import ActionContext
-from clerkship.steps.contract import Stage
+from clerkship.steps.contract import StepHost
 
 
-class PlaygroundHost(Stage, Protocol):
+class PlaygroundHost(StepHost, Protocol):
     """What the parts of a playground need of it."""
 
     lock: threading.RLock  # type: ignore[valid-type, unused-ignore]
@@ -32,7 +32,7 @@ class PlaygroundHost(Stage, Protocol):
     def act(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
         """Build the context in which an actor changes a sandbox or domain."""
 
-    def fork(self, events: Iterable[Event]) -> Stage:
+    def fork(self, events: Iterable[Event]) -> StepHost:
         """Return another playground whose states are what these events make of the datasets."""
 
 

@@ -18,8 +18,8 @@ from clerkship.transports.executor import WorkerPool
 from clerkship.transports.loop_thread import ListenerFailed, LoopThread, PortTaken
 
 HOST = "127.0.0.1"
-START_LIMIT = 20.0
-CLOSE_LIMIT = 3.0
+MAX_START_SECONDS = 20.0
+MAX_CLOSE_SECONDS = 3.0
 
 
 @dataclass
@@ -65,9 +65,9 @@ class RunningListener:
         """Start the listener and wait until it is open."""
         name = self.listener_type.name
         try:
-            self._thread.start(partial(self.listener.open, HOST, self.port), self.listener.close, START_LIMIT)
+            self._thread.start(partial(self.listener.open, HOST, self.port), self.listener.close, MAX_START_SECONDS)
         except TimeoutError:
-            raise ListenerFailed(f"{name} did not start within {START_LIMIT:.0f} s") from None
+            raise ListenerFailed(f"{name} did not start within {MAX_START_SECONDS:.0f} s") from None
         except OSError as error:
             reason = os.strerror(error.errno).lower() if error.errno else str(error)
             raise PortTaken(f"{name}: nothing can listen on port {self.port}: {reason}") from None
@@ -80,7 +80,7 @@ class RunningListener:
 
     def stop(self) -> None:
         """Close the listener, and wait a few seconds at most. From any thread."""
-        self._thread.stop(CLOSE_LIMIT)
+        self._thread.stop(MAX_CLOSE_SECONDS)
         self.workers.close()
 
 

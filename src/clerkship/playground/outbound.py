@@ -19,7 +19,7 @@ MAX_CLOSE_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Running:
+class _RunningDelivery:
     delivery: OutboundDelivery
     client: DeliveryClient
     task: "asyncio.Task[None]"
@@ -31,7 +31,7 @@ class OutboundPool:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._workers = WorkerPool()
-        self._running: dict[tuple[str, str], _Running] = {}
+        self._running: dict[tuple[str, str], _RunningDelivery] = {}
         """By the address of the sandbox and the name of the delivery; used in the loop alone."""
         self._thread: LoopThread | None = None
         self._lock = threading.Lock()
@@ -84,7 +84,7 @@ class OutboundPool:
         if running is None and client.open:  # or the run ended meanwhile
             delivery = kind(client)
             client.hold.reset = delivery.reset
-            running = _Running(delivery, client, asyncio.create_task(self._run(delivery, client)))
+            running = _RunningDelivery(delivery, client, asyncio.create_task(self._run(delivery, client)))
             self._running[key] = running
         if running is None:
             client.hold.leave()

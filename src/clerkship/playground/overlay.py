@@ -7,7 +7,7 @@ from typing import Any
 
 from clerkship.model.freeze import IMMUTABLE, CannotFreeze, freeze, freeze_or_copy
 
-_GONE = object()
+_DELETED = object()
 _IDENTITY: Any = object.__eq__
 """The comparison of a class that defines none."""
 
@@ -30,7 +30,7 @@ class Overlay(MutableMapping[str, Any]):
     def __getitem__(self, key: str) -> Any:
         if key in self._changes:
             value = self._changes[key]
-            if value is _GONE:
+            if value is _DELETED:
                 raise KeyError(key)
             return value
         value = self.base[key]
@@ -59,22 +59,22 @@ class Overlay(MutableMapping[str, Any]):
             raise KeyError(key)
         self._size -= 1
         if key in self.base:
-            self._changes[key] = _GONE
+            self._changes[key] = _DELETED
         else:
             del self._changes[key]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the base's keys that are not deleted, then over the new ones."""
         changes = self._changes
-        yield from (key for key in self.base if changes.get(key) is not _GONE)
-        yield from (key for key, value in changes.items() if value is not _GONE and key not in self.base)
+        yield from (key for key in self.base if changes.get(key) is not _DELETED)
+        yield from (key for key, value in changes.items() if value is not _DELETED and key not in self.base)
 
     def __len__(self) -> int:
         return self._size
 
     def __contains__(self, key: object) -> bool:
         value = self._changes.get(key, self)  # type: ignore[call-overload]
-        return key in self.base if value is self else value is not _GONE
+        return key in self.base if value is self else value is not _DELETED
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """Return a record, after storing the default if there is none."""
@@ -84,7 +84,7 @@ class Overlay(MutableMapping[str, Any]):
 
     def changed(self) -> dict[str, tuple[Any, Any]]:
         """Return each record that differs from the base, before and after; None where there was, or is, nothing."""
-        now = {key: None if value is _GONE else value for key, value in self._changes.items()}
+        now = {key: None if value is _DELETED else value for key, value in self._changes.items()}
         changed = {key: value for key, value in now.items() if self.base.get(key) != value}
         copies = {key: own for key, own in self._copies.items() if key not in now}
         changed |= {key: own for key, own in copies.items() if not _is_same(self.base[key], own, set())}

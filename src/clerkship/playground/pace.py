@@ -12,7 +12,7 @@ from clerkship.sandbox.operation import ProtocolCall
 MAX_QUICK_SECONDS = 0.01
 MAX_QUICK_BODY = 32_768
 MAX_QUICK_PARAMETERS = 20
-MAX_SMALL = 500
+MAX_SMALL_DATASET = 500
 """Records of a dataset in which nothing takes long."""
 MAX_SHAPES = 4096
 """Shapes remembered for one environment; the names in them are the agent's, so there is a limit."""
@@ -27,7 +27,7 @@ def shape_of(call: ProtocolCall) -> Shape | None:
     return call.operation.name, names
 
 
-class Pace:
+class RequestTimings:
     """What requests of each shape cost the last time, in all playgrounds of one environment."""
 
     __slots__ = ("_quick",)
@@ -42,7 +42,7 @@ class Pace:
         slow.
         """
         quick = self._quick.get(shape)
-        return len(records) <= MAX_SMALL if quick is None else quick
+        return len(records) <= MAX_SMALL_DATASET if quick is None else quick
 
     def note(self, shape: Shape, seconds: float) -> None:
         """Remember what a request of this shape took, not counting the time it waited for its playground."""

@@ -7,26 +7,26 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from clerkship.playground.failure import record_failure
 from clerkship.playground.playground import Playground
 
-MAX_SLEEP = 0.05
+MAX_SLEEP_SECONDS = 0.05
 
 
 @contextmanager
-def _pacing(playground: Playground) -> Iterator[None]:
+def _paced_clock(playground: Playground) -> Iterator[None]:
     over = threading.Event()
-    threading.Thread(target=_keep, args=(playground, over), name="clerkship-pacer", daemon=True).start()
+    threading.Thread(target=_run_due_work, args=(playground, over), name="clerkship-pacer", daemon=True).start()
     try:
         yield
     finally:
         over.set()
 
 
-def paced(playground: Playground) -> AbstractContextManager[None]:
+def run_paced_clock(playground: Playground) -> AbstractContextManager[None]:
     """Keep its appointments for as long as this is open; a stepped playground needs nobody for that."""
-    return _pacing(playground) if playground.environment.time == "paced" else nullcontext()
+    return _paced_clock(playground) if playground.environment.time == "paced" else nullcontext()
 
 
-def _keep(playground: Playground, over: threading.Event) -> None:
-    while not over.wait(_nap(playground)):
+def _run_due_work(playground: Playground, over: threading.Event) -> None:
+    while not over.wait(_seconds_to_next(playground)):
         with playground.lock:
             if playground.closed or playground.broken is not None:
                 return
@@ -36,9 +36,9 @@ def _keep(playground: Playground, over: threading.Event) -> None:
                 record_failure(playground, error, "advancing the clock")
 
 
-def _nap(playground: Playground) -> float:
+def _seconds_to_next(playground: Playground) -> float:
     with playground.lock:
         due = playground.clock.next_due()
         if due is None:
-            return MAX_SLEEP
-        return min(max((due - playground.now).total_seconds(), 0.0), MAX_SLEEP)
+            return MAX_SLEEP_SECONDS
+        return min(max((due - playground.now).total_seconds(), 0.0), MAX_SLEEP_SECONDS)

@@ -6,7 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from clerkship.playground.component import PreparedComponent, RunningComponent
-from clerkship.playground.pace import Pace
+from clerkship.playground.pace import RequestTimings
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.listener import ConnectionInfo
@@ -18,7 +18,7 @@ class PreparedSimulator(PreparedComponent):
     """A simulator made ready once, for every playground that will be forked from it."""
 
     spec: Spec
-    pace: Pace = field(default_factory=Pace)
+    pace: RequestTimings = field(default_factory=RequestTimings)
     """How long requests of each shape have taken."""
 
 

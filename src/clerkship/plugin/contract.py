@@ -19,7 +19,7 @@ from clerkship.reactions.contract import ReactionPair
 from clerkship.simulators.registry import check_spec
 from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
-from clerkship.steps.fault_step import fault_step
+from clerkship.steps.fault_step import build_fault_step
 
 CONTRACT = 2
 """Raised whenever a plug-in written for the one before could break."""
@@ -97,7 +97,7 @@ def _claims(plugin: Plugin, prefix: str) -> Iterator[Claim]:
     yield from _models("step", plugin.steps)
     for fault in plugin.faults:
         _check_model("fault", fault)
-        step = fault_step(fault)
+        step = build_fault_step(fault)
         yield Claim("step", step.name, step)
     emitted = {event.kind for spec in plugin.simulators for event in spec.events}
     for event in plugin.events:

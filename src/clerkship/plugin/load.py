@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from clerkship.domains.component import BrokenComponent
+from clerkship.domains.component import InvalidSpec
 from clerkship.plugin.contract import BadPlugin, Claim, claims
 
 GROUP = "clerkship.plugins"
@@ -68,7 +68,7 @@ def load(point: EntryPoint) -> Loaded | Broken:
     try:
         with contextlib.redirect_stdout(sys.stderr):
             return Loaded(*about, claims(point.load(), point.name))
-    except (BadPlugin, BrokenComponent) as bad:
+    except (BadPlugin, InvalidSpec) as bad:
         return Broken(*about, str(bad))
     except (Exception, SystemExit) as error:  # foreign code, on import: it may raise what it likes
         return Broken(*about, _told(error))

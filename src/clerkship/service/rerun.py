@@ -1,7 +1,7 @@
 """Do a run again from its snapshots, with the same agent or another."""
 
 from clerkship.actors.contract import Solver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import ModelRequest
 from clerkship.service.frozen import plan_of, snapshots_of
 from clerkship.service.planning.models import choose_models
@@ -18,7 +18,7 @@ _SAME = {"name", "path", "options", "concurrency", "fork", "allow_ungraded"}
 def plan_rerun(
     store: Store,
     reference: str,
-    catalog: Registered,
+    catalog: RegisteredCatalog,
     settings: Settings,
     agent: str | Solver | None = None,
 ) -> RunPlan:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 
-from clerkship.domains.component import BrokenComponent, contradictions
+from clerkship.domains.component import InvalidSpec, find_misnamed
 from clerkship.kit.registry import Deferred, Registry
 from clerkship.sandbox.route import Route
 from clerkship.simulators.spec import Spec
@@ -13,7 +13,7 @@ from clerkship.simulators.spec import Spec
 Names = Mapping[str, tuple[str, ...]]
 
 
-class BrokenSimulator(BrokenComponent):
+class BrokenSimulator(InvalidSpec):
     """A simulator whose SPEC contradicts itself."""
 
 
@@ -122,7 +122,7 @@ def check_spec(spec: Spec) -> None:
         *(f"operation `{name}` is routed and not declared" for name in sorted(set(routed) - set(names))),
         *(f"operation `{each.name}` has no docstring" for each in spec.operations if not each.description),
         *(complaint for route in spec.routes for complaint in _misplaced(route)),
-        *contradictions(spec),
+        *find_misnamed(spec),
     ]
     if not spec.exercise:
         complaints.append("it has no exercise for the conformance suite")

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from clerkship.model.duration import Duration
-from clerkship.steps.contract import Stage, Step
+from clerkship.steps.contract import Step, StepHost
 
 
 class ClockAdvance(Step):
@@ -12,6 +12,6 @@ class ClockAdvance(Step):
     name: ClassVar[str] = "clock.advance"
     by: Duration
 
-    def run(self, stage: Stage) -> None:
+    def run(self, stage: StepHost) -> None:
         """Do it."""
         stage.advance(self.by)

@@ -12,7 +12,7 @@ from clerkship.sandbox.state import ActionContext, State
 S = TypeVar("S", bound=State)
 
 
-class Stage(Protocol):
+class StepHost(Protocol):
     """The playground as a step may use it."""
 
     @property
@@ -48,5 +48,5 @@ class Step(Frozen):
     file's bytes, in base64."""
 
     @abstractmethod
-    def run(self, stage: Stage) -> None:
+    def run(self, stage: StepHost) -> None:
         """Do it."""

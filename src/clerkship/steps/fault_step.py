@@ -5,7 +5,7 @@ from typing import ClassVar, cast
 from pydantic import create_model
 
 from clerkship.faults.contract import Fault
-from clerkship.steps.contract import Stage, Step
+from clerkship.steps.contract import Step, StepHost
 
 
 class FaultStep(Step):
@@ -13,12 +13,12 @@ class FaultStep(Step):
 
     fault: ClassVar[type[Fault]]
 
-    def run(self, stage: Stage) -> None:
+    def run(self, stage: StepHost) -> None:
         """Do it."""
         stage.inject(self.fault.model_validate(self.model_dump()))
 
 
-def fault_step(fault: type[Fault]) -> type[FaultStep]:
+def build_fault_step(fault: type[Fault]) -> type[FaultStep]:
     """The step that injects this fault."""
     fields = {name: (info.annotation, info) for name, info in fault.model_fields.items()}
     step = create_model(f"{fault.__name__}Step", __base__=FaultStep, __doc__=fault.__doc__, **fields)  # type: ignore[call-overload]

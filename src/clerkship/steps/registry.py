@@ -3,6 +3,6 @@
 from clerkship.faults.registry import FAULTS
 from clerkship.steps.clock_advance import ClockAdvance
 from clerkship.steps.contract import Step
-from clerkship.steps.fault_step import fault_step
+from clerkship.steps.fault_step import build_fault_step
 
-STEPS: tuple[type[Step], ...] = (ClockAdvance, *map(fault_step, FAULTS))
+STEPS: tuple[type[Step], ...] = (ClockAdvance, *map(build_fault_step, FAULTS))

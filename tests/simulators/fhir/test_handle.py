@@ -2,7 +2,7 @@
 
 import pytest
 
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.simulators.fhir.handle import Fhir
 from sandbox.handle import Refused
@@ -14,7 +14,7 @@ def handle_of(server: Server) -> Fhir:
     """Through the in-process door."""
     playground = server.rig.playground
     playground.id = ""
-    return open_doors(Gateway(), playground, server.rig.url).get_as(Fhir)
+    return open_sandboxes(Gateway(), playground, server.rig.url).get_as(Fhir)
 
 
 def test_every_verb() -> None:

@@ -3,12 +3,12 @@
 import httpx
 import pytest
 
-from clerkship.conformance.rig import Rig
+from clerkship.conformance.rig import SimulatorRig
 from clerkship.simulators import fhir
 
 
 def test_metadata_and_the_smart_configuration_are_open_and_leave_the_log_alone() -> None:
-    with Rig(fhir.SPEC) as rig, httpx.Client(base_url=rig.url()) as client:
+    with SimulatorRig(fhir.SPEC) as rig, httpx.Client(base_url=rig.url()) as client:
         before = rig.playground.now
         statement, smart = client.get("/metadata"), client.get("/.well-known/smart-configuration")
         assert statement.json()["resourceType"] == "CapabilityStatement"
@@ -22,7 +22,7 @@ def test_metadata_and_the_smart_configuration_are_open_and_leave_the_log_alone()
 
 
 def test_with_a_token_both_are_logged() -> None:
-    with Rig(fhir.SPEC) as rig:
+    with SimulatorRig(fhir.SPEC) as rig:
         headers = {"Authorization": f"Bearer {rig.token}"}
         for path in ("/metadata", "/.well-known/smart-configuration"):
             assert httpx.get(f"{rig.url()}{path}", headers=headers).status_code == 200
@@ -32,14 +32,14 @@ def test_with_a_token_both_are_logged() -> None:
 
 @pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/.well-known/x"])
 def test_other_well_known_documents_are_not_found(path: str) -> None:
-    with Rig(fhir.SPEC) as rig:
+    with SimulatorRig(fhir.SPEC) as rig:
         reply = httpx.get(f"{rig.url()}{path}")
         assert (reply.status_code, reply.json()["resourceType"]) == (404, "OperationOutcome")
 
 
 @pytest.mark.parametrize("path", ["/Patient", "/Patient/ada", "/", "/_history"])
 def test_the_chart_is_not_open(path: str) -> None:
-    with Rig(fhir.SPEC) as rig:
+    with SimulatorRig(fhir.SPEC) as rig:
         reply = httpx.get(f"{rig.url()}{path}", headers={"Origin": "https://app.example"})
         assert (reply.status_code, reply.json()["issue"][0]["code"]) == (401, "login")
         assert reply.headers["access-control-allow-origin"] == "*"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from clerkship.events.event import Payload
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
@@ -34,7 +34,7 @@ class Served:
         room = PreparedSimulator(files.SPEC, files.SPEC.config(**config), dataset or {})
         self.gateway = gateway
         self.playground = Playground(environment, {"drop": room}, seed)
-        self.handle = open_doors(gateway, self.playground, lambda: "http://nowhere.invalid", lines).get_as(Files)
+        self.handle = open_sandboxes(gateway, self.playground, lambda: "http://nowhere.invalid", lines).get_as(Files)
         self.told: ConnectionInfo = self.handle.lines.get("sftp", {})
 
     @property

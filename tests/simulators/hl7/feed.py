@@ -8,7 +8,7 @@ from typing import Any
 
 from clerkship.hl7.message import Hl7Message, parse_message
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_doors
+from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.listeners import ListenerPool
@@ -116,7 +116,7 @@ class Lab:
 
     def __init__(self, feed: Feed, playground: Playground) -> None:
         self.feed, self.playground = feed, playground
-        self.handle = open_doors(feed.gateway, playground, feed.http.url, feed.lines).get_as(Hl7)
+        self.handle = open_sandboxes(feed.gateway, playground, feed.http.url, feed.lines).get_as(Hl7)
 
     @property
     def told(self) -> dict[str, Any]:

@@ -13,11 +13,11 @@ import pytest
 from hl7.mllp import HL7StreamReader, HL7StreamWriter, start_hl7_server
 from pydantic import ValidationError
 
-from clerkship.faults.drop import Drop
-from clerkship.faults.error import Error
+from clerkship.faults.drop import DropFault
+from clerkship.faults.error import ErrorFault
 from clerkship.hl7.message import Hl7Message, parse_message
 from clerkship.playground.agent_clock import skip, wait
-from clerkship.playground.pacer import paced
+from clerkship.playground.pacer import run_paced_clock
 from clerkship.simulators.hl7 import mllp_delivery as module
 from clerkship.simulators.hl7.config import Hl7Config
 from sandbox.handle import Refused
@@ -215,7 +215,7 @@ def test_attempts_are_apart_in_simulated_time_and_each_is_in_the_log(feed: Feed,
 def test_on_a_paced_clock_attempts_are_apart_in_wall_time(feed: Feed, listen: Listen) -> None:
     lab = feed.lab(time="paced", **QUICK)
     agent = listen(lambda _: "hang up")
-    with paced(lab.playground):
+    with run_paced_clock(lab.playground):
         began = time.monotonic()
         lab.handle.listen("127.0.0.1", agent.port)
         lab.arrive("C1")
@@ -308,8 +308,8 @@ def test_what_asks_for_no_answer_is_delivered_once(feed: Feed, listen: Listen) -
 
 def test_faults_strike_deliveries_too(feed: Feed, listen: Listen) -> None:
     lab, agent = feed.lab(**QUICK), listen()
-    lab.playground.inject(Error(sandbox="lab", operation="read_message", times=1))
-    lab.playground.inject(Drop.model_validate({"sandbox": "lab", "operation": "acknowledge_message", "times": 1}))
+    lab.playground.inject(ErrorFault(sandbox="lab", operation="read_message", times=1))
+    lab.playground.inject(DropFault.model_validate({"sandbox": "lab", "operation": "acknowledge_message", "times": 1}))
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1")
     eventually(lab, lambda: lab.payloads("hl7.message.taken") != [] and lab.handle.inbox() == [])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from clerkship.actors.contract import Solver
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.library import Library
 from clerkship.model.run import IsolationLevel
 from clerkship.service.checking import check_process, load_checked
@@ -18,13 +18,13 @@ class LoadedSuite:
 
     request: RunRequest
     settings: Settings
-    catalog: Registered
+    catalog: RegisteredCatalog
     library: Library
     solver: Solver
     isolation: IsolationLevel
 
 
-def load_suite(request: RunRequest, settings: Settings, catalog: Registered) -> LoadedSuite:
+def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> LoadedSuite:
     """Load what a request names; raise InputError with all that is wrong with it."""
     request.check()
     settings = _settings_for(request, settings, catalog)
@@ -37,7 +37,7 @@ def load_suite(request: RunRequest, settings: Settings, catalog: Registered) -> 
     return LoadedSuite(request, settings, catalog, library, solver, isolation)
 
 
-def _settings_for(request: RunRequest, settings: Settings, catalog: Registered) -> Settings:
+def _settings_for(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> Settings:
     """Return the settings as the request changes them; raise InputError if its agent has no process to be put in."""
     settings = isolating(settings, request.isolate)
     if not request.agent_process:

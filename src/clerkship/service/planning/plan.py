@@ -7,9 +7,9 @@ from typing import Any
 
 from clerkship import __version__
 from clerkship.actors.contract import Solver
-from clerkship.engine.build import BuiltTask, build_tasks, plugins_used
-from clerkship.engine.catalog import Registered
-from clerkship.engine.model_resolver import missing_models, resolve_agent
+from clerkship.engine.build import BuiltTask, build_tasks, find_plugins_used
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.model_resolver import find_missing_models, resolve_agent
 from clerkship.engine.models import ModelSelection
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
@@ -35,7 +35,7 @@ class RunPlan(FrozenRun):
     run: BenchmarkRun
     models: ModelSelection
 
-    def build(self, catalog: Registered) -> list[BuiltTask]:
+    def build(self, catalog: RegisteredCatalog) -> list[BuiltTask]:
         """Return the tasks with their names resolved, and with the conversation that they go on with."""
         built = build_tasks(self.snapshots, self.datasets, catalog)
         return built if self.prefix is None else [replace(task, fork_point=self.prefix) for task in built]
@@ -50,7 +50,7 @@ class RunPlan(FrozenRun):
         return tasks | {dataset.hash: dataset.data for dataset in self.datasets.values()}
 
 
-def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> RunPlan:
+def plan_run(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> RunPlan:
     """Plan a run of files: load, select, freeze, choose models, plan."""
     frozen = freeze(select(load_suite(request, settings, catalog)))
     return plan(frozen, choose_models(frozen))
@@ -59,7 +59,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
 def plan(frozen: FrozenRun, models: ModelSelection) -> RunPlan:
     """Return the plan of a run: the record it begins with, its tasks, agent and models."""
     solver = resolve_agent(frozen.solver, models, frozen.snapshots)
-    warnings = (*frozen.warnings, *missing_models(models, frozen.needs))
+    warnings = (*frozen.warnings, *find_missing_models(models, frozen.needs))
     run = frozen.resumed or _record(frozen, models, solver)
     return RunPlan(**vars(replace(frozen, solver=solver, warnings=warnings)), run=run, models=models)
 
@@ -73,7 +73,7 @@ def _record(frozen: FrozenRun, models: ModelSelection, solver: Solver) -> Benchm
         frozen.plan,
         frozen.snapshots,
         solver.name,
-        plugins=plugins_used(frozen.snapshots, solver.name, frozen.catalog),
+        plugins=find_plugins_used(frozen.snapshots, solver.name, frozen.catalog),
         isolation=frozen.isolation,
         **about,
         **models.run_fields(frozen.snapshots),

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.simulators.chat.state import ChatState
-from clerkship.steps.contract import Stage, Step
+from clerkship.steps.contract import Step, StepHost
 
 
 class Say(Step):
@@ -16,7 +16,7 @@ class Say(Step):
     text: Annotated[str, Field(min_length=1)]
     sandbox: str | None = None
 
-    def run(self, stage: Stage) -> None:
+    def run(self, stage: StepHost) -> None:
         """Do it."""
         state, act = stage.state(ChatState, self.sandbox)
         if not state.open:

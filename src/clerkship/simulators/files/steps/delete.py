@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from clerkship.simulators.files.paths import check_path
 from clerkship.simulators.files.state import FilesState
-from clerkship.steps.contract import Stage, Step
+from clerkship.steps.contract import Step, StepHost
 
 
 class Delete(Step):
@@ -17,7 +17,7 @@ class Delete(Step):
     path: Annotated[str, AfterValidator(check_path), Field(description="which file")]
     sandbox: Annotated[str | None, Field(description="which drop; the only one if not given")] = None
 
-    def run(self, stage: Stage) -> None:
+    def run(self, stage: StepHost) -> None:
         """Do it."""
         state, act = stage.state(FilesState, self.sandbox)
         state.delete(act, self.path)

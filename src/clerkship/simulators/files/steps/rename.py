@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 from clerkship.model.frozen import Flag
 from clerkship.simulators.files.paths import check_path
 from clerkship.simulators.files.state import FilesState
-from clerkship.steps.contract import Stage, Step
+from clerkship.steps.contract import Step, StepHost
 
 
 class Rename(Step):
@@ -20,7 +20,7 @@ class Rename(Step):
     replace: Annotated[Flag, Field(description="whether it takes the place of a file that is there already")] = False
     sandbox: Annotated[str | None, Field(description="which drop; the only one if not given")] = None
 
-    def run(self, stage: Stage) -> None:
+    def run(self, stage: StepHost) -> None:
         """Do it."""
         state, act = stage.state(FilesState, self.sandbox)
         state.rename(act, self.path, self.to, replace=self.replace)
