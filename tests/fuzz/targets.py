@@ -4,12 +4,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from clerkship.hl7.ack import ack_mode, build_ack, parse_ack
+from clerkship.hl7.batch import MAX_BATCH_FLAWS as MAX_AROUND
+from clerkship.hl7.batch import split_messages
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.framing import Deframer
 from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
 from clerkship.hl7.path import BadMessagePath, parse_path
-from clerkship.hl7.stream import MAX_BATCH_FLAWS as MAX_AROUND
-from clerkship.hl7.stream import split_messages
 from clerkship.hl7.tables import resolve_version
 from clerkship.hl7.validation import MAX_FLAWS, validate_message
 from clerkship.simulators.files import paths
@@ -90,7 +90,7 @@ def deframed(data: bytes, deframer: type[Deframer] = Deframer) -> None:
     whole, single = deframer(200), deframer(200)
     found = whole.feed(data)
     assert found == [frame for at in range(len(data)) for frame in single.feed(data[at : at + 1])]
-    assert (whole.ignored, whole.open) == (single.ignored, single.open)
+    assert (whole.ignored_bytes, whole.is_open) == (single.ignored_bytes, single.is_open)
     assert all(len(frame.data) <= 200 for frame in found)
 
 

@@ -20,11 +20,11 @@ def sample(version: str, kind: str, *, full: bool = False) -> list[Fields]:
     names = all_names(table["structures"][structure]) if full else required_names(table["structures"][structure])
     segments = [segment(table, name, full=full) for name in names]
     stated = kind if version == "2.3" else f"{kind}^{structure}"
-    head = segments[0]
-    head[1:3] = ["|", "^~\\&"]
-    head[9], head[10], head[12] = stated, "M1", version
-    if len(head) > 18:
-        head[14:] = []
+    header = segments[0]
+    header[1:3] = ["|", "^~\\&"]
+    header[9], header[10], header[12] = stated, "M1", version
+    if len(header) > 18:
+        header[14:] = []
     return segments
 
 

@@ -19,9 +19,9 @@ FLAWS = [
 
 
 def asked(
-    version: str = "2.5.1", *, head: str = "MSH|^~\\&|LAB|NORTH^1.2^ISO|EHR|CLINIC", rest: str = ""
+    version: str = "2.5.1", *, header: str = "MSH|^~\\&|LAB|NORTH^1.2^ISO|EHR|CLINIC", rest: str = ""
 ) -> Hl7Message:
-    return parse_message(f"{head}|20260302||ORU^R01^ORU_R01|M1|T|{version}{rest}\rPID|1\r")
+    return parse_message(f"{header}|20260302||ORU^R01^ORU_R01|M1|T|{version}{rest}\rPID|1\r")
 
 
 def answer(message: Hl7Message, code: str = "AA", flaws: list[Flaw] | None = None, text: str = "") -> Hl7Message:
@@ -35,7 +35,7 @@ def test_it_goes_back_to_the_sender() -> None:
 
 
 def test_before_2_3_1_it_is_just_an_acknowledgement() -> None:
-    assert answer(asked("2.3")).head.raw(9) == "ACK"
+    assert answer(asked("2.3")).header.raw(9) == "ACK"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -94,8 +94,8 @@ def test_an_answer_that_is_none_is_refused() -> None:
 
 
 def test_answers_of_others_are_read() -> None:
-    head = "MSH|^~\\&|A|B|C|D|20260302||ACK|9|P|2.3\r"
-    text = f"{head}MSA|AE|M1|no such patient\rERR|PID^x^3^204&Unknown key identifier~^^^207\r"
+    header = "MSH|^~\\&|A|B|C|D|20260302||ACK|9|P|2.3\r"
+    text = f"{header}MSA|AE|M1|no such patient\rERR|PID^x^3^204&Unknown key identifier~^^^207\r"
     assert parse_ack(parse_message(text)) == Ack(
         "AE",
         "M1",

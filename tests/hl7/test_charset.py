@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from clerkship.hl7.ack import build_ack
+from clerkship.hl7.batch import split_messages
 from clerkship.hl7.charset import find_codec, replace_unencodable
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.message import decode_message, encode_message, parse_message
-from clerkship.hl7.stream import split_messages
 from clerkship.hl7.validation import validate_message
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -29,8 +29,8 @@ WIDE = ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"]
 
 
 def admission(name: str, charset: str) -> str:
-    head = f"MSH|^~\\&|A|B|C|D|20260302||ADT^A01^ADT_A01|1|P|2.5.1||||||{charset}"
-    return f"{head}\rEVN||20260302\rPID|1||7^^^B||{name}\rPV1|1|O\r"
+    header = f"MSH|^~\\&|A|B|C|D|20260302||ADT^A01^ADT_A01|1|P|2.5.1||||||{charset}"
+    return f"{header}\rEVN||20260302\rPID|1||7^^^B||{name}\rPV1|1|O\r"
 
 
 @pytest.mark.parametrize(("charset", "codec", "name"), NAMED)

@@ -22,20 +22,20 @@ def test_many_frames_at_once_and_one_byte_at_a_time() -> None:
     assert Deframer(100).feed(data) == expected
     slowly = Deframer(100)
     assert [found for at in range(len(data)) for found in slowly.feed(data[at : at + 1])] == expected
-    assert slowly.ignored == 0
+    assert slowly.ignored_bytes == 0
 
 
 def test_the_last_carriage_return_may_be_missing() -> None:
     deframer = Deframer(100)
     assert deframer.feed(b"\x0bone\x1c") == [Frame(b"one")]
     assert deframer.feed(b"\x0btwo\x1c\x0bthree\x1c\r") == [Frame(b"two"), Frame(b"three")]
-    assert deframer.ignored == 0
+    assert deframer.ignored_bytes == 0
 
 
 def test_what_stands_outside_is_ignored_and_counted() -> None:
     deframer = Deframer(100)
     assert deframer.feed(b"GET / HTTP/1.1\r\n\x1c\x0bone\x1c\r\r\n\x0btwo\x1c\r") == [Frame(b"one"), Frame(b"two")]
-    assert deframer.ignored == 17 + 2
+    assert deframer.ignored_bytes == 17 + 2
 
 
 def test_a_frame_that_begins_anew_gives_up_the_first() -> None:
@@ -45,11 +45,11 @@ def test_a_frame_that_begins_anew_gives_up_the_first() -> None:
 
 def test_whether_a_frame_is_open() -> None:
     deframer = Deframer(100)
-    assert not deframer.open
+    assert not deframer.is_open
     deframer.feed(b"\x0bone")
-    assert deframer.open
+    assert deframer.is_open
     deframer.feed(b"\x1c")
-    assert not deframer.open
+    assert not deframer.is_open
 
 
 @pytest.mark.parametrize("piece", [1, 1000, 10_000_000])
@@ -90,10 +90,10 @@ def test_how_long_a_frame_may_be_can_depend_on_how_it_begins() -> None:
 
 def test_what_was_not_ended_can_be_had() -> None:
     deframer = Deframer(100)
-    assert deframer.end() is None
+    assert deframer.finish() is None
     deframer.feed(b"\x0bone\x1c\r\x0btwo")
-    assert deframer.end() == Frame(b"two", "unfinished")
-    assert deframer.end() is None
+    assert deframer.finish() == Frame(b"two", "unfinished")
+    assert deframer.finish() is None
 
 
 def test_single_bytes_take_time_in_proportion() -> None:

@@ -117,7 +117,7 @@ def test_segments_are_written() -> None:
     segment = build_segment("PID", {3: build_field("77", "", "", "NORTH", "MR"), 5: build_field("O^Neil", "Ann", "")})
     assert segment.render() == "PID|||77^^^NORTH^MR||O\\S\\Neil^Ann"
     assert build_segment("MSH", {9: "ACK"}).render() == "MSH|^~\\&|||||||ACK"
-    assert parse_segment("PID|1", DEFAULT_DELIMITERS).replaced(3, "9").render() == "PID|1||9"
+    assert parse_segment("PID|1", DEFAULT_DELIMITERS).with_field(3, "9").render() == "PID|1||9"
 
 
 def test_a_message_may_name_fewer_delimiters_than_usual() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clerkship.hl7.stamp import to_hl7_time
+from clerkship.hl7.timestamp import to_hl7_time
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clerkship.hl7.stream import Batch, split_messages
+from clerkship.hl7.batch import MessageBatch, split_messages
 
 
 def message(number: int) -> str:
@@ -19,8 +19,8 @@ def wrong(text: str | bytes) -> list[str]:
 
 
 def test_one_message() -> None:
-    assert split_messages(message(1)) == Batch(messages=[message(1)])
-    assert not split_messages(message(1)).batched
+    assert split_messages(message(1)) == MessageBatch(messages=[message(1)])
+    assert not split_messages(message(1)).is_batch
 
 
 def test_several_messages() -> None:
@@ -40,7 +40,7 @@ def test_a_file_of_batches() -> None:
     batch = split_messages(WHOLE)
     assert batch.messages == [message(1), message(2)]
     assert batch.flaws == []
-    assert batch.batched
+    assert batch.is_batch
     assert batch.control_ids == ["F7", "B8"]
     assert [segment.name for segment in batch.headers + batch.trailers] == ["FHS", "BHS", "BTS", "FTS"]
 

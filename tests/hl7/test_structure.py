@@ -114,25 +114,31 @@ def test_the_automaton_takes_what_the_notation_does(version: str, name: str) -> 
     structure, tree, rng = find_structure(version, name), as_tree(notation), Random(f"{version} {name}")
     for _ in range(40):
         names = walked(notation, rng)
-        assert structure.misplaced(names, 20) == []
+        assert structure.find_deviations(names, 20) == []
         other = changed(names, rng)
         fits = len(other) in ends(tree, other, frozenset({0}))
-        assert (structure.misplaced(other, 20) == []) == fits, other
+        assert (structure.find_deviations(other, 20) == []) == fits, other
 
 
 def test_a_group_that_may_be_empty_and_come_again() -> None:
     structure = MessageStructure("X", "A {[B] [{C}]} [D]")
-    assert structure.misplaced(["A"], 9) == []
-    assert structure.misplaced(["A", "B", "B", "C", "C", "B", "D"], 9) == []
-    assert [found.text for found in structure.misplaced(["A", "D", "B"], 9)] == ["B (segment 3) may not stand after D"]
+    assert structure.find_deviations(["A"], 9) == []
+    assert structure.find_deviations(["A", "B", "B", "C", "C", "B", "D"], 9) == []
+    assert [found.text for found in structure.find_deviations(["A", "D", "B"], 9)] == [
+        "B (segment 3) may not stand after D"
+    ]
 
 
 def test_a_choice_of_more_than_names() -> None:
     structure = MessageStructure("X", "A <B|C [{D}]|E> [{F}]")
-    assert structure.misplaced(["A", "C", "D", "D", "F"], 9) == structure.misplaced(["A", "B", "F"], 9) == []
-    assert [found.text for found in structure.misplaced(["A", "B", "D"], 9)] == ["D (segment 3) may not stand after B"]
-    assert [found.text for found in structure.misplaced(["A"], 9)] == ["B or C or E is missing after A"]
+    assert (
+        structure.find_deviations(["A", "C", "D", "D", "F"], 9) == structure.find_deviations(["A", "B", "F"], 9) == []
+    )
+    assert [found.text for found in structure.find_deviations(["A", "B", "D"], 9)] == [
+        "D (segment 3) may not stand after B"
+    ]
+    assert [found.text for found in structure.find_deviations(["A"], 9)] == ["B or C or E is missing after A"]
 
 
 def test_nothing_at_all() -> None:
-    assert [found.name for found in MessageStructure("X", "A B [C]").misplaced([], 9)] == ["A", "B"]
+    assert [found.name for found in MessageStructure("X", "A B [C]").find_deviations([], 9)] == ["A", "B"]

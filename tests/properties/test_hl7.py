@@ -9,11 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clerkship.hl7.ack import ack_mode, build_ack, parse_ack
+from clerkship.hl7.batch import split_messages
 from clerkship.hl7.escape import DEFAULT_DELIMITERS, Delimiters, escape, unescape
 from clerkship.hl7.framing import Deframer, Frame, frame_message
 from clerkship.hl7.message import BadMessage, Hl7Message, Segment, decode_message, parse_message, parse_segment
 from clerkship.hl7.path import BadMessagePath, MessagePath, parse_path
-from clerkship.hl7.stream import split_messages
 from clerkship.hl7.tables import VERSIONS
 from clerkship.hl7.validation import MAX_FLAWS, validate_message
 
@@ -41,8 +41,8 @@ def messages(draw: st.DrawFn, signs: st.SearchStrategy[Delimiters] = delimiters)
     """A message that may be wrong in every way but its form."""
     own, found = draw(signs), cycle(draw(texts))
     kind = draw(kinds).replace("^", own.component)
-    head = ["MSH", own.field, own.encoding, "A", "B", "C", "D", "20260302", "", kind, "1", "P"]
-    head.append(draw(st.sampled_from([*VERSIONS, "2.8.2", "2.2", ""])))
+    header = ["MSH", own.field, own.encoding, "A", "B", "C", "D", "20260302", "", kind, "1", "P"]
+    header.append(draw(st.sampled_from([*VERSIONS, "2.8.2", "2.2", ""])))
     usual = {"^": own.component, "~": own.repetition, "&": own.subcomponent}
     body = [
         [
@@ -54,7 +54,7 @@ def messages(draw: st.DrawFn, signs: st.SearchStrategy[Delimiters] = delimiters)
         ]
         for name, fields in draw(shapes)
     ]
-    return Hl7Message([Segment(head, own), *(Segment(fields, own) for fields in body)])
+    return Hl7Message([Segment(header, own), *(Segment(fields, own) for fields in body)])
 
 
 @given(messages())
@@ -157,7 +157,7 @@ def test_a_text_is_a_path_or_is_refused(text: str) -> None:
         path = parse_path(text)
     except BadMessagePath:
         return
-    assert path.which >= 0
+    assert path.occurrence >= 0
 
 
 @given(st.lists(st.binary(max_size=40), max_size=6), st.data())

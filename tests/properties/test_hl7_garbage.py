@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from clerkship.hl7.ack import parse_ack
+from clerkship.hl7.batch import split_messages
 from clerkship.hl7.message import parse_message
-from clerkship.hl7.stream import split_messages
 from clerkship.hl7.validation import ValidationLevel
 from tests.simulators.hl7.interface import Interface, admission, head, results
 

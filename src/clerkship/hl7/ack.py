@@ -21,7 +21,7 @@ _FIRST_WITHOUT_MSA_3 = VERSIONS.index("2.7")
 
 def ack_mode(message: Hl7Message) -> AckMode:
     """Enhanced, if the sender says in MSH-15 or MSH-16 when it wants to hear."""
-    return "enhanced" if message.head.raw(15) or message.head.raw(16) else "original"
+    return "enhanced" if message.header.raw(15) or message.header.raw(16) else "original"
 
 
 def is_ack_wanted(condition: str, good: bool) -> bool:
@@ -36,7 +36,7 @@ def build_ack(
     version = resolve_version(message.version) or _DEFAULT_VERSION
     number = VERSIONS.index(version)
     delimiters = message.delimiters
-    said = {1: code, 2: message.head.raw(10)}
+    said = {1: code, 2: message.header.raw(10)}
     if text and number < _FIRST_WITHOUT_MSA_3:  # MSA-3 is withdrawn from 2.7 on
         said[3] = escape(text, delimiters)
     if text and not flaws and number >= _FIRST_WITHOUT_MSA_3 and code[1:] != "A":
@@ -46,12 +46,12 @@ def build_ack(
         if number >= _FIRST_WITH_ERR_FIELDS
         else _build_errors_before_2_5(flaws, delimiters)
     )
-    head = _build_header(message, version, control_id, at)
-    return Hl7Message(_replace_unencodable([head, build_segment("MSA", said, delimiters), *errors]))
+    header = _build_header(message, version, control_id, at)
+    return Hl7Message(_replace_unencodable([header, build_segment("MSA", said, delimiters), *errors]))
 
 
 def _build_header(message: Hl7Message, version: str, control_id: str, at: datetime) -> Segment:
-    asked, delimiters = message.head, message.delimiters
+    asked, delimiters = message.header, message.delimiters
     kind = "ACK" if version == "2.3" else build_field("ACK", message.trigger, "ACK", delimiters=delimiters)
     sender, receiver = [asked.raw(3), asked.raw(4)], [asked.raw(5), asked.raw(6)]
     stated = asked.raw(12) if resolve_version(message.version) else version
@@ -65,9 +65,11 @@ def _build_header(message: Hl7Message, version: str, control_id: str, at: dateti
         asked.raw(11) or "P",
         stated,
     ]
-    head = Segment(["MSH", delimiters.field, delimiters.encoding, *written], delimiters)
+    header = Segment(["MSH", delimiters.field, delimiters.encoding, *written], delimiters)
     return (
-        head.replaced(18, asked.raw(18) if choose_codec(asked.raw(18)) else _DEFAULT_CHARSET) if asked.raw(18) else head
+        header.with_field(18, asked.raw(18) if choose_codec(asked.raw(18)) else _DEFAULT_CHARSET)
+        if asked.raw(18)
+        else header
     )
 
 

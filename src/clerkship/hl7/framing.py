@@ -19,13 +19,13 @@ class Frame(NamedTuple):
 
     data: bytes
     flaw: FrameFlaw | None = None
-    cut: int = 0
+    dropped_bytes: int = 0
     """Bytes that were not kept."""
 
     @property
     def size(self) -> int:
         """Bytes it had, kept or not."""
-        return len(self.data) + self.cut
+        return len(self.data) + self.dropped_bytes
 
 
 def frame_message(data: bytes) -> bytes:
@@ -44,86 +44,86 @@ class Deframer:
     Where the limit depends on whom a message is for, `limit_of` is asked once there is more of one than is kept anyway.
     """
 
-    def __init__(self, limit: int, limit_of: Callable[[bytes], int] | None = None) -> None:
+    def __init__(self, limit: int, limit_for: Callable[[bytes], int] | None = None) -> None:
         self.limit = limit
-        self._limit_of = limit_of
+        self._limit_for = limit_for
         self._limit = limit
         self._size = 0
-        self.ignored = 0
+        self.ignored_bytes = 0
         """Bytes that stood outside of any frame, but for the carriage return that ends one."""
-        self._held = bytearray()
-        self._inside = False
-        self._large = False
-        self._ended = False
+        self._buffer = bytearray()
+        self._in_frame = False
+        self._is_too_large = False
+        self._after_end_block = False
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         """Whether a frame has begun and not ended."""
-        return self._inside
+        return self._in_frame
 
     @property
-    def held(self) -> int:
+    def buffered(self) -> int:
         """Bytes that are kept of it so far."""
-        return len(self._held)
+        return len(self._buffer)
 
-    def let_go(self) -> None:
+    def truncate(self) -> None:
         """Keep no more of it than its head: there is no room for it."""
-        if len(self._held) > MAX_TRUNCATED_BYTES:
-            self._large = True
-            self._held = self._held[:MAX_TRUNCATED_BYTES]
+        if len(self._buffer) > MAX_TRUNCATED_BYTES:
+            self._is_too_large = True
+            self._buffer = self._buffer[:MAX_TRUNCATED_BYTES]
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that these bytes complete. A frame ends at FS; the carriage return after it may be missing."""
-        if not self._inside and len(data) <= self.limit and data[:1] == START_BLOCK and _is_one_frame(data):
-            self._ended = False
+        if not self._in_frame and len(data) <= self.limit and data[:1] == START_BLOCK and _is_one_frame(data):
+            self._after_end_block = False
             return [Frame(data[1:-2])]
-        found: list[Frame] = []
+        frames: list[Frame] = []
         if _FRAMING_BYTES.search(data) is None:
-            self._take(data)
-            return found
-        at = 0
+            self._append(data)
+            return frames
+        start = 0
         for mark in _FRAMING_BYTES.finditer(data):
-            self._take(data[at : mark.start()])
-            at = mark.end()
+            self._append(data[start : mark.start()])
+            start = mark.finish()
             if data[mark.start()] == _START_BYTE:
-                if self._inside:  # the sender broke off and began anew
-                    found.append(self._close("unfinished"))
-                self._inside = True
-            elif self._inside:
-                found.append(self._close(None))
-                self._ended = True
+                if self._in_frame:  # the sender broke off and began anew
+                    frames.append(self._close("unfinished"))
+                self._in_frame = True
+            elif self._in_frame:
+                frames.append(self._close(None))
+                self._after_end_block = True
             else:
-                self.ignored += 1
-        self._take(data[at:])
-        return found
+                self.ignored_bytes += 1
+        self._append(data[start:])
+        return frames
 
-    def _take(self, data: bytes) -> None:
+    def _append(self, data: bytes) -> None:
         if not data:
             return
-        if not self._inside:
-            self.ignored += len(data) - (self._ended and data[0] == END_BLOCK[1])
-            self._ended = False
+        if not self._in_frame:
+            self.ignored_bytes += len(data) - (self._after_end_block and data[0] == END_BLOCK[1])
+            self._after_end_block = False
             return
         self._size += len(data)
-        if not self._large:
-            self._held += data
-            if len(self._held) > self._limit:
-                self._measure()
+        if not self._is_too_large:
+            self._buffer += data
+            if len(self._buffer) > self._limit:
+                self._enforce_limit()
 
-    def _measure(self) -> None:
+    def _enforce_limit(self) -> None:
         """It is longer than it may be; or else it is now known how long it may be."""
-        if self._limit_of is not None and self._limit == self.limit:
-            self._limit = max(self._limit_of(bytes(self._held[:MAX_TRUNCATED_BYTES])), self.limit)
-        if len(self._held) > self._limit:
-            self._large = True
-            self._held = self._held[: min(self._limit, MAX_TRUNCATED_BYTES)]
+        if self._limit_for is not None and self._limit == self.limit:
+            self._limit = max(self._limit_for(bytes(self._buffer[:MAX_TRUNCATED_BYTES])), self.limit)
+        if len(self._buffer) > self._limit:
+            self._is_too_large = True
+            self._buffer = self._buffer[: min(self._limit, MAX_TRUNCATED_BYTES)]
 
     def _close(self, flaw: FrameFlaw | None) -> Frame:
-        whole = Frame(bytes(self._held), "too_large" if self._large else flaw, self._size - len(self._held))
-        self._held, self._size, self._limit = bytearray(), 0, self.limit
-        self._inside = self._large = self._ended = False
-        return whole
+        frame = Frame(bytes(self._buffer), "too_large" if self._is_too_large else flaw, self._size - len(self._buffer))
+        self._buffer, self._size, self._limit = bytearray(), 0, self.limit
+        self._in_frame = self._is_too_large = self._after_end_block = False
+        return frame
 
-    def end(self) -> Frame | None:
+    def finish(self) -> Frame | None:
         """There is no more: the frame that was not ended, if one was begun."""
-        return self._close("unfinished") if self._inside else None
+        return self._close("unfinished") if self._in_frame else None

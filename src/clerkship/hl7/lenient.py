@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from clerkship.hl7.data_types import NULL, VALUE_FORMATS, ValueFormat, quote_value
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.kinds import NULL, VALUE_FORMATS, ValueFormat, quote_value
 from clerkship.hl7.message import Hl7Message, Segment
 
 ComponentFormats = tuple[tuple[int, ValueFormat], ...]
@@ -54,6 +54,6 @@ def _find_unreadable_values(segment: Segment, sequence: int, field: int, places:
     for repetition in range(1, len(segment.repetitions(field)) + 1):
         for component, form in places:
             value = segment.text(field, component, 1, at=repetition).strip(" ")
-            if value and value != NULL and not form.fits(value):
-                text = f"{segment.name}-{field}: {quote_value(value)} is not {form.words}"
+            if value and value != NULL and not form.matches(value):
+                text = f"{segment.name}-{field}: {quote_value(value)} is not {form.description}"
                 yield Flaw("102", text, segment.name, sequence, field, repetition, component)

@@ -43,7 +43,7 @@ class Segment:
         if not raw:
             return []
         mark = self.delimiters.repetition
-        if not mark or self._is_encoding(field):
+        if not mark or self._is_delimiter_field(field):
             return [raw]
         return raw.split(mark)
 
@@ -54,18 +54,18 @@ class Segment:
         if not raw:
             return ""
         mark = self.delimiters.repetition
-        if mark and mark in raw and not self._is_encoding(field):
+        if mark and mark in raw and not self._is_delimiter_field(field):
             found = raw.split(mark)
-            return self._within(found[at - 1], field, component, subcomponent) if at <= len(found) else ""
-        return self._within(raw, field, component, subcomponent) if at == 1 else ""
+            return self._decode_part(found[at - 1], field, component, subcomponent) if at <= len(found) else ""
+        return self._decode_part(raw, field, component, subcomponent) if at == 1 else ""
 
     def texts(self, field: int, component: int | None = None, subcomponent: int | None = None) -> list[str]:
         """The same of every repetition."""
-        return [self._within(part, field, component, subcomponent) for part in self.repetitions(field)]
+        return [self._decode_part(part, field, component, subcomponent) for part in self.repetitions(field)]
 
-    def _within(self, part: str, field: int, component: int | None, subcomponent: int | None) -> str:
+    def _decode_part(self, part: str, field: int, component: int | None, subcomponent: int | None) -> str:
         delimiters = self.delimiters
-        if self._is_encoding(field):
+        if self._is_delimiter_field(field):
             return part if component is None else ""
         if component is not None:
             part = get_part(part, delimiters.component, component)
@@ -75,10 +75,10 @@ class Segment:
             return part
         return unescape(part, delimiters)
 
-    def _is_encoding(self, field: int) -> bool:
+    def _is_delimiter_field(self, field: int) -> bool:
         return field <= 2 and self.name in _HEADER_SEGMENTS
 
-    def replaced(self, field: int, value: str) -> "Segment":
+    def with_field(self, field: int, value: str) -> "Segment":
         """The same with another field, as it is to stand."""
         fields = [*self.fields, *[""] * (field + 1 - len(self.fields))]
         fields[field] = value
@@ -103,8 +103,8 @@ class Hl7Message:
 
     def __init__(self, segments: Iterable[Segment]) -> None:
         self.segments = tuple(segments)
-        self.head = self.segments[0]
-        self.delimiters = self.head.delimiters
+        self.header = self.segments[0]
+        self.delimiters = self.header.delimiters
 
     @lazy_property
     def render(self) -> str:
@@ -114,22 +114,22 @@ class Hl7Message:
     @lazy_property
     def type(self) -> str:
         """`ORU`: MSH-9.1."""
-        return self.head.text(9, 1)
+        return self.header.text(9, 1)
 
     @lazy_property
     def trigger(self) -> str:
         """`R01`: MSH-9.2."""
-        return self.head.text(9, 2)
+        return self.header.text(9, 2)
 
     @lazy_property
     def control_id(self) -> str:
         """MSH-10: what an acknowledgement names."""
-        return self.head.text(10)
+        return self.header.text(10)
 
     @lazy_property
     def version(self) -> str:
         """`2.5.1`: MSH-12.1."""
-        return self.head.text(12, 1)
+        return self.header.text(12, 1)
 
     def all(self, name: str) -> list[Segment]:
         """Every segment of this name."""
@@ -147,7 +147,7 @@ class Hl7Message:
         """Everything at a path: several where it has a `[*]`."""
         place = parse_path(path) if isinstance(path, str) else path
         found = self.all(place.segment)
-        for segment in found if place.which == 0 else found[place.which - 1 : place.which]:
+        for segment in found if place.occurrence == 0 else found[place.occurrence - 1 : place.occurrence]:
             if place.field is None:
                 yield segment.render()
             elif place.repetition == 0:
@@ -155,7 +155,7 @@ class Hl7Message:
             else:
                 yield segment.text(place.field, place.component, place.subcomponent, at=place.repetition)
 
-    def replaced(self, index: int, segment: Segment) -> "Hl7Message":
+    def with_segment(self, index: int, segment: Segment) -> "Hl7Message":
         """The same with another segment at this place."""
         return Hl7Message((*self.segments[:index], segment, *self.segments[index + 1 :]))
 

@@ -19,7 +19,7 @@ class MessagePath(NamedTuple):
     """Counted from one, as HL7 does. None means the whole; 0 means every one."""
 
     segment: str
-    which: int = 1
+    occurrence: int = 1
     field: int | None = None
     repetition: int = 1
     component: int | None = None

@@ -28,7 +28,7 @@ class StructureFragment(NamedTuple):
 
     first: frozenset[int]
     last: frozenset[int]
-    empty: bool
+    is_optional: bool
     """Whether it may be missing as a whole."""
 
 
@@ -41,19 +41,19 @@ class MessageStructure:
 
     def __init__(self, name: str, notation: str) -> None:
         self.name = name
-        self.places: list[str] = []
+        self.positions: list[str] = []
         self._follow: list[set[int]] = []
-        reader = _NotationParser(self.places, self._follow)
-        whole = reader.read(notation)
+        reader = _NotationParser(self.positions, self._follow)
+        whole = reader.parse(notation)
         self._choices = reader.choices
         self._first = whole.first
-        self._last = whole.last | ({_START} if whole.empty else frozenset())
-        self.names = frozenset(self.places)
+        self._last = whole.last | ({_START} if whole.is_optional else frozenset())
+        self.names = frozenset(self.positions)
         self._next: dict[State, dict[str, State]] = {}
 
-    def misplaced(self, names: Sequence[str], most: int) -> list[StructureDeviation]:
+    def find_deviations(self, names: Sequence[str], most: int) -> list[StructureDeviation]:
         """Where these segments leave the structure, up to so many places; those that begin with Z are anywhere."""
-        return _StructureChecker(self, names, most).walk()
+        return _StructureChecker(self, names, most).check()
 
     def step(self, state: State, name: str) -> State:
         """The places where a message may be after one more segment; none if it may not come there."""
@@ -62,29 +62,29 @@ class MessageStructure:
         known = self._next.setdefault(state, {})
         found = known.get(name)
         if found is None:
-            found = known[name] = frozenset(place for place in self.after(state) if self.places[place] == name)
+            found = known[name] = frozenset(place for place in self.followers(state) if self.positions[place] == name)
         return found
 
-    def after(self, state: State) -> list[int]:
+    def followers(self, state: State) -> list[int]:
         """What may follow, in the order of the structure."""
         found: set[int] = set()
         for place in state:
             found |= self._first if place == _START else self._follow[place]
         return sorted(found)
 
-    def ends(self, state: State) -> bool:
+    def can_end(self, state: State) -> bool:
         """Whether a message may end here."""
         return not self._last.isdisjoint(state)
 
-    def way(self, state: State, name: str | None) -> list[int] | None:
+    def find_path(self, state: State, name: str | None) -> list[int] | None:
         """The fewest places, all further on, that lead to this name, or to the end; None if there is no way."""
-        came: dict[int, int | None] = dict.fromkeys(self.after(state))
+        came: dict[int, int | None] = dict.fromkeys(self.followers(state))
         beyond = max(state)
         came = {place: None for place in came if place > beyond}
         waiting = deque(came)
         while waiting:
             place = waiting.popleft()
-            if self.places[place] == name or (name is None and place in self._last):
+            if self.positions[place] == name or (name is None and place in self._last):
                 return _trace_back(place, came)
             for further in sorted(self._follow[place]):
                 if further > place and further not in came:
@@ -94,7 +94,7 @@ class MessageStructure:
 
     def alternatives(self, place: int) -> list[str]:
         """The names that may stand in its stead: one, or those of a choice."""
-        return [self.places[other] for other in sorted(self._choices.get(place, {place}))]
+        return [self.positions[other] for other in sorted(self._choices.get(place, {place}))]
 
 
 def _trace_back(place: int, came: dict[int, int | None]) -> list[int]:
@@ -116,54 +116,54 @@ class _NotationParser:
         self.choices: dict[int, frozenset[int]] = {}
         """The places by which the members of a choice begin, for each of them."""
 
-    def read(self, notation: str) -> StructureFragment:
+    def parse(self, notation: str) -> StructureFragment:
         """A whole structure."""
         self._tokens = _TOKENS.findall(notation)[::-1]
-        return self._sequence("")
+        return self._parse_sequence("")
 
-    def _sequence(self, end: str) -> StructureFragment:
+    def _parse_sequence(self, end: str) -> StructureFragment:
         whole = StructureFragment(frozenset(), frozenset(), True)
         while self._tokens and self._tokens[-1] != end:
-            whole = self._then(whole, self._one())
+            whole = self._concatenate(whole, self._parse_item())
         if self._tokens:
             self._tokens.pop()
         return whole
 
-    def _one(self) -> StructureFragment:
+    def _parse_item(self) -> StructureFragment:
         token = self._tokens.pop()
         if token == "[":
-            return self._sequence("]")._replace(empty=True)
+            return self._parse_sequence("]")._replace(is_optional=True)
         if token == "{":
-            part = self._sequence("}")
+            part = self._parse_sequence("}")
             self._link(part.last, part.first)
             return part
         if token == "<":
-            return self._choice()
+            return self._parse_choice()
         self._places.append(token)
         self._follow.append(set())
         place = frozenset({len(self._places) - 1})
         return StructureFragment(place, place, False)
 
-    def _choice(self) -> StructureFragment:
-        found = [self._member()]
+    def _parse_choice(self) -> StructureFragment:
+        found = [self._parse_alternative()]
         while self._tokens.pop() == "|":
-            found.append(self._member())
+            found.append(self._parse_alternative())
         first = frozenset(place for part in found for place in part.first)
         self.choices |= dict.fromkeys(first, first)
         return StructureFragment(first, frozenset(place for part in found for place in part.last), False)
 
-    def _member(self) -> StructureFragment:
+    def _parse_alternative(self) -> StructureFragment:
         """What stands between two bars: a segment, or one with what belongs to it alone."""
-        whole = self._one()
+        whole = self._parse_item()
         while self._tokens[-1] not in "|>":
-            whole = self._then(whole, self._one())
+            whole = self._concatenate(whole, self._parse_item())
         return whole
 
-    def _then(self, one: StructureFragment, other: StructureFragment) -> StructureFragment:
+    def _concatenate(self, one: StructureFragment, other: StructureFragment) -> StructureFragment:
         self._link(one.last, other.first)
-        first = one.first | other.first if one.empty else one.first
-        last = one.last | other.last if other.empty else other.last
-        return StructureFragment(first, last, one.empty and other.empty)
+        first = one.first | other.first if one.is_optional else one.first
+        last = one.last | other.last if other.is_optional else other.last
+        return StructureFragment(first, last, one.is_optional and other.is_optional)
 
     def _link(self, before: frozenset[int], after: frozenset[int]) -> None:
         for place in before:
@@ -176,69 +176,75 @@ class _StructureChecker:
     def __init__(self, structure: MessageStructure, names: Sequence[str], most: int) -> None:
         self._structure = structure
         self._names = names
-        self._most = most
-        self._found: list[StructureDeviation] = []
+        self._limit = most
+        self._deviations: list[StructureDeviation] = []
         self._state: State = frozenset({_START})
-        self._before = 0
+        self._last_index = 0
         """The segment after which the next one stands."""
-        self._late: set[str] = set()
+        self._reported_late: set[str] = set()
         """What was said to stand too late, so that it is not said again when it comes."""
 
-    def walk(self) -> list[StructureDeviation]:
+    def check(self) -> list[StructureDeviation]:
         step = self._structure.step
         for index, name in enumerate(self._names):
             if name[:1] == "Z":
                 continue
             state = step(self._state, name)
             if state:
-                self._state, self._before = state, index
+                self._state, self._last_index = state, index
                 continue
-            self._leave(index, name)
-            if len(self._found) >= self._most:
-                return self._found
-        self._end()
-        return self._found[: self._most]
+            self._handle_unexpected(index, name)
+            if len(self._deviations) >= self._limit:
+                return self._deviations
+        self._check_end()
+        return self._deviations[: self._limit]
 
-    def _leave(self, index: int, name: str) -> None:
+    def _handle_unexpected(self, index: int, name: str) -> None:
         place = index + 1
         if name not in self._structure.names:
-            self._say(name, index, f"{_quote_name(name)} (segment {place}) does not belong in {self._structure.name}")
+            self._report(
+                name, index, f"{_quote_name(name)} (segment {place}) does not belong in {self._structure.name}"
+            )
             return
-        way = self._structure.way(self._state, name)
+        way = self._structure.find_path(self._state, name)
         if way is not None:
             *skipped, here = way
             for missing in skipped:
-                self._missing(missing, index, name)
-            self._state, self._before = frozenset({here}), index
-        elif name in self._late:
-            self._late.remove(name)
-        elif name == self._names[self._before]:
-            self._say(name, index, f"{name} (segment {place}) may stand here only once")
+                self._report_missing(missing, index, name)
+            self._state, self._last_index = frozenset({here}), index
+        elif name in self._reported_late:
+            self._reported_late.remove(name)
+        elif name == self._names[self._last_index]:
+            self._report(name, index, f"{name} (segment {place}) may stand here only once")
         else:
-            self._say(name, index, f"{name} (segment {place}) may not stand after {self._names[self._before]}")
+            self._report(name, index, f"{name} (segment {place}) may not stand after {self._names[self._last_index]}")
 
-    def _missing(self, place: int, index: int, name: str) -> None:
-        wanted = self._structure.places[place]
+    def _report_missing(self, place: int, index: int, name: str) -> None:
+        wanted = self._structure.positions[place]
         later = next((at for at in range(index + 1, len(self._names)) if self._names[at] == wanted), None)
         if later is None:
-            self._say(wanted, index, f"{self._wanted(place)} is missing after {self._names[self._before]}")
+            self._report(
+                wanted, index, f"{self._expected_names(place)} is missing after {self._names[self._last_index]}"
+            )
         else:
-            self._late.add(wanted)
-            self._say(name, index, f"{name} (segment {index + 1}) may not stand before {wanted} (segment {later + 1})")
+            self._reported_late.add(wanted)
+            self._report(
+                name, index, f"{name} (segment {index + 1}) may not stand before {wanted} (segment {later + 1})"
+            )
 
-    def _end(self) -> None:
-        if self._structure.ends(self._state):
+    def _check_end(self) -> None:
+        if self._structure.can_end(self._state):
             return
-        for place in self._structure.way(self._state, None) or []:
-            name = self._structure.places[place]
-            before = self._names[self._before] if self._names else "the beginning"
-            self._say(name, len(self._names), f"{self._wanted(place)} is missing after {before}")
+        for place in self._structure.find_path(self._state, None) or []:
+            name = self._structure.positions[place]
+            before = self._names[self._last_index] if self._names else "the beginning"
+            self._report(name, len(self._names), f"{self._expected_names(place)} is missing after {before}")
 
-    def _wanted(self, place: int) -> str:
+    def _expected_names(self, place: int) -> str:
         return " or ".join(self._structure.alternatives(place))
 
-    def _say(self, name: str, index: int, text: str) -> None:
-        self._found.append(StructureDeviation(name, index, text))
+    def _report(self, name: str, index: int, text: str) -> None:
+        self._deviations.append(StructureDeviation(name, index, text))
 
 
 def _quote_name(name: str) -> str:

@@ -5,13 +5,13 @@ from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple
 
+from clerkship.hl7.batch import split_messages
 from clerkship.hl7.charset import find_codec
+from clerkship.hl7.data_types import DataType, find_data_type, find_mismatches, matches_type, quote_value
 from clerkship.hl7.escape import Delimiters
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.kinds import DataType, find_data_type, find_mismatches, matches_type, quote_value
 from clerkship.hl7.lenient import find_unreadable
 from clerkship.hl7.message import BadMessage, Hl7Message, Segment, parse_message
-from clerkship.hl7.stream import split_messages
 from clerkship.hl7.structure import find_structure
 from clerkship.hl7.tables import VERSIONS, VersionTables, load_tables, resolve_version
 
@@ -34,8 +34,8 @@ _DELIMITER_FIELDS = 2
 class FieldRule(NamedTuple):
     """What has to be checked of a field that is there."""
 
-    many: bool
-    kind: DataType | None
+    repeats: bool
+    data_type: DataType | None
 
 
 class SegmentRules(NamedTuple):
@@ -72,7 +72,7 @@ def _find_file_flaws(data: bytes | str, level: ValidationLevel) -> Iterator[Flaw
 
 
 def _find_flaws(message: Hl7Message, level: ValidationLevel) -> Iterator[Flaw]:
-    head = message.head
+    header = message.header
     stated = message.version
     version = resolve_version(stated)
     if version is None:
@@ -84,16 +84,16 @@ def _find_flaws(message: Hl7Message, level: ValidationLevel) -> Iterator[Flaw]:
     if level == "lenient":
         yield from find_unreadable(message)
         return
-    yield from _processing_flaws(head)
+    yield from _processing_flaws(header)
     if structure is None:
-        yield from _field_flaws(head, 1, version)
+        yield from _field_flaws(header, 1, version)
         return
     names = [segment.name for segment in message.segments]
-    for misplaced in find_structure(version, structure).misplaced(names, MAX_FLAWS):
+    for misplaced in find_structure(version, structure).find_deviations(names, MAX_FLAWS):
         count = names[: misplaced.at + 1].count(misplaced.name)
         yield Flaw("100", misplaced.text, misplaced.name[:3], max(1, count))
-    if head.raw(18):
-        yield from _charset_flaws(head)
+    if header.raw(18):
+        yield from _charset_flaws(header)
     yield from _segment_flaws(message, version)
 
 
@@ -133,7 +133,7 @@ def _find_structure_name(message: Hl7Message, table: VersionTables) -> tuple[str
 
 
 def _structure_flaw(message: Hl7Message, structure: str) -> Flaw | None:
-    stated = message.head.text(9, 3)
+    stated = message.header.text(9, 3)
     if stated in ("", structure, f"{message.type}_{message.trigger}"):
         return None
     text = f"MSH-9.3 says {quote_value(stated)}; {message.type}^{message.trigger} has the structure {structure}"
@@ -173,7 +173,8 @@ def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw
             break
         value = fields[number]
         if value and (
-            (mark and mark in value) or (rule.kind is not None and not matches_type(value, rule.kind, delimiters))
+            (mark and mark in value)
+            or (rule.data_type is not None and not matches_type(value, rule.data_type, delimiters))
         ):
             yield from _value_flaws(segment, sequence, number, rule)
     if segment.name == "OBX":
@@ -192,14 +193,14 @@ def _value_flaws(segment: Segment, sequence: int, number: int, rule: FieldRule) 
     found = [raw]
     if delimiters.repetition and delimiters.repetition in raw:
         found = raw.split(delimiters.repetition)
-        if not rule.many:
+        if not rule.repeats:
             text = f"{segment.name}-{number} may not come more than once, and here are {len(found)}"
             yield Flaw("102", text, segment.name, sequence, number, 2)
-    if rule.kind is None:
+    if rule.data_type is None:
         return
     for repetition, value in enumerate(found, 1):
         if value:
-            for component, text, code in find_mismatches(value, rule.kind, delimiters):
+            for component, text, code in find_mismatches(value, rule.data_type, delimiters):
                 if _is_empty(value, delimiters):
                     break
                 place = f"{segment.name}-{number}" if component is None else f"{segment.name}-{number}.{component}"
@@ -242,5 +243,5 @@ def _build_segment_rules(version: str, name: str) -> SegmentRules:
 
 
 def _build_field_rule(version: str, listed: str) -> FieldRule | None:
-    many, kind = "*" in listed, find_data_type(version, listed.rstrip("!*"))
-    return None if not listed or (many and kind is None) else FieldRule(many, kind)
+    many, data_type = "*" in listed, find_data_type(version, listed.rstrip("!*"))
+    return None if not listed or (many and data_type is None) else FieldRule(many, data_type)

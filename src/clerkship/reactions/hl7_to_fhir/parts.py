@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from clerkship.hl7.data_types import NULL
 from clerkship.hl7.escape import DEFAULT_DELIMITERS, Delimiters, unescape
-from clerkship.hl7.kinds import NULL
 from clerkship.hl7.message import Segment, get_part
 
 

@@ -14,9 +14,9 @@ import orjson
 from clerkship.assertions.contract import compared
 from clerkship.assertions.field_rows import compare_texts
 from clerkship.assertions.text_value import fits
+from clerkship.hl7.batch import split_messages
 from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
 from clerkship.hl7.path import parse_path
-from clerkship.hl7.stream import split_messages
 from clerkship.hl7.validation import validate_message
 from clerkship.model.path import MISSING
 from clerkship.model.path import lookup as lookup_json

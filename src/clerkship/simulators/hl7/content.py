@@ -3,8 +3,8 @@
 import re
 from typing import NamedTuple
 
+from clerkship.hl7.batch import MessageBatch, split_messages
 from clerkship.hl7.message import BadMessage, Hl7Message, parse_message, parse_segment
-from clerkship.hl7.stream import Batch, split_messages
 from clerkship.simulators.hl7.mask import Mask
 from sandbox.request import Refusal
 
@@ -23,10 +23,10 @@ MAX_LINES = 100_000
 """In one body."""
 
 
-class MessageBatch(NamedTuple):
+class ReceivedMessages(NamedTuple):
     """What came in one body."""
 
-    batch: Batch
+    batch: MessageBatch
     messages: list[Hl7Message]
 
 
@@ -46,7 +46,7 @@ def _read(body: bytes, charset: str) -> bytes | str:
     return body if _LONE.search(text) else text
 
 
-def _split(data: bytes | str) -> Batch:
+def _split(data: bytes | str) -> MessageBatch:
     """Split a body into messages, unread; refuse all of it where they are too many or too long."""
     batch = split_messages(data)
     if len(batch.messages) > MAX_MESSAGES:
@@ -58,7 +58,7 @@ def _split(data: bytes | str) -> Batch:
     return batch
 
 
-def parse_content(body: bytes, charset: str, mask: Mask) -> MessageBatch:
+def parse_content(body: bytes, charset: str, mask: Mask) -> ReceivedMessages:
     """Parse the messages of a body; refuse all of it where it is no HL7 v2."""
     batch = _split(_read(body, charset))
     batch.flaws[:] = [each._replace(text=mask.hide(each.text)) for each in batch.flaws]
@@ -70,7 +70,7 @@ def parse_content(body: bytes, charset: str, mask: Mask) -> MessageBatch:
     if not messages:
         why = batch.flaws[0].text if batch.flaws else "it is empty"
         raise Refusal(400, "not_hl7", f"there is no HL7 v2 message here: {why}")
-    return MessageBatch(batch, messages)
+    return ReceivedMessages(batch, messages)
 
 
 def parse_acknowledgement(body: bytes, charset: str, mask: Mask) -> Hl7Message:

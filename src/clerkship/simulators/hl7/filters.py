@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from clerkship.hl7.escape import escape
-from clerkship.hl7.stamp import to_hl7_time
+from clerkship.hl7.timestamp import to_hl7_time
 from clerkship.library.template import Filter
 
 FILTERS: Mapping[str, Filter] = {

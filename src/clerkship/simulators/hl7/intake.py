@@ -88,7 +88,7 @@ class Answers(NamedTuple):
 
 def answers_after_all(message: Hl7Message, accepted: Answers) -> Answers:
     """Which acknowledgements a message gets that was accepted, and then could not be followed."""
-    application = message.head.text(16) or NEVER
+    application = message.header.text(16) or NEVER
     if accepted.code[0] == "C":
         return accepted._replace(later="AE" if is_ack_wanted(application, good=False) else "")
     return Answers("AE", ack_mode(message) == "original" or is_ack_wanted(application, good=False), "")
@@ -104,7 +104,7 @@ def answers(message: Hl7Message, verdict: Verdict) -> Answers:
     """
     if message.type == ACK:
         return Answers("", now=False, later="")
-    accept, application = (message.head.text(number) or NEVER for number in (15, 16))
+    accept, application = (message.header.text(number) or NEVER for number in (15, 16))
     if ack_mode(message) == "original":
         return Answers(f"A{verdict.fate}", now=True, later="")
     if accept == NEVER:

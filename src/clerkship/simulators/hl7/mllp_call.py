@@ -53,8 +53,8 @@ def acknowledge(id: str, data: bytes) -> MllpCall[ops.NewAcknowledgement, None]:
 
 def title_of(data: bytes) -> str:
     """Return the type and control id of a message."""
-    head = data[:2000].lstrip(b"\xef\xbb\xbf \r\n").partition(b"\r")[0].decode(errors="replace")
-    fields = head.split(head[3]) if head.startswith("MSH") and len(head) > 3 else []
+    header = data[:2000].lstrip(b"\xef\xbb\xbf \r\n").partition(b"\r")[0].decode(errors="replace")
+    fields = header.split(header[3]) if header.startswith("MSH") and len(header) > 3 else []
     parts = [*fields, *[""] * 10]
     kind = "^".join(parts[8].split("^")[:2])
     return f"{kind or 'message'} ({parts[9]})" if parts[9] else kind or "message"

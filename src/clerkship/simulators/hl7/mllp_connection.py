@@ -32,7 +32,7 @@ class MllpConnection(TcpConnection):
         self._find = find
         self._list_refused = list_refused
         """Lists a message for a facility that is not here."""
-        self._deframer = Deframer(MAX_TRUNCATED_BYTES, self._limit_of)
+        self._deframer = Deframer(MAX_TRUNCATED_BYTES, self._limit_for)
         self._queue: deque[Frame] = deque()
         self._queued_bytes = 0
         self._has_paused_reading = False
@@ -41,7 +41,7 @@ class MllpConnection(TcpConnection):
         """The address of the sandbox that the last message, or the one that is being received, is for."""
         self._counted = 0
 
-    def _limit_of(self, data: bytes) -> int:
+    def _limit_for(self, data: bytes) -> int:
         client = self._find(facility_of(data))
         self._sandbox = "" if client is None else client.address
         return 0 if client is None else max_message(client)
@@ -66,22 +66,22 @@ class MllpConnection(TcpConnection):
         self._active_at = monotonic()
         frames = self._deframer.feed(data)
         if frames:
-            self._frame_since, self._deframer.ignored = None, 0
+            self._frame_since, self._deframer.ignored_bytes = None, 0
             self._take(frames)
-        if self._deframer.open:
+        if self._deframer.is_open:
             self._frame_since = self._frame_since or self._active_at
-        elif self._deframer.ignored > MAX_NOISE:
+        elif self._deframer.ignored_bytes > MAX_NOISE:
             self._hang_up("that is not MLLP: a frame begins with 0x0B and ends with 0x1C 0x0D")
         self._count()
 
     def _count(self) -> None:
         """Small frames are not worth counting: each connection may have one."""
-        held = self._deframer.held + self._queued_bytes
+        held = self._deframer.buffered + self._queued_bytes
         if held <= MAX_TRUNCATED_BYTES and not self._counted:
             return
         if not self._table.hold(self, self._sandbox, held):
-            self._deframer.let_go()
-            held = self._deframer.held + self._queued_bytes
+            self._deframer.truncate()
+            held = self._deframer.buffered + self._queued_bytes
             self._table.hold(self, self._sandbox, held)
         self._counted = held
 
@@ -191,8 +191,8 @@ class MllpConnection(TcpConnection):
         if head is None:
             self._hang_up("that is no HL7 v2 message: it has no MSH that can be read")
             return
-        name = head.head.text(6, 1)
-        self._list_refused(name, head.head.text(9, 1) or "message", "MSH-6 names no facility of a run under way")
+        name = head.header.text(6, 1)
+        self._list_refused(name, head.header.text(9, 1) or "message", "MSH-6 names no facility of a run under way")
         text = f"MSH-6: no facility {name or '(none)'} is here, or its run is over; write the one you were told"
         if answer := reject(head, text, NO_SUCH_VALUE, 6):
             self._transport.write(frame_message(answer))
@@ -207,7 +207,7 @@ class MllpConnection(TcpConnection):
     @property
     def is_idle(self) -> bool:
         """Whether no frame is being received or answered."""
-        return self._task is None and not self._deframer.open
+        return self._task is None and not self._deframer.is_open
 
     @property
     def is_evictable(self) -> bool:

@@ -177,4 +177,4 @@ def _is_acknowledged(head: Hl7Message) -> bool:
         return False
     if ack_mode(head) == "original":
         return True
-    return any(is_ack_wanted(head.head.text(number) or "NE", True) for number in (15, 16))
+    return any(is_ack_wanted(head.header.text(number) or "NE", True) for number in (15, 16))

@@ -93,7 +93,7 @@ def plain(text: str) -> str:
 def _answer_code(head: Hl7Message) -> str:
     if ack_mode(head) == "original":
         return "AR"
-    accept, application = head.head.text(15) or "NE", head.head.text(16) or "NE"
+    accept, application = head.header.text(15) or "NE", head.header.text(16) or "NE"
     if accept != "NE":
         return "CR" if is_ack_wanted(accept, False) else ""
     return "AR" if is_ack_wanted(application, False) else ""
@@ -101,7 +101,7 @@ def _answer_code(head: Hl7Message) -> str:
 
 def _time_of(head: Hl7Message) -> datetime:
     """The sender's own time: the listener knows no simulated time."""
-    digits = head.head.text(7)[:14]
+    digits = head.header.text(7)[:14]
     try:
         return datetime.strptime(digits.ljust(14, "0"), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:

@@ -7,9 +7,9 @@ from typing import Annotated, NamedTuple
 from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
+from clerkship.hl7.batch import MessageBatch
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.message import Hl7Message, Segment, build_segment
-from clerkship.hl7.stream import Batch
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.state import ActionContext
@@ -98,7 +98,7 @@ def send_message(context: Context, sent: NewMessages) -> Answered:
     return Answered(mask.show(_render_answers(batch, acks, context.act)), ", ".join(codes))
 
 
-def _render_answers(batch: Batch, acks: Sequence[Hl7Message], act: ActionContext) -> str:
+def _render_answers(batch: MessageBatch, acks: Sequence[Hl7Message], act: ActionContext) -> str:
     """Return the text of the answer; empty if nothing in it is to be answered.
 
     A file is answered with a file (FHS), a batch with a batch (BHS), which name what they answer (HL7 v2.5.1 §2.10.3).

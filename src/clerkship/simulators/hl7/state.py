@@ -122,7 +122,7 @@ class Hl7State(State):
             return self._receive_ack(act, message)
         verdict = weigh(message, self.settings, around)
         if verdict.good:
-            known = self._known.get(_key(message.head))
+            known = self._known.get(_key(message.header))
             if known is not None and known.text == message.render:
                 return self._repeat(act, message, verdict)
             if known is not None:
@@ -283,7 +283,7 @@ class Hl7State(State):
         message, self._parsed = self._parsed, None
         if message is None or message.render is not sent.message:  # the event is replayed from a log
             message = Hl7Message([parse_header(sent.message)])
-        head, told = message.head, answers(message, Verdict("A"))
+        head, told = message.header, answers(message, Verdict("A"))
         ack = told.code if told.now else ""
         kept = Outgoing(event.seq, event.at, sent.control_id, type, ack, (), sent.message)
         self.sent.append(kept)
@@ -294,7 +294,7 @@ class Hl7State(State):
         backwards = range(len(self.sent) - 1, -1, -1)
         place = next(n for n in backwards if self.sent[n].control_id == objected.control_id and self.sent[n].taken)
         kept = self.sent[place]
-        self._known.pop(_key(kept.message.head), None)
+        self._known.pop(_key(kept.message.header), None)
         self.sent[place] = kept._replace(ack=objected.ack, reasons=objected.reasons)
 
     def dump(self) -> Any:

@@ -90,11 +90,11 @@ class Send(Step):
         if self.message is None:
             raise InputError.of(f"{self.template} was not read", hint="a template is read with the file of its task")
         message = parse_message(self.message)
-        head = message.head
-        head = head if head.raw(7) else head.replaced(7, time)
+        head = message.header
+        head = head if head.raw(7) else head.with_field(7, time)
         if self.control_id is not None or not head.raw(10):
-            head = head.replaced(10, build_field(self.control_id or id, delimiters=head.delimiters))
-        return message if head is message.head else message.replaced(0, head)
+            head = head.with_field(10, build_field(self.control_id or id, delimiters=head.delimiters))
+        return message if head is message.header else message.with_segment(0, head)
 
     def _made(self, application: str, facility: str, time: str, id: str) -> Hl7Message:
         values = {3: application, 4: facility, 7: time, 9: self.type or "", 10: build_field(id), 11: "P"}

@@ -43,8 +43,8 @@ def _is_date(text: str, pattern: re.Pattern[str]) -> bool:
 class ValueFormat(NamedTuple):
     """What a value without components has to look like."""
 
-    fits: Callable[[str], object]
-    words: str
+    matches: Callable[[str], object]
+    description: str
 
 
 _TIME = ValueFormat(lambda text: _is_date(text, _DTM), "a time as YYYY[MM[DD[HH[MM[SS[.S]]]]]][+/-ZZZZ]")
@@ -64,8 +64,8 @@ _VERSIONS_BEFORE_2_5 = VERSIONS[: VERSIONS.index("2.5")]
 class DataType(NamedTuple):
     """What has to be checked of a data type: its form, or some of its components."""
 
-    form: ValueFormat | None = None
-    parts: "tuple[tuple[int, bool, DataType | None], ...]" = ()
+    format: ValueFormat | None = None
+    components: "tuple[tuple[int, bool, DataType | None], ...]" = ()
     """Component (from 0), whether it must be there, what has to be checked of it."""
 
 
@@ -90,11 +90,11 @@ def _build_data_type(types: Mapping[str, list[str]], name: str, older: bool, dep
         return DataType(form) if form is not None else None
     if depth == 0:  # there is no delimiter left: what stands there is the first of its components
         return _build_data_type(types, types[name][0].rstrip("!*"), older, 0)
-    parts = [
+    components = [
         (number, "!" in part, _build_data_type(types, part.rstrip("!*"), older, depth - 1))
         for number, part in enumerate(types[name])
     ]
-    needed = tuple(part for part in parts if part[1] or part[2] is not None)
+    needed = tuple(part for part in components if part[1] or part[2] is not None)
     return DataType(None, needed) if needed else None
 
 
@@ -102,12 +102,12 @@ def find_mismatches(value: str, kind: DataType, delimiters: Delimiters) -> Itera
     """Why a value, which is not empty, cannot be of its kind."""
     if value == NULL:
         return
-    if kind.form is not None:
-        if not kind.form.fits(value):
-            yield TypeMismatch(None, f"{quote_value(value)} is not {kind.form.words}")
+    if kind.format is not None:
+        if not kind.format.matches(value):
+            yield TypeMismatch(None, f"{quote_value(value)} is not {kind.format.description}")
         return
     found = value.split(delimiters.component) if delimiters.component else [value]
-    for number, required, inner in kind.parts:
+    for number, required, inner in kind.components:
         part = found[number] if number < len(found) else ""
         if not part:
             if required:
@@ -121,21 +121,21 @@ def matches_type(value: str, kind: DataType, delimiters: Delimiters) -> bool:
     """Whether there is nothing that `find_mismatches` would say: what is right is found right quickly."""
     if value == NULL:
         return True
-    if kind.form is not None:
-        return bool(kind.form.fits(value))
+    if kind.format is not None:
+        return bool(kind.format.matches(value))
     found = value.split(delimiters.component) if delimiters.component else [value]
     count = len(found)
-    for number, required, inner in kind.parts:
+    for number, required, inner in kind.components:
         part = found[number] if number < count else ""
         if not part:
             if required:
                 return False
         elif inner is None:
             continue
-        elif inner.form is None:
+        elif inner.format is None:
             if next(_find_component_mismatches(part, inner, delimiters.subcomponent), None) is not None:
                 return False
-        elif part != NULL and not inner.form.fits(part):
+        elif part != NULL and not inner.format.matches(part):
             return False
     return True
 
@@ -143,18 +143,18 @@ def matches_type(value: str, kind: DataType, delimiters: Delimiters) -> bool:
 def _find_component_mismatches(value: str, kind: DataType, separator: str) -> Iterator[TypeMismatch]:
     if value == NULL:
         return
-    if kind.form is not None:
-        if not kind.form.fits(value):
-            yield TypeMismatch(None, f"{quote_value(value)} is not {kind.form.words}")
+    if kind.format is not None:
+        if not kind.format.matches(value):
+            yield TypeMismatch(None, f"{quote_value(value)} is not {kind.format.description}")
         return
     found = value.split(separator) if separator else [value]
-    for number, required, inner in kind.parts:
+    for number, required, inner in kind.components:
         part = found[number] if number < len(found) else ""
         if not part:
             if required:
                 yield TypeMismatch(None, f"its part {number + 1} must be there", MISSING)
-        elif inner is not None and inner.form is not None and part != NULL and not inner.form.fits(part):
-            yield TypeMismatch(None, f"{quote_value(part)} is not {inner.form.words}")
+        elif inner is not None and inner.format is not None and part != NULL and not inner.format.matches(part):
+            yield TypeMismatch(None, f"{quote_value(part)} is not {inner.format.description}")
 
 
 def quote_value(value: str) -> str:

@@ -24,7 +24,7 @@ MAX_BATCH_FLAWS = 20
 
 
 @dataclass
-class Batch:
+class MessageBatch:
     """Messages in order, each as text whose segments end with a carriage return."""
 
     messages: list[str] = field(default_factory=list)
@@ -36,25 +36,25 @@ class Batch:
     trailers: list[Segment] = field(default_factory=list)
 
     @property
-    def batched(self) -> bool:
+    def is_batch(self) -> bool:
         """Whether anything of a batch or file was there."""
         return bool(self.headers or self.trailers)
 
 
-def split_messages(data: bytes | str) -> Batch:
+def split_messages(data: bytes | str) -> MessageBatch:
     """Every message of a text, with what is wrong around them. Nothing raises: no message is an empty list."""
     if isinstance(data, bytes) and data.isascii() and _is_single_message(text := data.decode("ascii")):
-        return Batch([text])
+        return MessageBatch([text])
     is_bytes = isinstance(data, bytes)
     if isinstance(data, bytes):
         is_bytes = detect_wide_codec(data) is None
         data = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1") if is_bytes else decode_message(data)
     if not is_bytes and _is_single_message(data):
-        return Batch([data])
+        return MessageBatch([data])
     reader = _BatchReader(is_bytes)
     for line in _LINE_ENDS.split(data):
-        reader.take(_strip_padding(line))
-    return reader.done()
+        reader.read_line(_strip_padding(line))
+    return reader.finish()
 
 
 def _strip_padding(line: str) -> str:
@@ -85,123 +85,127 @@ class _BatchReader:
     """Goes over the lines once. Bytes are read as Latin-1 first, for each message has a charset of its own."""
 
     def __init__(self, is_bytes: bool) -> None:
-        self.batch = Batch()
+        self.batch = MessageBatch()
         self._is_bytes = is_bytes
         self._lines: list[str] = []
-        self._file: Segment | None = None
-        self._open: Segment | None = None
-        self._in_batch = 0
-        self._batches = 0
-        self._over = False
-        self._stray = False
+        self._file_header: Segment | None = None
+        self._batch_header: Segment | None = None
+        self._message_count = 0
+        self._batch_count = 0
+        self._file_ended = False
+        self._stray_reported = False
 
-    def take(self, line: str) -> None:
+    def read_line(self, line: str) -> None:
         """One line without what is around it."""
         if not line:
             return
         if _is_segment(line, "MSH"):
-            self._finish()
-            self._begin(line)
+            self._finish_message()
+            self._begin_message(line)
         elif _is_segment(line, *_HEADERS):
-            self._finish()
-            self._header(line)
+            self._finish_message()
+            self._read_header(line)
         elif _is_segment(line, *_TRAILERS):
-            self._finish()
-            self._trailer(line)
+            self._finish_message()
+            self._read_trailer(line)
         elif self._lines:
             self._lines.append(line)
-        elif not self._stray:
-            self._stray = True  # said once, however much of it there is
-            self._say("100", f"{line[:MAX_SHOWN_LENGTH]!r} belongs to no message: a message begins with MSH", line[:3])
+        elif not self._stray_reported:
+            self._stray_reported = True  # said once, however much of it there is
+            self._report(
+                "100", f"{line[:MAX_SHOWN_LENGTH]!r} belongs to no message: a message begins with MSH", line[:3]
+            )
 
-    def done(self) -> Batch:
+    def finish(self) -> MessageBatch:
         """What was found, once there are no more lines."""
-        self._finish()
-        if self._open is not None:
-            self._unended("BHS", "BTS")
-        if self._file is not None and not self._over:
-            self._unended("FHS", "FTS")
+        self._finish_message()
+        if self._batch_header is not None:
+            self._report_missing_trailer("BHS", "BTS")
+        if self._file_header is not None and not self._file_ended:
+            self._report_missing_trailer("FHS", "FTS")
         return self.batch
 
-    def _begin(self, line: str) -> None:
-        if self._over:
-            self._say("100", "a message stands after FTS, which ends the file", "MSH")
-        elif self.batch.headers and self._open is None and self._batches:
-            self._say("100", "a message stands after BTS, outside of any batch", "MSH")
+    def _begin_message(self, line: str) -> None:
+        if self._file_ended:
+            self._report("100", "a message stands after FTS, which ends the file", "MSH")
+        elif self.batch.headers and self._batch_header is None and self._batch_count:
+            self._report("100", "a message stands after BTS, outside of any batch", "MSH")
         self._lines = [line]
-        self._stray = False
-        self._in_batch += 1
+        self._stray_reported = False
+        self._message_count += 1
 
-    def _finish(self) -> None:
+    def _finish_message(self) -> None:
         if self._lines:
             text = "".join(f"{line}\r" for line in self._lines)
             self.batch.messages.append(decode_message(text.encode("latin-1")) if self._is_bytes else text)
             self._lines = []
 
-    def _header(self, line: str) -> None:
-        segment = self._segment(line)
+    def _read_header(self, line: str) -> None:
+        segment = self._parse_segment(line)
         name = segment.name
         if name == "FHS":
-            if self._file is not None or self.batch.messages or self._open is not None:
-                self._say("100", "FHS may only stand at the very beginning", name)
-            self._file = segment
-            self._over = False
+            if self._file_header is not None or self.batch.messages or self._batch_header is not None:
+                self._report("100", "FHS may only stand at the very beginning", name)
+            self._file_header = segment
+            self._file_ended = False
         else:
-            if self._open is not None:
-                self._unended("BHS", "BTS")
-            elif self.batch.messages and not self._batches:
-                self._say("100", "BHS stands after messages that are in no batch", name)
-            self._open, self._in_batch = segment, 0
+            if self._batch_header is not None:
+                self._report_missing_trailer("BHS", "BTS")
+            elif self.batch.messages and not self._batch_count:
+                self._report("100", "BHS stands after messages that are in no batch", name)
+            self._batch_header, self._message_count = segment, 0
         self.batch.headers.append(segment)
         self.batch.control_ids.append(segment.text(11))
 
-    def _trailer(self, line: str) -> None:
-        segment = self._segment(line)
+    def _read_trailer(self, line: str) -> None:
+        segment = self._parse_segment(line)
         self.batch.trailers.append(segment)
         if segment.name == "BTS":
-            if self._open is None:
-                self._say("100", "BTS ends a batch that BHS did not begin", "BTS")
-            self._count(segment, self._in_batch, "message", "in the batch")
-            self._batches += 1
-            self._open, self._in_batch = None, 0
+            if self._batch_header is None:
+                self._report("100", "BTS ends a batch that BHS did not begin", "BTS")
+            self._check_count(segment, self._message_count, "message", "in the batch")
+            self._batch_count += 1
+            self._batch_header, self._message_count = None, 0
             return
-        if self._file is None:
-            self._say("100", "FTS ends a file that FHS did not begin", "FTS")
-        if self._open is not None:
-            self._unended("BHS", "BTS")
-            self._open = None
-            self._batches += 1
-        bare = bool(self.batch.messages) and not self._batches  # BHS and BTS may be missing: one batch, or none
+        if self._file_header is None:
+            self._report("100", "FTS ends a file that FHS did not begin", "FTS")
+        if self._batch_header is not None:
+            self._report_missing_trailer("BHS", "BTS")
+            self._batch_header = None
+            self._batch_count += 1
+        bare = bool(self.batch.messages) and not self._batch_count  # BHS and BTS may be missing: one batch, or none
         if not bare or segment.text(1) != "0":
-            self._count(segment, self._batches + bare, "batch", "in the file")
-        self._over = True
+            self._check_count(segment, self._batch_count + bare, "batch", "in the file")
+        self._file_ended = True
 
-    def _segment(self, line: str) -> Segment:
+    def _parse_segment(self, line: str) -> Segment:
         head = self.batch.headers[-1] if self.batch.headers else None
         try:
             delimiters = parse_delimiters(line if line[:3] in _HEADERS or head is None else head.render())
         except BadMessage as wrong:
             if line[:3] in _HEADERS:
-                self._say("102", str(wrong), line[:3], field=2)
+                self._report("102", str(wrong), line[:3], field=2)
             return parse_segment(line)
         return parse_segment(line, delimiters)
 
-    def _count(self, segment: Segment, found: int, what: str, where: str) -> None:
+    def _check_count(self, segment: Segment, found: int, what: str, where: str) -> None:
         stated = segment.text(1)
         if not stated:
             return
         if not (stated.isascii() and stated.isdigit() and len(stated) < 10):
-            self._say("102", f"{segment.name}-1 is a number, not {stated[:MAX_SHOWN_LENGTH]!r}", segment.name, field=1)
+            self._report(
+                "102", f"{segment.name}-1 is a number, not {stated[:MAX_SHOWN_LENGTH]!r}", segment.name, field=1
+            )
         elif int(stated) != found:
             plural = {"message": "messages", "batch": "batches"}[what] if found != 1 else what
             verb = "are" if found != 1 else "is"
-            self._say(
+            self._report(
                 "102", f"{segment.name}-1 says {stated}, but there {verb} {found} {plural} {where}", segment.name, 1
             )
 
-    def _unended(self, header: str, trailer: str) -> None:
-        self._say("100", f"{trailer} is missing: nothing ends what {header} began", trailer)
+    def _report_missing_trailer(self, header: str, trailer: str) -> None:
+        self._report("100", f"{trailer} is missing: nothing ends what {header} began", trailer)
 
-    def _say(self, code: str, text: str, segment: str, field: int | None = None) -> None:
+    def _report(self, code: str, text: str, segment: str, field: int | None = None) -> None:
         if len(self.batch.flaws) < MAX_BATCH_FLAWS:
             self.batch.flaws.append(Flaw(code, text, segment, 1, field))
