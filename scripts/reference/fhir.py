@@ -9,11 +9,11 @@ from clerkship.fhir.search.include import MAX_INCLUDED, MAX_ROUNDS
 from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_PARAMETERS, MAX_SORT_KEYS, MAX_VALUES, RESULT_PARAMETERS
 from clerkship.fhir.search.query import Prefix
 from clerkship.fhir.search.values import MAX_VALUES_PER_PARAMETER
-from clerkship.simulators.fhir import patch
+from clerkship.simulators.fhir import json_patch
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS
+from clerkship.simulators.fhir.bundle_entries import MAX_CONDITIONS
 from clerkship.simulators.fhir.capabilities import EXTENDED_OPERATIONS, SYSTEM_INTERACTIONS, TYPE_INTERACTIONS
 from clerkship.simulators.fhir.config import FhirConfig
-from clerkship.simulators.fhir.entries import MAX_CONDITIONS
 from clerkship.simulators.fhir.routes import ROUTES
 from sandbox.request import MAX_BODY
 from scripts.fhir_limits import ACCEPTED, NOT_DONE
@@ -41,7 +41,7 @@ def fhir_page() -> str:
     return render_page(
         "fhir.md",
         DECISION=_DECISION,
-        MAX_OPERATIONS=patch.MAX_OPERATIONS,
+        MAX_OPERATIONS=json_patch.MAX_OPERATIONS,
         common=code_list(common),
         config=FhirConfig(),
         in_bundle=code_list(route.operation.name for route in ROUTES if route.in_bundle),
@@ -87,8 +87,8 @@ def _limits() -> str:
         ("entries of a batch or transaction (config `max_entries`)", config.max_entries, 413),
         ("entries with a condition (`ifNoneExist`, or a search as the URL of a write)", MAX_CONDITIONS, 413),
         ("levels of nesting (config `max_depth`)", config.max_depth, 400),
-        ("operations of a patch", patch.MAX_OPERATIONS, 400),
-        ("elements that a patch adds, moves and copies", patch.MAX_PATCHED_ELEMENTS, 422),
+        ("operations of a patch", json_patch.MAX_OPERATIONS, 400),
+        ("elements that a patch adds, moves and copies", json_patch.MAX_PATCHED_ELEMENTS, 422),
         ("parameters of a search", MAX_PARAMETERS, 400),
         ("values of one parameter", MAX_VALUES_PER_PARAMETER, 400),
         ("values of all parameters of a search", MAX_VALUES, 400),

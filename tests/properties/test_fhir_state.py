@@ -131,7 +131,7 @@ class Chart(RuleBasedStateMachine):
         if len(found) == 1:
             self.keep(found[0], None)
 
-    @rule(gone=IDS, id=IDS, name=NAMES, value=VALUES, fails=st.booleans())
+    @rule(is_deleted=IDS, id=IDS, name=NAMES, value=VALUES, fails=st.booleans())
     def transaction(self, gone: str, id: str, name: str, value: str, fails: bool) -> None:
         """A delete, an update and a create; or none of them."""
         entries = [

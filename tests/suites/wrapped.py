@@ -7,7 +7,7 @@ from typing import Any
 from clerkship.actors.contract import Agent
 from clerkship.actors.oracle import Oracle
 from clerkship.actors.python import load_source
-from clerkship.simulators.fhir.patch import apply_patch as apply_patch
+from clerkship.simulators.fhir.json_patch import apply_patch as apply_patch
 from sandbox.handle import Refused
 
 Resource = dict[str, Any]

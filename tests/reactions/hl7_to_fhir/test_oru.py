@@ -6,7 +6,7 @@ import pytest
 
 from clerkship.simulators.fhir.events import NothingChanged, ResourceWritten
 from clerkship.simulators.fhir.transaction import Transaction
-from clerkship.simulators.fhir.writing import put_resource
+from clerkship.simulators.fhir.write import put_resource
 from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, head
 
 ORU = head("ORU^R01^ORU_R01")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.simulators.fhir import writing
+from clerkship.simulators.fhir import write
 from sandbox.request import MAX_BODY
 from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, without
 
@@ -284,7 +284,7 @@ def test_what_runs_out_of_stack_is_the_agents_mistake(monkeypatch: pytest.Monkey
     def endless(resource: Any) -> Any:
         return endless(resource)
 
-    monkeypatch.setattr(writing, "validate", endless)
+    monkeypatch.setattr(write, "validate", endless)
     server = Server()
     with server.untouched():
         answer = server.send("POST", "Patient", {"resourceType": "Patient"})

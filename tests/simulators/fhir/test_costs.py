@@ -11,7 +11,7 @@ from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_SORT_KEYS, MAX_VALUES
 from clerkship.sandbox.route import find_route
 from clerkship.simulators.fhir import body as bodies
 from clerkship.simulators.fhir.body import MAX_RESOURCE_ELEMENTS, check_elements, count_elements
-from clerkship.simulators.fhir.entries import MAX_CONDITIONS
+from clerkship.simulators.fhir.bundle_entries import MAX_CONDITIONS
 from clerkship.simulators.fhir.outcome import FhirRefusal
 from clerkship.simulators.fhir.routes import ROUTES
 from sandbox.request import QueryParams, Request

@@ -7,9 +7,9 @@ import pytest
 from clerkship.sandbox.operation import Operation, OperationContext
 from clerkship.sandbox.tools import build_tools
 from clerkship.simulators.fhir import SPEC
-from clerkship.simulators.fhir.searching import TypeSearch, search_type
+from clerkship.simulators.fhir.search import TypeSearch, search_type
 from clerkship.simulators.fhir.transaction import FhirResponse
-from clerkship.simulators.fhir.writing import CreateInput, DeleteInput, create, delete
+from clerkship.simulators.fhir.write import CreateInput, DeleteInput, create, delete
 from tests.simulators.fhir.server import ADA, BEN, POTASSIUM, Server, bundle, entry, without
 
 TOOLS = {tool.name: tool for tool in build_tools("box", SPEC.routes, is_only=True)}

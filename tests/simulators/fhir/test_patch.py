@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clerkship.fhir.issue import FhirError
-from clerkship.simulators.fhir.patch import apply_patch, check_patch
+from clerkship.simulators.fhir.json_patch import apply_patch, check_patch
 from tests.simulators.fhir.server import Server
 
 

@@ -12,7 +12,7 @@ from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import DefectAccepted, ResourceCreated, ResourceUpdated
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
-from clerkship.simulators.fhir.writing import delete_resource, patch_resource, put_resource
+from clerkship.simulators.fhir.write import delete_resource, patch_resource, put_resource
 from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, POTASSIUM, Server, without
 
 ZOE = {"resourceType": "Patient", "name": [{"family": "Zimmer"}]}

@@ -14,7 +14,7 @@ from clerkship.fhir.search import search_keys
 from clerkship.hl7.message import BadMessage, Hl7Message, Segment, parse_message
 from clerkship.reactions.contract import React
 from clerkship.sandbox.state import ActionContext
-from clerkship.simulators.fhir import writing
+from clerkship.simulators.fhir import write
 from clerkship.simulators.fhir.events import NothingChanged
 from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
 from clerkship.simulators.fhir.state import FhirState
@@ -87,7 +87,7 @@ class Filing:
         before = self.draft.resource(get_key(resource))
         self._last = resource
         if before is None or _content(before) != _content(resource):
-            writing.put_resource(self.draft, resource, self.operation)
+            write.put_resource(self.draft, resource, self.operation)
             self._written[get_key(resource)] = None
         return resource
 

@@ -26,46 +26,46 @@ class ServerAddress:
     """The address of the server: as the client has it (`outside`), and as the store and the log have it (`inside`),
     which is the same on every machine. Requests are rewritten from the one to the other, and replies back."""
 
-    def __init__(self, outside: str = "") -> None:
-        self.outside = outside
-        self.inside = _build_internal_url(outside)
-        self._differs = self.outside != self.inside
-        path = urlsplit(outside).path
-        self._part = max(path.split("/"), key=len)
+    def __init__(self, public_url: str = "") -> None:
+        self.public_url = public_url
+        self.internal_url = _build_internal_url(public_url)
+        self._differs = self.public_url != self.internal_url
+        path = urlsplit(public_url).path
+        self._marker = max(path.split("/"), key=len)
         """Occurs in any text that contains the address, with or without backslashes: cheap to search for."""
         # Any host name: the path contains a name that no other server has, and a machine may have several host names.
         spelled = r"https?:" + f"//[A-Za-z0-9.:\\-\\[\\]]+{re.escape(path)}".replace("/", r"\\?/") + r"(?![\w\-])"
-        self._text, self._json = re.compile(spelled), re.compile(spelled.encode())
+        self._text_pattern, self._json_pattern = re.compile(spelled), re.compile(spelled.encode())
 
-    def text_in(self, text: str) -> str:
+    def rewrite_text(self, text: str) -> str:
         """Rewrite a text of a request."""
-        return self._text.sub(self.inside, text) if self._differs and self._part in text else text
+        return self._text_pattern.sub(self.internal_url, text) if self._differs and self._marker in text else text
 
-    def json_in(self, body: bytes) -> bytes:
+    def rewrite_json(self, body: bytes) -> bytes:
         """Rewrite the body of a request: JSON, in which slashes may be escaped."""
-        if not self._differs or self._part.encode() not in body:
+        if not self._differs or self._marker.encode() not in body:
             return body
-        return self._json.sub(self.inside.encode(), body)
+        return self._json_pattern.sub(self.internal_url.encode(), body)
 
-    def pairs_in(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    def rewrite_pairs(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """Rewrite the values of a query."""
-        return tuple((name, self.text_in(value)) for name, value in pairs)
+        return tuple((name, self.rewrite_text(value)) for name, value in pairs)
 
-    def reply_out(self, reply: Reply) -> Reply:
+    def rewrite_reply(self, reply: Reply) -> Reply:
         """Rewrite a reply for the client."""
         if not self._differs:
             return reply
         headers: Mapping[str, str] = reply.headers
         if "Location" in headers:
-            headers = {**headers, "Location": headers["Location"].replace(self.inside, self.outside)}
-        body = reply.body.replace(self.inside.encode(), self.outside.encode())
+            headers = {**headers, "Location": headers["Location"].replace(self.internal_url, self.public_url)}
+        body = reply.body.replace(self.internal_url.encode(), self.public_url.encode())
         return Reply(reply.status, body, reply.media, headers)
 
 
-def _build_internal_url(outside: str) -> str:
+def _build_internal_url(public_url: str) -> str:
     """Return `http://ehr.invalid` (RFC 6761 §6.4: reserved), which is also what an agent in this process has."""
-    name = urlsplit(outside).path.rpartition("/")[2]
-    return f"http://{name}.invalid" if name else outside
+    name = urlsplit(public_url).path.rpartition("/")[2]
+    return f"http://{name}.invalid" if name else public_url
 
 
 @lru_cache(maxsize=64)

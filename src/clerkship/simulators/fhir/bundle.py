@@ -12,15 +12,15 @@ from clerkship.fhir.resource import render_resource
 from clerkship.kit.memory import pause_garbage_collection
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.route import find_route
-from clerkship.simulators.fhir import splice
+from clerkship.simulators.fhir import bundle_json
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS, check_resource
-from clerkship.simulators.fhir.entries import BundleEntry, locate_refusals, parse_bundle, parse_entry
+from clerkship.simulators.fhir.bundle_entries import BundleEntry, locate_refusals, parse_bundle, parse_entry
+from clerkship.simulators.fhir.bundle_references import ReferenceMap, find_base_url, rewrite_references
 from clerkship.simulators.fhir.events import BundleProcessed
 from clerkship.simulators.fhir.http import FhirRequest, FhirRoute, find_return_preference, render_message
 from clerkship.simulators.fhir.outcome import refusal, to_issues
-from clerkship.simulators.fhir.rewriting import ReferenceMap, find_base_url, rewrite_references
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction
-from clerkship.simulators.fhir.writing import (
+from clerkship.simulators.fhir.write import (
     ConditionalDeleteInput,
     ConditionalPatchInput,
     ConditionalUpdateInput,
@@ -80,13 +80,13 @@ def read_bundle(request: FhirRequest) -> BundleInput:
     return BundleInput(resource=bundle, prefer=request.headers.get("prefer"))
 
 
-def process_bundle(transaction: Transaction, given: BundleInput, routes: Sequence[FhirRoute]) -> FhirResponse:
+def process_bundle(transaction: Transaction, input: BundleInput, routes: Sequence[FhirRoute]) -> FhirResponse:
     """Process a batch or a transaction, whose entries are requests for these routes."""
-    type, entries = parse_bundle(given.resource, transaction.settings.max_entries)
-    processor = BundleProcessor(transaction, routes, given.prefer)
-    rendered, statuses = processor.batch(entries) if type == "batch" else processor.transact(entries)
+    type, entries = parse_bundle(input.resource, transaction.settings.max_entries)
+    processor = BundleProcessor(transaction, routes, input.prefer)
+    rendered, statuses = processor.process_batch(entries) if type == "batch" else processor.process_transaction(entries)
     transaction.note(BundleProcessed(type=type, entries=len(entries), statuses=tuple(statuses)))
-    return FhirResponse(200, splice.render_bundle(f"{type}-response", (), rendered))
+    return FhirResponse(200, bundle_json.render_bundle(f"{type}-response", (), rendered))
 
 
 class BundleProcessor:
@@ -96,11 +96,11 @@ class BundleProcessor:
         self.transaction = transaction
         self.routes = routes
         self.headers = {"prefer": prefer} if prefer is not None else {}
-        self.shows_resources = find_return_preference(self.headers, "minimal") == "representation"
-        self._names: dict[str, str] = {}
-        self._claimed: dict[str, BundleEntry] = {}
+        self.returns_resources = find_return_preference(self.headers, "minimal") == "representation"
+        self._keys_by_full_url: dict[str, str] = {}
+        self._entries_by_key: dict[str, BundleEntry] = {}
 
-    def _read(self, entry: BundleEntry) -> None:
+    def _find_interaction(self, entry: BundleEntry) -> None:
         """Find the interaction of an entry, and read its input."""
         route, params = find_route(self.routes, Request(entry.method, entry.path))
         assert isinstance(route, FhirRoute)
@@ -113,7 +113,7 @@ class BundleProcessor:
 
     # A batch: each entry on its own, whatever becomes of the others.
 
-    def batch(self, entries: list[Any]) -> tuple[list[bytes], list[int]]:
+    def process_batch(self, entries: list[Any]) -> tuple[list[bytes], list[int]]:
         """Process each entry in a transaction of its own."""
         rendered, statuses = [], []
         outer = self.transaction
@@ -122,35 +122,35 @@ class BundleProcessor:
                 with Transaction(outer.state, outer.act, outer.address) as transaction:
                     entry = parse_entry(number, data, transaction)
                     with locate_refusals(transaction, entry):
-                        self._read(entry)
+                        self._find_interaction(entry)
                         response = _execute(transaction, entry)
                         transaction.check()
-                    done = self._rendered(response, entry)
+                    body = self._render_response(response, entry)
             except Refusal as refused:
                 response = FhirResponse(refused.status)
-                done = splice.render_response_entry(
+                body = bundle_json.render_response_entry(
                     {"status": _render_status(refused.status)},
                     outcome=render_resource(build_operation_outcome(to_issues(refused))),
                 )
-            rendered.append(done)
+            rendered.append(body)
             statuses.append(response.status)
         return rendered, statuses
 
     # A transaction: which resources the entries are about, then what refers to what, then the changes.
 
-    def transact(self, data: list[Any]) -> tuple[list[bytes], list[int]]:
+    def process_transaction(self, data: list[Any]) -> tuple[list[bytes], list[int]]:
         """Process all entries or none: what is refused leaves the transaction, which rolls back."""
         entries = [parse_entry(number, one, self.transaction) for number, one in enumerate(data)]
         responses: dict[int, FhirResponse] = {}
         for entry in entries:
             with locate_refusals(self.transaction, entry):
-                self._read(entry)
+                self._find_interaction(entry)
         for entry in entries:
             if entry.method == "DELETE":
                 responses[entry.number] = self._delete(entry)
         for entry in entries:
             if entry.method in _WRITE_METHODS:
-                self._name(entry, responses)
+                self._identify(entry, responses)
         for entry in sorted(entries, key=lambda one: one.method != "POST"):
             if entry.method in _WRITE_METHODS and entry.number not in responses:
                 responses[entry.number] = self._write(entry)
@@ -159,9 +159,9 @@ class BundleProcessor:
             if entry.method in _READ_METHODS:
                 with locate_refusals(self.transaction, entry):
                     responses[entry.number] = _execute(self.transaction, entry)
-        done = [responses[entry.number] for entry in entries]
-        rendered = [self._rendered(response, entry) for response, entry in zip(done, entries, strict=True)]
-        return rendered, [response.status for response in done]
+        ordered = [responses[entry.number] for entry in entries]
+        rendered = [self._render_response(response, entry) for response, entry in zip(ordered, entries, strict=True)]
+        return rendered, [response.status for response in ordered]
 
     def _delete(self, entry: BundleEntry) -> FhirResponse:
         with locate_refusals(self.transaction, entry):
@@ -175,67 +175,72 @@ class BundleProcessor:
 
     def _claim(self, entry: BundleEntry) -> None:
         """R4: a transaction in which two entries are about one resource fails."""
-        other = self._claimed.setdefault(entry.key, entry) if entry.key else entry
+        other = self._entries_by_key.setdefault(entry.key, entry) if entry.key else entry
         if other is not entry:
             raise refusal(400, "duplicate", f"{entry.key} is changed by entry {other.number} already")
 
-    def _name(self, entry: BundleEntry, responses: dict[int, FhirResponse]) -> None:
+    def _identify(self, entry: BundleEntry, responses: dict[int, FhirResponse]) -> None:
         """Find which resource an entry is about, and the name that others have for it."""
         with locate_refusals(self.transaction, entry):
             match entry.input:
                 case CreateInput() as new:
-                    self._name_new(entry, new, responses)
-                case UpdateInput() | ConditionalUpdateInput() as given:
-                    self._name_updated(entry, given)
+                    self._identify_new(entry, new, responses)
+                case UpdateInput() | ConditionalUpdateInput() as input:
+                    self._identify_updated(entry, input)
                 case PatchInput(type=type, id=id):
                     entry.key = f"{type}/{id}"
                     self._claim(entry)
-                case ConditionalPatchInput() as given:
-                    entry.key = find_patch_target(self.transaction, given)
-                    entry.interaction, entry.input = patch, resolve_conditional_patch(given, entry.key)
+                case ConditionalPatchInput() as input:
+                    entry.key = find_patch_target(self.transaction, input)
+                    entry.interaction, entry.input = patch, resolve_conditional_patch(input, entry.key)
                     self._claim(entry)
             if not entry.key:
                 return
-            if entry.full_url and self._names.setdefault(entry.full_url, entry.key) != entry.key:
+            if entry.full_url and self._keys_by_full_url.setdefault(entry.full_url, entry.key) != entry.key:
                 raise refusal(400, "duplicate", f"two entries have the fullUrl {entry.full_url[:200]}")
 
-    def _name_new(self, entry: BundleEntry, new: CreateInput, responses: dict[int, FhirResponse]) -> None:
+    def _identify_new(self, entry: BundleEntry, new: CreateInput, responses: dict[int, FhirResponse]) -> None:
         condition = new.if_none_exist
-        found = find_unique_match(self.transaction, new.type, condition) if condition is not None else None
-        if found is not None:
-            entry.key, responses[entry.number] = found, respond_with_existing(self.transaction, found, new)
+        existing_key = find_unique_match(self.transaction, new.type, condition) if condition is not None else None
+        if existing_key is not None:
+            entry.key, responses[entry.number] = (
+                existing_key,
+                respond_with_existing(self.transaction, existing_key, new),
+            )
             return
         entry.key = f"{new.type}/{self.transaction.new_id(new.type)}"
-        self._hold(entry)
+        self._stage_for_search(entry)
 
-    def _name_updated(self, entry: BundleEntry, given: UpdateInput | ConditionalUpdateInput) -> None:
-        if isinstance(given, UpdateInput):
-            entry.key = f"{given.type}/{given.id}"
+    def _identify_updated(self, entry: BundleEntry, input: UpdateInput | ConditionalUpdateInput) -> None:
+        if isinstance(input, UpdateInput):
+            entry.key = f"{input.type}/{input.id}"
         else:
-            found = find_update_target(self.transaction, given)
-            entry.key = found or f"{given.type}/{self.transaction.new_id(given.type)}"
-            entry.interaction, entry.input = update, resolve_conditional_update(given, entry.key)
+            existing_key = find_update_target(self.transaction, input)
+            entry.key = existing_key or f"{input.type}/{self.transaction.new_id(input.type)}"
+            entry.interaction, entry.input = update, resolve_conditional_update(input, entry.key)
         check_id(entry.key.partition("/")[2])
         self._claim(entry)
-        self._hold(entry)
+        self._stage_for_search(entry)
 
-    def _hold(self, entry: BundleEntry) -> None:
+    def _stage_for_search(self, entry: BundleEntry) -> None:
         """Let conditions of later entries find what this one writes."""
         resource = entry.input.resource
         if isinstance(resource, dict) and resource.get("resourceType") == entry.key.partition("/")[0]:
-            self.transaction.hold(entry.key, {**resource, "id": entry.key.partition("/")[2]})
+            self.transaction.stage_for_search(entry.key, {**resource, "id": entry.key.partition("/")[2]})
 
     def _write(self, entry: BundleEntry) -> FhirResponse:
         with locate_refusals(self.transaction, entry):
-            links = ReferenceMap(self._names, find_base_url(entry.full_url) or self.transaction.base, self._resolve)
+            links = ReferenceMap(
+                self._keys_by_full_url, find_base_url(entry.full_url) or self.transaction.base, self._resolve
+            )
             match entry.input:
                 case CreateInput() as new:
                     id, resource = entry.key.partition("/")[2], rewrite_references(new.resource, links)
                     entry.input = CreateInput(type=new.type, id=id, resource=resource, returns=new.returns)
-                case UpdateInput() as given:
-                    entry.input = given.model_copy(update={"resource": rewrite_references(given.resource, links)})
-                case PatchInput() as given:
-                    entry.input = given.model_copy(update={"operations": rewrite_references(given.operations, links)})
+                case UpdateInput() as input:
+                    entry.input = input.model_copy(update={"resource": rewrite_references(input.resource, links)})
+                case PatchInput() as input:
+                    entry.input = input.model_copy(update={"operations": rewrite_references(input.operations, links)})
             return _execute(self.transaction, entry)
 
     def _resolve(self, reference: str) -> str:
@@ -245,12 +250,12 @@ class BundleProcessor:
                 raise refusal(422, "not-found", f"no entry has the fullUrl {reference[:200]}")
             return reference
         type = reference.partition("?")[0]
-        found = find_unique_match(self.transaction, type, parse_condition(reference))
-        if found is None:
+        key = find_unique_match(self.transaction, type, parse_condition(reference))
+        if key is None:
             raise refusal(412, "not-found", f"no {type} matches the reference {reference[:200]}")
-        return found
+        return key
 
-    def _rendered(self, response: FhirResponse, entry: BundleEntry) -> bytes:
+    def _render_response(self, response: FhirResponse, entry: BundleEntry) -> bytes:
         fields = {"status": _render_status(response.status)}
         version = response.version  # none yet, where a condition meant what a later entry wrote
         if version is None and response.key:
@@ -264,15 +269,15 @@ class BundleProcessor:
         data, full_url = response.body if entry.method != "HEAD" else b"", ""
         if response.key and version is not None:
             full_url = f"{self.transaction.base}/{response.key}"
-            data = (version.data or b"") if self.shows_resources else b""
-        return splice.render_response_entry(
+            data = (version.data or b"") if self.returns_resources else b""
+        return bundle_json.render_response_entry(
             fields, full_url, data, render_message(response.message) if response.message else b""
         )
 
 
 def _execute(transaction: Transaction, entry: BundleEntry) -> FhirResponse:
     assert entry.interaction is not None
-    return entry.interaction.decide(transaction, entry.input)
+    return entry.interaction.execute(transaction, entry.input)
 
 
 def _render_status(status: int) -> str:

@@ -12,7 +12,7 @@ from clerkship.simulators.fhir.events import CapabilitiesRead
 from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
 from clerkship.simulators.fhir.state import format_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.writing import NOT_STORED
+from clerkship.simulators.fhir.write import NOT_STORED
 
 _TYPE_INTERACTION_NAMES = "read vread update patch delete history_instance history_type create search_type"
 TYPE_INTERACTIONS: Mapping[str, str] = {name: name.replace("_", "-") for name in _TYPE_INTERACTION_NAMES.split()}
@@ -36,12 +36,12 @@ def capabilities(transaction: Transaction, _: NoInput) -> FhirResponse:
     """Return the CapabilityStatement of this FHIR R4 server."""
     transaction.note(CapabilitiesRead())
     settings = transaction.settings
-    stamped = {
+    statement = {
         **_build_statement(settings.read_only, settings.client_ids, settings.references == "checked"),
         "date": format_instant(transaction.act.now),
         "implementation": {"description": "a simulated electronic health record", "url": transaction.base},
     }
-    return FhirResponse(200, render_resource(stamped))
+    return FhirResponse(200, render_resource(statement))
 
 
 @lru_cache(maxsize=16)
@@ -71,8 +71,8 @@ def _build_statement(read_only: bool, client_ids: bool, checks_references: bool)
 
 def _describe_type(type: str, offered: Sequence[str], client_ids: bool, checks_references: bool) -> dict[str, Any]:
     parameters = get_parameters(type)
-    links = sorted(f"{type}:{found.name}" for found in parameters.values() if found.type == "reference")
-    said: dict[str, Any] = {
+    includes = sorted(f"{type}:{found.name}" for found in parameters.values() if found.type == "reference")
+    description: dict[str, Any] = {
         "type": type,
         "interaction": [{"code": TYPE_INTERACTIONS[name]} for name in offered if name in TYPE_INTERACTIONS],
         "versioning": "versioned",
@@ -85,29 +85,29 @@ def _describe_type(type: str, offered: Sequence[str], client_ids: bool, checks_r
         "referencePolicy": ["literal", "local"] + (["enforced"] if checks_references else []),
         "searchParam": [_describe_parameter(parameters[name]) for name in sorted(parameters)],
     }
-    if links:
-        said["searchInclude"] = ["*", *links]
-    if back := _find_reverse_includes().get(type):
-        said["searchRevInclude"] = list(back)
+    if includes:
+        description["searchInclude"] = ["*", *includes]
+    if reverse_includes := _find_reverse_includes().get(type):
+        description["searchRevInclude"] = list(reverse_includes)
     operations = [
         {"name": name, "definition": url}
         for name, (where, url) in EXTENDED_OPERATIONS.items()
         if name in offered and where in ("", type)
     ]
-    return said | ({"operation": operations} if operations else {})
+    return description | ({"operation": operations} if operations else {})
 
 
 @lru_cache(maxsize=1)
 def _find_reverse_includes() -> Mapping[str, Sequence[str]]:
     """Return for each type the parameters by which others refer to it."""
-    found: dict[str, list[str]] = {}
+    includes: dict[str, list[str]] = {}
     for type in sorted(RESOURCE_TYPES - NOT_STORED):
         for name, parameter in sorted(get_parameters(type).items()):
             for target in parameter.targets if parameter.type == "reference" else ():
-                found.setdefault(target, []).append(f"{type}:{name}")
-    return found
+                includes.setdefault(target, []).append(f"{type}:{name}")
+    return includes
 
 
 def _describe_parameter(parameter: SearchParameter) -> dict[str, Any]:
-    said = {"name": parameter.name, "type": parameter.type}
-    return said | ({"documentation": parameter.documentation} if parameter.documentation else {})
+    description = {"name": parameter.name, "type": parameter.type}
+    return description | ({"documentation": parameter.documentation} if parameter.documentation else {})

@@ -11,15 +11,15 @@ from clerkship.fhir.reference import iter_references, parse_reference
 from clerkship.fhir.search import search_keys
 from clerkship.fhir.search.compartment import compartment_parameters, list_compartment_members
 from clerkship.model.frozen import Frozen
-from clerkship.simulators.fhir import splice
+from clerkship.simulators.fhir import bundle_json
 from clerkship.simulators.fhir.events import ResourcesSearched
 from clerkship.simulators.fhir.history import CURSOR, parse_period
 from clerkship.simulators.fhir.inputs import CURSOR_DESCRIPTION, PAGING_HINT, OptionalNumber, OptionalText, query_pairs
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.searching import render_logged_query
+from clerkship.simulators.fhir.search import render_logged_query
 from clerkship.simulators.fhir.state import parse_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.writing import check_type, get_existing
+from clerkship.simulators.fhir.write import check_type, get_existing
 
 PATIENT = "Patient"
 _DATE_PARAMETERS = (
@@ -68,45 +68,45 @@ class RankedResource(NamedTuple):
 
 
 @interaction(shorter_hint=PAGING_HINT)
-def everything(transaction: Transaction, wanted: EverythingInput) -> FhirResponse:
+def everything(transaction: Transaction, input: EverythingInput) -> FhirResponse:
     """Return all resources about one patient (FHIR R4 $everything), as a Bundle; a next link leads to more."""
-    patient = RankedResource(0, f"{PATIENT}/{wanted.id}")
+    patient = RankedResource(0, f"{PATIENT}/{input.id}")
     get_existing(transaction, patient.key)
-    scope = _parse_scope(transaction, wanted)
-    own = sorted(_find_compartment(transaction, wanted.id, scope))
-    besides = sorted(_find_referenced(transaction, [patient, *own]))
-    listed = [one for one in (patient, *own, *besides) if _is_in_scope(transaction, one, scope)]
-    return _build_page(transaction, wanted, listed)
+    scope = _parse_scope(transaction, input)
+    own = sorted(_find_compartment(transaction, input.id, scope))
+    referenced = sorted(_find_referenced(transaction, [patient, *own]))
+    resources = [one for one in (patient, *own, *referenced) if _is_in_scope(transaction, one, scope)]
+    return _build_page(transaction, input, resources)
 
 
-everything_by_post = everything.renamed(
+everything_by_post = everything.copy_as(
     "everything_by_post",
     "Return all resources about one patient, with the parameters in a Parameters resource in the body.",
 )
 
 
-def _parse_scope(transaction: Transaction, wanted: EverythingInput) -> EverythingScope:
-    here = transaction.here
-    types = frozenset(check_type(type) for type in (wanted.types or "").split(",") if type)
-    since = parse_period(wanted.since, "_since", here)[0] if wanted.since is not None else None
-    for name, date in (("start", wanted.start), ("end", wanted.end)):
+def _parse_scope(transaction: Transaction, input: EverythingInput) -> EverythingScope:
+    local_time = transaction.local_time
+    types = frozenset(check_type(type) for type in (input.types or "").split(",") if type)
+    since = parse_period(input.since, "_since", local_time)[0] if input.since is not None else None
+    for name, date in (("start", input.start), ("end", input.end)):
         if date is not None:
-            parse_period(date, name, here)
-    return EverythingScope(types, since, wanted.start or "", wanted.end or "")
+            parse_period(date, name, local_time)
+    return EverythingScope(types, since, input.start or "", input.end or "")
 
 
-def _find_compartment(transaction: Transaction, id: str, wanted: EverythingScope) -> set[RankedResource]:
+def _find_compartment(transaction: Transaction, id: str, scope: EverythingScope) -> set[RankedResource]:
     """What belongs to the patient, other than their own record."""
-    found: set[str] = set()
+    keys: set[str] = set()
     for type in list_compartment_members(PATIENT):
         own: set[str] = set()
         for parameter in compartment_parameters(PATIENT, type):
             own.update(search_keys(transaction, type, [(parameter, f"{PATIENT}/{id}")]))
-        found |= own & _find_in_period(transaction, type, wanted) if own and (wanted.start or wanted.end) else own
-    return {RankedResource(1, key) for key in found if key != f"{PATIENT}/{id}"}
+        keys |= own & _find_in_period(transaction, type, scope) if own and (scope.start or scope.end) else own
+    return {RankedResource(1, key) for key in keys if key != f"{PATIENT}/{id}"}
 
 
-def _find_in_period(transaction: Transaction, type: str, wanted: EverythingScope) -> set[str]:
+def _find_in_period(transaction: Transaction, type: str, scope: EverythingScope) -> set[str]:
     """What of a type is care in the time asked for, or has no date."""
     name = next(
         (
@@ -118,20 +118,20 @@ def _find_in_period(transaction: Transaction, type: str, wanted: EverythingScope
     )
     if not name:
         return set(search_keys(transaction, type, []))
-    bounds = [(name, f"{sign}{date}") for sign, date in (("ge", wanted.start), ("le", wanted.end)) if date]
+    bounds = [(name, f"{sign}{date}") for sign, date in (("ge", scope.start), ("le", scope.end)) if date]
     return {*search_keys(transaction, type, bounds), *search_keys(transaction, type, [(f"{name}:missing", "true")])}
 
 
-def _find_referenced(transaction: Transaction, listed: Iterable[RankedResource]) -> set[RankedResource]:
+def _find_referenced(transaction: Transaction, resources: Iterable[RankedResource]) -> set[RankedResource]:
     """What those refer to and what that refers to, as far as it is nobody's: practitioners, places, medications."""
     personal = frozenset(list_compartment_members(PATIENT))
-    found: set[str] = set()
-    fresh = [one.key for one in listed]
-    while fresh:
-        targets = {target for key in fresh for target in _find_targets(transaction, key)}
-        fresh = [key for key in targets - found if key.partition("/")[0] not in personal and transaction.is_there(key)]
-        found.update(fresh)
-    return {RankedResource(2, key) for key in found}
+    keys: set[str] = set()
+    new_keys = [one.key for one in resources]
+    while new_keys:
+        targets = {target for key in new_keys for target in _find_targets(transaction, key)}
+        new_keys = [key for key in targets - keys if key.partition("/")[0] not in personal and transaction.exists(key)]
+        keys.update(new_keys)
+    return {RankedResource(2, key) for key in keys}
 
 
 def _find_targets(transaction: Transaction, key: str) -> Iterator[str]:
@@ -141,43 +141,43 @@ def _find_targets(transaction: Transaction, key: str) -> Iterator[str]:
             yield target.key
 
 
-def _is_in_scope(transaction: Transaction, one: RankedResource, wanted: EverythingScope) -> bool:
-    if wanted.types and one.key.partition("/")[0] not in wanted.types:
+def _is_in_scope(transaction: Transaction, resource: RankedResource, scope: EverythingScope) -> bool:
+    if scope.types and resource.key.partition("/")[0] not in scope.types:
         return False
-    version = transaction.version(one.key)
-    changed = parse_instant(version.updated) if version is not None else None
-    return wanted.since is None or (changed is not None and changed >= wanted.since)
+    version = transaction.version(resource.key)
+    updated = parse_instant(version.updated) if version is not None else None
+    return scope.since is None or (updated is not None and updated >= scope.since)
 
 
-def _build_page(transaction: Transaction, wanted: EverythingInput, listed: list[RankedResource]) -> FhirResponse:
-    after = _parse_cursor(wanted.cursor)
-    rest = [one for one in listed if after is None or one > after]
-    page = rest if wanted.count is None else rest[: min(wanted.count, transaction.settings.max_page_size)]
-    query, base, path = query_pairs(wanted), transaction.base, f"/{PATIENT}/{wanted.id}/$everything"
+def _build_page(transaction: Transaction, input: EverythingInput, resources: list[RankedResource]) -> FhirResponse:
+    after = _parse_cursor(input.cursor)
+    remaining = [one for one in resources if after is None or one > after]
+    page = remaining if input.count is None else remaining[: min(input.count, transaction.settings.max_page_size)]
+    query, base, path = query_pairs(input), transaction.base, f"/{PATIENT}/{input.id}/$everything"
     transaction.note(
         ResourcesSearched(
             type=PATIENT,
             query=render_logged_query(query, base),
-            total=len(listed),
+            total=len(resources),
             found=tuple(one.key for one in page if one.rank < 2),
             included=tuple(one.key for one in page if one.rank == 2),
-            within=f"{PATIENT}/{wanted.id}",
+            within=f"{PATIENT}/{input.id}",
             operation="$everything",
         )
     )
-    links = [("self", splice.build_url(base, path, query))]
-    if page and len(page) < len(rest):
-        further = [*(pair for pair in query if pair[0] != CURSOR), (CURSOR, f"{page[-1].rank}:{page[-1].key}")]
-        links.append(("next", splice.build_url(base, path, further)))
+    links = [("self", bundle_json.build_url(base, path, query))]
+    if page and len(page) < len(remaining):
+        next_query = [*(pair for pair in query if pair[0] != CURSOR), (CURSOR, f"{page[-1].rank}:{page[-1].key}")]
+        links.append(("next", bundle_json.build_url(base, path, next_query)))
     entries = [
-        splice.render_match(base, one.key, _get_data(transaction, one), "include" if one.rank == 2 else "match")
+        bundle_json.render_match(base, one.key, _get_data(transaction, one), "include" if one.rank == 2 else "match")
         for one in page
     ]
-    return FhirResponse(200, splice.render_bundle("searchset", links, entries, len(listed)))
+    return FhirResponse(200, bundle_json.render_bundle("searchset", links, entries, len(resources)))
 
 
-def _get_data(transaction: Transaction, one: RankedResource) -> bytes:
-    version = transaction.version(one.key)
+def _get_data(transaction: Transaction, resource: RankedResource) -> bytes:
+    version = transaction.version(resource.key)
     assert version is not None
     return version.data or b"null"
 

@@ -39,7 +39,7 @@ class Fhir(Handle):
         """The page after this one; None if it is the last."""
         for link in bundle.get("link", ()):
             if link["relation"] == "next":
-                return parse_resource(self._follow(link["url"]).body)
+                return parse_resource(self._follow_link(link["url"]).body)
         return None
 
     def create(self, resource: Resource, if_none_exist: str | None = None) -> Resource:
@@ -96,7 +96,7 @@ class Fhir(Handle):
             yield page
             page = self.next_page(page)
 
-    def _follow(self, url: str) -> Reply:
+    def _follow_link(self, url: str) -> Reply:
         """A link of the server's own."""
         parts = urlsplit(url)
         query = QueryParams(tuple(parse_qsl(parts.query, keep_blank_values=True)))
@@ -104,10 +104,10 @@ class Fhir(Handle):
 
 
 def _build_query(params: SearchArguments | None, more: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    given = list(params.items() if isinstance(params, Mapping) else params or ())
-    for name, value in [*given, *((name.replace("__", ":"), value) for name, value in more.items())]:
-        for one in value if isinstance(value, list | tuple) else (value,):
-            yield name, str(one).lower() if isinstance(one, bool) else str(one)
+    arguments = list(params.items() if isinstance(params, Mapping) else params or ())
+    for name, value in [*arguments, *((name.replace("__", ":"), value) for name, value in more.items())]:
+        for item in value if isinstance(value, list | tuple) else (value,):
+            yield name, str(item).lower() if isinstance(item, bool) else str(item)
 
 
 def _if_match_header(version: str | None) -> dict[str, str]:

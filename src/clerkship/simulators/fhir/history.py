@@ -10,7 +10,7 @@ from pydantic import Field
 
 from clerkship.fhir.chart import Chart
 from clerkship.model.frozen import Frozen
-from clerkship.simulators.fhir import splice
+from clerkship.simulators.fhir import bundle_json
 from clerkship.simulators.fhir.events import HistoryRead
 from clerkship.simulators.fhir.inputs import (
     CURSOR_DESCRIPTION,
@@ -24,7 +24,7 @@ from clerkship.simulators.fhir.inputs import (
 from clerkship.simulators.fhir.outcome import refusal
 from clerkship.simulators.fhir.state import ResourceVersion, find_chart_version, parse_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.writing import check_type
+from clerkship.simulators.fhir.write import check_type
 
 CURSOR = "_cursor"
 Count = Annotated[OptionalNumber, Field(alias="_count", description="number of versions on a page")]
@@ -59,7 +59,7 @@ class ResourceHistory(SystemHistory, InstanceInput):
 class HistoryEntry(NamedTuple):
     """One version, and its place: the higher, the newer."""
 
-    place: int
+    position: int
     key: str
     version: ResourceVersion
 
@@ -96,28 +96,29 @@ def history_instance(transaction: Transaction, history: ResourceHistory) -> Fhir
 def _build_history(
     transaction: Transaction, history: SystemHistory, path: str, type: str = "", id: str = ""
 ) -> FhirResponse:
-    wanted, base = _parse_scope(transaction, history), transaction.base
-    total, rest = _count_and_list(transaction, type, id, wanted)
-    found = list(islice(rest, wanted.size + 1))
-    page = found[: wanted.size]
+    scope, base = _parse_scope(transaction, history), transaction.base
+    total, remaining = _count_and_list(transaction, type, id, scope)
+    listed = list(islice(remaining, scope.size + 1))
+    page = listed[: scope.size]
     transaction.note(HistoryRead(type=type, id=id, found=tuple(f"{p.key}/_history/{p.version.id}" for p in page)))
     query = query_pairs(history)
-    links = [("self", splice.build_url(base, path, query))]
-    if len(found) > len(page) and page:
-        further = [*(pair for pair in query if pair[0] != CURSOR), (CURSOR, str(page[-1].place))]
-        links.append(("next", splice.build_url(base, path, further)))
-    made = _find_creations(transaction, page)
+    links = [("self", bundle_json.build_url(base, path, query))]
+    if len(listed) > len(page) and page:
+        next_query = [*(pair for pair in query if pair[0] != CURSOR), (CURSOR, str(page[-1].position))]
+        links.append(("next", bundle_json.build_url(base, path, next_query)))
+    creations = _find_creations(transaction, page)
     entries = [
-        splice.render_history_entry(base, past.key, past.version, (past.key, past.version.id) in made) for past in page
+        bundle_json.render_history_entry(base, past.key, past.version, (past.key, past.version.id) in creations)
+        for past in page
     ]
-    return FhirResponse(200, splice.render_bundle("history", links, entries, total))
+    return FhirResponse(200, bundle_json.render_bundle("history", links, entries, total))
 
 
 def _parse_scope(transaction: Transaction, history: SystemHistory) -> HistoryScope:
-    settings, here = transaction.settings, transaction.here
+    settings, local_time = transaction.settings, transaction.local_time
     size = settings.page_size if history.count is None else history.count
-    since = parse_period(history.since, "_since", here)[0] if history.since is not None else None
-    at = parse_period(history.at, "_at", here) if history.at is not None else None
+    since = parse_period(history.since, "_since", local_time)[0] if history.since is not None else None
+    at = parse_period(history.at, "_at", local_time) if history.at is not None else None
     cursor = history.cursor
     if cursor is not None and re.fullmatch(r"-?\d{1,12}", cursor) is None:
         raise refusal(400, "value", f"`{CURSOR}` is what a `next` link has in it")
@@ -126,44 +127,48 @@ def _parse_scope(transaction: Transaction, history: SystemHistory) -> HistorySco
 
 def _find_creations(transaction: Transaction, page: list[HistoryEntry]) -> set[tuple[str, str]]:
     """The versions in which what is on a page was made, or made again after it had been deleted: by key and id."""
-    made: set[tuple[str, str]] = set()
+    creations: set[tuple[str, str]] = set()
     for key in {past.key for past in page}:
-        before: ResourceVersion | None = None
+        previous: ResourceVersion | None = None
         for version in transaction.versions(key):
-            if before is None or before.gone:
-                made.add((key, version.id))
-            before = version
-    return made
+            if previous is None or previous.is_deleted:
+                creations.add((key, version.id))
+            previous = version
+    return creations
 
 
 def _count_and_list(
-    transaction: Transaction, type: str, id: str, wanted: HistoryScope
+    transaction: Transaction, type: str, id: str, scope: HistoryScope
 ) -> tuple[int, Iterator[HistoryEntry]]:
     """How many there are in all, and those from where the page begins."""
     if id:
         versions = transaction.versions(f"{type}/{id}")
         if not versions:
             raise refusal(404, "not-found", f"there is no {type}/{id[:80]}")
-        listed = [HistoryEntry(place, f"{type}/{id}", found) for place, found in enumerate(versions)]
-        every: Iterator[HistoryEntry] = reversed(listed)
+        oldest_first = [HistoryEntry(place, f"{type}/{id}", found) for place, found in enumerate(versions)]
+        entries: Iterator[HistoryEntry] = reversed(oldest_first)
         total = len(versions)
     else:
-        every = chain(_list_changes(transaction, type), _list_chart_versions(transaction.chart, type, wanted.before))
+        entries = chain(_list_changes(transaction, type), _list_chart_versions(transaction.chart, type, scope.before))
         total = sum(1 for _ in _list_changes(transaction, type)) + len(_sort_chart_keys(transaction.chart, type))
-    if wanted.since is not None or wanted.at is not None:
-        whole = (
+    if scope.since is not None or scope.at is not None:
+        all_entries = (
             chain(_list_changes(transaction, type), _list_chart_versions(transaction.chart, type, None))
             if not id
-            else every
+            else entries
         )
-        matching = list(_filter_entries(whole, wanted))
-        total, every = len(matching), iter(matching)
-    return total, (past for past in every if wanted.before is None or past.place < wanted.before)
+        matching = list(_filter_entries(all_entries, scope))
+        total, entries = len(matching), iter(matching)
+    return total, (past for past in entries if scope.before is None or past.position < scope.before)
 
 
 def _list_changes(transaction: Transaction, type: str) -> Iterator[HistoryEntry]:
     start = f"{type}/" if type else ""
-    return (HistoryEntry(place, key, found) for place, key, found in transaction.newest() if key.startswith(start))
+    return (
+        HistoryEntry(place, key, found)
+        for place, key, found in transaction.changes_newest_first()
+        if key.startswith(start)
+    )
 
 
 def _list_chart_versions(chart: Chart, type: str, before: int | None) -> Iterator[HistoryEntry]:
@@ -189,32 +194,32 @@ def _start_of(version: ResourceVersion | None) -> datetime:
     return (version and parse_instant(version.updated)) or _EARLIEST
 
 
-def _filter_entries(newest: Iterator[HistoryEntry], wanted: HistoryScope) -> Iterator[HistoryEntry]:
+def _filter_entries(newest: Iterator[HistoryEntry], scope: HistoryScope) -> Iterator[HistoryEntry]:
     """Those that are asked for. The newest come first: what comes after a version has been seen before it."""
     ends: dict[str, datetime] = {}
-    for past in newest:
-        start = _start_of(past.version)
-        end, ends[past.key] = ends.get(past.key), start
-        if wanted.since is not None and start < wanted.since:
+    for entry in newest:
+        start = _start_of(entry.version)
+        end, ends[entry.key] = ends.get(entry.key), start
+        if scope.since is not None and start < scope.since:
             continue
-        if wanted.at is None or (start < wanted.at[1] and (end is None or end > wanted.at[0])):
-            yield past
+        if scope.at is None or (start < scope.at[1] and (end is None or end > scope.at[0])):
+            yield entry
 
 
 def parse_period(text: str, name: str, now: datetime) -> tuple[datetime, datetime]:
     """The time that a date, or an instant, is: from, and until just before. A date is one where the server is."""
-    found = _DATE.fullmatch(text)
+    date = _DATE.fullmatch(text)
     try:
-        if found is None:
+        if date is None:
             raise ValueError
-        if found[4] is not None:
+        if date[4] is not None:
             moment = datetime.fromisoformat(text.replace(" ", "+"))
             moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=now.tzinfo)
             return moment, moment + timedelta(milliseconds=1)
-        start = datetime(int(found[1]), int(found[2] or 1), int(found[3] or 1), tzinfo=now.tzinfo)
-        if found[3] is not None:
+        start = datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=now.tzinfo)
+        if date[3] is not None:
             return start, start + timedelta(days=1)
-        months = start.year * 12 + start.month - 1 + (1 if found[2] is not None else 12)
+        months = start.year * 12 + start.month - 1 + (1 if date[2] is not None else 12)
         return start, start.replace(year=months // 12, month=months % 12 + 1)
     except (ValueError, OverflowError):
         raise refusal(400, "value", f"`{name}` is a date or an instant, not {text[:80]}") from None

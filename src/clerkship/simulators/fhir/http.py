@@ -32,7 +32,7 @@ from clerkship.simulators.fhir.outcome import FHIR_JSON, FORM, JSON_PATCH, refus
 from clerkship.simulators.fhir.state import FhirState, ResourceVersion, Tags, format_http_date, parse_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Interaction
 from clerkship.simulators.fhir.validate import InstanceValidation, ValidationInput
-from clerkship.simulators.fhir.writing import check_type, parse_condition
+from clerkship.simulators.fhir.write import check_type, parse_condition
 from sandbox.request import Reply
 
 FrozenT = TypeVar("FrozenT", bound=Frozen)
@@ -77,16 +77,16 @@ class FhirRequest:
         """Whether there is a body."""
         return bool(self.body) or self.content is not None
 
-    def check_query(self, known: frozenset[str] = GENERAL_PARAMETERS) -> None:
+    def check_parameters(self, known: frozenset[str] = GENERAL_PARAMETERS) -> None:
         """Refuse parameters other than these."""
         if not self.pairs or self.is_lenient:
             return
         for name, _ in self.pairs:
             if name not in known:
-                listed = ", ".join(sorted(known))
-                raise refusal(400, "not-supported", f"`{name[:80]}` is not a parameter here; {listed}")
+                allowed = ", ".join(sorted(known))
+                raise refusal(400, "not-supported", f"`{name[:80]}` is not a parameter here; {allowed}")
 
-    def criteria(self) -> QueryPairs:
+    def search_parameters(self) -> QueryPairs:
         """Return the parameters of a search or a condition."""
         return tuple([pair for pair in self.pairs if pair[0] not in GENERAL_PARAMETERS])
 
@@ -98,20 +98,20 @@ class FhirRequest:
         if max_elements is None:
             is_bundle = self.params.get("type") == "Bundle"
             max_elements = MAX_BUNDLE_ELEMENTS if is_bundle else MAX_RESOURCE_ELEMENTS
-        return parse_resource(self.body, self.address.inside, self.max_depth, max_elements)
+        return parse_resource(self.body, self.address.internal_url, self.max_depth, max_elements)
 
     def patch(self) -> Any:
         """Return the JSON Patch that was sent. R4 has other formats (XML, FHIRPath), which this server has not."""
         if self.content is not None:
             return self.content
         check_content_type(self.headers, JSON_PATCH, FHIR_JSON)
-        found = parse_json(self.body, self.max_depth)
-        if isinstance(found, dict):
+        operations = parse_json(self.body, self.max_depth)
+        if isinstance(operations, dict):
             reason = f"patches are JSON Patch, an array in {JSON_PATCH}; FHIRPath Patch is not"
             raise refusal(415, "not-supported", reason)
-        return found
+        return operations
 
-    def tags(self, header: str) -> Tags | None:
+    def parse_tags(self, header: str) -> Tags | None:
         """Return the versions in a header, if it is there."""
         text = self.headers.get(header)
         return _parse_tags(text) if text is not None else None
@@ -146,16 +146,16 @@ class FhirRoute(Route):
 def parse_request(read: InputReader, call: HttpCall, context: Context) -> Any:
     """Read the input of an interaction from an HTTP request."""
     request, address = call.request, get_server_address(call.base)
-    pairs = address.pairs_in(request.pairs) if request.query else ()
+    pairs = address.rewrite_pairs(request.pairs) if request.query else ()
     check_accepted_format(request.headers, request.query.get("_format") if pairs else None)
-    body = address.json_in(request.body) if request.body else b""
+    body = address.rewrite_json(request.body) if request.body else b""
     return read(FhirRequest(call.params, pairs, request.headers, address, context.state.settings.max_depth, body))
 
 
 def render_response(call: HttpCall, context: Context, response: FhirResponse) -> Reply:
     """Write a response, with the address of the server as the client has it."""
     request, address = call.request, get_server_address(call.base)
-    reply = address.reply_out(_build_reply(request.headers, address.inside, response))
+    reply = address.rewrite_reply(_build_reply(request.headers, address.internal_url, response))
     if request.method == "HEAD":
         return Reply(reply.status, b"", reply.media, reply.headers)
     if request.query and request.query.get("_pretty") == "true" and reply.body:
@@ -206,7 +206,7 @@ def build_input_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]
         if has_resource:
             check_type(request.params["type"])
         if not has_query:
-            request.check_query(known)
+            request.check_parameters(known)
         return model(**{name: read(request) for name, read in fields})
 
     return read_input
@@ -225,11 +225,11 @@ _FIELD_READERS: dict[str, InputReader] = {
     "parts": lambda request: (
         tuple([pair for pair in request.pairs if pair[0] in SUBSET_PARAMETERS]) if request.pairs else ()
     ),
-    "query": FhirRequest.criteria,
+    "query": FhirRequest.search_parameters,
     "resource": FhirRequest.resource,
     "operations": FhirRequest.patch,
-    "if_match": lambda request: request.tags("if-match"),
-    "if_none_match": lambda request: request.tags("if-none-match"),
+    "if_match": lambda request: request.parse_tags("if-match"),
+    "if_none_match": lambda request: request.parse_tags("if-none-match"),
     "if_none_exist": _read_condition,
     "if_modified_since": lambda request: _parse_modified_since(request.headers.get("if-modified-since")),
     "returns": lambda request: request.returns,
@@ -248,7 +248,7 @@ def build_form_reader(read: InputReader) -> InputReader:
                 form = parse_qsl(request.body.decode(), keep_blank_values=True, errors="strict")
             except UnicodeDecodeError:
                 raise refusal(400, "structure", "the form is not UTF-8") from None
-            request.pairs += request.address.pairs_in(form)
+            request.pairs += request.address.rewrite_pairs(form)
         return read(request)
 
     return read_form
@@ -261,7 +261,7 @@ def _build_page_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]
     def read_page(request: FhirRequest) -> FrozenT:
         if "type" in request.params:
             check_type(request.params["type"])
-        request.check_query(GENERAL_PARAMETERS | names)
+        request.check_parameters(GENERAL_PARAMETERS | names)
         values = {name: value for name, value in request.pairs if name in names}
         count = values.get("_count", "0")
         if not count.isascii() or not count.isdigit() or len(count) > 9:
@@ -279,18 +279,20 @@ def read_everything_by_post(request: FhirRequest) -> EverythingInput:
 
 
 def _parse_parameters(data: Any) -> QueryPairs:
-    listed = data.get("parameter", []) if isinstance(data, dict) and data.get("resourceType") == "Parameters" else None
-    if not isinstance(listed, list):
+    parameters = (
+        data.get("parameter", []) if isinstance(data, dict) and data.get("resourceType") == "Parameters" else None
+    )
+    if not isinstance(parameters, list):
         raise refusal(400, "structure", "the body is a Parameters resource, or there is none")
-    return tuple(_parse_parameter(number, part) for number, part in enumerate(listed))
+    return tuple(_parse_parameter(number, part) for number, part in enumerate(parameters))
 
 
 def _parse_parameter(number: int, data: Any) -> tuple[str, str]:
     part = data if isinstance(data, dict) else {}
     values = [value for name, value in part.items() if name.startswith("value")]
     if not isinstance(part.get("name"), str) or len(values) != 1 or not isinstance(values[0], str | int):
-        place = f"Parameters.parameter[{number}]"
-        raise refusal(400, "value", "a parameter here has a name and one value, a text or a number", place)
+        location = f"Parameters.parameter[{number}]"
+        raise refusal(400, "value", "a parameter here has a name and one value, a text or a number", location)
     return part["name"], str(values[0])
 
 
@@ -304,7 +306,7 @@ def read_validation(request: FhirRequest) -> ValidationInput | InstanceValidatio
 def _parse_validation(request: FhirRequest) -> tuple[Any, str, str]:
     """Read the resource, what it is for, and a profile: the body and the query, or all of them in Parameters."""
     check_type(request.params["type"], stored=False)
-    request.check_query(GENERAL_PARAMETERS | {"mode", "profile"})
+    request.check_parameters(GENERAL_PARAMETERS | {"mode", "profile"})
     query = dict(request.pairs)
     body = request.resource() if request.has_body else None
     if not isinstance(body, dict) or body.get("resourceType") != "Parameters" or request.params["type"] == "Parameters":
@@ -324,20 +326,20 @@ def _parse_modified_since(header: str | None) -> datetime | None:
     if header is None:
         return None
     try:
-        moment = parse_instant(header) or parsedate_to_datetime(header)
+        instant = parse_instant(header) or parsedate_to_datetime(header)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)  # HTTP has no other (RFC 9110 §5.6.7)
+    return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)  # HTTP has no other (RFC 9110 §5.6.7)
 
 
 def _parse_tags(header: str) -> Tags:
     """Read versions: one or several (RFC 9110 §13.1.1), or `*` for any."""
     if header.strip() == "*":
         return ("*",)
-    found = [_ETAG.fullmatch(part.strip()) for part in header.split(",")]
-    if len(found) > MAX_TAGS or not all(found):
+    matches = [_ETAG.fullmatch(part.strip()) for part in header.split(",")]
+    if len(matches) > MAX_TAGS or not all(matches):
         raise refusal(400, "value", f'a version is written W/"3", not {header[:80]}')
-    return tuple(tag[1] for tag in found if tag is not None)
+    return tuple(tag[1] for tag in matches if tag is not None)
 
 
 @lru_cache(maxsize=256)
@@ -350,8 +352,8 @@ def parse_preferences(header: str) -> Mapping[str, str]:
 def find_return_preference(headers: Mapping[str, str], default: ReturnPreference) -> ReturnPreference:
     """Return what the client wants to see of a write."""
     header = headers.get("prefer")
-    wanted = parse_preferences(header).get("return", default) if header is not None else default
-    return cast(ReturnPreference, wanted) if wanted in _RETURN_PREFERENCES else default
+    preference = parse_preferences(header).get("return", default) if header is not None else default
+    return cast(ReturnPreference, preference) if preference in _RETURN_PREFERENCES else default
 
 
 @lru_cache(maxsize=256)
@@ -360,8 +362,8 @@ def _accepts_json(header: str) -> bool:
 
 
 def _is_json(media: str) -> bool:
-    name, _, rest = media.partition(";")
-    version = re.search(r"fhirVersion\s*=\s*\"?([\d.]+)", rest)
+    name, _, parameters = media.partition(";")
+    version = re.search(r"fhirVersion\s*=\s*\"?([\d.]+)", parameters)
     if version is not None and not re.fullmatch(r"4\.0(\.\d+)?", version[1]):
         return False
     return name.strip().lower() in _JSON_MEDIA_TYPES or name.strip() in _ANY_MEDIA_TYPE
@@ -369,18 +371,18 @@ def _is_json(media: str) -> bool:
 
 def check_accepted_format(headers: Mapping[str, str], format: str | None) -> None:
     """Refuse formats other than JSON: `_format` comes before Accept (R4 http: content types)."""
-    wanted = headers.get("accept", "") if format is None else format.replace(" ", "+")
-    if not _accepts_json(wanted):
-        raise refusal(406, "not-supported", f"this server answers in {FHIR_JSON}, R4 (4.0); not in {wanted[:100]}")
+    media_types = headers.get("accept", "") if format is None else format.replace(" ", "+")
+    if not _accepts_json(media_types):
+        raise refusal(406, "not-supported", f"this server answers in {FHIR_JSON}, R4 (4.0); not in {media_types[:100]}")
 
 
 def check_content_type(headers: Mapping[str, str], *allowed: str) -> None:
     """Refuse bodies in formats other than these."""
-    packed = headers.get("content-encoding", "identity")
-    if packed != "identity":
-        raise refusal(415, "not-supported", f"a body is sent as it is, not as {packed[:80]}")
-    said = headers.get("content-type", "")
-    name = said.partition(";")[0].strip().lower()
-    if not (_is_json(said) if name in _JSON_MEDIA_TYPES and FHIR_JSON in allowed else name in allowed):
-        what = f"it is {name[:80]}" if name else "nothing is said of what it is"
-        raise refusal(415, "not-supported", f"the body must be {' or '.join(allowed)}; {what}")
+    encoding = headers.get("content-encoding", "identity")
+    if encoding != "identity":
+        raise refusal(415, "not-supported", f"a body is sent as it is, not as {encoding[:80]}")
+    content_type = headers.get("content-type", "")
+    name = content_type.partition(";")[0].strip().lower()
+    if not (_is_json(content_type) if name in _JSON_MEDIA_TYPES and FHIR_JSON in allowed else name in allowed):
+        actual = f"it is {name[:80]}" if name else "nothing is said of what it is"
+        raise refusal(415, "not-supported", f"the body must be {' or '.join(allowed)}; {actual}")

@@ -44,9 +44,9 @@ def refusal(status: int, code: IssueCode, text: str, expression: str = "") -> Fh
     return FhirRefusal(status, Issue("error", code, text, expression))
 
 
-def refusal_from_invalid(found: FhirError, status: int = 400) -> FhirRefusal:
+def refusal_from_invalid(invalid: FhirError, status: int = 400) -> FhirRefusal:
     """What a search or a resource cannot be."""
-    return FhirRefusal(status, *found.issues)
+    return FhirRefusal(status, *invalid.issues)
 
 
 def to_issues(refusal: Refusal) -> tuple[Issue, ...]:

@@ -16,8 +16,8 @@ from clerkship.simulators.fhir.http import (
     read_validation,
 )
 from clerkship.simulators.fhir.outcome import FHIR_JSON, FORM, JSON_PATCH
-from clerkship.simulators.fhir.reading import read, vread
-from clerkship.simulators.fhir.searching import (
+from clerkship.simulators.fhir.read import read, vread
+from clerkship.simulators.fhir.search import (
     search_compartment,
     search_compartment_by_post,
     search_system,
@@ -27,7 +27,7 @@ from clerkship.simulators.fhir.searching import (
 )
 from clerkship.simulators.fhir.transaction import FhirResponse, Interaction, Transaction, interaction
 from clerkship.simulators.fhir.validate import validate, validate_instance
-from clerkship.simulators.fhir.writing import (
+from clerkship.simulators.fhir.write import (
     conditional_delete,
     conditional_patch,
     conditional_update,
@@ -53,10 +53,10 @@ def _always_heavy(request: Request) -> bool:
     return True
 
 
-@interaction(makes_much=True)
-def bundle(transaction: Transaction, given: BundleInput) -> FhirResponse:
+@interaction(pauses_gc=True)
+def bundle(transaction: Transaction, input: BundleInput) -> FhirResponse:
     """Run several FHIR R4 interactions in one Bundle: a batch (each on its own) or a transaction (all or none)."""
-    return process_bundle(transaction, given, ROUTES)
+    return process_bundle(transaction, input, ROUTES)
 
 
 def _get_route(path: str, interaction: Interaction[Any], read: InputReader | None = None, **options: Any) -> FhirRoute:

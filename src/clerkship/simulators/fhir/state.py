@@ -45,7 +45,7 @@ class ResourceVersion(NamedTuple):
     """By which HTTP verb it came about."""
 
     @property
-    def gone(self) -> bool:
+    def is_deleted(self) -> bool:
         """Whether there was nothing any more."""
         return self.data is None
 
@@ -60,17 +60,17 @@ def find_chart_version(chart: Chart, key: str) -> ResourceVersion | None:
     data = chart.get(key)
     if data is None:
         return None
-    found = _META_PATTERN.match(data)
-    if found is not None and found[3] is None:
-        return ResourceVersion((found[2] or b"1").decode(), (found[1] or b"").decode(), data, "POST")
+    head = _META_PATTERN.match(data)
+    if head is not None and head[3] is None:
+        return ResourceVersion((head[2] or b"1").decode(), (head[1] or b"").decode(), data, "POST")
     version, updated = chart.once(("fhir.version", key), lambda: _read_meta(parse_resource(data)))
     return ResourceVersion(version, updated, data, "POST")
 
 
 def _read_meta(resource: Resource) -> tuple[str, str]:
     meta = resource.get("meta")
-    said = meta if isinstance(meta, dict) else {}
-    version, updated = said.get("versionId"), said.get("lastUpdated")
+    known = meta if isinstance(meta, dict) else {}
+    version, updated = known.get("versionId"), known.get("lastUpdated")
     return (version if isinstance(version, str) else FIRST_VERSION), (updated if isinstance(updated, str) else "")
 
 
@@ -81,8 +81,8 @@ def next_version_id(version: ResourceVersion | None) -> str:
     id = version.id
     if id.isascii() and id.isdigit() and len(id) < 18:
         return str(int(id) + 1)
-    found = _NUMBERED_ID.fullmatch(id)
-    stem, number = (found[1], str(int(found[2]) + 1)) if found is not None else (id, "1")
+    numbered = _NUMBERED_ID.fullmatch(id)
+    stem, number = (numbered[1], str(int(numbered[2]) + 1)) if numbered is not None else (id, "1")
     return f"{stem[: MAX_ID_LENGTH - 1 - len(number)]}.{number}"
 
 
@@ -98,10 +98,10 @@ def format_http_date(updated: str) -> str:
     return "" if moment is None else format_datetime(moment.astimezone(UTC), usegmt=True)
 
 
-def parse_instant(updated: str) -> datetime | None:
+def parse_instant(text: str) -> datetime | None:
     """An instant as a moment; what a dataset says that is none is none."""
     try:
-        moment = datetime.fromisoformat(updated)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
@@ -112,11 +112,11 @@ class FhirState(State):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.order: list[tuple[str, ResourceVersion]] = []
+        self.changes_in_order: list[tuple[str, ResourceVersion]] = []
         """What happened here, in order: whose version, and which."""
         self._history: dict[str, list[ResourceVersion]] = {}
         self._changed: dict[str, dict[str, Resource | None]] = {}
-        self._worked_out: dict[str, Any] = {}
+        self._cached_by_type: dict[str, Any] = {}
 
     @property
     def settings(self) -> FhirConfig:
@@ -162,19 +162,19 @@ class FhirState(State):
 
     def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
         """What somebody works out of those that differ, kept until another one does."""
-        if type not in self._worked_out:
-            self._worked_out[type] = build()
-        return cast(T, self._worked_out[type])
+        if type not in self._cached_by_type:
+            self._cached_by_type[type] = build()
+        return cast(T, self._cached_by_type[type])
 
     def find(self, type: str, pairs: Sequence[tuple[str, str]] = ()) -> list[Resource]:
         """All that a search matches, without anybody having searched."""
-        found = (self.resource(key) for key in search_keys(self, type, pairs))
-        return [resource for resource in found if resource is not None]
+        resources = (self.resource(key) for key in search_keys(self, type, pairs))
+        return [resource for resource in resources if resource is not None]
 
     def changes(self) -> Mapping[str, tuple[Resource | None, Resource | None]]:
         """By key, what the dataset has and what is there now, where they differ."""
-        found = ((key, self.chart.get(key), versions[-1].data) for key, versions in self._history.items())
-        return {key: (_parse_optional(before), self.resource(key)) for key, before, now in found if before != now}
+        rows = ((key, self.chart.get(key), versions[-1].data) for key, versions in self._history.items())
+        return {key: (_parse_optional(before), self.resource(key)) for key, before, now in rows if before != now}
 
     def apply(self, event: Event) -> None:
         """Take in what happened."""
@@ -183,20 +183,22 @@ class FhirState(State):
                 resource = parse_resource(written.text.encode()) if written.text else written.resource
                 data = written.text.encode() if written.text else render_resource(resource)
                 method = METHOD_BY_OPERATION.get(written.operation, "PUT")
-                self._take(
+                self._add_version(
                     written, ResourceVersion(written.version, resource["meta"]["lastUpdated"], data, method), resource
                 )
             case ResourceDeleted() as deleted:
-                self._take(deleted, ResourceVersion(deleted.version, format_instant(event.at), None, "DELETE"), None)
+                self._add_version(
+                    deleted, ResourceVersion(deleted.version, format_instant(event.at), None, "DELETE"), None
+                )
 
-    def _take(
+    def _add_version(
         self, payload: ResourceWritten | ResourceDeleted, version: ResourceVersion, resource: Resource | None
     ) -> None:
         key = f"{payload.type}/{payload.id}"
         self._history.setdefault(key, []).append(version)
         self._changed.setdefault(payload.type, {})[key] = resource
-        self._worked_out.pop(payload.type, None)
-        self.order.append((key, version))
+        self._cached_by_type.pop(payload.type, None)
+        self.changes_in_order.append((key, version))
 
     def dump(self) -> Any:
         """What differs from the dataset, with every version there was, as plain data."""

@@ -61,12 +61,12 @@ class FhirResponse:
     """What to say about a write that has nothing else to show."""
 
 
-def relocate_issue(issue: Issue, where: str) -> Issue:
+def relocate_issue(issue: Issue, location: str) -> Issue:
     """Return an issue with its place in the resource that contains the faulty one."""
-    if not where:
+    if not location:
         return issue
-    rest = issue.expression.partition(".")[2]
-    return issue._replace(expression=f"{where}.{rest}" if rest else where)
+    relative = issue.expression.partition(".")[2]
+    return issue._replace(expression=f"{location}.{relative}" if relative else location)
 
 
 class Transaction:
@@ -79,9 +79,9 @@ class Transaction:
         self.state = state
         self.act = act
         self.address = address
-        self.base = address.inside
+        self.base = address.internal_url
         """The address of the server, as the store has it."""
-        self.where = ""
+        self.issue_location = ""
         """The place of the resource that is being written, if it is inside another: `Bundle.entry[3].resource`."""
         self._payloads: list[Payload] = []
         self._staged: dict[str, ResourceVersion] = {}
@@ -122,7 +122,7 @@ class Transaction:
         return self.state.zone
 
     @property
-    def here(self) -> datetime:
+    def local_time(self) -> datetime:
         """The time in the zone of the server."""
         return self.act.now.astimezone(timezone(timedelta(minutes=self.zone)))
 
@@ -140,10 +140,10 @@ class Transaction:
         last = self._staged.get(key)
         return [*self.state.versions(key), last] if last is not None else list(self.state.versions(key))
 
-    def newest(self) -> Iterator[tuple[int, str, ResourceVersion]]:
+    def changes_newest_first(self) -> Iterator[tuple[int, str, ResourceVersion]]:
         """Yield the number, key and version of all changes, the newest first."""
-        count = len(self.state.order) + len(self._staged)
-        latest = chain(reversed(self._staged.items()), reversed(self.state.order))
+        count = len(self.state.changes_in_order) + len(self._staged)
+        latest = chain(reversed(self._staged.items()), reversed(self.state.changes_in_order))
         return ((count - number, key, version) for number, (key, version) in enumerate(latest))
 
     def resource(self, key: str) -> Resource | None:
@@ -165,7 +165,7 @@ class Transaction:
             return build()
         return self.state.while_unchanged(type, build)
 
-    def is_there(self, key: str) -> bool:
+    def exists(self, key: str) -> bool:
         """Return whether there is such a resource."""
         return self.data(key) is not None
 
@@ -174,11 +174,11 @@ class Transaction:
         if self._ids is None:
             self._ids = self.act.ids.mark()
         while True:
-            found = self.act.ids.new(type).rpartition("_")[2]
-            if self.version(f"{type}/{found}") is None and f"{type}/{found}" not in self._resources:
-                return found
+            id = self.act.ids.new(type).rpartition("_")[2]
+            if self.version(f"{type}/{id}") is None and f"{type}/{id}" not in self._resources:
+                return id
 
-    def hold(self, key: str, resource: Resource) -> None:
+    def stage_for_search(self, key: str, resource: Resource) -> None:
         """Let searches see what is going to be written, as far as it is known."""
         self._resources[key] = resource
 
@@ -191,23 +191,23 @@ class Transaction:
         type, id = resource["resourceType"], resource["id"]
         key = f"{type}/{id}"
         before = self.version(key)
-        kept = set_version(resource, next_version_id(before), format_instant(self.act.now))
-        data = render_resource(kept)
-        kind = ResourceCreated if before is None or before.gone else ResourceUpdated
-        exact = has_exact_decimals(kept)
+        stamped = set_version(resource, next_version_id(before), format_instant(self.act.now))
+        data = render_resource(stamped)
+        kind = ResourceCreated if before is None or before.is_deleted else ResourceUpdated
+        exact = has_exact_decimals(stamped)
         fields: dict[str, Any] = (
-            {"resource": to_plain_json(kept), "text": data.decode()} if exact else {"resource": kept}
+            {"resource": to_plain_json(stamped), "text": data.decode()} if exact else {"resource": stamped}
         )
-        version = kept["meta"]["versionId"]
+        version = stamped["meta"]["versionId"]
         self._payloads.append(kind(type=type, id=id, version=version, operation=operation, **fields))
         if defects:
             issues = tuple({name: value for name, value in issue._asdict().items() if value} for issue in defects)
             self._payloads.append(DefectAccepted(type=type, id=id, issues=issues))
         self._staged[key] = ResourceVersion(
-            version, kept["meta"]["lastUpdated"], data, METHOD_BY_OPERATION.get(operation, "PUT")
+            version, stamped["meta"]["lastUpdated"], data, METHOD_BY_OPERATION.get(operation, "PUT")
         )
-        self._resources[key] = kept
-        self._unchecked.append((self.where, kept))
+        self._resources[key] = stamped
+        self._unchecked.append((self.issue_location, stamped))
         return key
 
     def delete(self, type: str, id: str) -> None:
@@ -222,13 +222,15 @@ class Transaction:
         """Check that references of what was written lead somewhere."""
         if self._unchecked and self.settings.references == "checked":
             issues = [
-                relocate_issue(issue, where) for where, resource in self._unchecked for issue in self._broken(resource)
+                relocate_issue(issue, where)
+                for where, resource in self._unchecked
+                for issue in self._find_new_dangling_references(resource)
             ]
             if issues:
                 raise FhirRefusal(422, *issues)
         self._unchecked.clear()
 
-    def _broken(self, resource: Resource) -> list[Issue]:
+    def _find_new_dangling_references(self, resource: Resource) -> list[Issue]:
         """Find references of a resource that lead nowhere, and that it did not have before."""
         issues = list(find_dangling_references(resource, self))
         before = self.state.resource(get_key(resource)) if issues else None
@@ -243,7 +245,7 @@ class Transaction:
         self.check()
         payloads = self._payloads
         self._ids = None
-        self._forget()
+        self._clear()
         for payload in payloads:
             self.act.emit(payload)
 
@@ -252,9 +254,9 @@ class Transaction:
         if self._ids is not None:
             self.act.ids.return_to(self._ids)
             self._ids = None
-        self._forget()
+        self._clear()
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         self._payloads, self._staged, self._resources, self._unchecked = [], {}, {}, []
 
 
@@ -270,11 +272,11 @@ def find_dangling_references(
             continue
         if text.startswith(_LOCAL_PREFIXES):
             local = _find_local_targets(resource) if local is None else local
-            problem = None if text in local else _build_local_issue(text)
+            issue = None if text in local else _build_local_issue(text)
         else:
-            problem = _check_server_reference(text, transaction)
-        if problem is not None:
-            yield problem._replace(expression=f"{resource['resourceType']}.{path}")
+            issue = _check_server_reference(text, transaction)
+        if issue is not None:
+            yield issue._replace(expression=f"{resource['resourceType']}.{path}")
 
 
 def _check_server_reference(text: str, transaction: Transaction) -> Issue | None:
@@ -284,7 +286,7 @@ def _check_server_reference(text: str, transaction: Transaction) -> Issue | None
         if _ABSOLUTE_URL.match(text) is not None:
             return None
         return Issue("error", "value", f"`{text[:80]}` is not a reference that this server knows")
-    if not transaction.is_there(target.key):
+    if not transaction.exists(target.key):
         return Issue("error", "not-found", f"there is no {target.key} on this server")
     if target.version is None or any(target.version == found.id for found in transaction.versions(target.key)):
         return None
@@ -317,23 +319,23 @@ class Interaction(Operation[InputT, FhirResponse]):
 
     def __init__(
         self,
-        decide: InteractionFunction[InputT],
+        execute: InteractionFunction[InputT],
         *,
         description: str = "",
         writes: bool = False,
-        makes_much: bool = False,
+        pauses_gc: bool = False,
         **options: Any,
     ) -> None:
-        @wraps(decide)
+        @wraps(execute)
         def run(context: OperationContext[Any], input: InputT) -> FhirResponse:
             with Transaction(context.state, context.act, get_server_address(context.base_url)) as transaction:
                 try:
-                    return decide(transaction, input)
+                    return execute(transaction, input)
                 except RecursionError:  # bodies and patches have a limit of depth; whatever gets here was still sent
                     raise refusal(400, "too-costly", "what was sent is nested too deep to be worked on") from None
 
-        super().__init__(pause_garbage_collection()(run) if makes_much else run, **options)
-        self.decide = decide
+        super().__init__(pause_garbage_collection()(run) if pauses_gc else run, **options)
+        self.execute = execute
         self.writes = writes
         """Whether a read-only server refuses it."""
         self._description = description
@@ -343,9 +345,9 @@ class Interaction(Operation[InputT, FhirResponse]):
         """What it does, for models and documentation."""
         return self._description or super().description
 
-    def renamed(self, name: str, description: str) -> "Interaction[InputT]":
+    def copy_as(self, name: str, description: str) -> "Interaction[InputT]":
         """Return the same interaction under the name that it has in another form of request."""
-        return Interaction(self.decide, name=name, description=description, tool=False)
+        return Interaction(self.execute, name=name, description=description, tool=False)
 
 
 def interaction(**options: Any) -> Callable[[InteractionFunction[InputT]], Interaction[InputT]]:

@@ -12,7 +12,7 @@ from clerkship.simulators.fhir.events import ResourceValidated
 from clerkship.simulators.fhir.inputs import InstanceInput, ResourceBody, TypeName
 from clerkship.simulators.fhir.outcome import refusal
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, find_dangling_references, interaction
-from clerkship.simulators.fhir.writing import check_type
+from clerkship.simulators.fhir.write import check_type
 
 MODES = ("create", "update", "delete")
 
@@ -36,42 +36,42 @@ class InstanceValidation(InstanceInput):
 
 
 @interaction()
-def validate(transaction: Transaction, given: ValidationInput) -> FhirResponse:
+def validate(transaction: Transaction, input: ValidationInput) -> FhirResponse:
     """Check a FHIR R4 resource without storing it. Returns an OperationOutcome."""
-    return _validate(transaction, given)
+    return _validate(transaction, input)
 
 
 @interaction(tool=False)
-def validate_instance(transaction: Transaction, given: InstanceValidation) -> FhirResponse:
+def validate_instance(transaction: Transaction, input: InstanceValidation) -> FhirResponse:
     """Check an update or a deletion of an existing FHIR R4 resource without doing it. Returns an OperationOutcome."""
-    return _validate(transaction, given, given.id)
+    return _validate(transaction, input, input.id)
 
 
-def _validate(transaction: Transaction, given: ValidationInput | InstanceValidation, id: str = "") -> FhirResponse:
-    type, mode, resource = check_type(given.type, stored=False), given.mode, given.resource
+def _validate(transaction: Transaction, input: ValidationInput | InstanceValidation, id: str = "") -> FhirResponse:
+    type, mode, resource = check_type(input.type, stored=False), input.mode, input.resource
     if mode and mode not in MODES:
         raise refusal(400, "value", f"`mode` is one of {', '.join(MODES)}, not {mode[:80]}")
-    issues = _about_place(transaction, type, id, mode, resource)
+    issues = _check_target(transaction, type, id, mode, resource)
     if mode != "delete" and isinstance(resource, dict):
-        issues += _about_content(transaction, type, resource)
-    if named := [*([given.profile] if given.profile else ()), *_profiles(resource)]:
-        issues.append(Issue("warning", "not-supported", f"profiles are not checked here: {', '.join(named)[:200]}"))
+        issues += _check_content(transaction, type, resource)
+    if profiles := [*([input.profile] if input.profile else ()), *_list_profiles(resource)]:
+        issues.append(Issue("warning", "not-supported", f"profiles are not checked here: {', '.join(profiles)[:200]}"))
     errors = sum(issue.severity in ("error", "fatal") for issue in issues)
     transaction.note(ResourceValidated(type=type, id=id, errors=errors))
-    found = issues or [Issue("information", "informational", "nothing is wrong with it")]
-    return FhirResponse(200, render_resource(build_operation_outcome(found)))
+    reported = issues or [Issue("information", "informational", "nothing is wrong with it")]
+    return FhirResponse(200, render_resource(build_operation_outcome(reported)))
 
 
-def _about_place(transaction: Transaction, type: str, id: str, mode: str, resource: Any) -> list[Issue]:
+def _check_target(transaction: Transaction, type: str, id: str, mode: str, resource: Any) -> list[Issue]:
     """Whether what is to be done could be done there."""
     if resource is None and mode != "delete":
         raise refusal(400, "required", "there is no resource to be looked at")
-    there = bool(id) and transaction.is_there(f"{type}/{id}")
+    exists = bool(id) and transaction.exists(f"{type}/{id}")
     if mode == "create" and id:
         return [Issue("error", "business-rule", "a create has no id; ask at the address of the type")]
-    if mode == "delete" and id and not there:
+    if mode == "delete" and id and not exists:
         return [Issue("error", "not-found", f"there is no {type}/{id[:80]}")]
-    if mode == "update" and not transaction.settings.client_ids and id and not there:
+    if mode == "update" and not transaction.settings.client_ids and id and not exists:
         return [Issue("error", "not-found", f"there is no {type}/{id[:80]}, and clients do not choose ids here")]
     if id and mode != "delete" and isinstance(resource, dict) and resource.get("id") != id:
         return [
@@ -80,14 +80,14 @@ def _about_place(transaction: Transaction, type: str, id: str, mode: str, resour
     return []
 
 
-def _profiles(resource: Any) -> list[str]:
+def _list_profiles(resource: Any) -> list[str]:
     """Those it says it fits."""
     meta = resource.get("meta") if isinstance(resource, dict) else None
-    named = meta.get("profile") if isinstance(meta, dict) else None
-    return [text for text in named if isinstance(text, str)] if isinstance(named, list) else []
+    profiles = meta.get("profile") if isinstance(meta, dict) else None
+    return [text for text in profiles if isinstance(text, str)] if isinstance(profiles, list) else []
 
 
-def _about_content(transaction: Transaction, type: str, resource: dict[str, Any]) -> list[Issue]:
+def _check_content(transaction: Transaction, type: str, resource: dict[str, Any]) -> list[Issue]:
     if resource.get("resourceType") != type:
         return [Issue("error", "invalid", f"the resource is not a {type}")]
     issues = find_issues(resource)

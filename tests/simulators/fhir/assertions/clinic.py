@@ -19,7 +19,7 @@ from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import HistoryRead, ResourceRead, ResourcesSearched
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
-from clerkship.simulators.fhir.writing import delete_resource, patch_resource, put_resource
+from clerkship.simulators.fhir.write import delete_resource, patch_resource, put_resource
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 ANA: Resource = {

@@ -7,7 +7,7 @@ from clerkship.model.errors import InputError
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.named import OnResource
 from clerkship.simulators.fhir.transaction import Transaction
-from clerkship.simulators.fhir.writing import delete_resource
+from clerkship.simulators.fhir.write import delete_resource
 from clerkship.steps.contract import StepHost
 
 

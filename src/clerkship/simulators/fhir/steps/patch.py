@@ -13,7 +13,7 @@ from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.named import OnResource
 from clerkship.simulators.fhir.transaction import Transaction
-from clerkship.simulators.fhir.writing import patch_resource
+from clerkship.simulators.fhir.write import patch_resource
 from clerkship.steps.contract import StepHost
 
 _VALUED = ("add", "replace", "test")

@@ -14,7 +14,7 @@ from clerkship.fhir.validation import validate
 from clerkship.model.located_error import FieldPath, build_located_error, existing_part
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
-from clerkship.simulators.fhir.writing import put_resource
+from clerkship.simulators.fhir.write import put_resource
 from clerkship.steps.contract import Step, StepHost
 
 _STEP = re.compile(r"[A-Za-z_]\w*|\d+")

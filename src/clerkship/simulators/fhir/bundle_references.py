@@ -19,7 +19,7 @@ Resolve = Callable[[str], str]
 class ReferenceMap(NamedTuple):
     """What the references of one entry mean."""
 
-    names: Mapping[str, str]
+    keys_by_full_url: Mapping[str, str]
     """By fullUrl, what the entries are called here."""
     base: str
     """What relative references in this entry are relative to."""
@@ -29,8 +29,8 @@ class ReferenceMap(NamedTuple):
 def find_base_url(full_url: str) -> str:
     """The server that a fullUrl is of: relative references in its entry are relative to that (R4 bundle: references).
     Empty where it says none."""
-    found = _RESTFUL_URL.fullmatch(full_url)
-    return found[1] if found is not None else ""
+    match = _RESTFUL_URL.fullmatch(full_url)
+    return match[1] if match is not None else ""
 
 
 def rewrite_references(resource: Any, links: ReferenceMap) -> Any:
@@ -52,18 +52,18 @@ def _rewrite_value(name: str, value: Any, links: ReferenceMap) -> Any:
         )
     if name == "reference":
         return _rewrite_reference(value, links)
-    names = links.names
+    keys = links.keys_by_full_url
     if name == "div":
-        return _LINK_ATTRIBUTE.sub(
-            lambda found: f"{found[1]}{found[2]}{names.get(found[3], found[3])}{found[2]}", value
-        )
-    return names.get(value, value) if ":" in value and name not in _NOT_REFERENCES else value
+        return _LINK_ATTRIBUTE.sub(lambda found: f"{found[1]}{found[2]}{keys.get(found[3], found[3])}{found[2]}", value)
+    return keys.get(value, value) if ":" in value and name not in _NOT_REFERENCES else value
 
 
 def _rewrite_reference(value: str, links: ReferenceMap) -> str:
     """What no entry is called means something on this server, if anything."""
-    whole = f"{links.base}/{value}" if _RELATIVE_REFERENCE.fullmatch(value) else value
-    if whole in links.names:
-        return links.names[whole]
-    type, asks, _ = value.partition("?")
-    return links.resolve(value) if (asks and type in RESOURCE_TYPES) or value.startswith(_URN_PREFIXES) else value
+    full_url = f"{links.base}/{value}" if _RELATIVE_REFERENCE.fullmatch(value) else value
+    if full_url in links.keys_by_full_url:
+        return links.keys_by_full_url[full_url]
+    type, question_mark, _ = value.partition("?")
+    return (
+        links.resolve(value) if (question_mark and type in RESOURCE_TYPES) or value.startswith(_URN_PREFIXES) else value
+    )

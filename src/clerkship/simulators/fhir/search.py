@@ -13,12 +13,12 @@ from clerkship.fhir.reference import parse_reference
 from clerkship.fhir.resource import render_resource
 from clerkship.fhir.search.compartment import compartment_types
 from clerkship.model.frozen import Frozen
-from clerkship.simulators.fhir import splice
+from clerkship.simulators.fhir import bundle_json
 from clerkship.simulators.fhir.events import ResourcesSearched
 from clerkship.simulators.fhir.inputs import PAGING_HINT, Criteria, InstanceInput, TypeName
 from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.writing import check_type, get_existing
+from clerkship.simulators.fhir.write import check_type, get_existing
 
 BY_POST = "Search with the parameters in the body, as a form."
 Compartment = tuple[str, str]
@@ -77,9 +77,9 @@ def search_compartment(transaction: Transaction, search: CompartmentSearch) -> F
     return _search(transaction, search, path, type, (owner, search.id))
 
 
-search_type_by_post = search_type.renamed("search_type_by_post", BY_POST)
-search_system_by_post = search_system.renamed("search_system_by_post", BY_POST)
-search_compartment_by_post = search_compartment.renamed("search_compartment_by_post", BY_POST)
+search_type_by_post = search_type.copy_as("search_type_by_post", BY_POST)
+search_system_by_post = search_system.copy_as("search_system_by_post", BY_POST)
+search_compartment_by_post = search_compartment.copy_as("search_compartment_by_post", BY_POST)
 
 
 def _parse_query(
@@ -90,23 +90,23 @@ def _parse_query(
     strict = not search.is_lenient
     try:
         query = engine.parse_query(type, search.query, strict=strict, meaning=meaning, compartment=compartment)
-    except FhirError as wrong:
-        raise refusal_from_invalid(wrong) from None
-    most = transaction.settings.max_page_size
-    return replace(query, count=most) if query.count is not None and query.count > most else query
+    except FhirError as error:
+        raise refusal_from_invalid(error) from None
+    max_page_size = transaction.settings.max_page_size
+    return replace(query, count=max_page_size) if query.count is not None and query.count > max_page_size else query
 
 
 def _search(
     transaction: Transaction, search: SearchInput, path: str, type: str = "", compartment: Compartment | None = None
 ) -> FhirResponse:
     query = _parse_query(transaction, search, type, compartment)
-    counted = query.summary == "count" or query.count == 0
+    is_count_only = query.summary == "count" or query.count == 0
     try:
         page = engine.build_page(engine.run_search(transaction, query), query, transaction.settings.page_size)
-        keys = [] if counted else page.keys
+        keys = [] if is_count_only else page.keys
         included = engine.find_included(transaction, query, keys) if keys else []
-    except FhirError as wrong:
-        raise refusal_from_invalid(wrong) from None
+    except FhirError as error:
+        raise refusal_from_invalid(error) from None
     transaction.note(
         ResourcesSearched(
             type=type,
@@ -117,11 +117,11 @@ def _search(
             within="/".join(compartment or ()),
         )
     )
-    here = splice.build_url(transaction.base, path)
+    url = bundle_json.build_url(transaction.base, path)
     links = (
-        _build_links(here, query, page)
-        if not counted
-        else _build_links(here, query, engine.ResultPage([], "", page.total))
+        _build_links(url, query, page)
+        if not is_count_only
+        else _build_links(url, query, engine.ResultPage([], "", page.total))
     )
     matches, others = (
         _render_entries(transaction, query, keys, "match"),
@@ -129,16 +129,16 @@ def _search(
     )
     total = None if query.total == "none" else page.total
     return FhirResponse(
-        200, splice.render_bundle("searchset", links, [*matches, *others, *_render_ignored(query)], total)
+        200, bundle_json.render_bundle("searchset", links, [*matches, *others, *_render_ignored(query)], total)
     )
 
 
-def _build_links(here: str, query: engine.SearchQuery, page: engine.ResultPage) -> list[tuple[str, str]]:
+def _build_links(url: str, query: engine.SearchQuery, page: engine.ResultPage) -> list[tuple[str, str]]:
     used = query.link()
 
     def at(cursor: str) -> str:
         text = query.link(cursor) if cursor else used
-        return f"{here}?{text}" if text else here
+        return f"{url}?{text}" if text else url
 
     links = [("self", at(query.cursor))]
     if query.cursor or page.next_cursor:
@@ -152,25 +152,25 @@ def _render_entries(
     transaction: Transaction, query: engine.SearchQuery, keys: Iterable[str], mode: str
 ) -> Iterator[bytes]:
     """Yield entries with as much of each resource as is asked for; a whole one as it is stored."""
-    partly = bool(query.elements) or query.summary in ("true", "text", "data")
+    is_partial = bool(query.elements) or query.summary in ("true", "text", "data")
     for key in keys:
         data = transaction.data(key)
         if data is None:
             continue  # held for conditions of a transaction, and not written yet
-        if partly and (resource := transaction.resource(key)) is not None:
+        if is_partial and (resource := transaction.resource(key)) is not None:
             data = render_resource(engine.subset_resource(resource, query))
-        yield splice.render_match(transaction.base, key, data, mode)
+        yield bundle_json.render_match(transaction.base, key, data, mode)
 
 
 def _render_ignored(query: engine.SearchQuery) -> Iterator[bytes]:
     """Report the parameters that were left out (R4 search: handling errors)."""
     if query.ignored:
-        yield splice.render_search_outcome(render_resource(build_operation_outcome(query.ignored)))
+        yield bundle_json.render_search_outcome(render_resource(build_operation_outcome(query.ignored)))
 
 
 def render_logged_query(pairs: Sequence[tuple[str, str]], base: str) -> str:
     """Write a query for the log: a reference to a resource of this server is the same however it was spelled."""
-    return splice.render_query(
+    return bundle_json.render_query(
         (name, _make_relative(value, base) if base and base in value else value) for name, value in pairs
     )
 

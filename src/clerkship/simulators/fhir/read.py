@@ -14,7 +14,7 @@ from clerkship.simulators.fhir.inputs import IfNoneMatch, InstanceInput, QueryPa
 from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
 from clerkship.simulators.fhir.state import ResourceVersion, parse_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.writing import check_type, get_existing
+from clerkship.simulators.fhir.write import check_type, get_existing
 
 
 class ReadInput(InstanceInput):
@@ -34,36 +34,36 @@ class VersionReadInput(InstanceInput):
 
 
 @interaction()
-def read(transaction: Transaction, wanted: ReadInput) -> FhirResponse:
+def read(transaction: Transaction, input: ReadInput) -> FhirResponse:
     """Read the current version of a FHIR R4 resource."""
-    version = get_existing(transaction, f"{wanted.type}/{wanted.id}")
-    status = 304 if _is_not_modified(wanted, version) else 200
-    return _render_version(transaction, wanted, version, "read", status)
+    version = get_existing(transaction, f"{input.type}/{input.id}")
+    status = 304 if _is_not_modified(input, version) else 200
+    return _render_version(transaction, input, version, "read", status)
 
 
 @interaction()
-def vread(transaction: Transaction, wanted: VersionReadInput) -> FhirResponse:
+def vread(transaction: Transaction, input: VersionReadInput) -> FhirResponse:
     """Read an earlier version of a FHIR R4 resource."""
-    key = f"{check_type(wanted.type)}/{wanted.id}"
-    found = next((version for version in transaction.versions(key) if version.id == wanted.version), None)
-    if found is None:
-        raise refusal(404, "not-found", f"there is no version {wanted.version[:80]} of {key[:140]}")
-    if found.gone:
-        raise refusal(410, "deleted", f"version {wanted.version} of {key} is that it was deleted")
-    return _render_version(transaction, wanted, found, "vread", 200)
+    key = f"{check_type(input.type)}/{input.id}"
+    version = next((version for version in transaction.versions(key) if version.id == input.version), None)
+    if version is None:
+        raise refusal(404, "not-found", f"there is no version {input.version[:80]} of {key[:140]}")
+    if version.is_deleted:
+        raise refusal(410, "deleted", f"version {input.version} of {key} is that it was deleted")
+    return _render_version(transaction, input, version, "vread", 200)
 
 
 def _render_version(
     transaction: Transaction,
-    wanted: ReadInput | VersionReadInput,
+    input: ReadInput | VersionReadInput,
     version: ResourceVersion,
     operation: str,
     status: int,
 ) -> FhirResponse:
     data = (version.data or b"") if status == 200 else b""
-    if data and wanted.parts:
-        data = _select_elements(wanted.type, data, wanted.parts)
-    event = ResourceRead(type=wanted.type, id=wanted.id, version=version.id, operation=operation, status=status)
+    if data and input.parts:
+        data = _select_elements(input.type, data, input.parts)
+    event = ResourceRead(type=input.type, id=input.id, version=version.id, operation=operation, status=status)
     transaction.note(event)
     return FhirResponse(status, data, version)
 
@@ -72,14 +72,14 @@ def _select_elements(type: str, data: bytes, parts: QueryPairs) -> bytes:
     """Return as much of a resource as is asked for (R4 http: read, summary and elements)."""
     try:
         return render_resource(subset_resource(parse_resource(data), parse_query(type, parts)))
-    except FhirError as wrong:
-        raise refusal_from_invalid(wrong) from None
+    except FhirError as error:
+        raise refusal_from_invalid(error) from None
 
 
-def _is_not_modified(wanted: ReadInput, version: ResourceVersion) -> bool:
+def _is_not_modified(input: ReadInput, version: ResourceVersion) -> bool:
     """Return whether the client has this version already (R4 http: conditional read)."""
-    tags, since = wanted.if_none_match, wanted.if_modified_since
+    tags, since = input.if_none_match, input.if_modified_since
     if tags is not None:
         return "*" in tags or version.id in tags
-    changed = parse_instant(version.updated) if since is not None else None
-    return since is not None and changed is not None and changed.replace(microsecond=0) <= since
+    updated = parse_instant(version.updated) if since is not None else None
+    return since is not None and updated is not None and updated.replace(microsecond=0) <= since

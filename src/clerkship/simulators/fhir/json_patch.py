@@ -57,11 +57,11 @@ def apply_patch(document: Any, operations: list[dict[str, Any]], depth: int = MA
     """Apply operations to a document in place and return it; raise FhirError at the first that cannot be applied."""
     from jsonpatch import JsonPatch, JsonPatchException, JsonPatchTestFailed, JsonPointerException  # noqa: PLC0415  (17 ms)
 
-    left = MAX_PATCHED_ELEMENTS
+    remaining = MAX_PATCHED_ELEMENTS
     for number, operation in enumerate(operations):
         try:
             parsed = JsonPatch.operations[operation["op"]](operation)
-            left -= _count_added_elements(document, parsed, left, depth)
+            remaining -= _count_added_elements(document, parsed, remaining, depth)
             document = parsed.apply(document)
         except (PatchLimitExceeded, JsonPatchException, JsonPointerException) as error:
             reason = "the value is another" if isinstance(error, JsonPatchTestFailed) else error
@@ -70,7 +70,7 @@ def apply_patch(document: Any, operations: list[dict[str, Any]], depth: int = MA
     return document
 
 
-def _count_added_elements(document: Any, parsed: "PatchOperation", left: int, depth: int) -> int:
+def _count_added_elements(document: Any, parsed: "PatchOperation", remaining: int, depth: int) -> int:
     """Count the elements that an operation adds, before it is applied; raise PatchLimitExceeded where it goes over a limit.
 
     By several flat operations, a patch can make a resource that is too large or too deep to be read.
@@ -79,14 +79,14 @@ def _count_added_elements(document: Any, parsed: "PatchOperation", left: int, de
     name = operation["op"]
     if name == "remove":
         return 0
-    moved = name in ("move", "copy")
-    value = parsed.pointer_cls(operation["from"]).resolve(document) if moved else operation["value"]
-    nested = isinstance(value, _CONTAINERS)
-    if len(parsed.pointer.parts) + (measure_depth(value, depth) if nested else 0) > depth:
+    is_moved = name in ("move", "copy")
+    value = parsed.pointer_cls(operation["from"]).resolve(document) if is_moved else operation["value"]
+    is_nested = isinstance(value, _CONTAINERS)
+    if len(parsed.pointer.parts) + (measure_depth(value, depth) if is_nested else 0) > depth:
         raise PatchLimitExceeded(f"the resource would be nested more than {depth} deep")
     if name == "test":
         return 0
-    count = count_elements(value, left) if nested else 1
-    if count > left:
+    count = count_elements(value, remaining) if is_nested else 1
+    if count > remaining:
         raise PatchLimitExceeded(f"the patch adds, moves and copies more than {MAX_PATCHED_ELEMENTS:,} elements")
     return count

@@ -32,8 +32,8 @@ def render_bundle(type: str, links: BundleLinks, entries: Iterable[bytes], total
         head.append(b',"total":%d' % total)
     if links:
         head += [b',"link":', orjson.dumps([{"relation": relation, "url": url} for relation, url in links])]
-    listed = b",".join(entries)
-    return b"".join([*head, b',"entry":[', listed, b"]}"]) if listed else b"".join([*head, b"}"])
+    joined = b",".join(entries)
+    return b"".join([*head, b',"entry":[', joined, b"]}"]) if joined else b"".join([*head, b"}"])
 
 
 def render_match(base: str, key: str, data: bytes, mode: str = "match") -> bytes:
@@ -46,26 +46,26 @@ def render_search_outcome(data: bytes) -> bytes:
     return b'{"resource":%s,"search":{"mode":"outcome"}}' % data
 
 
-def render_history_entry(base: str, key: str, version: ResourceVersion, first: bool) -> bytes:
+def render_history_entry(base: str, key: str, version: ResourceVersion, is_creation: bool) -> bytes:
     """An entry of a history: what was asked, what was answered, and what it was then (R4 http: history)."""
     type = key.partition("/")[0]
-    asked = {"method": version.method, "url": type if version.method == "POST" else key}
-    answer = {"status": "204" if version.gone else "201" if first else "200", "etag": version.etag}
+    request = {"method": version.method, "url": type if version.method == "POST" else key}
+    response = {"status": "204" if version.is_deleted else "201" if is_creation else "200", "etag": version.etag}
     if version.updated:
-        answer["lastModified"] = version.updated
-    shown = b"" if version.data is None else b'"resource":%s,' % version.data
-    head = b'{"fullUrl":%s,%s"request":%s,"response":%s}'
-    return head % (_render_text(f"{base}/{key}"), shown, orjson.dumps(asked), orjson.dumps(answer))
+        response["lastModified"] = version.updated
+    resource = b"" if version.data is None else b'"resource":%s,' % version.data
+    template = b'{"fullUrl":%s,%s"request":%s,"response":%s}'
+    return template % (_render_text(f"{base}/{key}"), resource, orjson.dumps(request), orjson.dumps(response))
 
 
 def render_response_entry(fields: dict[str, str], full_url: str = "", data: bytes = b"", outcome: bytes = b"") -> bytes:
     """An entry of the response to a batch or a transaction."""
-    answer = orjson.dumps(fields)
+    response = orjson.dumps(fields)
     if outcome:
-        answer = b'%s,"outcome":%s}' % (answer[:-1], outcome)
-    named = b'"fullUrl":%s,' % _render_text(full_url) if full_url else b""
-    shown = b'"resource":%s,' % data if data else b""
-    return b'{%s%s"response":%s}' % (named, shown, answer)
+        response = b'%s,"outcome":%s}' % (response[:-1], outcome)
+    url = b'"fullUrl":%s,' % _render_text(full_url) if full_url else b""
+    resource = b'"resource":%s,' % data if data else b""
+    return b'{%s%s"response":%s}' % (url, resource, response)
 
 
 def _render_text(value: str) -> bytes:

@@ -16,7 +16,7 @@ from clerkship.fhir.resource import ID_PATTERN, parse_resource
 from clerkship.fhir.search import search_keys
 from clerkship.fhir.validation import split_lenient, validate
 from clerkship.model.frozen import Frozen
-from clerkship.simulators.fhir import patch as json_patch
+from clerkship.simulators.fhir import json_patch as json_patch
 from clerkship.simulators.fhir.body import check_resource, make_relative
 from clerkship.simulators.fhir.events import NothingChanged, ResourceRead
 from clerkship.simulators.fhir.inputs import (
@@ -110,109 +110,111 @@ class ConditionalDeleteInput(ConditionalInput):
 
 
 @interaction()
-def create(transaction: Transaction, new: CreateInput) -> FhirResponse:
+def create(transaction: Transaction, input: CreateInput) -> FhirResponse:
     """Create a FHIR R4 resource. The server chooses the id. Returns the stored resource."""
-    if new.if_none_exist is not None:
+    if input.if_none_exist is not None:
         check_writable(transaction)
-        found = find_unique_match(transaction, new.type, new.if_none_exist)
-        if found is not None:
-            return respond_with_existing(transaction, found, new)
-    return _build_write_response(transaction, create_resource(transaction, new.resource, new.type, new.id), is_new=True)
+        key = find_unique_match(transaction, input.type, input.if_none_exist)
+        if key is not None:
+            return respond_with_existing(transaction, key, input)
+    return _build_write_response(
+        transaction, create_resource(transaction, input.resource, input.type, input.id), is_new=True
+    )
 
 
 @interaction()
-def update(transaction: Transaction, update: UpdateInput) -> FhirResponse:
+def update(transaction: Transaction, input: UpdateInput) -> FhirResponse:
     """Replace a FHIR R4 resource. Give the complete resource, with the same `id`."""
     check_writable(transaction)
-    key = f"{update.type}/{update.id}"
-    is_new = not transaction.is_there(key)
-    _check_none_match(transaction, key, update.if_none_match)
-    update_resource(transaction, key, update.resource, if_match=update.if_match)
+    key = f"{input.type}/{input.id}"
+    is_new = not transaction.exists(key)
+    _check_none_match(transaction, key, input.if_none_match)
+    update_resource(transaction, key, input.resource, if_match=input.if_match)
     return _build_write_response(transaction, key, is_new=is_new)
 
 
 @interaction(tool=False)
-def conditional_update(transaction: Transaction, given: ConditionalUpdateInput) -> FhirResponse:
+def conditional_update(transaction: Transaction, input: ConditionalUpdateInput) -> FhirResponse:
     """Replace the FHIR R4 resource that a search finds, or create it if there is none."""
     check_writable(transaction)
-    key = find_update_target(transaction, given)
+    key = find_update_target(transaction, input)
     if key is None:
-        key = create_resource(transaction, given.resource, given.type, operation="update")
+        key = create_resource(transaction, input.resource, input.type, operation="update")
         return _build_write_response(transaction, key, is_new=True)
-    return update.decide(transaction, resolve_conditional_update(given, key))
+    return update.execute(transaction, resolve_conditional_update(input, key))
 
 
 @interaction()
-def patch(transaction: Transaction, patch: PatchInput) -> FhirResponse:
+def patch(transaction: Transaction, input: PatchInput) -> FhirResponse:
     """Change parts of a FHIR R4 resource with a JSON Patch (RFC 6902), a list of operations."""
-    key = patch_resource(transaction, f"{patch.type}/{patch.id}", patch.operations, if_match=patch.if_match)
-    return _record_returned(transaction, _build_write_response(transaction, key, is_new=False), "patch", patch)
+    key = patch_resource(transaction, f"{input.type}/{input.id}", input.operations, if_match=input.if_match)
+    return _record_returned(transaction, _build_write_response(transaction, key, is_new=False), "patch", input)
 
 
 @interaction(tool=False)
-def conditional_patch(transaction: Transaction, given: ConditionalPatchInput) -> FhirResponse:
+def conditional_patch(transaction: Transaction, input: ConditionalPatchInput) -> FhirResponse:
     """Change the FHIR R4 resource that a search finds with a JSON Patch (RFC 6902)."""
     check_writable(transaction)
-    return patch.decide(transaction, resolve_conditional_patch(given, find_patch_target(transaction, given)))
+    return patch.execute(transaction, resolve_conditional_patch(input, find_patch_target(transaction, input)))
 
 
 @interaction()
-def delete(transaction: Transaction, deletion: DeleteInput) -> FhirResponse:
+def delete(transaction: Transaction, input: DeleteInput) -> FhirResponse:
     """Delete a FHIR R4 resource. Earlier versions can still be read."""
-    key = f"{deletion.type}/{deletion.id}"
-    if not delete_resource(transaction, key, if_match=deletion.if_match):
+    key = f"{input.type}/{input.id}"
+    if not delete_resource(transaction, key, if_match=input.if_match):
         return FhirResponse(200, message=f"there is no {key[:140]}: there was nothing to delete")
     return FhirResponse(204, version=transaction.version(key))
 
 
 @interaction(tool=False)
-def conditional_delete(transaction: Transaction, deletion: ConditionalDeleteInput) -> FhirResponse:
+def conditional_delete(transaction: Transaction, input: ConditionalDeleteInput) -> FhirResponse:
     """Delete the FHIR R4 resource that a search finds; refused if it finds several."""
     check_writable(transaction)
-    found = find_unique_match(transaction, deletion.type, deletion.query)
-    if found is None:
-        transaction.note(NothingChanged(operation="delete", type=deletion.type))
+    key = find_unique_match(transaction, input.type, input.query)
+    if key is None:
+        transaction.note(NothingChanged(operation="delete", type=input.type))
         return FhirResponse(200, message="nothing matches: there was nothing to delete")
-    id = found.partition("/")[2]
-    return delete.decide(transaction, DeleteInput(type=deletion.type, id=id, if_match=deletion.if_match))
+    id = key.partition("/")[2]
+    return delete.execute(transaction, DeleteInput(type=input.type, id=id, if_match=input.if_match))
 
 
-def find_update_target(transaction: Transaction, given: ConditionalUpdateInput) -> str | None:
+def find_update_target(transaction: Transaction, input: ConditionalUpdateInput) -> str | None:
     """Return which resource a conditional update is for; None for one that the server has to name."""
-    resource, type = given.resource, given.type
+    resource, type = input.resource, input.type
     if not isinstance(resource, dict):
         raise refusal(400, "structure", "a resource is a JSON object with a `resourceType`")
     id = resource.get("id")
     if id is not None and not isinstance(id, str):
         raise refusal(400, "value", "an id is text", f"{type}.id")
-    found = find_unique_match(transaction, type, given.query)
-    if found is None:
+    key = find_unique_match(transaction, type, input.query)
+    if key is None:
         return f"{type}/{id}" if id is not None else None
-    if id is not None and found != f"{type}/{id}":
-        raise refusal(400, "invalid", f"the condition means {found}, and the resource has another id")
-    return found
+    if id is not None and key != f"{type}/{id}":
+        raise refusal(400, "invalid", f"the condition means {key}, and the resource has another id")
+    return key
 
 
-def resolve_conditional_update(given: ConditionalUpdateInput, key: str) -> UpdateInput:
+def resolve_conditional_update(input: ConditionalUpdateInput, key: str) -> UpdateInput:
     """Return the update of the resource that a conditional update is for."""
     id = key.partition("/")[2]
-    resource, returns = {**given.resource, "id": id}, given.returns
-    tags, others = given.if_match, given.if_none_match
-    return UpdateInput(type=given.type, id=id, resource=resource, if_match=tags, if_none_match=others, returns=returns)
+    resource, returns = {**input.resource, "id": id}, input.returns
+    tags, others = input.if_match, input.if_none_match
+    return UpdateInput(type=input.type, id=id, resource=resource, if_match=tags, if_none_match=others, returns=returns)
 
 
-def find_patch_target(transaction: Transaction, given: ConditionalPatchInput) -> str:
+def find_patch_target(transaction: Transaction, input: ConditionalPatchInput) -> str:
     """Return which resource a conditional patch is for: there must be one."""
-    found = find_unique_match(transaction, given.type, given.query)
-    if found is None:
-        raise refusal(404, "not-found", f"no {given.type} matches")
-    return found
+    key = find_unique_match(transaction, input.type, input.query)
+    if key is None:
+        raise refusal(404, "not-found", f"no {input.type} matches")
+    return key
 
 
-def resolve_conditional_patch(given: ConditionalPatchInput, key: str) -> PatchInput:
+def resolve_conditional_patch(input: ConditionalPatchInput, key: str) -> PatchInput:
     """Return the patch of the resource that a conditional patch is for."""
-    id, tags = key.partition("/")[2], given.if_match
-    return PatchInput(type=given.type, id=id, operations=given.operations, if_match=tags, returns=given.returns)
+    id, tags = key.partition("/")[2], input.if_match
+    return PatchInput(type=input.type, id=id, operations=input.operations, if_match=tags, returns=input.returns)
 
 
 def parse_condition(text: str) -> QueryPairs:
@@ -231,27 +233,27 @@ def find_unique_match(transaction: Transaction, type: str, query: QueryPairs) ->
     if not query:
         raise refusal(412, "required", f"a condition is needed that says which {type} is meant")
     try:
-        found = search_keys(transaction, type, transaction.address.pairs_in(query), base=transaction.base)
-    except FhirError as wrong:
-        raise refusal_from_invalid(wrong) from None
-    if len(found) > 1:
-        raise refusal(412, "multiple-matches", f"{len(found)} {type} resources match, and one is meant")
-    return found[0] if found else None
+        keys = search_keys(transaction, type, transaction.address.rewrite_pairs(query), base=transaction.base)
+    except FhirError as error:
+        raise refusal_from_invalid(error) from None
+    if len(keys) > 1:
+        raise refusal(412, "multiple-matches", f"{len(keys)} {type} resources match, and one is meant")
+    return keys[0] if keys else None
 
 
-def respond_with_existing(transaction: Transaction, key: str, new: CreateInput) -> FhirResponse:
+def respond_with_existing(transaction: Transaction, key: str, input: CreateInput) -> FhirResponse:
     """Answer a conditional create of what is there: nothing is done, and that is a success."""
     type, _, id = key.partition("/")
     transaction.note(NothingChanged(operation="create", type=type, id=id))
     response = FhirResponse(200, version=transaction.version(key), key=key)
-    return _record_returned(transaction, response, "create", new)
+    return _record_returned(transaction, response, "create", input)
 
 
 def _record_returned(
-    transaction: Transaction, response: FhirResponse, operation: str, given: CreateInput | PatchInput
+    transaction: Transaction, response: FhirResponse, operation: str, input: CreateInput | PatchInput
 ) -> FhirResponse:
     """Record that the client reads the resource, where the response shows what it has not sent."""
-    if given.returns == "representation" and response.version is not None:
+    if input.returns == "representation" and response.version is not None:
         type, _, id = response.key.partition("/")
         transaction.note(ResourceRead(type=type, id=id, version=response.version.id, operation=operation))
     return response
@@ -264,7 +266,7 @@ def _build_write_response(transaction: Transaction, key: str, *, is_new: bool) -
 def _check_none_match(transaction: Transaction, key: str, tags: Tags | None) -> None:
     """RFC 9110 §13.1.2: `If-None-Match: *` is for clients that only want to create."""
     version = transaction.version(key) if tags is not None else None
-    if tags is None or version is None or version.gone:
+    if tags is None or version is None or version.is_deleted:
         return
     if "*" in tags or version.id in tags:
         raise refusal(412, "conflict", f"there is a {key} already, at version {version.id}")
@@ -302,13 +304,13 @@ def check_valid(transaction: Transaction, resource: Any, type: str = "") -> list
     if type and resource["resourceType"] != type:
         raise refusal(400, "invalid", f"the resource is a {resource['resourceType'][:80]}, and this is {type}")
     check_type(resource["resourceType"])
-    found = validate(resource)
-    errors = [issue for issue in found if issue.severity in ("error", "fatal")]
+    issues = validate(resource)
+    errors = [issue for issue in issues if issue.severity in ("error", "fatal")]
     accepted: list[Issue] = []
     if transaction.settings.validation == "lenient":
         errors, accepted = map(list, split_lenient(errors))
     if errors:
-        raise FhirRefusal(400, *(relocate_issue(issue, transaction.where) for issue in errors))
+        raise FhirRefusal(400, *(relocate_issue(issue, transaction.issue_location) for issue in errors))
     return accepted
 
 
@@ -317,9 +319,11 @@ def create_resource(
 ) -> str:
     """Write a new resource, under an id of the server's own whatever id it has; return its key."""
     check_writable(transaction)
-    unnamed = {n: value for n, value in resource.items() if n != "id"} if isinstance(resource, dict) else resource
-    defects = check_valid(transaction, unnamed, type)
-    return transaction.write({**unnamed, "id": id or transaction.new_id(unnamed["resourceType"])}, operation, defects)
+    without_id = {n: value for n, value in resource.items() if n != "id"} if isinstance(resource, dict) else resource
+    defects = check_valid(transaction, without_id, type)
+    return transaction.write(
+        {**without_id, "id": id or transaction.new_id(without_id["resourceType"])}, operation, defects
+    )
 
 
 def update_resource(
@@ -331,8 +335,8 @@ def update_resource(
     check_id(id)
     defects = check_valid(transaction, resource, type)
     if resource.get("id") != id:
-        has = f"`{str(resource['id'])[:80]}`" if "id" in resource else "none"
-        raise refusal(400, "invalid", f"the id of the resource must be that of its address, `{id}`; it has {has}")
+        actual = f"`{str(resource['id'])[:80]}`" if "id" in resource else "none"
+        raise refusal(400, "invalid", f"the id of the resource must be that of its address, `{id}`; it has {actual}")
     before = transaction.version(key)
     _check_match(before, if_match, key)
     if before is None and not transaction.settings.client_ids and transaction.act.actor == AGENT:
@@ -354,7 +358,7 @@ def _check_match(version: ResourceVersion | None, if_match: Tags | None, key: st
     if if_match is None:
         return
     expected = " or ".join(if_match[:10])
-    if version is None or version.gone:
+    if version is None or version.is_deleted:
         raise refusal(412, "conflict", f"there is no {key}, and version {expected} of it was expected")
     if "*" not in if_match and version.id not in if_match:
         raise refusal(412, "conflict", f"{key} is at version {version.id}, not {expected}")
@@ -369,7 +373,7 @@ def get_existing(transaction: Transaction, key: str) -> ResourceVersion:
         raise refusal(404, "not-supported", f"there is no operation `{id[:80]}` on {type} here")
     if version is None:
         raise refusal(404, "not-found", f"there is no {key[:140]}")
-    if version.gone:
+    if version.is_deleted:
         raise refusal(410, "deleted", f"{key} was deleted")
     return version
 
@@ -381,16 +385,16 @@ def patch_resource(
     check_writable(transaction)
     try:
         json_patch.check_patch(operations)
-    except FhirError as found:
-        raise refusal_from_invalid(found) from None
+    except FhirError as invalid:
+        raise refusal_from_invalid(invalid) from None
     version = get_existing(transaction, key)
     _check_match(version, if_match, key)
     before = parse_resource(version.data or b"{}")
     type, id = before["resourceType"], before["id"]
     try:
         after = json_patch.apply_patch(before, operations, transaction.settings.max_depth)
-    except FhirError as found:
-        raise refusal_from_invalid(found, 422) from None
+    except FhirError as invalid:
+        raise refusal_from_invalid(invalid, 422) from None
     if not isinstance(after, dict) or (after.get("resourceType"), after.get("id")) != (type, id):
         raise refusal(422, "business-rule", "a patch may change neither the type of a resource nor its id")
     check_resource(after, status=422)
@@ -406,7 +410,7 @@ def delete_resource(transaction: Transaction, key: str, *, if_match: Tags | None
     check_type(type)
     version = transaction.version(key)
     _check_match(version, if_match, key)
-    if version is None or version.gone:
+    if version is None or version.is_deleted:
         transaction.note(NothingChanged(operation="delete", type=type))
         return False
     transaction.delete(type, id)

@@ -41,12 +41,12 @@ class BundleEntry:
     input: Any = None
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Its place in the Bundle."""
         return f"Bundle.entry[{self.number}]"
 
 
-def parse_bundle(data: Any, most: int) -> tuple[str, list[Any]]:
+def parse_bundle(data: Any, max_entries: int) -> tuple[str, list[Any]]:
     """Return the type and the entries of a Bundle."""
     if not isinstance(data, dict) or data.get("resourceType") != "Bundle":
         raise refusal(400, "structure", "a Bundle is expected here, of type batch or transaction")
@@ -55,8 +55,8 @@ def parse_bundle(data: Any, most: int) -> tuple[str, list[Any]]:
         raise refusal(400, "value", "the Bundle must be of type batch or transaction", "Bundle.type")
     if not isinstance(entries, list):
         raise refusal(400, "structure", "`entry` is an array", "Bundle.entry")
-    if len(entries) > most:
-        raise refusal(413, "too-costly", f"a Bundle may have {most} entries, not {len(entries)}")
+    if len(entries) > max_entries:
+        raise refusal(413, "too-costly", f"a Bundle may have {max_entries} entries, not {len(entries)}")
     if sum(map(_is_conditional, entries)) > MAX_CONDITIONS:
         raise refusal(413, "too-costly", f"a Bundle may have {MAX_CONDITIONS} entries with a condition")
     return type, entries
@@ -72,22 +72,22 @@ def _is_conditional(entry: Any) -> bool:
 
 def parse_entry(number: int, data: Any, transaction: Transaction) -> BundleEntry:
     """Read an entry as a request."""
-    place = f"Bundle.entry[{number}]"
+    location = f"Bundle.entry[{number}]"
     request = data.get("request") if isinstance(data, dict) else None
     if not isinstance(request, dict):
-        raise refusal(400, "required", "an entry has a `request` with `method` and `url`", place)
+        raise refusal(400, "required", "an entry has a `request` with `method` and `url`", location)
     method, url, full_url = request.get("method"), request.get("url"), data.get("fullUrl", "")
     if method not in METHODS:
-        raise refusal(400, "value", f"`method` is one of {', '.join(METHODS)}", f"{place}.request.method")
+        raise refusal(400, "value", f"`method` is one of {', '.join(METHODS)}", f"{location}.request.method")
     if not isinstance(url, str) or not isinstance(full_url, str):
-        raise refusal(400, "value", "`url` and `fullUrl` are text", f"{place}.request.url")
+        raise refusal(400, "value", "`url` and `fullUrl` are text", f"{location}.request.url")
     path, _, query = _make_relative(url, transaction.base).partition("?")
-    pairs = transaction.address.pairs_in(parse_qsl(query, keep_blank_values=True))
+    pairs = transaction.address.rewrite_pairs(parse_qsl(query, keep_blank_values=True))
     entry = BundleEntry(
-        number, method, f"/{unquote(path)}", pairs, _parse_headers(request, place), full_url, data.get("resource")
+        number, method, f"/{unquote(path)}", pairs, _parse_headers(request, location), full_url, data.get("resource")
     )
     if method in ("POST", "PUT", "PATCH") and entry.resource is None:
-        raise refusal(400, "required", f"a {method} has a `resource`", f"{place}.resource")
+        raise refusal(400, "required", f"a {method} has a `resource`", f"{location}.resource")
     if method == "PATCH":
         entry.resource = _parse_patch(entry, transaction)
     return entry
@@ -98,11 +98,11 @@ def _make_relative(url: str, base: str) -> str:
     return url.removeprefix(base).removeprefix("/")
 
 
-def _parse_headers(request: dict[str, Any], place: str) -> dict[str, str]:
-    found = {header: request[name] for name, header in _HEADERS.items() if name in request}
-    if not all(isinstance(value, str) for value in found.values()):
-        raise refusal(400, "value", "a precondition is text", f"{place}.request")
-    return found
+def _parse_headers(request: dict[str, Any], location: str) -> dict[str, str]:
+    headers = {header: request[name] for name, header in _HEADERS.items() if name in request}
+    if not all(isinstance(value, str) for value in headers.values()):
+        raise refusal(400, "value", "a precondition is text", f"{location}.request")
+    return headers
 
 
 def _parse_patch(entry: BundleEntry, transaction: Transaction) -> Any:
@@ -113,23 +113,27 @@ def _parse_patch(entry: BundleEntry, transaction: Transaction) -> Any:
         or binary.get("resourceType") != "Binary"
         or binary.get("contentType") != JSON_PATCH
     ):
-        place = f"{entry.place}.resource"
-        raise refusal(415, "not-supported", f"a patch in a Bundle is a Binary with the contentType {JSON_PATCH}", place)
+        location = f"{entry.location}.resource"
+        raise refusal(
+            415, "not-supported", f"a patch in a Bundle is a Binary with the contentType {JSON_PATCH}", location
+        )
     try:
         body = base64.b64decode(str(binary.get("data", "")), validate=True)
     except ValueError:  # letters beyond ASCII are no binascii.Error
-        raise refusal(400, "value", "`data` is base64", f"{entry.place}.resource.data") from None
-    return parse_json(transaction.address.json_in(body), transaction.settings.max_depth)
+        raise refusal(400, "value", "`data` is base64", f"{entry.location}.resource.data") from None
+    return parse_json(transaction.address.rewrite_json(body), transaction.settings.max_depth)
 
 
 @contextmanager
 def locate_refusals(transaction: Transaction, entry: BundleEntry) -> Iterator[None]:
     """Place refusals at an entry of the Bundle."""
-    transaction.where = f"{entry.place}.resource"
+    transaction.issue_location = f"{entry.location}.resource"
     try:
         yield
-    except Refusal as refused:
-        issues = (issue if issue.expression else issue._replace(expression=entry.place) for issue in to_issues(refused))
-        raise FhirRefusal(refused.status, *issues) from None
+    except Refusal as error:
+        issues = (
+            issue if issue.expression else issue._replace(expression=entry.location) for issue in to_issues(error)
+        )
+        raise FhirRefusal(error.status, *issues) from None
     finally:
-        transaction.where = ""
+        transaction.issue_location = ""
