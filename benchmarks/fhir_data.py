@@ -8,7 +8,7 @@ import gc
 import time
 from typing import NamedTuple
 
-from clerkship.synthetic import lines
+from clerkship.synthetic import generate_lines
 
 SEED = 7
 
@@ -31,7 +31,7 @@ def made(patients: int) -> Made:
     """Make so many, rendered and in order, as a dataset has them."""
     gc.collect()
     began = time.perf_counter()
-    found = lines(patients, SEED)
+    found = generate_lines(patients, SEED)
     taken = time.perf_counter() - began
     return Made(patients, len(found), sum(map(len, found)), taken)
 

@@ -10,7 +10,7 @@ from clerkship.cli.app import run
 from clerkship.fhir.resource import Resource, parse_key, parse_resource, render_resource
 from clerkship.fhir.validation import validate
 from clerkship.service.generating import TYPES
-from clerkship.synthetic import lines
+from clerkship.synthetic import generate_lines
 from tests.cli.terminal import clerkship
 
 ARGUMENTS = ["dataset", "generate", "--patients", "5", "--seed", "3"]
@@ -26,7 +26,7 @@ def test_standard_output_gets_the_data_and_nothing_else(tmp_path: Path, more: li
     done = clerkship(tmp_path, *ARGUMENTS, *more)
     assert not (tmp_path / "-").exists()
     assert done.returncode == 0
-    assert done.stdout.encode() == b"".join(line + b"\n" for line in lines(5, 3))
+    assert done.stdout.encode() == b"".join(line + b"\n" for line in generate_lines(5, 3))
     assert done.stderr == ""
 
 
@@ -43,7 +43,7 @@ def test_a_file_has_the_hash_that_is_printed(capsys: pytest.CaptureFixture[str])
 def test_a_folder_gets_a_file_for_each_type() -> None:
     assert run([*ARGUMENTS, "--out", "valley/"]) == 0
     found = [line for path in sorted(Path("valley").iterdir()) for line in path.read_bytes().splitlines()]
-    assert tuple(found) == lines(5, 3)
+    assert tuple(found) == generate_lines(5, 3)
     patients = Path("valley/Patient.ndjson").read_bytes().splitlines()
     assert [parse_key(line) for line in patients] == [f"Patient/pat-000{number}" for number in range(1, 6)]
 
@@ -52,7 +52,7 @@ def test_a_bundle_is_a_valid_collection_of_the_same() -> None:
     assert run([*ARGUMENTS, "--bundle", "--out", "valley.json"]) == 0
     bundle: Resource = parse_resource(Path("valley.json").read_bytes())
     assert bundle["type"] == "collection"
-    assert tuple(render_resource(entry["resource"]) for entry in bundle["entry"]) == lines(5, 3)
+    assert tuple(render_resource(entry["resource"]) for entry in bundle["entry"]) == generate_lines(5, 3)
     assert validate(bundle) == []
     assert all(entry["fullUrl"].endswith(f"/{entry['resource']['id']}") for entry in bundle["entry"])
 
@@ -84,9 +84,9 @@ def test_what_is_there_stays_unless_forced(target: str, capsys: pytest.CaptureFi
     assert run([*ARGUMENTS, "--seed", "4", "--out", target]) == 2
     assert "--force overwrites" in capsys.readouterr().err
     files = [Path(target)] if Path(target).is_file() else sorted(Path(target).iterdir())
-    assert b"".join(path.read_bytes() for path in files).splitlines() == list(lines(5, 3))
+    assert b"".join(path.read_bytes() for path in files).splitlines() == list(generate_lines(5, 3))
     assert run([*ARGUMENTS, "--seed", "4", "--out", target, "--force"]) == 0
-    assert b"".join(path.read_bytes() for path in files).splitlines() == list(lines(5, 4))
+    assert b"".join(path.read_bytes() for path in files).splitlines() == list(generate_lines(5, 4))
 
 
 @pytest.mark.parametrize(
@@ -119,4 +119,4 @@ def test_a_folder_written_anew_keeps_nothing_of_the_one_before_but_what_others_p
 
 
 def test_every_type_that_is_generated_is_known_as_such() -> None:
-    assert set(TYPES) == {parse_key(line).partition("/")[0] for line in lines(100, 7)}
+    assert set(TYPES) == {parse_key(line).partition("/")[0] for line in generate_lines(100, 7)}

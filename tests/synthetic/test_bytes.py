@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clerkship.fhir.resource import parse_key, parse_resource
 from clerkship.model.errors import InputError
 from clerkship.service.generating import parse_now
-from clerkship.synthetic import GENERATOR, MOST, NOW, generate, lines
+from clerkship.synthetic import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS, generate, generate_lines
 
 PINNED = {"1": "cfdef041e70786ce2dbc2499e5646bb58b6fd60e4a5b2206bf95d3ab6cd58a63"}
 """By the generator's version: the hash of 100 patients of seed 7 at the default time."""
@@ -28,48 +28,48 @@ def digest(found: tuple[bytes, ...]) -> str:
 
 
 def test_a_change_of_the_bytes_is_a_new_version_of_the_generator() -> None:
-    assert digest(lines(100, 7)) == PINNED[GENERATOR], "raise GENERATOR, and pin what it makes now"
+    assert digest(generate_lines(100, 7)) == PINNED[GENERATOR_VERSION], "raise GENERATOR, and pin what it makes now"
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "4242"])
 def test_another_process_makes_the_same(hash_seed: str) -> None:
     environ = {"PYTHONHASHSEED": hash_seed, "TZ": "Asia/Tokyo", "LC_ALL": "C"}
     ran = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environ, check=True)
-    assert ran.stdout.strip() == digest(lines(30, 11))
+    assert ran.stdout.strip() == digest(generate_lines(30, 11))
 
 
 def test_lines_are_in_order_and_each_is_there_once() -> None:
-    keys = [tuple(parse_key(line).split("/")) for line in lines(30, 11)]
+    keys = [tuple(parse_key(line).split("/")) for line in generate_lines(30, 11)]
     assert keys == sorted(set(keys))
 
 
 def test_another_seed_makes_others() -> None:
-    assert digest(lines(5, 1)) != digest(lines(5, 2))
+    assert digest(generate_lines(5, 1)) != digest(generate_lines(5, 2))
 
 
 def test_the_same_moment_in_another_zone_is_the_same_moment() -> None:
-    elsewhere = NOW.astimezone(timezone(timedelta(hours=9)))
-    assert lines(10, 3, elsewhere) == lines(10, 3, NOW)
+    elsewhere = DEFAULT_NOW.astimezone(timezone(timedelta(hours=9)))
+    assert generate_lines(10, 3, elsewhere) == generate_lines(10, 3, DEFAULT_NOW)
 
 
 def test_whole_teams_do_not_change_when_more_patients_are_asked_for() -> None:
-    assert set(lines(100, 7)) <= set(lines(230, 7))
+    assert set(generate_lines(100, 7)) <= set(generate_lines(230, 7))
 
 
 def test_patients_do_not_change_when_more_are_asked_for_but_their_doctors_book_fills_up() -> None:
-    few, many = set(lines(40, 7)), set(lines(60, 7))
+    few, many = set(generate_lines(40, 7)), set(generate_lines(60, 7))
     assert {parse_key(line).split("/")[0] for line in few - many} <= {"Slot"}
 
 
 def test_a_team_may_be_empty() -> None:
-    types = {parse_resource(line)["resourceType"] for line in lines(0, 7)}
+    types = {parse_resource(line)["resourceType"] for line in generate_lines(0, 7)}
     assert "Organization" in types
     assert "Patient" not in types
 
 
 def test_dates_move_with_now() -> None:
-    later = NOW + timedelta(days=364)  # the same day of the week
-    before = {r["id"]: r for r in generate(20, 7, NOW) if r["resourceType"] == "Patient"}
+    later = DEFAULT_NOW + timedelta(days=364)  # the same day of the week
+    before = {r["id"]: r for r in generate(20, 7, DEFAULT_NOW) if r["resourceType"] == "Patient"}
     after = {r["id"]: r for r in generate(20, 7, later) if r["resourceType"] == "Patient"}
     for id, patient in before.items():
         moved = datetime.fromisoformat(after[id]["birthDate"]) - datetime.fromisoformat(patient["birthDate"])
@@ -80,22 +80,22 @@ def test_dates_move_with_now() -> None:
 @pytest.mark.parametrize(
     ("patients", "now"),
     [
-        (-1, NOW),
-        (MOST + 1, NOW),
-        (1, NOW.replace(tzinfo=None)),
-        (1, NOW.replace(year=1999)),
-        (1, NOW.replace(year=2100)),
+        (-1, DEFAULT_NOW),
+        (MAX_PATIENTS + 1, DEFAULT_NOW),
+        (1, DEFAULT_NOW.replace(tzinfo=None)),
+        (1, DEFAULT_NOW.replace(year=1999)),
+        (1, DEFAULT_NOW.replace(year=2100)),
     ],
 )
 def test_what_cannot_be_made_is_refused_before_anything_is(patients: int, now: datetime) -> None:
     with pytest.raises(InputError):
-        lines(patients, 1, now)
+        generate_lines(patients, 1, now)
 
 
 @pytest.mark.parametrize("text", ["2099-12-31T23:30:00-05:00", "2000-01-01T00:30:00+14:00"])
 def test_a_year_counts_where_the_time_is_written(text: str) -> None:
     """In UTC it is another year already, or still."""
-    assert lines(2, 1, parse_now(text))
+    assert generate_lines(2, 1, parse_now(text))
 
 
 @settings(max_examples=15, deadline=None)
@@ -105,7 +105,7 @@ def test_a_year_counts_where_the_time_is_written(text: str) -> None:
     now=st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 30), timezones=st.just(UTC)),
 )
 def test_any_seed_number_and_time_will_do(patients: int, seed: int, now: datetime) -> None:
-    made = [parse_resource(line) for line in lines(patients, seed, now)]
+    made = [parse_resource(line) for line in generate_lines(patients, seed, now)]
     assert sum(resource["resourceType"] == "Patient" for resource in made) == patients
     assert len({(resource["resourceType"], resource["id"]) for resource in made}) == len(made)
     assert all(datetime.fromisoformat(resource["meta"]["lastUpdated"]) <= now for resource in made)

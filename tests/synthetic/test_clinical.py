@@ -13,10 +13,10 @@ from clerkship.synthetic.allergies import ALLERGENS
 from clerkship.synthetic.analytes import ANALYTES
 from clerkship.synthetic.conditions import ILLNESSES
 from clerkship.synthetic.drugs import DRUGS
-from clerkship.synthetic.labs import explained, filtration
-from clerkship.synthetic.planted import ILL
+from clerkship.synthetic.labs import estimate_gfr, list_affected_analytes
+from clerkship.synthetic.planted import PLANTED_ILLNESSES
 from clerkship.synthetic.terms import ICD10, LOINC, RXNORM, SNOMED
-from clerkship.synthetic.times import months, years
+from clerkship.synthetic.times import age_in_months, age_in_years
 from tests.synthetic.valley import CASES, Valley, code_of, day_of, valley
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
@@ -71,7 +71,7 @@ def test_conditions_befall_those_whom_they_can(seed: int, now: datetime) -> None
         patient = found.at(made["subject"])
         illness = BY_SNOMED[code_of(made["code"], SNOMED)]
         assert illness.sex in ("", patient["gender"])
-        assert years(day_of(patient["birthDate"]), day_of(made["recordedDate"])) >= illness.ages[0]
+        assert age_in_years(day_of(patient["birthDate"]), day_of(made["recordedDate"])) >= illness.ages[0]
         if illness.after:
             assert illnesses(found, patient) & set(illness.after), get_key(made)
         assert not illnesses(found, patient) & set(illness.without), get_key(made)
@@ -96,7 +96,7 @@ def test_every_drug_is_for_a_condition_that_it_treats(seed: int, now: datetime) 
             assert condition["clinicalStatus"]["coding"][0]["code"] == "active"
         else:
             assert made["status"] in ("stopped", "completed")
-        age = years(day_of(found.at(made["subject"])["birthDate"]), day_of(made["authoredOn"]))
+        age = age_in_years(day_of(found.at(made["subject"])["birthDate"]), day_of(made["authoredOn"]))
         assert drug.ages[0] <= age <= drug.ages[1]
         assert day_of(condition["recordedDate"]) <= day_of(made["authoredOn"])
 
@@ -150,7 +150,7 @@ def test_what_is_out_of_range_is_so_because_of_an_illness_or_a_drug(seed: int, n
     for patient in found.all("Patient"):
         drugs = [BY_RXNORM[code_of(m["medicationCodeableConcept"])] for m in found.of(patient, "MedicationRequest")]
         taken = {name for drug in drugs for name in (drug.group, drug.key)}
-        causes = explained(illnesses(found, patient) | taken)
+        causes = list_affected_analytes(illnesses(found, patient) | taken)
         for made in labs(found, patient):
             if flag(made) != "N":
                 odd += 1
@@ -166,8 +166,8 @@ def test_values_that_are_worked_out_are_worked_out(seed: int, now: datetime) -> 
         born = day_of(patient["birthDate"])
         creatinine = at_visit(found, patient, "2160-0")
         for visit, rate in at_visit(found, patient, "98979-8").items():
-            age = years(born, day_of(found.by_key[visit]["period"]["start"]))
-            assert rate == round(filtration(creatinine[visit], patient["gender"], age))
+            age = age_in_years(born, day_of(found.by_key[visit]["period"]["start"]))
+            assert rate == round(estimate_gfr(creatinine[visit], patient["gender"], age))
             seen["egfr"] += 1
         parts = [at_visit(found, patient, code) for code in ("2085-9", "13457-7", "2571-8")]
         for visit, total in at_visit(found, patient, "2093-3").items():
@@ -243,7 +243,7 @@ def test_nobody_gains_twenty_kilograms_between_two_visits(seed: int, now: dateti
         born = day_of(patient["birthDate"])
         for (first, light), (second, heavy) in pairwise(at_visit(found, patient, "29463-7").items()):
             before, after = (day_of(found.by_key[visit]["period"]["start"]) for visit in (first, second))
-            grown = 12 * (after - before).days / 365 if years(born, before) < 18 else 0
+            grown = 12 * (after - before).days / 365 if age_in_years(born, before) < 18 else 0
             assert abs(heavy - light) < 6 + grown, get_key(patient)
 
 
@@ -270,7 +270,7 @@ def test_there_is_potassium_and_magnesium_to_replace(seed: int, now: datetime) -
 @cases
 def test_every_fifty_have_the_illnesses_that_were_planted(seed: int, now: datetime) -> None:
     found = valley(seed, now)
-    for place, keys in ILL.items():
+    for place, keys in PLANTED_ILLNESSES.items():
         for number in (place, place + 50):
             assert set(keys) <= illnesses(found, found.by_key[f"Patient/pat-{number:04}"])
 
@@ -292,7 +292,7 @@ def test_vital_signs_are_those_of_the_living(seed: int, now: datetime) -> None:
 def test_children_grow(seed: int, now: datetime) -> None:
     found = valley(seed, now)
     for patient in found.all("Patient"):
-        if years(day_of(patient["birthDate"]), day_of(now.isoformat())) < 14:
+        if age_in_years(day_of(patient["birthDate"]), day_of(now.isoformat())) < 14:
             lengths = list(at_visit(found, patient, "8302-2").values())
             assert lengths == sorted(lengths), get_key(patient)
 
@@ -332,10 +332,10 @@ def test_vaccines_fit_age_and_season(seed: int, now: datetime) -> None:
         code = code_of(made["vaccineCode"])
         if code in ("140", "135"):
             assert day.month in (10, 11)
-            assert months(born, day) >= 6
-            assert (code == "135") == (years(born, day) >= 65)
-        assert code != "187" or years(born, day) >= 50
-        assert code != "03" or months(born, day) >= 11
+            assert age_in_months(born, day) >= 6
+            assert (code == "135") == (age_in_years(born, day) >= 65)
+        assert code != "187" or age_in_years(born, day) >= 50
+        assert code != "03" or age_in_months(born, day) >= 11
         assert code != "309" or day.year >= 2023
 
 
@@ -353,7 +353,7 @@ def test_all_ages_and_degrees_of_illness_are_there(seed: int, now: datetime) -> 
 
 
 def _band(born: Any, today: Any) -> str:
-    days, age = (today - born).days, years(born, today)
+    days, age = (today - born).days, age_in_years(born, today)
     if days <= 29:
         return "newborn"
     if age < 1:

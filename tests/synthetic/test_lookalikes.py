@@ -6,13 +6,13 @@ from itertools import product
 import pytest
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic import LookAlike, look_alikes
-from clerkship.synthetic.addresses import NUMBERS
-from clerkship.synthetic.lookalikes import PLANTED
+from clerkship.synthetic import LookAlike, list_look_alikes
+from clerkship.synthetic.addresses import PHONE_NUMBERS
+from clerkship.synthetic.lookalikes import LOOK_ALIKE_RULES
 from clerkship.synthetic.names import ORIGINS
-from clerkship.synthetic.people import Person, Register
-from clerkship.synthetic.places import HOUSES
-from clerkship.synthetic.times import years
+from clerkship.synthetic.people import PatientRegister, SyntheticPerson
+from clerkship.synthetic.places import ORGANIZATIONS
+from clerkship.synthetic.times import age_in_years
 from tests.synthetic.valley import CASES, Valley, day_of, valley
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
@@ -23,7 +23,7 @@ NAMES = {
 
 
 def pairs(found: Valley, kind: str) -> list[tuple[Resource, Resource]]:
-    listed: list[LookAlike] = [pair for pair in look_alikes(100) if pair.kind == kind]
+    listed: list[LookAlike] = [pair for pair in list_look_alikes(100) if pair.kind == kind]
     assert len(listed) == 2
     return [(found.by_key[pair.first], found.by_key[pair.second]) for pair in listed]
 
@@ -43,9 +43,9 @@ def apart(first: Resource, second: Resource) -> int:
 
 
 def test_every_kind_is_in_the_list_and_the_list_grows_with_the_patients() -> None:
-    assert {pair.kind for pair in look_alikes(50)} == {planted.kind for planted in PLANTED.values()}
-    assert look_alikes(3) == ()
-    assert look_alikes(100)[: len(look_alikes(50))] == look_alikes(50)
+    assert {pair.kind for pair in list_look_alikes(50)} == {planted.kind for planted in LOOK_ALIKE_RULES.values()}
+    assert list_look_alikes(3) == ()
+    assert list_look_alikes(100)[: len(list_look_alikes(50))] == list_look_alikes(50)
 
 
 @cases
@@ -106,7 +106,7 @@ def test_father_and_son(seed: int, now: datetime) -> None:
 @cases
 def test_all_of_them_are_alive_and_no_number_is_given_twice(seed: int, now: datetime) -> None:
     found = valley(seed, now)
-    for pair in look_alikes(100):
+    for pair in list_look_alikes(100):
         assert "deceasedDateTime" not in found.by_key[pair.first]
         assert "deceasedDateTime" not in found.by_key[pair.second]
     numbers = [number(patient) for patient in found.all("Patient")]
@@ -120,7 +120,7 @@ def test_two_records_of_one_person_have_one_body(seed: int, now: datetime) -> No
         both = [_body(found, patient) for patient in (first, second)]
         for sign in both[0].keys() & both[1].keys():
             apart_by = abs(float(both[0][sign]) - float(both[1][sign])) if sign != "smoking" else 0
-            grows = years(day_of(first["birthDate"]), day_of(now.isoformat())) < 20
+            grows = age_in_years(day_of(first["birthDate"]), day_of(now.isoformat())) < 20
             assert apart_by <= ({"height": 8, "bmi": 1.5} if grows else {"height": 0, "bmi": 1.5}).get(sign, 0), both
             assert sign != "smoking" or both[0][sign] == both[1][sign]
         allergies = [{m["code"]["text"] for m in found.of(p, "AllergyIntolerance")} for p in (first, second)]
@@ -141,7 +141,7 @@ def test_who_is_to_be_called_fits_who_they_are(seed: int, now: datetime) -> None
     for patient in found.all("Patient"):
         contact = patient["contact"][0]
         relation = contact["relationship"][0]["coding"][0]["code"]
-        age = years(day_of(patient["birthDate"]), day_of(now.isoformat()))
+        age = age_in_years(day_of(patient["birthDate"]), day_of(now.isoformat()))
         marital = patient.get("maritalStatus", {"coding": [{"code": ""}]})["coding"][0]["code"]
         assert (relation == "SPS") == (marital == "M"), patient["id"]
         assert (relation in ("MTH", "FTH")) == (age < 18), patient["id"]
@@ -173,10 +173,10 @@ def test_twins_do_not_share_a_spouse(seed: int, now: datetime) -> None:
 
 @pytest.mark.parametrize("seed", [7, 1, 2])
 def test_nobody_has_anothers_name_but_by_plan_in_a_valley_of_a_thousand(seed: int) -> None:
-    register = Register(seed, date(2026, 3, 2))
+    register = PatientRegister(seed, date(2026, 3, 2))
     people = [register.next(number) for number in range(1, 1001)]
-    planned = {(pair.first, pair.second) for pair in look_alikes(1000)}
-    known: dict[tuple[str, str], Person] = {}
+    planned = {(pair.first, pair.second) for pair in list_look_alikes(1000)}
+    known: dict[tuple[str, str], SyntheticPerson] = {}
     for person in people:
         for given, family in product({person.given, person.middle} - {""}, {person.family, person.maiden} - {""}):
             other = known.setdefault((given, family), person)
@@ -185,11 +185,11 @@ def test_nobody_has_anothers_name_but_by_plan_in_a_valley_of_a_thousand(seed: in
 
 @pytest.mark.parametrize("seed", [7, 1, 2])
 def test_no_phone_number_is_given_twice_while_there_are_any_left(seed: int) -> None:
-    register = Register(seed, date(2026, 3, 2))
+    register = PatientRegister(seed, date(2026, 3, 2))
     people = [register.next(number) for number in range(1, 1001)]
-    twins = {pair.second for pair in look_alikes(1000) if pair.kind == "twins"}
+    twins = {pair.second for pair in list_look_alikes(1000) if pair.kind == "twins"}
     numbers = [n for p in people for n in (p.phone if p.key not in twins else "", p.mobile) if n]
     assert len(set(numbers)) == len(numbers) > 1300
-    assert not set(numbers) & {house.phone for house in HOUSES}
+    assert not set(numbers) & {house.phone for house in ORGANIZATIONS}
     more = [register.next(number) for number in range(1001, 2501)]
-    assert all(person.phone in NUMBERS for person in more)
+    assert all(person.phone in PHONE_NUMBERS for person in more)

@@ -7,9 +7,9 @@ import pytest
 
 from clerkship.fhir.resource import Resource, get_key
 from clerkship.synthetic.conditions import ILLNESSES
-from clerkship.synthetic.drugs import DRUGS, dose_for
+from clerkship.synthetic.drugs import DRUGS, compute_dose
 from clerkship.synthetic.terms import SNOMED
-from clerkship.synthetic.times import years
+from clerkship.synthetic.times import age_in_years
 from tests.synthetic.valley import CASES, Valley, code_of, day_of, valley
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
@@ -103,7 +103,7 @@ def weighed_out(found: Valley) -> int:
     for made in found.all("MedicationRequest"):
         key, born = drug_key(made), day_of(found.at(made["subject"])["birthDate"])
         illness = BY_SNOMED[code_of(found.at(made["reasonReference"][0])["code"], SNOMED)]
-        if illness.key not in ("strep", "otitis") or years(born, day_of(made["authoredOn"])) >= 12:
+        if illness.key not in ("strep", "otitis") or age_in_years(born, day_of(made["authoredOn"])) >= 12:
             continue
         assert key in STRENGTH, get_key(made)
         weighed = at(found, made, "weight")
@@ -120,9 +120,9 @@ def weighed_out(found: Valley) -> int:
 
 
 def test_a_heavy_child_gets_no_more_than_the_most() -> None:
-    assert dose_for(DRUGS["amoxicillin_liquid"], "otitis", 9.1) == 5
-    assert dose_for(DRUGS["amoxicillin_liquid"], "otitis", 60) == 12.5
-    assert dose_for(DRUGS["amoxicillin"], "strep", 60) == 1
+    assert compute_dose(DRUGS["amoxicillin_liquid"], "otitis", 9.1) == 5
+    assert compute_dose(DRUGS["amoxicillin_liquid"], "otitis", 60) == 12.5
+    assert compute_dose(DRUGS["amoxicillin"], "strep", 60) == 1
 
 
 @cases

@@ -14,11 +14,11 @@ from clerkship.synthetic.drugs import DRUGS, Drug
 from clerkship.synthetic.immunizations import Dose
 from clerkship.synthetic.names import Origin, ShortName
 from clerkship.synthetic.orders import SCREENINGS, Screening
-from clerkship.synthetic.places import House, Place
-from clerkship.synthetic.staff import SPECIALISTS, Post
-from clerkship.synthetic.table import FOLDER, SYSTEMS, NamedTerm, read_table
+from clerkship.synthetic.places import Location, Organization
+from clerkship.synthetic.staff import SPECIALIST_POSITIONS, StaffPosition
+from clerkship.synthetic.table import SYSTEMS, TABLE_FOLDER, NamedTerm, read_table
 from clerkship.synthetic.terms import Term
-from clerkship.synthetic.visit_kinds import Kind
+from clerkship.synthetic.visit_kinds import VisitKind
 from clerkship.synthetic.vitals import Growth, VitalSign
 
 ROWS: dict[str, type] = {
@@ -28,16 +28,16 @@ ROWS: dict[str, type] = {
     "drugs": Drug,
     "effects": Effect,
     "growth": Growth,
-    "locations": Place,
+    "locations": Location,
     "names": Origin,
-    "organizations": House,
+    "organizations": Organization,
     "panels": Panel,
-    "posts": Post,
+    "posts": StaffPosition,
     "screenings": Screening,
     "short_names": ShortName,
     "terms": NamedTerm,
     "vaccines": Dose,
-    "visit_kinds": Kind,
+    "visit_kinds": VisitKind,
     "vital_signs": VitalSign,
 }
 
@@ -56,13 +56,13 @@ def mistakes(path: Path, row: type) -> Iterator[str]:
 
 
 def test_every_file_is_a_table_that_is_checked() -> None:
-    assert {path.name for path in FOLDER.iterdir()} == {f"{name}.json" for name in ROWS}
+    assert {path.name for path in TABLE_FOLDER.iterdir()} == {f"{name}.json" for name in ROWS}
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_every_row_has_the_columns_and_types_of_its_table(name: str) -> None:
-    assert list(mistakes(FOLDER / f"{name}.json", ROWS[name])) == []
-    assert len(read_table(name, ROWS[name])) == len((FOLDER / f"{name}.json").read_text().splitlines()) - 2
+    assert list(mistakes(TABLE_FOLDER / f"{name}.json", ROWS[name])) == []
+    assert len(read_table(name, ROWS[name])) == len((TABLE_FOLDER / f"{name}.json").read_text().splitlines()) - 2
 
 
 def test_a_bad_row_is_reported_by_file_line_and_column(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_rows_name_rows_that_exist() -> None:
         assert {drug for regimen in illness.regimens for drug in regimen} <= set(DRUGS), illness.key
         assert set(illness.panels) <= set(PANELS), illness.key
         assert {*illness.after, *illness.without} <= set(ILLNESSES), illness.key
-        assert illness.specialty in ("", *(post.key for post in SPECIALISTS)), illness.key
+        assert illness.specialty in ("", *(post.key for post in SPECIALIST_POSITIONS)), illness.key
     assert {key for screening in SCREENINGS for key in screening.illnesses} <= set(ILLNESSES)
 
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from clerkship.fhir.resource import get_key
-from clerkship.synthetic.times import at, local
+from clerkship.synthetic.times import clinic_time, to_local
 from tests.synthetic.valley import CASES, day_of, moments, valley
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
@@ -119,9 +119,11 @@ def test_our_clock_is_that_of_the_zone() -> None:
     moment = datetime.fromisoformat("1998-01-01T00:00:00+00:00")
     for hours in range(0, 24 * 366 * 28, 11):
         there = moment + timedelta(hours=hours)
-        assert local(there).utcoffset() == there.astimezone(EASTERN).utcoffset()
+        assert to_local(there).utcoffset() == there.astimezone(EASTERN).utcoffset()
         day = there.date()
-        assert at(day, 12).utcoffset() == datetime(day.year, day.month, day.day, 12, tzinfo=EASTERN).utcoffset()
+        assert (
+            clinic_time(day, 12).utcoffset() == datetime(day.year, day.month, day.day, 12, tzinfo=EASTERN).utcoffset()
+        )
 
 
 @cases

@@ -6,7 +6,7 @@ from datetime import date, datetime
 import pytest
 
 from clerkship.fhir.resource import get_key
-from clerkship.synthetic.times import months, years
+from clerkship.synthetic.times import age_in_months, age_in_years
 from tests.synthetic.valley import CASES, code_of, day_of, valley
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
@@ -46,7 +46,7 @@ def test_infants_of_today_get_the_vaccines_of_today(seed: int, now: datetime) ->
         day, code = day_of(made["occurrenceDateTime"]), code_of(made["vaccineCode"])
         if "-pcv-" in made["id"]:
             assert (code == "216") == (day >= date(2023, 7, 1)), get_key(made)
-            half += months(day_of(found.at(made["patient"])["birthDate"]), day) in (6, 7)
+            half += age_in_months(day_of(found.at(made["patient"])["birthDate"]), day) in (6, 7)
         if "-mening-" in made["id"]:
             assert (code == "203") == (day.year >= 2021), get_key(made)
     assert half
@@ -57,7 +57,9 @@ def test_meningococcal_is_boosted_at_sixteen(seed: int, now: datetime) -> None:
     found, seen = valley(seed, now, 300), 0
     for made in found.all("Immunization"):
         if made["id"].endswith("-mening-2"):
-            assert years(day_of(found.at(made["patient"])["birthDate"]), day_of(made["occurrenceDateTime"])) >= 16
+            assert (
+                age_in_years(day_of(found.at(made["patient"])["birthDate"]), day_of(made["occurrenceDateTime"])) >= 16
+            )
             seen += 1
     assert seen
 

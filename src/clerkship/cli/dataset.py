@@ -16,7 +16,7 @@ from clerkship.fhir import exact
 from clerkship.service.datasets import DatasetView, find_dataset
 from clerkship.service.generating import Generated, GenerateRequest, Place, generate_dataset, parse_now, save
 from clerkship.settings import load_settings
-from clerkship.synthetic import GENERATOR, MOST, NOW
+from clerkship.synthetic import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS
 
 COMMANDS = typer.Typer(name="dataset")
 MAX_LISTED = 200
@@ -121,14 +121,16 @@ def _print_dataset(console: Console, view: DatasetView) -> None:
 
 @COMMANDS.command()
 def generate(
-    patients: Annotated[int, typer.Option("--patients", "-n", metavar="N", help="How many.", min=0, max=MOST)] = 100,
+    patients: Annotated[
+        int, typer.Option("--patients", "-n", metavar="N", help="How many.", min=0, max=MAX_PATIENTS)
+    ] = 100,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same seed makes the same valley.")] = 7,
     now: Annotated[
         str | None,
         typer.Option(
             "--now",
             metavar="TIME",
-            help=f"When it is in the valley, with its zone; every date is around it. [default: {NOW.isoformat()}]",
+            help=f"When it is in the valley, with its zone; every date is around it. [default: {DEFAULT_NOW.isoformat()}]",
         ),
     ] = None,
     to: Annotated[
@@ -163,7 +165,7 @@ def generate(
 
         clerkship dataset generate -n 5 | jq .resourceType
     """
-    request = GenerateRequest(patients, seed, parse_now(now) if now is not None else NOW)
+    request = GenerateRequest(patients, seed, parse_now(now) if now is not None else DEFAULT_NOW)
     place = Place.parse(to, bundle=bundle) if to not in (None, "-") else None
     if place is not None and not force:
         place.refuse_taken()
@@ -211,7 +213,7 @@ def _summary(made: Generated) -> dict[str, object]:
         "patients": made.request.patients,
         "seed": made.request.seed,
         "now": made.request.now.isoformat(),
-        "generator": GENERATOR,
+        "generator": GENERATOR_VERSION,
         "resources": len(made.lines),
         "sha256": made.digest,
         "types": made.counts,
@@ -226,7 +228,9 @@ def _print_generated(made: Generated, files: list[Path], console: Console) -> No
     table.add_row("[bold]all[/]", f"[bold]{len(made.lines):,}[/]")
     console.print(table)
     pairs = len(made.look_alikes)
-    console.print(f"\n[quiet]sha256[/] {made.digest} [quiet](as NDJSON, generator {GENERATOR})[/]", soft_wrap=True)
+    console.print(
+        f"\n[quiet]sha256[/] {made.digest} [quiet](as NDJSON, generator {GENERATOR_VERSION})[/]", soft_wrap=True
+    )
     console.print(f"[quiet]{pairs} pair{'s' * (pairs != 1)} easily taken for each other: --json lists them[/]")
     for path in files[:3]:
         console.print(f"[pass]+[/] {escape(str(path))}", soft_wrap=True)

@@ -12,9 +12,9 @@ import orjson
 from clerkship.fhir.resource import parse_key
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.errors import InputError, PlatformError
-from clerkship.synthetic import NOW, LookAlike, lines, look_alikes
-from clerkship.synthetic.generator import Told
-from clerkship.synthetic.times import instant
+from clerkship.synthetic import DEFAULT_NOW, LookAlike, generate_lines, list_look_alikes
+from clerkship.synthetic.generator import ReportProgress
+from clerkship.synthetic.times import format_instant
 
 BASE = "https://riverbend.example/fhir/"
 """What resources of a Bundle are at; relative references in them mean the same place."""
@@ -33,7 +33,7 @@ class GenerateRequest:
 
     patients: int
     seed: int
-    now: datetime = NOW
+    now: datetime = DEFAULT_NOW
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Generated:
     @property
     def look_alikes(self) -> tuple[LookAlike, ...]:
         """Patients who are easily taken for each other."""
-        return look_alikes(self.request.patients)
+        return list_look_alikes(self.request.patients)
 
     def ndjson(self) -> Iterator[bytes]:
         """A line for each."""
@@ -69,7 +69,7 @@ class Generated:
 
     def bundle(self) -> Iterator[bytes]:
         """All of it as one Bundle, of the type collection (R4 §2.36.2)."""
-        when = orjson.dumps(instant(self.request.now))
+        when = orjson.dumps(format_instant(self.request.now))
         yield b'{"resourceType":"Bundle","type":"collection","timestamp":' + when + b',"entry":['
         for place, line in enumerate(self.lines):
             address = orjson.dumps(BASE + parse_key(line))
@@ -77,9 +77,9 @@ class Generated:
         yield b"\n]}\n"
 
 
-def generate_dataset(request: GenerateRequest, told: Told | None = None) -> Generated:
+def generate_dataset(request: GenerateRequest, told: ReportProgress | None = None) -> Generated:
     """Make it; `told` hears of each patient."""
-    return Generated(request, lines(request.patients, request.seed, request.now, told))
+    return Generated(request, generate_lines(request.patients, request.seed, request.now, told))
 
 
 def parse_now(text: str) -> datetime:

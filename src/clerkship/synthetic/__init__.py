@@ -1,6 +1,14 @@
 """Synthetic patients: a seeded generator of clinically plausible charts, around any now."""
 
-from clerkship.synthetic.generator import GENERATOR, MOST, NOW, generate, lines
-from clerkship.synthetic.lookalikes import LookAlike, look_alikes
+from clerkship.synthetic.generator import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS, generate, generate_lines
+from clerkship.synthetic.lookalikes import LookAlike, list_look_alikes
 
-__all__ = ["GENERATOR", "MOST", "NOW", "LookAlike", "generate", "lines", "look_alikes"]
+__all__ = [
+    "GENERATOR_VERSION",
+    "MAX_PATIENTS",
+    "DEFAULT_NOW",
+    "LookAlike",
+    "generate",
+    "generate_lines",
+    "list_look_alikes",
+]

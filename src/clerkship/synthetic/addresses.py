@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from clerkship.synthetic.dice import Dice
+from clerkship.synthetic.dice import RandomSource
 
 STATE = "NY"
 TOWNS = (
@@ -17,8 +17,25 @@ TOWNS = (
 STREETS = ("Alder", "Birch", "Cannery", "Canal", "Cedar", "Chapel", "Copper", "Dogwood", "Elm", "Ferry", "Foundry",
            "Garnet", "Harbor", "Hawthorn", "Juniper", "Larch", "Linden", "Maple", "Meadow", "Mill", "Orchard",
            "Poplar", "Quarry", "Rowan", "Spruce", "Sycamore", "Tannery", "Thistle", "Walnut", "Willow")  # fmt: skip
-WAYS = ("Street", "Avenue", "Lane", "Road", "Court", "Drive", "Place")
-AREAS = ("315", "332", "363", "516", "518", "585", "607", "624", "631", "680", "716", "838", "845", "914", "929", "934")
+STREET_TYPES = ("Street", "Avenue", "Lane", "Road", "Court", "Drive", "Place")
+AREA_CODES = (
+    "315",
+    "332",
+    "363",
+    "516",
+    "518",
+    "585",
+    "607",
+    "624",
+    "631",
+    "680",
+    "716",
+    "838",
+    "845",
+    "914",
+    "929",
+    "934",
+)
 
 
 class Address(NamedTuple):
@@ -44,42 +61,42 @@ class Address(NamedTuple):
         return f"{self.line}{unit}, {self.town}, {STATE} {self.zip}"
 
 
-def draw_address(dice: Dice) -> Address:
+def draw_address(dice: RandomSource) -> Address:
     """Somewhere in the valley."""
     town, code = dice.pick(TOWNS)
     unit = f"Apt {dice.whole(1, 24)}{dice.pick(('', 'A', 'B', 'C'))}" if dice.chance(0.3) else ""
-    return Address(f"{dice.whole(2, 989)} {dice.pick(STREETS)} {dice.pick(WAYS)}", unit, town, code)
+    return Address(f"{dice.whole(2, 989)} {dice.pick(STREETS)} {dice.pick(STREET_TYPES)}", unit, town, code)
 
 
-NUMBERS = tuple(f"({area}) 555-01{last:02}" for area in AREAS for last in range(100))
+PHONE_NUMBERS = tuple(f"({area}) 555-01{last:02}" for area in AREA_CODES for last in range(100))
 """555-0100 to 555-0199 are kept for fiction, in every area: these are all there are."""
-TRIES = 12
+MAX_TRIES = 12
 
 
-class Exchange:
+class PhoneNumberPool:
     """Gives out phone numbers: nobody gets another's as long as there are any left."""
 
     def __init__(self, reserved: frozenset[str]) -> None:
         self._taken = set(reserved)
         self._others: set[str] = set()
 
-    def number(self, dice: Dice) -> str:
+    def number(self, dice: RandomSource) -> str:
         """A patient's own."""
-        place = dice.whole(0, len(NUMBERS) - 1)
-        free = [NUMBERS[(place + step * 7) % len(NUMBERS)] for step in range(TRIES)]
+        place = dice.whole(0, len(PHONE_NUMBERS) - 1)
+        free = [PHONE_NUMBERS[(place + step * 7) % len(PHONE_NUMBERS)] for step in range(MAX_TRIES)]
         found = next((one for one in free if one not in self._taken and one not in self._others), "")
-        if not found and len(self._taken) < len(NUMBERS):
-            walk = (NUMBERS[(place + step) % len(NUMBERS)] for step in range(len(NUMBERS)))
+        if not found and len(self._taken) < len(PHONE_NUMBERS):
+            walk = (PHONE_NUMBERS[(place + step) % len(PHONE_NUMBERS)] for step in range(len(PHONE_NUMBERS)))
             found = next(one for one in walk if one not in self._taken)
-        self._taken.add(found or NUMBERS[place])
-        return found or NUMBERS[place]
+        self._taken.add(found or PHONE_NUMBERS[place])
+        return found or PHONE_NUMBERS[place]
 
-    def other(self, dice: Dice) -> str:
+    def other(self, dice: RandomSource) -> str:
         """That of somebody who is no patient: there are not enough for all, and so patients' come first."""
-        found = NUMBERS[dice.whole(0, len(NUMBERS) - 1)]
-        for _ in range(TRIES):
+        found = PHONE_NUMBERS[dice.whole(0, len(PHONE_NUMBERS) - 1)]
+        for _ in range(MAX_TRIES):
             if found not in self._taken and found not in self._others:
                 break
-            found = NUMBERS[dice.whole(0, len(NUMBERS) - 1)]
+            found = PHONE_NUMBERS[dice.whole(0, len(PHONE_NUMBERS) - 1)]
         self._others.add(found)
         return found

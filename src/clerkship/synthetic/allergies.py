@@ -3,8 +3,8 @@
 from datetime import date
 from typing import NamedTuple
 
-from clerkship.synthetic.dice import Dice
-from clerkship.synthetic.people import Person
+from clerkship.synthetic.dice import RandomSource
+from clerkship.synthetic.people import SyntheticPerson
 from clerkship.synthetic.table import read_table
 from clerkship.synthetic.terms import Term
 
@@ -25,7 +25,7 @@ class Allergen(NamedTuple):
 ALLERGENS = read_table("allergens", Allergen)
 
 
-def draw_allergies(dice: Dice, person: Person, today: date) -> list[Allergen]:
+def draw_allergies(dice: RandomSource, person: SyntheticPerson, today: date) -> list[Allergen]:
     """None for most; the newborn have had no time to find out."""
     if person.age(today) < 1 or not dice.chance(0.36):
         return []

@@ -6,65 +6,77 @@ from typing import Any
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.allergies import Allergen
-from clerkship.synthetic.story import Problem, Story, condition_id, condition_ref, encounter_ref
-from clerkship.synthetic.table import coded
-from clerkship.synthetic.terms import concept, made, reference
-from clerkship.synthetic.times import at, instant
+from clerkship.synthetic.story import (
+    PatientHistory,
+    PatientProblem,
+    build_condition_id,
+    build_condition_reference,
+    build_encounter_reference,
+)
+from clerkship.synthetic.table import build_concept
+from clerkship.synthetic.terms import build_reference, build_resource, codeable_concept
+from clerkship.synthetic.times import clinic_time, format_instant
 from clerkship.synthetic.visit_kinds import ADMISSION, URGENT
 
 _ANAPHYLAXIS, _NAUSEA, _ANGIOEDEMA, _COUGH = "39579001", "422587007", "41291007", "49727002"
 """Codes of SNOMED CT for reactions that make it severe, an intolerance, or critical."""
 
 
-def encounter_resources(story: Story, booked: dict[int, str]) -> Iterator[Resource]:
+def build_encounters(story: PatientHistory, booked: dict[int, str]) -> Iterator[Resource]:
     """Yield every visit; `booked` has the appointments of those that were booked, by number."""
     for visit in story.visits:
         kind = visit.kind
         appointment = booked.get(visit.number)
-        performer = {"type": [coded("encounter.performer")], "period": visit.period, "individual": visit.clinician.ref}
-        yield made(
+        performer = {
+            "type": [build_concept("encounter.performer")],
+            "period": visit.period,
+            "individual": visit.clinician.ref,
+        }
+        yield build_resource(
             "Encounter",
             f"enc-{story.tag}-{visit.number}",
-            instant(visit.end),
+            format_instant(visit.end),
             status="finished",
             **{"class": kind.act.coding()},
-            type=[concept(kind.type, text=kind.name[0].upper() + kind.name[1:])],
+            type=[codeable_concept(kind.type, text=kind.name[0].upper() + kind.name[1:])],
             subject=story.subject(),
             participant=[performer],
-            appointment=[reference(f"Appointment/{appointment}")] if appointment else None,
+            appointment=[build_reference(f"Appointment/{appointment}")] if appointment else None,
             period=visit.period,
             reasonCode=[problem.reason for problem in visit.problems[:3]],
             diagnosis=[
-                {"condition": condition_ref(story, problem), "rank": rank}
+                {"condition": build_condition_reference(story, problem), "rank": rank}
                 for rank, problem in enumerate(visit.problems, 1)
             ],
-            hospitalization={"dischargeDisposition": coded("encounter.home")} if kind in (ADMISSION, URGENT) else None,
+            hospitalization={"dischargeDisposition": build_concept("encounter.home")}
+            if kind in (ADMISSION, URGENT)
+            else None,
             location=[{"location": kind.place.ref}],
             serviceProvider=kind.place.house.ref,
         )
 
 
-def problem_resources(story: Story) -> Iterator[Resource]:
+def build_problems(story: PatientHistory) -> Iterator[Resource]:
     """Yield what they have, had, and cannot have."""
     for problem in story.problems:
-        yield _condition(story, problem)
+        yield _build_condition(story, problem)
     if story.visits:
-        yield from _allergies(story, story.visits[0].day)
+        yield from _build_allergies(story, story.visits[0].day)
 
 
-def _condition(story: Story, problem: Problem) -> Resource:
+def _build_condition(story: PatientHistory, problem: PatientProblem) -> Resource:
     illness = problem.illness
     clinician = problem.visit.clinician if problem.visit is not None else story.doctor
-    return made(
+    return build_resource(
         "Condition",
-        condition_id(story, problem),
-        instant(min(at(problem.abated or problem.recorded, 23, 59), story.end)),
-        clinicalStatus=coded(f"condition.{problem.status}"),
-        verificationStatus=coded("condition.confirmed"),
-        category=[coded("condition.diagnosed" if illness.complaint else "condition.listed")],
-        code=concept(illness.snomed, illness.icd, text=illness.name),
+        build_condition_id(story, problem),
+        format_instant(min(clinic_time(problem.abated or problem.recorded, 23, 59), story.end)),
+        clinicalStatus=build_concept(f"condition.{problem.status}"),
+        verificationStatus=build_concept("condition.confirmed"),
+        category=[build_concept("condition.diagnosed" if illness.complaint else "condition.listed")],
+        code=codeable_concept(illness.snomed, illness.icd, text=illness.name),
         subject=story.subject(),
-        encounter=encounter_ref(story, problem.visit) if problem.visit is not None else None,
+        encounter=build_encounter_reference(story, problem.visit) if problem.visit is not None else None,
         onsetDateTime=problem.onset.isoformat(),
         abatementDateTime=problem.abated.isoformat() if problem.abated is not None else None,
         recordedDate=problem.recorded.isoformat(),
@@ -73,21 +85,21 @@ def _condition(story: Story, problem: Problem) -> Resource:
     )
 
 
-def _allergies(story: Story, first_seen: date) -> Iterator[Resource]:
+def _build_allergies(story: PatientHistory, first_seen: date) -> Iterator[Resource]:
     """Yield each allergy; for some patients who have none, that this was asked."""
     for allergen in story.allergies:
-        yield _allergy(story, first_seen, allergen.key, **_reaction(story, first_seen, allergen))
+        yield _build_allergy(story, first_seen, allergen.key, **_draw_reaction(story, first_seen, allergen))
     if not story.allergies and story.body.chance(0.5):
-        yield _allergy(story, first_seen, "none", code=coded("allergy.none", text="No known allergies"))
+        yield _build_allergy(story, first_seen, "none", code=build_concept("allergy.none", text="No known allergies"))
 
 
-def _allergy(story: Story, first_seen: date, key: str, **fields: Any) -> Resource:
-    return made(
+def _build_allergy(story: PatientHistory, first_seen: date, key: str, **fields: Any) -> Resource:
+    return build_resource(
         "AllergyIntolerance",
         f"alg-{story.tag}-{key}",
-        instant(at(first_seen, 17)),
-        clinicalStatus=coded("allergy.active"),
-        verificationStatus=coded("allergy.confirmed"),
+        format_instant(clinic_time(first_seen, 17)),
+        clinicalStatus=build_concept("allergy.active"),
+        verificationStatus=build_concept("allergy.confirmed"),
         patient=story.subject(),
         recordedDate=first_seen.isoformat(),
         recorder=story.doctor.ref,
@@ -95,7 +107,7 @@ def _allergy(story: Story, first_seen: date, key: str, **fields: Any) -> Resourc
     )
 
 
-def _reaction(story: Story, first_seen: date, allergen: Allergen) -> dict[str, Any]:
+def _draw_reaction(story: PatientHistory, first_seen: date, allergen: Allergen) -> dict[str, Any]:
     """Return since when they have it, and what it does to them."""
     dice = story.body
     days = (first_seen - story.person.born).days
@@ -106,7 +118,7 @@ def _reaction(story: Story, first_seen: date, allergen: Allergen) -> dict[str, A
         "type": "intolerance" if reaction.code in (_NAUSEA, _COUGH) else "allergy",
         "category": [allergen.category],
         "criticality": "high" if severity == "severe" or reaction.code == _ANGIOEDEMA else "low",
-        "code": concept(allergen.term, text=allergen.name),
+        "code": codeable_concept(allergen.term, text=allergen.name),
         "onsetDateTime": since.isoformat(),
-        "reaction": [{"manifestation": [concept(reaction)], "severity": severity}],
+        "reaction": [{"manifestation": [codeable_concept(reaction)], "severity": severity}],
     }

@@ -7,17 +7,17 @@ from typing import Any
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.analytes import PANELS
 from clerkship.synthetic.conditions import Illness
-from clerkship.synthetic.coverage import payer_on
+from clerkship.synthetic.coverage import find_policy_on
 from clerkship.synthetic.places import IDS
-from clerkship.synthetic.story import Story, Visit, encounter_ref
-from clerkship.synthetic.table import TERMS, coded
-from clerkship.synthetic.terms import Term, concept, made, reference
-from clerkship.synthetic.times import instant, local, written
+from clerkship.synthetic.story import PatientHistory, Visit, build_encounter_reference
+from clerkship.synthetic.table import TERMS, build_concept
+from clerkship.synthetic.terms import Term, build_reference, build_resource, codeable_concept
+from clerkship.synthetic.times import format_datetime, format_instant, to_local
 from clerkship.synthetic.visit_kinds import ADMISSION, CHILD, URGENT
 
-_NEWBORN = ((8, "diagnosis.under_8_days"), (29, "diagnosis.8_to_28_days"))
+_NEWBORN_DIAGNOSES = ((8, "diagnosis.under_8_days"), (29, "diagnosis.8_to_28_days"))
 """Below which age in days."""
-COMBINED: tuple[tuple[str, frozenset[str], Term], ...] = (
+COMBINATION_CODES: tuple[tuple[str, frozenset[str], Term], ...] = (
     ("hypertension", frozenset({"failure", "kidney"}), TERMS["diagnosis.hypertensive_both"]),
     ("hypertension", frozenset({"failure"}), TERMS["diagnosis.hypertensive_heart"]),
     ("hypertension", frozenset({"kidney"}), TERMS["diagnosis.hypertensive_kidney"]),
@@ -25,73 +25,73 @@ COMBINED: tuple[tuple[str, frozenset[str], Term], ...] = (
 )
 """ICD-10-CM takes these to belong together: what the first is billed as beside the others. The first row that fits
 counts; the others are billed after it, as their codes say what failed or how far it has come."""
-FOLLOWING = ("failure", "kidney3", "kidney4")
+BILLED_LAST = ("failure", "kidney3", "kidney4")
 LAB_CHARGE = 38
 
 
-def claim_resources(story: Story) -> Iterator[Resource]:
+def build_claims(story: PatientHistory) -> Iterator[Resource]:
     """Those that have gone out by now."""
     for visit in story.visits:
         sent = visit.end + timedelta(days=story.dice.whole(2, 6))
-        policy = payer_on(story, visit.day)
+        policy = find_policy_on(story, visit.day)
         if sent > story.now or policy is None:
             continue
         house = visit.kind.place.house
-        items = _items(story, visit)
+        items = _build_items(story, visit)
         total = sum(item["net"]["value"] for item in items)
-        yield made(
+        yield build_resource(
             "Claim",
             f"claim-{story.tag}-{visit.number}",
-            instant(sent),
+            format_instant(sent),
             identifier=[{"system": f"{IDS}claim", "value": f"C{story.tag}{visit.number:02}"}],
             status="active",
-            type=coded("claim.institutional" if visit.kind in (ADMISSION, URGENT) else "claim.professional"),
+            type=build_concept("claim.institutional" if visit.kind in (ADMISSION, URGENT) else "claim.professional"),
             use="claim",
             patient=story.subject(),
-            billablePeriod={"start": visit.day.isoformat(), "end": local(visit.end).date().isoformat()},
-            created=written(sent),
+            billablePeriod={"start": visit.day.isoformat(), "end": to_local(visit.end).date().isoformat()},
+            created=format_datetime(sent),
             insurer=policy.payer.ref,
             provider=house.ref,
-            priority=coded("claim.normal"),
+            priority=build_concept("claim.normal"),
             careTeam=[{"sequence": 1, "provider": visit.clinician.ref}],
             diagnosis=[
-                {"sequence": place, "diagnosisCodeableConcept": concept(term)}
-                for place, term in enumerate(_diagnoses(story, visit), 1)
+                {"sequence": place, "diagnosisCodeableConcept": codeable_concept(term)}
+                for place, term in enumerate(_list_diagnoses(story, visit), 1)
             ],
-            insurance=[{"sequence": 1, "focal": True, "coverage": reference(f"Coverage/{policy.id}")}],
+            insurance=[{"sequence": 1, "focal": True, "coverage": build_reference(f"Coverage/{policy.id}")}],
             item=items,
-            total=_money(total),
+            total=_build_money(total),
         )
 
 
-def _money(dollars: int) -> dict[str, Any]:
+def _build_money(dollars: int) -> dict[str, Any]:
     return {"value": dollars, "currency": "USD"}
 
 
-def _diagnoses(story: Story, visit: Visit) -> list[Term]:
+def _list_diagnoses(story: PatientHistory, visit: Visit) -> list[Term]:
     if not visit.problems:
-        return [_examined(story, visit)]
+        return [_get_wellness_diagnosis(story, visit)]
     illnesses = [problem.illness for problem in visit.problems]
     keys = {illness.key for illness in illnesses}
-    ordered = sorted(illnesses, key=lambda illness: illness.key in FOLLOWING)
-    return [combined(illness, keys) for illness in ordered]
+    ordered = sorted(illnesses, key=lambda illness: illness.key in BILLED_LAST)
+    return [get_billing_term(illness, keys) for illness in ordered]
 
 
-def combined(illness: Illness, beside: set[str]) -> Term:
+def get_billing_term(illness: Illness, beside: set[str]) -> Term:
     """What an illness is billed as in somebody who has these."""
     there = beside | {"kidney" for key in beside if key.startswith("kidney")}
-    fitting = (term for key, others, term in COMBINED if key == illness.key and others <= there)
+    fitting = (term for key, others, term in COMBINATION_CODES if key == illness.key and others <= there)
     return next(fitting, illness.icd)
 
 
-def _examined(story: Story, visit: Visit) -> Term:
+def _get_wellness_diagnosis(story: PatientHistory, visit: Visit) -> Term:
     """A visit of somebody who is well."""
     days = (visit.day - story.person.born).days
-    child = next((key for below, key in _NEWBORN if days < below), "diagnosis.well_child")
+    child = next((key for below, key in _NEWBORN_DIAGNOSES if days < below), "diagnosis.well_child")
     return TERMS[child if visit.kind is CHILD else "diagnosis.well"]
 
 
-def _items(story: Story, visit: Visit) -> list[dict[str, Any]]:
+def _build_items(story: PatientHistory, visit: Visit) -> list[dict[str, Any]]:
     """The visit itself, and each panel that was drawn."""
     services = [(visit.kind.type, visit.kind.charge)]
     services += [(PANELS[panel].term, LAB_CHARGE) for panel in visit.panels if panel != "phq9"]
@@ -100,11 +100,11 @@ def _items(story: Story, visit: Visit) -> list[dict[str, Any]]:
             "sequence": place,
             "careTeamSequence": [1],
             "diagnosisSequence": [1],
-            "productOrService": concept(term),
+            "productOrService": codeable_concept(term),
             "servicedDate": visit.day.isoformat(),
-            "unitPrice": _money(charge),
-            "net": _money(charge),
-            "encounter": [encounter_ref(story, visit)],
+            "unitPrice": _build_money(charge),
+            "net": _build_money(charge),
+            "encounter": [build_encounter_reference(story, visit)],
         }
         for place, (term, charge) in enumerate(services, 1)
     ]

@@ -5,11 +5,11 @@ from datetime import date, timedelta
 from typing import Any
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.places import ASSISTANCE, CEDAR, EVERGREEN, HARBORLIGHT, IDS, House
-from clerkship.synthetic.story import Insurance, Story
-from clerkship.synthetic.table import coded
-from clerkship.synthetic.terms import made
-from clerkship.synthetic.times import at, instant
+from clerkship.synthetic.places import ASSISTANCE, CEDAR, EVERGREEN, HARBORLIGHT, IDS, Organization
+from clerkship.synthetic.story import Insurance, PatientHistory
+from clerkship.synthetic.table import build_concept
+from clerkship.synthetic.terms import build_resource
+from clerkship.synthetic.times import clinic_time, format_instant
 
 PLANS: dict[str, tuple[str, ...]] = {
     HARBORLIGHT.id: ("Harborlight Silver PPO", "Harborlight Gold PPO", "Harborlight Bronze HDHP"),
@@ -19,7 +19,7 @@ PLANS: dict[str, tuple[str, ...]] = {
 }
 
 
-def insure(story: Story) -> None:
+def assign_insurance(story: PatientHistory) -> None:
     """Find out who pays for them, and since when."""
     dice, person = story.dice, story.person
     age = person.age(story.last_day)
@@ -28,25 +28,27 @@ def insure(story: Story) -> None:
         return
     year = story.last_day.year
     start = max(person.born, date(year - dice.whole(3, 6), 1, 1))
-    main = EVERGREEN if age >= 65 else _payer(story)
+    main = EVERGREEN if age >= 65 else _draw_payer(story)
     if fate == "changed" and start < date(year - 1, 1, 1):
         other = CEDAR if main is not CEDAR else HARBORLIGHT
-        story.insurance.append(_policy(story, other, start, date(year - 2, 12, 31), 1, 1))
+        story.insurance.append(_draw_policy(story, other, start, date(year - 2, 12, 31), 1, 1))
         start = date(year - 1, 1, 1)
     ends = person.died
     if fate == "lapsed" and ends is None and (story.today - start).days > 60:
         ends = story.today - timedelta(days=dice.whole(5, min(50, (story.today - start).days - 5)))
-    story.insurance.append(_policy(story, main, start, ends, len(story.insurance) + 1, 1))
+    story.insurance.append(_draw_policy(story, main, start, ends, len(story.insurance) + 1, 1))
     if fate == "two" and age >= 18:
         second = CEDAR if main is not CEDAR else HARBORLIGHT
-        story.insurance.append(_policy(story, second, start, person.died, len(story.insurance) + 1, 2))
+        story.insurance.append(_draw_policy(story, second, start, person.died, len(story.insurance) + 1, 2))
 
 
-def _payer(story: Story) -> House:
+def _draw_payer(story: PatientHistory) -> Organization:
     return story.dice.weighted((HARBORLIGHT, CEDAR, ASSISTANCE), (4, 3, 3))
 
 
-def _policy(story: Story, payer: House, start: date, end: date | None, number: int, order: int) -> Insurance:
+def _draw_policy(
+    story: PatientHistory, payer: Organization, start: date, end: date | None, number: int, order: int
+) -> Insurance:
     dice, person = story.dice, story.person
     age = person.age(story.last_day)
     public = payer in (ASSISTANCE, EVERGREEN)
@@ -72,38 +74,38 @@ def _policy(story: Story, payer: House, start: date, end: date | None, number: i
     )
 
 
-def coverage_resources(story: Story) -> Iterator[Resource]:
+def build_coverages(story: PatientHistory) -> Iterator[Resource]:
     """Every plan, those that ran out too."""
     for policy in story.insurance:
-        told = min(at(policy.end or policy.start, 8), story.now)
+        told = min(clinic_time(policy.end or policy.start, 8), story.now)
         period = {"start": policy.start.isoformat()} | ({"end": policy.end.isoformat()} if policy.end else {})
-        yield made(
+        yield build_resource(
             "Coverage",
             policy.id,
-            instant(told),
+            format_instant(told),
             identifier=[{"system": f"{IDS}member/{policy.payer.number}", "value": policy.member}],
             status="active" if policy.covers(story.today) else "cancelled",
-            type=coded("coverage.private" if policy.group else "coverage.public"),
+            type=build_concept("coverage.private" if policy.group else "coverage.public"),
             subscriberId=policy.member,
             beneficiary=story.subject(),
-            relationship=coded(f"subscriber.{policy.relationship}"),
+            relationship=build_concept(f"subscriber.{policy.relationship}"),
             period=period,
             payor=[policy.payer.ref],
-            **{"class": _classes(policy)},
+            **{"class": _build_classes(policy)},
             order=policy.order,
             network=policy.plan.rpartition(" ")[2] if policy.group else None,
         )
 
 
-def _classes(policy: Insurance) -> list[dict[str, Any]]:
-    plan = {"type": coded("coverage.plan"), "value": policy.plan.replace(" ", "-").lower()}
+def _build_classes(policy: Insurance) -> list[dict[str, Any]]:
+    plan = {"type": build_concept("coverage.plan"), "value": policy.plan.replace(" ", "-").lower()}
     found: list[dict[str, Any]] = [plan | {"name": policy.plan}]
     if policy.group:
-        found.append({"type": coded("coverage.group"), "value": policy.group})
+        found.append({"type": build_concept("coverage.group"), "value": policy.group})
     return found
 
 
-def payer_on(story: Story, day: date) -> Insurance | None:
+def find_policy_on(story: PatientHistory, day: date) -> Insurance | None:
     """Who paid first on a day."""
     holding = [policy for policy in story.insurance if policy.covers(day)]
     return min(holding, key=lambda policy: (policy.order, policy.id)) if holding else None

@@ -3,39 +3,39 @@
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 
-from clerkship.synthetic.dice import Dice
+from clerkship.synthetic.dice import RandomSource
 from clerkship.synthetic.staff import Clinician
-from clerkship.synthetic.times import FRIDAY, at, local, weekday_before, works
+from clerkship.synthetic.times import FRIDAY, clinic_time, is_open, latest_open_day, to_local
 
-TIMES = tuple((hour, minute) for hour in (9, 10, 11, 13, 14, 15) for minute in (0, 30))
+VISIT_TIMES = tuple((hour, minute) for hour in (9, 10, 11, 13, 14, 15) for minute in (0, 30))
 """When visits begin."""
-LENGTH = timedelta(minutes=30)
-WEEKS = 4
+VISIT_LENGTH = timedelta(minutes=30)
+WEEKS_AHEAD = 4
 
 
-class Diary:
+class AppointmentBook:
     """What is taken."""
 
     def __init__(self, now: datetime) -> None:
-        self.openings = list(_openings(now))
+        self.openings = list(_iter_openings(now))
         """Every time of the next four weeks, from now on, when the clinic is open."""
         self._taken: dict[tuple[str, datetime], datetime] = {}
 
-    def past(self, dice: Dice, clinician: Clinician, day: date, earliest: date) -> datetime | None:
+    def past(self, dice: RandomSource, clinician: Clinician, day: date, earliest: date) -> datetime | None:
         """A free time on that day or on an earlier one, if there is any."""
-        first = dice.whole(0, len(TIMES) - 1)
+        first = dice.whole(0, len(VISIT_TIMES) - 1)
         if day.weekday() > FRIDAY:  # any day of that week, or Fridays would be full of weekends
             day -= timedelta(days=day.weekday() - dice.whole(0, FRIDAY))
-        day = weekday_before(day)
+        day = latest_open_day(day)
         while day >= earliest:
-            for step in range(len(TIMES)):
-                start = at(day, *TIMES[(first + step) % len(TIMES)])
+            for step in range(len(VISIT_TIMES)):
+                start = clinic_time(day, *VISIT_TIMES[(first + step) % len(VISIT_TIMES)])
                 if self._take(clinician, start, start):
                     return start
-            day = weekday_before(day - timedelta(days=1))
+            day = latest_open_day(day - timedelta(days=1))
         return None
 
-    def future(self, dice: Dice, clinician: Clinician, agreed: datetime) -> datetime | None:
+    def future(self, dice: RandomSource, clinician: Clinician, agreed: datetime) -> datetime | None:
         """A free time of the next four weeks, if there is any; when it was agreed is kept with it."""
         times = self.openings
         first = dice.whole(0, max(0, len(times) - 1))
@@ -57,11 +57,11 @@ class Diary:
         return self._taken.get((clinician.tag, start))
 
 
-def _openings(now: datetime) -> Iterator[datetime]:
-    today = local(now).date()
-    for days in range(WEEKS * 7):
+def _iter_openings(now: datetime) -> Iterator[datetime]:
+    today = to_local(now).date()
+    for days in range(WEEKS_AHEAD * 7):
         day = today + timedelta(days=days)
-        if works(day):
-            for time in TIMES:
-                if (start := at(day, *time)) > now:
+        if is_open(day):
+            for time in VISIT_TIMES:
+                if (start := clinic_time(day, *time)) > now:
                     yield start

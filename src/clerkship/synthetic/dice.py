@@ -8,7 +8,7 @@ from clerkship.kit.rng import Rng, derive_seed
 T = TypeVar("T")
 
 
-class Dice:
+class RandomSource:
     """Draws of one subject. Only `random()` is asked for: it alone is promised never to change."""
 
     def __init__(self, seed: int | str, *names: object) -> None:

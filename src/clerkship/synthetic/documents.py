@@ -6,51 +6,67 @@ from datetime import datetime
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.analytes import PANELS
-from clerkship.synthetic.labs import told
-from clerkship.synthetic.orders import referral_id
+from clerkship.synthetic.labs import summarize_results
+from clerkship.synthetic.orders import build_referral_id
 from clerkship.synthetic.places import CLINIC
-from clerkship.synthetic.story import Problem, Referral, Story, Visit, encounter_ref
-from clerkship.synthetic.table import coded
-from clerkship.synthetic.terms import made, reference
-from clerkship.synthetic.times import clock, instant, local, months, spoken, written
+from clerkship.synthetic.story import PatientHistory, PatientProblem, Referral, Visit, build_encounter_reference
+from clerkship.synthetic.table import build_concept
+from clerkship.synthetic.terms import build_reference, build_resource
+from clerkship.synthetic.times import (
+    age_in_months,
+    format_datetime,
+    format_instant,
+    format_long_date,
+    format_time,
+    to_local,
+)
 from clerkship.synthetic.visit_kinds import ADMISSION, CHECKUP, CHILD
 
-NOTED = 2
+MAX_NOTES = 2
 """How many of the last visits have a note on record."""
 
 
-def document_resources(story: Story) -> Iterator[Resource]:
+def build_documents(story: PatientHistory) -> Iterator[Resource]:
     """A note of the last visits, a letter of each referral, a summary of each stay."""
     for visit in story.visits:
         if visit.kind is ADMISSION:
-            yield _document(story, "discharge", "Discharge summary", _discharge(story, visit), visit)
-        elif visit.number > len(story.visits) - NOTED:
-            yield _document(story, "progress", "Progress note", _progress(story, visit), visit)
+            yield _build_document(
+                story, "discharge", "Discharge summary", _format_discharge_summary(story, visit), visit
+            )
+        elif visit.number > len(story.visits) - MAX_NOTES:
+            yield _build_document(story, "progress", "Progress note", _format_progress_note(story, visit), visit)
     for referral in story.referrals:
         title = f"Referral letter to {referral.specialist.post.specialty.display.lower()}"
-        yield _document(
-            story, "referral", title, _letter(story, referral), referral.visit, referral_id(story, referral)
+        yield _build_document(
+            story,
+            "referral",
+            title,
+            _format_referral_letter(story, referral),
+            referral.visit,
+            build_referral_id(story, referral),
         )
 
 
-def _document(story: Story, kind: str, title: str, text: str, visit: Visit, request: str = "") -> Resource:
+def _build_document(
+    story: PatientHistory, kind: str, title: str, text: str, visit: Visit, request: str = ""
+) -> Resource:
     """Return a note of a visit; of a letter, `request` is the id of the referral it belongs to."""
     name = "note" if kind == "progress" else kind
-    related = {"related": [reference(f"ServiceRequest/{request}")]} if request else {}
+    related = {"related": [build_reference(f"ServiceRequest/{request}")]} if request else {}
     body = text.encode()
     house = visit.kind.place.house
-    return made(
+    return build_resource(
         "DocumentReference",
         f"doc-{request}" if request else f"doc-{story.tag}-{name}-{visit.number}",
-        instant(visit.end),
+        format_instant(visit.end),
         status="current",
         docStatus="final",
-        type=coded(f"note.{kind}"),
+        type=build_concept(f"note.{kind}"),
         subject=story.subject(),
-        date=instant(visit.end),
+        date=format_instant(visit.end),
         author=[visit.clinician.ref],
         custodian=house.ref,
-        description=f"{title}, {spoken(visit.day)}",
+        description=f"{title}, {format_long_date(visit.day)}",
         content=[
             {
                 "attachment": {
@@ -59,27 +75,27 @@ def _document(story: Story, kind: str, title: str, text: str, visit: Visit, requ
                     "data": base64.b64encode(body).decode(),
                     "size": len(body),
                     "title": title,
-                    "creation": written(visit.end),
+                    "creation": format_datetime(visit.end),
                 }
             }
         ],
         context={
-            "encounter": [encounter_ref(story, visit)],
+            "encounter": [build_encounter_reference(story, visit)],
             "period": visit.period,
             **related,
         },
     )
 
 
-def aged(story: Story, moment: datetime) -> str:
+def describe_age(story: PatientHistory, moment: datetime) -> str:
     """`a 57-year-old woman`, `an 8-month-old boy`."""
-    words = _aged(story, moment)
+    words = _describe_age_without_article(story, moment)
     return f"an {words}" if words.startswith(("8", "11-", "18-")) else f"a {words}"
 
 
-def _aged(story: Story, moment: datetime) -> str:
-    person, day = story.person, local(moment).date()
-    old, few = person.age(day), months(person.born, day)
+def _describe_age_without_article(story: PatientHistory, moment: datetime) -> str:
+    person, day = story.person, to_local(moment).date()
+    old, few = person.age(day), age_in_months(person.born, day)
     if few < 1:
         return f"{(day - person.born).days}-day-old {'girl' if person.sex == 'female' else 'boy'}"
     if old < 2:
@@ -88,50 +104,63 @@ def _aged(story: Story, moment: datetime) -> str:
     return f"{old}-year-old {grown[person.sex]}"
 
 
-def _head(story: Story, visit: Visit, title: str) -> list[str]:
+def _format_header(story: PatientHistory, visit: Visit, title: str) -> list[str]:
     person = story.person
     return [
         visit.kind.place.house.name,
         title,
         "",
         f"Patient: {person.name}",
-        f"Date of birth: {spoken(person.born)}",
+        f"Date of birth: {format_long_date(person.born)}",
         f"MRN: {person.mrn}",
-        f"Date: {spoken(visit.day)}, {clock(visit.start)}",
+        f"Date: {format_long_date(visit.day)}, {format_time(visit.start)}",
         f"Clinician: {visit.clinician.name}",
         "",
     ]
 
 
-def _progress(story: Story, visit: Visit) -> str:
-    lines = _head(story, visit, f"PROGRESS NOTE: {visit.kind.name}")
-    lines += ["Subjective", _subjective(story, visit), "", "Objective", *_objective(visit), "", "Assessment and plan"]
-    lines += _plan(story, visit)
+def _format_progress_note(story: PatientHistory, visit: Visit) -> str:
+    lines = _format_header(story, visit, f"PROGRESS NOTE: {visit.kind.name}")
+    lines += [
+        "Subjective",
+        _format_subjective(story, visit),
+        "",
+        "Objective",
+        *_format_objective(visit),
+        "",
+        "Assessment and plan",
+    ]
+    lines += _format_plan(story, visit)
     return "\n".join(
-        [*lines, "", f"Signed by {visit.clinician.name} on {spoken(visit.day)} at {clock(visit.end)}.", ""]
+        [
+            *lines,
+            "",
+            f"Signed by {visit.clinician.name} on {format_long_date(visit.day)} at {format_time(visit.end)}.",
+            "",
+        ]
     )
 
 
-def _subjective(story: Story, visit: Visit) -> str:
-    who = f"{story.person.given} {story.person.family} is {aged(story, visit.start)}"
+def _format_subjective(story: PatientHistory, visit: Visit) -> str:
+    who = f"{story.person.given} {story.person.family} is {describe_age(story, visit.start)}"
     allergies = ", ".join(allergen.name.lower() for allergen in story.allergies) or "no known allergies"
     if visit.problems and visit.problems[0].illness.complaint:
         why = f"who comes with {visit.problems[0].illness.complaint}."
     elif visit.kind in (CHECKUP, CHILD):
         why = f"here for {'an' if visit.kind is CHECKUP else 'a'} {visit.kind.name}. No new concerns."
     else:
-        why = f"seen for {_listed([problem.illness.name for problem in visit.problems])}. No new complaints."
+        why = f"seen for {_join_names([problem.illness.name for problem in visit.problems])}. No new complaints."
     taking = [given.drug.name for given in story.brought(visit)]
-    drugs = f" Takes {_listed(taking)}." if taking else " Takes no regular medication."
+    drugs = f" Takes {_join_names(taking)}." if taking else " Takes no regular medication."
     return f"{who} {why}{drugs} Allergies: {allergies}."
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     plain = [name if name.isupper() or "'" in name else name[0].lower() + name[1:] for name in names]
     return plain[0] if len(plain) == 1 else f"{', '.join(plain[:-1])} and {plain[-1]}" if plain else ""
 
 
-def _objective(visit: Visit) -> list[str]:
+def _format_objective(visit: Visit) -> list[str]:
     if visit.vitals is None:
         return ["Video visit: no vital signs taken."]
     vitals = visit.vitals
@@ -141,11 +170,11 @@ def _objective(visit: Visit) -> list[str]:
     return [f"Vital signs: {', '.join(signs)}."]
 
 
-def _plan(story: Story, visit: Visit) -> list[str]:
+def _format_plan(story: PatientHistory, visit: Visit) -> list[str]:
     lines = []
     for place, problem in enumerate(visit.problems, 1):
         name = f"{place}. {problem.illness.name} ({problem.illness.icd.code})."
-        lines.append(" ".join([name, problem.illness.plan, *_drugs(story, visit, problem)]))
+        lines.append(" ".join([name, problem.illness.plan, *_format_drug_changes(story, visit, problem)]))
     if not visit.problems:
         again = "at the next well child visit" if visit.kind is CHILD else "in one year"
         lines.append(
@@ -159,49 +188,49 @@ def _plan(story: Story, visit: Visit) -> list[str]:
     return lines
 
 
-def _drugs(story: Story, visit: Visit, problem: Problem) -> list[str]:
+def _format_drug_changes(story: PatientHistory, visit: Visit, problem: PatientProblem) -> list[str]:
     """What becomes of the drugs for a problem: which go on, which are stopped, which are begun."""
     brought = [given for given in story.brought(visit) if given.problem is problem]
     ended = [given for given in brought if given.ended == visit.day]
     kept = [given.drug.name for given in brought if given.ended != visit.day]
     stopped = [f"Stop {given.drug.name} ({given.why.lower()})." for given in ended if given.status == "stopped"]
     begun = [f"Start {given.told}" for given in visit.given if given.problem is problem]
-    return [*([f"Continue {_listed(kept)}."] if kept else []), *stopped, *begun]
+    return [*([f"Continue {_join_names(kept)}."] if kept else []), *stopped, *begun]
 
 
-def _findings(visit: Visit) -> list[str]:
+def _format_findings(visit: Visit) -> list[str]:
     return [
-        f"{PANELS[panel].name}: {'; '.join(told(results)) or 'within reference ranges'}."
+        f"{PANELS[panel].name}: {'; '.join(summarize_results(results)) or 'within reference ranges'}."
         for panel, results in visit.panels.items()
     ]
 
 
-def _letter(story: Story, referral: Referral) -> str:
+def _format_referral_letter(story: PatientHistory, referral: Referral) -> str:
     person, visit, problem = story.person, referral.visit, referral.problem
     others = [other.illness.name for other in visit.problems if other is not problem]
     taking = [given.told for given in story.taking(visit)]
     before = [seen for seen in story.visits if seen.start < visit.start and seen.panels]
-    recent = _findings(before[-1]) if before else []
+    recent = _format_findings(before[-1]) if before else []
     lines = [
         CLINIC.name,
         f"{CLINIC.line}, {CLINIC.town} · {CLINIC.phone}",
         "",
-        spoken(visit.day),
+        format_long_date(visit.day),
         "",
         f"To: {referral.specialist.name}, {referral.specialist.post.specialty.display}",
-        f"Re: {person.name}, born {spoken(person.born)}, MRN {person.mrn}",
+        f"Re: {person.name}, born {format_long_date(person.born)}, MRN {person.mrn}",
         f"Phone: {person.phone} · Address: {person.address.text}",
         "",
         f"Dear {referral.specialist.called},",
         "",
-        f"Thank you for seeing {person.given} {person.family}, {aged(story, visit.start)} with "
-        f"{_listed([problem.illness.name])} ({problem.illness.icd.code}), known since {spoken(problem.onset)}.",
+        f"Thank you for seeing {person.given} {person.family}, {describe_age(story, visit.start)} with "
+        f"{_join_names([problem.illness.name])} ({problem.illness.icd.code}), known since {format_long_date(problem.onset)}.",
     ]
-    lines += [f"Other problems: {_listed(others)}."] if others else []
+    lines += [f"Other problems: {_join_names(others)}."] if others else []
     lines += ["Current medication:", *(f"- {line}" for line in taking)] if taking else ["No regular medication."]
     allergies = ", ".join(allergen.name.lower() for allergen in story.allergies) or "none known"
-    lines += [f"Allergies: {allergies}.", *_objective(visit)]
-    lines += [f"Results of {spoken(before[-1].day)}:", *recent] if recent else []
+    lines += [f"Allergies: {allergies}.", *_format_objective(visit)]
+    lines += [f"Results of {format_long_date(before[-1].day)}:", *recent] if recent else []
     lines += [
         "",
         "Please advise on further management. The next routine opening is fine.",
@@ -212,34 +241,34 @@ def _letter(story: Story, referral: Referral) -> str:
     return "\n".join(lines)
 
 
-def _discharge(story: Story, visit: Visit) -> str:
+def _format_discharge_summary(story: PatientHistory, visit: Visit) -> str:
     problem = visit.problems[0]
-    left = local(visit.end).date()
+    left = to_local(visit.end).date()
     known = [
         p.illness.name
         for p in story.problems
         if p.recorded < visit.day and not p.illness.complaint and (p.abated is None or p.abated > left)
     ]
     taking = [f"- {given.told}" for given in story.taking(visit)]
-    lines = _head(story, visit, "DISCHARGE SUMMARY")
+    lines = _format_header(story, visit, "DISCHARGE SUMMARY")
     lines += [
-        f"Admitted: {spoken(visit.day)}",
-        f"Discharged: {spoken(left)}, home",
+        f"Admitted: {format_long_date(visit.day)}",
+        f"Discharged: {format_long_date(left)}, home",
         f"Principal diagnosis: {problem.illness.name} ({problem.illness.icd.code})",
-        *([f"Other diagnoses: {_listed(known)}"] if known else []),
+        *([f"Other diagnoses: {_join_names(known)}"] if known else []),
         "",
         "Hospital course",
-        f"{story.person.given} {story.person.family}, {aged(story, visit.start)}, was admitted with "
+        f"{story.person.given} {story.person.family}, {describe_age(story, visit.start)}, was admitted with "
         f"{problem.illness.complaint}. Treated on the ward and improved over {(left - visit.day).days} days.",
-        *_objective(visit),
-        *_findings(visit),
+        *_format_objective(visit),
+        *_format_findings(visit),
         "",
         "Medication at discharge",
         *(taking or ["- none"]),
         "",
         f"Plan: {problem.illness.plan} Follow-up with {story.doctor.name} at {CLINIC.name}.",
         "",
-        f"Signed by {visit.clinician.name} on {spoken(left)}.",
+        f"Signed by {visit.clinician.name} on {format_long_date(left)}.",
         "",
     ]
     return "\n".join(lines)

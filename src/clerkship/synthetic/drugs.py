@@ -39,7 +39,7 @@ class Drug(NamedTuple):
 
 
 DRUGS = {drug.key: drug for drug in read_table("drugs", Drug)}
-BY_WEIGHT = {
+WEIGHT_DOSES = {
     ("amoxicillin_liquid", "otitis"): (0.55, 12.5),
     ("amoxicillin_liquid", "strep"): (0.31, 6.0),
     ("cefdinir_liquid", "otitis"): (0.28, 12.0),
@@ -49,9 +49,9 @@ BY_WEIGHT = {
 50 for a throat, cefdinir 14."""
 
 
-def dose_for(drug: Drug, illness: str, weight: float) -> float:
+def compute_dose(drug: Drug, illness: str, weight: float) -> float:
     """A dose of it: as the row says, or by weight down to half a millilitre."""
-    if (drug.key, illness) not in BY_WEIGHT:
+    if (drug.key, illness) not in WEIGHT_DOSES:
         return drug.dose
-    each, most = BY_WEIGHT[drug.key, illness]
+    each, most = WEIGHT_DOSES[drug.key, illness]
     return min(most, int(each * weight * 2) / 2)

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.places import CLINIC, ROOMS
-from clerkship.synthetic.story import Story
-from clerkship.synthetic.table import TERMS, coded, read_table
-from clerkship.synthetic.terms import UCUM, Term, concept, made
-from clerkship.synthetic.times import at, instant, months_after, weekday_before
+from clerkship.synthetic.story import PatientHistory
+from clerkship.synthetic.table import TERMS, build_concept, read_table
+from clerkship.synthetic.terms import UCUM, Term, build_resource, codeable_concept
+from clerkship.synthetic.times import add_months, clinic_time, format_instant, latest_open_day
 from clerkship.synthetic.visit_kinds import VIDEO
 
 
@@ -32,74 +32,78 @@ ADULT_FROM = 18 * 12
 
 
 _VACCINES = read_table("vaccines", Dose)
-SERIES = [dose for dose in _VACCINES if dose.months < ADULT_FROM]
-ADULT = [dose for dose in _VACCINES if dose.months >= ADULT_FROM]
-NEWER = {"133": (date(2023, 7, 1), "vaccine.pcv20"), "136": (date(2021, 1, 1), "vaccine.menacwy_tt")}
+CHILDHOOD_DOSES = [dose for dose in _VACCINES if dose.months < ADULT_FROM]
+ADULT_DOSES = [dose for dose in _VACCINES if dose.months >= ADULT_FROM]
+REPLACEMENTS = {"133": (date(2023, 7, 1), "vaccine.pcv20"), "136": (date(2021, 1, 1), "vaccine.menacwy_tt")}
 """By CVX code: what took the place of a vaccine, and when."""
-LATE = {"rota": 3}
+MAX_START_MONTHS = {"rota": 3}
 """Series that are not begun any more from this age on, in months."""
 ROUTES = {"rota": "route.mouth", "mmr": "route.skin", "varicella": "route.skin"}
 """Of those that do not go into a muscle."""
 VOLUMES = {"rota": 1, "covid": 0.3}
 """In mL, where it is not half of one."""
-NEAR = 30
+MAX_DAYS_FROM_VISIT = 30
 """Within how many days of a visit a dose is given at it."""
 
 
-def immunization_resources(story: Story) -> Iterator[Resource]:
+def build_immunizations(story: PatientHistory) -> Iterator[Resource]:
     """Children by the schedule, adults what they had lately, everybody by season."""
     if story.person.age(story.last_day) < 18:
-        yield from _scheduled(story)
+        yield from _build_childhood_doses(story)
     else:
-        yield from _adult(story)
-    yield from _seasonal(story)
+        yield from _build_adult_doses(story)
+    yield from _build_seasonal_doses(story)
 
 
-def _scheduled(story: Story) -> Iterator[Resource]:
+def _build_childhood_doses(story: PatientHistory) -> Iterator[Resource]:
     """Doses that are due together are given together; who missed one has it when the next is due."""
-    days = {months: _day(story, months) for months in sorted({dose.months for dose in SERIES})}
+    days = {months: _choose_day(story, months) for months in sorted({dose.months for dose in CHILDHOOD_DOSES})}
     had: dict[str, int] = {}
-    for dose in SERIES:
+    for dose in CHILDHOOD_DOSES:
         day = days[dose.months]
         if day >= story.last_day or day.year < dose.since or not story.dice.chance(dose.share):
             continue
-        if dose.key not in had and dose.months >= LATE.get(dose.key, 10_000):
+        if dose.key not in had and dose.months >= MAX_START_MONTHS.get(dose.key, 10_000):
             continue
         had[dose.key] = had.get(dose.key, 0) + 1
-        numbered = dose._replace(number=had[dose.key], term=_current(dose.term, day))
-        yield _given(story, numbered, day, f"{dose.key}-{numbered.number}")
+        numbered = dose._replace(number=had[dose.key], term=_get_current_vaccine(dose.term, day))
+        yield _build_immunization(story, numbered, day, f"{dose.key}-{numbered.number}")
 
 
-def _current(term: Term, day: date) -> Term:
-    since, newer = NEWER.get(term.code, (date.max, ""))
+def _get_current_vaccine(term: Term, day: date) -> Term:
+    since, newer = REPLACEMENTS.get(term.code, (date.max, ""))
     return TERMS[newer] if day >= since else term
 
 
-def _day(story: Story, months: int) -> date:
+def _choose_day(story: PatientHistory, months: int) -> date:
     """At a visit near the age at which they are due, if there was one."""
-    due = months_after(story.person.born, months)
+    due = add_months(story.person.born, months)
     if months == 0:
         return due
-    near = [day for day in _seen(story) if -4 <= (day - due).days <= NEAR]
-    return near[0] if near else weekday_before(due + timedelta(days=story.dice.whole(5, 12)))
+    near = [day for day in _list_clinic_days(story) if -4 <= (day - due).days <= MAX_DAYS_FROM_VISIT]
+    return near[0] if near else latest_open_day(due + timedelta(days=story.dice.whole(5, 12)))
 
 
-def _seen(story: Story) -> list[date]:
+def _list_clinic_days(story: PatientHistory) -> list[date]:
     """The days on which they were at the clinic."""
     return [visit.day for visit in story.visits if visit.kind.place is ROOMS and visit.kind is not VIDEO]
 
 
-def _at_visit(story: Story, day: date, first: date, last: date) -> date:
+def _move_to_visit(story: PatientHistory, day: date, first: date, last: date) -> date:
     """The day of the visit nearest to that one, if there is any near and within these."""
-    near = [seen for seen in _seen(story) if abs((seen - day).days) <= NEAR and first <= seen <= last]
+    near = [
+        seen
+        for seen in _list_clinic_days(story)
+        if abs((seen - day).days) <= MAX_DAYS_FROM_VISIT and first <= seen <= last
+    ]
     return min(near, key=lambda seen: abs((seen - day).days)) if near else day
 
 
-def _adult(story: Story) -> Iterator[Resource]:
+def _build_adult_doses(story: PatientHistory) -> Iterator[Resource]:
     """Doses for their age, some time after they were due; and tetanus within ten years."""
     dice, had = story.dice, set()
-    for dose in ADULT:
-        due = months_after(story.person.born, dose.months)
+    for dose in ADULT_DOSES:
+        due = add_months(story.person.born, dose.months)
         first = max(due, date(dose.since, 3, 1))
         days = (story.last_day - first).days
         if days < 200 or not dice.chance(dose.share) or (dose.number > 1 and dose.key not in had):
@@ -107,52 +111,60 @@ def _adult(story: Story) -> Iterator[Resource]:
         had.add(dose.key)
         span = (min(days, 1500) - 190) // 2
         back = dice.whole(0, span) + (190 + span if dose.number == 1 else 5)
-        day = weekday_before(story.last_day - timedelta(days=back))
-        yield _given(story, dose, _at_visit(story, day, first, _eve(story)), f"{dose.key}-{dose.number}")
+        day = latest_open_day(story.last_day - timedelta(days=back))
+        yield _build_immunization(
+            story, dose, _move_to_visit(story, day, first, _get_day_before_end(story)), f"{dose.key}-{dose.number}"
+        )
     if dice.chance(0.6):
         back = dice.whole(30, min(3400, max(40, (story.last_day - story.person.born).days - 6700)))
-        day = weekday_before(story.last_day - timedelta(days=back))
-        day = _at_visit(story, day, months_after(story.person.born, 216), _eve(story))
-        yield _given(story, Dose("td", TERMS["vaccine.tetanus"], "Tetanus and diphtheria", 0, 1), day, "td-1")
+        day = latest_open_day(story.last_day - timedelta(days=back))
+        day = _move_to_visit(story, day, add_months(story.person.born, 216), _get_day_before_end(story))
+        yield _build_immunization(
+            story, Dose("td", TERMS["vaccine.tetanus"], "Tetanus and diphtheria", 0, 1), day, "td-1"
+        )
 
 
-def _eve(story: Story) -> date:
+def _get_day_before_end(story: PatientHistory) -> date:
     return story.last_day - timedelta(days=1)
 
 
-def _seasonal(story: Story) -> Iterator[Resource]:
+def _build_seasonal_doses(story: PatientHistory) -> Iterator[Resource]:
     """Influenza in the last two autumns, and from 2023 on COVID-19 with it."""
     for back in (1, 0):
         year = story.last_day.year - back
         if not story.dice.chance(0.55):
             continue
-        day = weekday_before(date(year, 10, 1) + timedelta(days=story.dice.whole(3, 50)))
-        old_enough = months_after(story.person.born, 7)
-        day = _at_visit(story, day, max(date(year, 10, 1), old_enough), min(date(year, 11, 30), _eve(story)))
+        day = latest_open_day(date(year, 10, 1) + timedelta(days=story.dice.whole(3, 50)))
+        old_enough = add_months(story.person.born, 7)
+        day = _move_to_visit(
+            story, day, max(date(year, 10, 1), old_enough), min(date(year, 11, 30), _get_day_before_end(story))
+        )
         if old_enough > day or day >= story.last_day:
             continue
         term = TERMS["vaccine.flu_high_dose" if story.person.age(day) >= 65 else "vaccine.flu"]
-        yield _given(story, Dose("flu", term, "Influenza", 0, 1), day, f"flu-{year}")
+        yield _build_immunization(story, Dose("flu", term, "Influenza", 0, 1), day, f"flu-{year}")
         if year >= 2023 and story.person.age(day) >= 12 and story.dice.chance(0.4):
-            yield _given(story, Dose("covid", TERMS["vaccine.covid"], "COVID-19", 0, 1), day, f"covid-{year}")
+            yield _build_immunization(
+                story, Dose("covid", TERMS["vaccine.covid"], "COVID-19", 0, 1), day, f"covid-{year}"
+            )
 
 
-def _given(story: Story, dose: Dose, day: date, name: str) -> Resource:
+def _build_immunization(story: PatientHistory, dose: Dose, day: date, name: str) -> Resource:
     small = story.person.age(day) < 3
     volume = {"value": VOLUMES.get(dose.key, 0.5), "unit": "mL", "system": UCUM, "code": "mL"}
-    return made(
+    return build_resource(
         "Immunization",
         f"imm-{story.tag}-{name}",
-        instant(min(at(day, 16, 45), story.end)),
+        format_instant(min(clinic_time(day, 16, 45), story.end)),
         status="completed",
-        vaccineCode=concept(dose.term, text=dose.name),
+        vaccineCode=codeable_concept(dose.term, text=dose.name),
         patient=story.subject(),
         occurrenceDateTime=day.isoformat(),
         primarySource=True,
         location=ROOMS.ref,
         lotNumber=f"{dose.key[:3].upper()}{story.dice.whole(1000, 9999)}",
-        site=coded("site.thigh" if small else "site.arm") if dose.key != "rota" else None,
-        route=coded(ROUTES.get(dose.key, "route.muscle")),
+        site=build_concept("site.thigh" if small else "site.arm") if dose.key != "rota" else None,
+        route=build_concept(ROUTES.get(dose.key, "route.muscle")),
         doseQuantity=volume,
         performer=[{"actor": CLINIC.ref}],
         protocolApplied=[{"doseNumberPositiveInt": dose.number}],

@@ -5,14 +5,23 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.analytes import ANALYTES, CRITICAL, EFFECTS, FOLLOWS, HEALTHY, PANELS, TARGETS, Analyte
-from clerkship.synthetic.dice import Dice
-from clerkship.synthetic.table import coded
-from clerkship.synthetic.terms import concept, made, number, quantity
-from clerkship.synthetic.times import instant, written
+from clerkship.synthetic.analytes import (
+    ANALYTES,
+    CRITICAL_RANGES,
+    DERIVED_ANALYTES,
+    EFFECTS,
+    HEALTHY_RANGES,
+    PANELS,
+    TARGET_RANGES,
+    Analyte,
+)
+from clerkship.synthetic.dice import RandomSource
+from clerkship.synthetic.table import build_concept
+from clerkship.synthetic.terms import build_quantity, build_resource, codeable_concept, round_to_digits
+from clerkship.synthetic.times import format_datetime, format_instant
 
 
-class Result(NamedTuple):
+class LabResult(NamedTuple):
     """One value."""
 
     analyte: Analyte
@@ -34,30 +43,30 @@ class Result(NamedTuple):
         return f"{self.analyte.name} {self.value:.{self.analyte.digits}f}{unit}{flag}"
 
 
-def explained(causes: set[str]) -> set[str]:
+def list_affected_analytes(causes: set[str]) -> set[str]:
     """The analytes that may be out of range in somebody with these illnesses, drugs and groups of drugs."""
     moved = {analyte for cause in causes for analyte in EFFECTS.get(cause, ())}
-    return moved | {other for analyte in moved for other in FOLLOWS.get(analyte, ())}
+    return moved | {other for analyte in moved for other in DERIVED_ANALYTES.get(analyte, ())}
 
 
-class Body:
+class PatientChemistry:
     """One patient's chemistry: where each value lies, and how it drifts."""
 
-    def __init__(self, dice: Dice, sex: str) -> None:
+    def __init__(self, dice: RandomSource, sex: str) -> None:
         self._dice = dice
         self._sex = sex
         self._usual: dict[tuple[str, bool], float] = {}
 
-    def panel(self, key: str, causes: set[str], age: int) -> list[Result]:
+    def panel(self, key: str, causes: set[str], age: int) -> list[LabResult]:
         """One panel, measured now."""
         values = {name: self._value(name, causes) for name in PANELS[key].analytes}
         if key == "bmp":
-            _kidneys(values, self._sex, age)
+            _reconcile_kidney_values(values, self._sex, age)
         elif key == "lipids":
             values["cholesterol"] = round(values["ldl"]) + round(values["hdl"]) + round(values["triglycerides"]) // 5
         elif key == "cbc":
             values["hematocrit"] = round(values["hemoglobin"], 1) * 3 + 0.3
-        return [_judged(ANALYTES[name], value, self._sex, causes) for name, value in values.items()]
+        return [_flag_result(ANALYTES[name], value, self._sex, causes) for name, value in values.items()]
 
     def _value(self, name: str, causes: set[str]) -> float:
         """Near where it was the last time, within what is possible."""
@@ -72,15 +81,15 @@ class Body:
 
     def _normal(self, name: str) -> tuple[float, float]:
         """A little inside of the range, for rounding."""
-        if name in HEALTHY:
-            return HEALTHY[name]
+        if name in HEALTHY_RANGES:
+            return HEALTHY_RANGES[name]
         low, high = ANALYTES[name].range(self._sex)
         least, most = low or 0.0, high if high is not None else (low or 0.0) * 1.6
         edge = (most - least) * 0.06
         return least + edge, most - edge
 
 
-def filtration(creatinine: float, sex: str, age: int) -> float:
+def estimate_gfr(creatinine: float, sex: str, age: int) -> float:
     """CKD-EPI 2021."""
     kappa, alpha, factor = (0.7, -0.241, 1.012) if sex == "female" else (0.9, -0.302, 1.0)
     share = creatinine / kappa
@@ -88,7 +97,7 @@ def filtration(creatinine: float, sex: str, age: int) -> float:
     return rate
 
 
-def _kidneys(values: dict[str, float], sex: str, age: int) -> None:
+def _reconcile_kidney_values(values: dict[str, float], sex: str, age: int) -> None:
     """The creatinine that gives this filtration, and the filtration that this creatinine gives."""
     kappa, alpha, factor = (0.7, -0.241, 1.012) if sex == "female" else (0.9, -0.302, 1.0)
     healthy = values["egfr"] >= 60
@@ -100,49 +109,51 @@ def _kidneys(values: dict[str, float], sex: str, age: int) -> None:
     if healthy and high is not None:
         creatinine = min(creatinine, high)
     values["creatinine"] = round(creatinine, 2)
-    values["egfr"] = filtration(values["creatinine"], sex, age)
+    values["egfr"] = estimate_gfr(values["creatinine"], sex, age)
 
 
-def _judged(analyte: Analyte, value: float, sex: str, causes: set[str]) -> Result:
+def _flag_result(analyte: Analyte, value: float, sex: str, causes: set[str]) -> LabResult:
     """With its flag; the value is what will be written, so that no flag hangs on a digit nobody sees."""
     shown = float(f"{value:.{analyte.digits}f}")
-    aims = [rows[analyte.key] for cause, rows in TARGETS.items() if cause in causes and analyte.key in rows]
+    aims = [rows[analyte.key] for cause, rows in TARGET_RANGES.items() if cause in causes and analyte.key in rows]
     low, high = aims[0] if aims else analyte.range(sex)
-    least, most = CRITICAL.get(analyte.key, (0.0, 1e9))
+    least, most = CRITICAL_RANGES.get(analyte.key, (0.0, 1e9))
     flag = "N"
     if low is not None and shown < low:
         flag = "LL" if shown <= least else "L"
     elif high is not None and shown > high:
         flag = "HH" if shown >= most else "H"
-    return Result(analyte, shown, flag, low, high, bool(aims))
+    return LabResult(analyte, shown, flag, low, high, bool(aims))
 
 
-def result_resource(result: Result, id: str, drawn: datetime, issued: datetime, common: dict[str, Any]) -> Resource:
+def build_observation(
+    result: LabResult, id: str, drawn: datetime, issued: datetime, common: dict[str, Any]
+) -> Resource:
     """One value as an Observation."""
     analyte = result.analyte
     bounds: dict[str, Any] = {}
     if result.low is not None:
-        bounds["low"] = quantity(number(result.low, analyte.digits), analyte.unit, analyte.unit)
+        bounds["low"] = build_quantity(round_to_digits(result.low, analyte.digits), analyte.unit, analyte.unit)
     if result.high is not None:
-        bounds["high"] = quantity(number(result.high, analyte.digits), analyte.unit, analyte.unit)
-    bounds["type"] = coded("lab.therapeutic" if result.aimed else "lab.normal")
-    return made(
+        bounds["high"] = build_quantity(round_to_digits(result.high, analyte.digits), analyte.unit, analyte.unit)
+    bounds["type"] = build_concept("lab.therapeutic" if result.aimed else "lab.normal")
+    return build_resource(
         "Observation",
         id,
-        instant(issued),
+        format_instant(issued),
         status="final",
-        category=[coded("lab.survey" if analyte.key == "phq9" else "lab.laboratory")],
-        code=concept(analyte.term, text=analyte.name[0].upper() + analyte.name[1:]),
+        category=[build_concept("lab.survey" if analyte.key == "phq9" else "lab.laboratory")],
+        code=codeable_concept(analyte.term, text=analyte.name[0].upper() + analyte.name[1:]),
         **common,
-        effectiveDateTime=written(drawn),
-        issued=instant(issued),
-        valueQuantity=quantity(number(result.value, analyte.digits), analyte.unit, analyte.unit),
-        interpretation=[coded(f"flag.{result.flag}")],
+        effectiveDateTime=format_datetime(drawn),
+        issued=format_instant(issued),
+        valueQuantity=build_quantity(round_to_digits(result.value, analyte.digits), analyte.unit, analyte.unit),
+        interpretation=[build_concept(f"flag.{result.flag}")],
         referenceRange=[bounds],
     )
 
 
-def told(results: list[Result]) -> Iterator[str]:
+def summarize_results(results: list[LabResult]) -> Iterator[str]:
     """Those worth a word: what is out of range, or all of a short panel."""
     for result in results:
         if result.flag != "N" or len(results) <= 2:

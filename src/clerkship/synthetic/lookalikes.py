@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-Kind = Literal[
+LookAlikeKind = Literal[
     "same name",
     "twins",
     "same name, born days apart",
@@ -11,67 +11,69 @@ Kind = Literal[
     "registered twice",
     "father and son",
 ]
-BLOCK = 50
+BLOCK_SIZE = 50
 
 
 class LookAlike(NamedTuple):
     """Two patients, and how they resemble each other."""
 
-    kind: Kind
+    kind: LookAlikeKind
     first: str
     second: str
     """`Patient/pat-0004`."""
     how: str
 
 
-class Planted(NamedTuple):
+class LookAlikeRule(NamedTuple):
     """What one place in every fifty is made after."""
 
-    kind: Kind
+    kind: LookAlikeKind
     model: int
     """The place whom they resemble: an earlier one."""
     how: str
 
 
-PLANTED = {
-    4: Planted("same name", 2, "the same name; years between their birth dates"),
-    6: Planted("twins", 5, "the same family name, birth date, address and phone"),
-    9: Planted("same name, born days apart", 3, "the same name; born in the same days of the same year"),
-    12: Planted("record numbers transposed", 7, "two digits of their record numbers have changed places"),
-    16: Planted("maiden name", 11, "the second was called what the first is called now, before she married"),
-    20: Planted("registered twice", 14, "one person with two records: the same birth date, the name written otherwise"),
-    25: Planted("father and son", 18, "the same name and address; the son is called Jr."),
+LOOK_ALIKE_RULES = {
+    4: LookAlikeRule("same name", 2, "the same name; years between their birth dates"),
+    6: LookAlikeRule("twins", 5, "the same family name, birth date, address and phone"),
+    9: LookAlikeRule("same name, born days apart", 3, "the same name; born in the same days of the same year"),
+    12: LookAlikeRule("record numbers transposed", 7, "two digits of their record numbers have changed places"),
+    16: LookAlikeRule("maiden name", 11, "the second was called what the first is called now, before she married"),
+    20: LookAlikeRule(
+        "registered twice", 14, "one person with two records: the same birth date, the name written otherwise"
+    ),
+    25: LookAlikeRule("father and son", 18, "the same name and address; the son is called Jr."),
 }
-LIVING = frozenset(PLANTED) | {planted.model for planted in PLANTED.values()}
+LIVING_PLACES = frozenset(LOOK_ALIKE_RULES) | {planted.model for planted in LOOK_ALIKE_RULES.values()}
 """Places whose patients are alive, so that both of a pair can be met."""
-WOMEN, MEN = frozenset({11, 16}), frozenset({18, 25})
-BORN_SO = frozenset({planted.model for planted in PLANTED.values() if planted.kind == "twins"})
+FEMALE_PLACES, MALE_PLACES = frozenset({11, 16}), frozenset({18, 25})
+BIRTH_NAME_PLACES = frozenset({planted.model for planted in LOOK_ALIKE_RULES.values() if planted.kind == "twins"})
 """Places whose patients have the name that they were born with, as their twins have it too."""
-TWICE = frozenset(
-    {place for place, planted in PLANTED.items() if planted.kind == "registered twice"}
-    | {planted.model for planted in PLANTED.values() if planted.kind == "registered twice"}
+DUPLICATE_PLACES = frozenset(
+    {place for place, planted in LOOK_ALIKE_RULES.items() if planted.kind == "registered twice"}
+    | {planted.model for planted in LOOK_ALIKE_RULES.values() if planted.kind == "registered twice"}
 )
 """The two places of one person."""
-DECEASED = 33
+DECEASED_PLACE = 33
 """The place in every fifty whose patient has died."""
 
 
-def place_of(number: int) -> int:
+def get_place(number: int) -> int:
     """A patient's place among fifty."""
-    return (number - 1) % BLOCK + 1
+    return (number - 1) % BLOCK_SIZE + 1
 
 
-def key_for(number: int) -> str:
+def build_patient_key(number: int) -> str:
     """`Patient/pat-0004`."""
     return f"Patient/pat-{number:04}"
 
 
-def look_alikes(patients: int) -> tuple[LookAlike, ...]:
+def list_look_alikes(patients: int) -> tuple[LookAlike, ...]:
     """The pairs among so many patients: the same for every seed, as their names are not."""
     found = []
     for number in range(1, patients + 1):
-        place = place_of(number)
-        if (planted := PLANTED.get(place)) is not None:
+        place = get_place(number)
+        if (planted := LOOK_ALIKE_RULES.get(place)) is not None:
             model = number - place + planted.model
-            found.append(LookAlike(planted.kind, key_for(model), key_for(number), planted.how))
+            found.append(LookAlike(planted.kind, build_patient_key(model), build_patient_key(number), planted.how))
     return tuple(found)

@@ -24,5 +24,5 @@ class ShortName(NamedTuple):
 
 
 ORIGINS = read_table("names", Origin)
-WEIGHTS = tuple(origin.weight for origin in ORIGINS)
-SHORT = dict(read_table("short_names", ShortName))
+ORIGIN_WEIGHTS = tuple(origin.weight for origin in ORIGINS)
+SHORT_NAMES = dict(read_table("short_names", ShortName))

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.places import HOSPITAL, SPECIALTY
-from clerkship.synthetic.story import Referral, Story, condition_ref, encounter_ref
-from clerkship.synthetic.table import coded, read_table
-from clerkship.synthetic.terms import Term, concept, made
-from clerkship.synthetic.times import at, instant, months_after, weekday_before, written
+from clerkship.synthetic.story import PatientHistory, Referral, build_condition_reference, build_encounter_reference
+from clerkship.synthetic.table import build_concept, read_table
+from clerkship.synthetic.terms import Term, build_resource, codeable_concept
+from clerkship.synthetic.times import add_months, clinic_time, format_datetime, format_instant, latest_open_day
 
 
 class Screening(NamedTuple):
@@ -29,7 +29,7 @@ class Screening(NamedTuple):
 SCREENINGS = read_table("screenings", Screening)
 
 
-def procedure_resources(story: Story) -> Iterator[Resource]:
+def build_procedures(story: PatientHistory) -> Iterator[Resource]:
     """What was done, within the last four years and since they were old enough."""
     person, dice = story.person, story.dice
     ill = {problem.illness.key: problem for problem in story.problems}
@@ -39,56 +39,56 @@ def procedure_resources(story: Story) -> Iterator[Resource]:
             continue
         if screening.sex not in ("", person.sex) or (screening.illnesses and not causes):
             continue
-        earliest = max([months_after(person.born, screening.ages[0] * 12 - 6), *(cause.recorded for cause in causes)])
+        earliest = max([add_months(person.born, screening.ages[0] * 12 - 6), *(cause.recorded for cause in causes)])
         days = min(1400, (story.last_day - earliest).days - 4)
         if days < 20:
             continue
-        day = weekday_before(story.last_day - timedelta(days=dice.whole(14, days)))
-        start = at(day, dice.whole(8, 15), dice.pick((0, 20, 40)))
-        yield made(
+        day = latest_open_day(story.last_day - timedelta(days=dice.whole(14, days)))
+        start = clinic_time(day, dice.whole(8, 15), dice.pick((0, 20, 40)))
+        yield build_resource(
             "Procedure",
             f"proc-{story.tag}-{screening.key}",
-            instant(start + timedelta(hours=1)),
+            format_instant(start + timedelta(hours=1)),
             status="completed",
-            code=concept(screening.term, text=screening.name),
+            code=codeable_concept(screening.term, text=screening.name),
             subject=story.subject(),
-            performedPeriod={"start": written(start), "end": written(start + timedelta(minutes=30))},
+            performedPeriod={"start": format_datetime(start), "end": format_datetime(start + timedelta(minutes=30))},
             performer=[{"actor": HOSPITAL.ref}],
             location=SPECIALTY.ref,
-            reasonReference=[condition_ref(story, cause) for cause in causes[:1]],
+            reasonReference=[build_condition_reference(story, cause) for cause in causes[:1]],
             outcome={"text": dice.pick(screening.findings)},
         )
 
 
-def referral_resources(story: Story) -> Iterator[Resource]:
+def build_referrals(story: PatientHistory) -> Iterator[Resource]:
     """Whom they were sent to."""
     for referral in story.referrals:
-        yield _referral(story, referral)
+        yield _build_referral(story, referral)
 
 
-def referral_id(story: Story, referral: Referral) -> str:
+def build_referral_id(story: PatientHistory, referral: Referral) -> str:
     """`referral-0001-cardiology-failure`."""
     return f"referral-{story.tag}-{referral.specialist.tag}-{referral.problem.illness.key}"
 
 
-def _referral(story: Story, referral: Referral) -> Resource:
+def _build_referral(story: PatientHistory, referral: Referral) -> Resource:
     visit, problem, specialist = referral.visit, referral.problem, referral.specialist
     done = min(visit.end + timedelta(days=20), story.end) if referral.status == "completed" else visit.end
     specialty = specialist.post.specialty
-    return made(
+    return build_resource(
         "ServiceRequest",
-        referral_id(story, referral),
-        instant(done),
+        build_referral_id(story, referral),
+        format_instant(done),
         status=referral.status,
         intent="order",
-        category=[coded("referral")],
+        category=[build_concept("referral")],
         priority="routine",
-        code=coded("referral", text=f"Referral to {specialty.display.lower()}"),
+        code=build_concept("referral", text=f"Referral to {specialty.display.lower()}"),
         subject=story.subject(),
-        encounter=encounter_ref(story, visit),
-        authoredOn=written(visit.end),
+        encounter=build_encounter_reference(story, visit),
+        authoredOn=format_datetime(visit.end),
         requester=visit.clinician.ref,
-        performerType=concept(specialty),
+        performerType=codeable_concept(specialty),
         performer=[specialist.ref],
-        reasonReference=[condition_ref(story, problem, problem.illness.name)],
+        reasonReference=[build_condition_reference(story, problem, problem.illness.name)],
     )

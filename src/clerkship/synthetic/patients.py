@@ -4,46 +4,51 @@ from typing import Any
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.places import CLINIC, IDS
-from clerkship.synthetic.story import Story
-from clerkship.synthetic.table import coded
-from clerkship.synthetic.terms import Term, concept, made
-from clerkship.synthetic.times import at, instant, written
+from clerkship.synthetic.story import PatientHistory
+from clerkship.synthetic.table import build_concept
+from clerkship.synthetic.terms import Term, build_resource, codeable_concept
+from clerkship.synthetic.times import clinic_time, format_datetime, format_instant
 
 MRN = f"{IDS}mrn"
 
 
-def patient_resource(story: Story) -> Resource:
+def build_patient(story: PatientHistory) -> Resource:
     """Who they are, as the front desk has it."""
     person = story.person
     died = person.died
-    known = story.visits[-1].end if story.visits else min(at(person.born, 23), story.end)
-    updated = at(died, 18) if died is not None else known
-    return made(
+    known = story.visits[-1].end if story.visits else min(clinic_time(person.born, 23), story.end)
+    updated = clinic_time(died, 18) if died is not None else known
+    return build_resource(
         "Patient",
         f"pat-{story.tag}",
-        instant(min(updated, story.now)),
-        identifier=_identifiers(story),
+        format_instant(min(updated, story.now)),
+        identifier=_build_identifiers(story),
         active=died is None,
-        name=_names(story),
-        telecom=_telecom(story),
+        name=_build_names(story),
+        telecom=_build_telecom(story),
         gender=person.sex,
         birthDate=person.born.isoformat(),
-        deceasedDateTime=written(at(died, 6, 15)) if died is not None else None,
-        address=_addresses(story),
-        maritalStatus=coded(f"marital.{person.marital}") if person.age(story.last_day) >= 18 else None,
-        contact=[_contact(story)],
-        communication=[_language(story)],
+        deceasedDateTime=format_datetime(clinic_time(died, 6, 15)) if died is not None else None,
+        address=_build_addresses(story),
+        maritalStatus=build_concept(f"marital.{person.marital}") if person.age(story.last_day) >= 18 else None,
+        contact=[_build_contact(story)],
+        communication=[_build_language(story)],
         generalPractitioner=[story.doctor.ref],
         managingOrganization=CLINIC.ref,
     )
 
 
-def _identifiers(story: Story) -> list[dict[str, Any]]:
-    record = {"use": "usual", "type": coded("patient.record", text="MRN"), "system": MRN, "value": story.person.mrn}
+def _build_identifiers(story: PatientHistory) -> list[dict[str, Any]]:
+    record = {
+        "use": "usual",
+        "type": build_concept("patient.record", text="MRN"),
+        "system": MRN,
+        "value": story.person.mrn,
+    }
     members = [
         {
             "use": "secondary",
-            "type": coded("patient.member", text="Member number"),
+            "type": build_concept("patient.member", text="Member number"),
             "system": f"{IDS}member/{insurance.payer.number}",
             "value": insurance.member,
         }
@@ -53,7 +58,7 @@ def _identifiers(story: Story) -> list[dict[str, Any]]:
     return [record, *members]
 
 
-def _names(story: Story) -> list[dict[str, Any]]:
+def _build_names(story: PatientHistory) -> list[dict[str, Any]]:
     person = story.person
     given = [person.given, person.middle] if person.middle else [person.given]
     name = {"use": "official", "text": " ".join(filter(None, (*given, person.family, person.suffix)))}
@@ -66,13 +71,13 @@ def _names(story: Story) -> list[dict[str, Any]]:
     return [official, {"use": "maiden", "text": former, "family": person.maiden, "given": given}]
 
 
-def _telecom(story: Story) -> list[dict[str, Any]]:
+def _build_telecom(story: PatientHistory) -> list[dict[str, Any]]:
     person = story.person
     ways = (("phone", person.phone, "home"), ("phone", person.mobile, "mobile"), ("email", person.email, "home"))
     return [{"system": system, "value": value, "use": use} for system, value, use in ways if value]
 
 
-def _addresses(story: Story) -> list[dict[str, Any]]:
+def _build_addresses(story: PatientHistory) -> list[dict[str, Any]]:
     """Where they live; of some, where they lived."""
     person = story.person
     if person.moved is None:
@@ -82,16 +87,16 @@ def _addresses(story: Story) -> list[dict[str, Any]]:
     return [person.address.rendered(since=f"{year}"), old | {"use": "old", "period": {"end": f"{year}"}}]
 
 
-def _contact(story: Story) -> dict[str, Any]:
+def _build_contact(story: PatientHistory) -> dict[str, Any]:
     relation, name, phone = story.person.kin
     given, _, family = name.partition(" ")
     return {
-        "relationship": [coded(f"kin.{relation}")],
+        "relationship": [build_concept(f"kin.{relation}")],
         "name": {"text": name, "family": family, "given": [given]},
         "telecom": [{"system": "phone", "value": phone, "use": "home"}],
     }
 
 
-def _language(story: Story) -> dict[str, Any]:
+def _build_language(story: PatientHistory) -> dict[str, Any]:
     code, name = story.person.language
-    return {"language": concept(Term("urn:ietf:bcp:47", code, name)), "preferred": True}
+    return {"language": codeable_concept(Term("urn:ietf:bcp:47", code, name)), "preferred": True}

@@ -4,25 +4,34 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal
 
-from clerkship.synthetic.addresses import Address, Exchange, draw_address
-from clerkship.synthetic.dice import Dice
-from clerkship.synthetic.lookalikes import BORN_SO, DECEASED, LIVING, MEN, PLANTED, WOMEN, Planted, place_of
-from clerkship.synthetic.names import ORIGINS, SHORT, WEIGHTS, Origin
-from clerkship.synthetic.places import HOUSES
-from clerkship.synthetic.planted import AGES as ELDERLY
-from clerkship.synthetic.planted import ILL
-from clerkship.synthetic.times import years
+from clerkship.synthetic.addresses import Address, PhoneNumberPool, draw_address
+from clerkship.synthetic.dice import RandomSource
+from clerkship.synthetic.lookalikes import (
+    BIRTH_NAME_PLACES,
+    DECEASED_PLACE,
+    FEMALE_PLACES,
+    LIVING_PLACES,
+    LOOK_ALIKE_RULES,
+    MALE_PLACES,
+    LookAlikeRule,
+    get_place,
+)
+from clerkship.synthetic.names import ORIGIN_WEIGHTS, ORIGINS, SHORT_NAMES, Origin
+from clerkship.synthetic.places import ORGANIZATIONS
+from clerkship.synthetic.planted import AGE_RANGE as ELDERLY
+from clerkship.synthetic.planted import PLANTED_ILLNESSES
+from clerkship.synthetic.times import age_in_years
 
 Health = Literal["healthy", "one", "several", "frail"]
 YEAR = 365.25
 MONTH = YEAR / 12
-AGES: tuple[tuple[float, float], ...] = (
+AGE_GROUPS: tuple[tuple[float, float], ...] = (
     (50, 64), (30, 39), (75, 84), (3, 5), (65, 74), (18, 29), (40, 49), (0, 27 / YEAR), (55, 69), (85, 94),
     (9, 13), (30, 45), (65, 74), (40, 49), (1 / 12, 11 / 12), (50, 64), (75, 84), (14, 17), (95, 101), (20, 29),
 )  # fmt: skip
 """In years; every twenty patients have all of them, for chance would leave the very young and very old out."""
-HEALTH: tuple[Health, ...] = ("healthy", "one", "several", "frail")
-ILLNESS = (
+HEALTH_LEVELS: tuple[Health, ...] = ("healthy", "one", "several", "frail")
+HEALTH_WEIGHTS = (
     (18, (0.72, 0.28, 0.0, 0.0)),
     (40, (0.5, 0.38, 0.12, 0.0)),
     (65, (0.2, 0.35, 0.4, 0.05)),
@@ -30,7 +39,7 @@ ILLNESS = (
     (200, (0.0, 0.1, 0.4, 0.5)),
 )
 """Below which age, how likely each degree of illness is."""
-MARITAL: tuple[tuple[int, tuple[str, ...]], ...] = (
+MARITAL_STATUSES: tuple[tuple[int, tuple[str, ...]], ...] = (
     (20, ("S",)),
     (30, ("S", "S", "S", "M")),
     (55, ("S", "M", "M", "M", "D")),
@@ -38,12 +47,12 @@ MARITAL: tuple[tuple[int, tuple[str, ...]], ...] = (
 )
 """Below which age, what they may be."""
 NAMESAKES = ("same name", "same name, born days apart", "father and son")
-TRIES = 40
+MAX_NAME_TRIES = 40
 """How often another name is drawn where somebody has it already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
+class SyntheticPerson:
     """A patient, before anything has happened to them."""
 
     number: int
@@ -88,31 +97,31 @@ class Person:
 
     def age(self, day: date) -> int:
         """In years."""
-        return years(self.born, day)
+        return age_in_years(self.born, day)
 
 
-class Register:
+class PatientRegister:
     """Draws patients in order. Each depends on the seed, its number, and those before it."""
 
     def __init__(self, seed: int, today: date) -> None:
         self._seed = seed
         self._today = today
-        self._block: list[Person] = []
+        self._block: list[SyntheticPerson] = []
         self._taken: set[str] = set()
         self._named: set[tuple[str, str]] = set()
-        self._phones = Exchange(frozenset(house.phone for house in HOUSES))
+        self._phones = PhoneNumberPool(frozenset(house.phone for house in ORGANIZATIONS))
 
-    def next(self, number: int) -> Person:
+    def next(self, number: int) -> SyntheticPerson:
         """The patient of this number; they are asked for one after the other."""
-        place = place_of(number)
+        place = get_place(number)
         if place == 1:
             self._block = []
-        dice = Dice(self._seed, "person", number)
+        dice = RandomSource(self._seed, "person", number)
         person = self._drawn(dice, number, place)
-        planted = PLANTED.get(place)
+        planted = LOOK_ALIKE_RULES.get(place)
         model = self._block[planted.model - 1] if planted is not None else None
         if planted is not None and model is not None:
-            person = _resembling(person, model, planted.kind, dice)
+            person = _make_look_alike(person, model, planted.kind, dice)
         if planted is None or planted.kind not in (*NAMESAKES, "registered twice"):
             person = self._only(person, dice, planted)
         if planted is not None and model is not None and planted.kind == "registered twice":
@@ -121,7 +130,7 @@ class Register:
             person = self._settled(person, dice, planted, model)
         person = replace(person, mrn=self._free(person.mrn))
         self._taken.add(person.mrn)
-        self._named |= _names(person)
+        self._named |= _list_names(person)
         self._block.append(person)
         return person
 
@@ -130,11 +139,11 @@ class Register:
             mrn = f"{(int(mrn) + 101) % 10_000_000:07}"
         return mrn
 
-    def _only(self, person: Person, dice: Dice, planted: Planted | None) -> Person:
+    def _only(self, person: SyntheticPerson, dice: RandomSource, planted: LookAlikeRule | None) -> SyntheticPerson:
         """With a name that nobody before them has; of a twin or a married woman, the part that is not planted."""
         kind = planted.kind if planted is not None else ""
         names = person.origin.female if person.sex == "female" else person.origin.male
-        for _ in range(TRIES):
+        for _ in range(MAX_NAME_TRIES):
             if not self._known(person.given, replace(person, maiden="")) and person.family != person.maiden:
                 break
             given = person.given if kind == "maiden name" else dice.pick(names)
@@ -142,13 +151,15 @@ class Register:
             person = replace(person, given=given, family=family)
         return person
 
-    def _known(self, given: str, person: Person) -> bool:
+    def _known(self, given: str, person: SyntheticPerson) -> bool:
         """Whether somebody before them would be called so by their names."""
         return any(
-            (_plain(given), _plain(family)) in self._named for family in (person.family, person.maiden) if family
+            (_keep_letters(given), _keep_letters(family)) in self._named
+            for family in (person.family, person.maiden)
+            if family
         )
 
-    def _former(self, person: Person, middle: str, dice: Dice) -> str:
+    def _former(self, person: SyntheticPerson, middle: str, dice: RandomSource) -> str:
         """What some women were called before they married, if nobody is called so."""
         if person.sex == "male" or not dice.chance(0.35):
             return ""
@@ -156,17 +167,19 @@ class Register:
         taken = former.family == person.family or self._known(person.given, former) or self._known(middle, former)
         return "" if taken else former.family
 
-    def _settled(self, person: Person, dice: Dice, planted: Planted | None, model: Person | None) -> Person:
+    def _settled(
+        self, person: SyntheticPerson, dice: RandomSource, planted: LookAlikeRule | None, model: SyntheticPerson | None
+    ) -> SyntheticPerson:
         """What follows from who they are: the second name, whom they married, whom to call."""
         kind = planted.kind if planted is not None else ""
         age = (self._today - person.born).days / YEAR
         names = person.origin.female if person.sex == "female" else person.origin.male
         own = [name for name in names if name != person.given and not self._known(name, person)]
         middle = dice.pick(own) if own and dice.chance(0.6) else ""
-        marital = dice.pick(next(states for below, states in MARITAL if age < below))
-        born_so = planted is not None or place_of(person.number) in BORN_SO or marital == "S"
+        marital = dice.pick(next(states for below, states in MARITAL_STATUSES if age < below))
+        born_so = planted is not None or get_place(person.number) in BIRTH_NAME_PLACES or marital == "S"
         maiden = person.maiden if born_so else self._former(person, middle, dice)
-        mail = f"{_plain(person.given)}.{_plain(person.family)}{dice.whole(2, 99)}@mail.example"
+        mail = f"{_keep_letters(person.given)}.{_keep_letters(person.family)}{dice.whole(2, 99)}@mail.example"
         phone = self._phones.number(dice) if kind != "twins" else person.phone
         mobile = self._phones.number(dice) if age >= 12 and dice.chance(0.5) else ""
         person = replace(
@@ -180,21 +193,21 @@ class Register:
         )
         if model is not None and kind == "twins" and age < 18:
             return replace(person, kin=model.kin)
-        return replace(person, kin=_kin(dice, age, person, self._phones.other(dice), model))
+        return replace(person, kin=_draw_contact(dice, age, person, self._phones.other(dice), model))
 
-    def _drawn(self, dice: Dice, number: int, place: int) -> Person:
-        days = _age(dice, number, place)
+    def _drawn(self, dice: RandomSource, number: int, place: int) -> SyntheticPerson:
+        days = _draw_age_in_days(dice, number, place)
         born = self._today - timedelta(days=days)
         sex: Literal["female", "male"] = dice.pick(("female", "male"))
-        sex = "female" if place in WOMEN else "male" if place in MEN else sex
-        origin = dice.weighted(ORIGINS, WEIGHTS)
+        sex = "female" if place in FEMALE_PLACES else "male" if place in MALE_PLACES else sex
+        origin = dice.weighted(ORIGINS, ORIGIN_WEIGHTS)
         age = days / YEAR
-        return Person(
+        return SyntheticPerson(
             number=number,
             sex=sex,
             born=born,
-            died=_died(dice, age, place, self._today),
-            health="several" if place in ILL else _health(dice, age),
+            died=_draw_death(dice, age, place, self._today),
+            health="several" if place in PLANTED_ILLNESSES else _draw_health(dice, age),
             origin=origin,
             given=dice.pick(origin.female if sex == "female" else origin.male),
             family=dice.pick(origin.family),
@@ -206,24 +219,24 @@ class Register:
         )
 
 
-def _names(person: Person) -> set[tuple[str, str]]:
+def _list_names(person: SyntheticPerson) -> set[tuple[str, str]]:
     """What they are and were called, as somebody types it."""
     return {
-        (_plain(given), _plain(family))
+        (_keep_letters(given), _keep_letters(family))
         for given in (person.given, person.middle)
         for family in (person.family, person.maiden)
         if given and family
     }
 
 
-def _age(dice: Dice, number: int, place: int) -> int:
+def _draw_age_in_days(dice: RandomSource, number: int, place: int) -> int:
     """In days."""
-    low, high = AGES[(number - 1) % len(AGES)]
-    if place == DECEASED:
+    low, high = AGE_GROUPS[(number - 1) % len(AGE_GROUPS)]
+    if place == DECEASED_PLACE:
         low, high = 72, 92
-    elif place in ILL:
+    elif place in PLANTED_ILLNESSES:
         low, high = ELDERLY
-    elif place in WOMEN:
+    elif place in FEMALE_PLACES:
         low, high = 30, 62
     elif place == 18:
         low, high = 52, 70
@@ -234,23 +247,27 @@ def _age(dice: Dice, number: int, place: int) -> int:
     )
 
 
-def _health(dice: Dice, age: float) -> Health:
-    weights = next(weights for below, weights in ILLNESS if age < below)
-    return dice.weighted(HEALTH, weights)
+def _draw_health(dice: RandomSource, age: float) -> Health:
+    weights = next(weights for below, weights in HEALTH_WEIGHTS if age < below)
+    return dice.weighted(HEALTH_LEVELS, weights)
 
 
-def _died(dice: Dice, age: float, place: int, today: date) -> date | None:
+def _draw_death(dice: RandomSource, age: float, place: int, today: date) -> date | None:
     """Some of the old have died, within the last two years."""
-    dead = place == DECEASED or (age >= 70 and place not in LIVING and place not in ILL and dice.chance(0.05))
+    dead = place == DECEASED_PLACE or (
+        age >= 70 and place not in LIVING_PLACES and place not in PLANTED_ILLNESSES and dice.chance(0.05)
+    )
     return today - timedelta(days=dice.whole(15, 700)) if dead else None
 
 
-def _plain(name: str) -> str:
+def _keep_letters(name: str) -> str:
     """A name as an address of mail has it."""
     return "".join(sign for sign in name.lower() if "a" <= sign <= "z")
 
 
-def _kin(dice: Dice, age: float, person: Person, phone: str, model: Person | None) -> tuple[str, str, str]:
+def _draw_contact(
+    dice: RandomSource, age: float, person: SyntheticPerson, phone: str, model: SyntheticPerson | None
+) -> tuple[str, str, str]:
     """Parents of children, spouses of the married, children of the old, a friend of anybody else."""
     origin, family = person.origin, person.family
     if age < 18:
@@ -263,12 +280,12 @@ def _kin(dice: Dice, age: float, person: Person, phone: str, model: Person | Non
         names = origin.female if relation == "DAU" else origin.male
     else:
         relation, names = "FRND", (*origin.female, *origin.male)
-        family = dice.pick(dice.weighted(ORIGINS, WEIGHTS).family)
+        family = dice.pick(dice.weighted(ORIGINS, ORIGIN_WEIGHTS).family)
     known = (person.given, model.kin[1].partition(" ")[0] if model is not None else "")
     return relation, f"{dice.pick([name for name in names if name not in known])} {family}", phone
 
 
-def _resembling(person: Person, model: Person, kind: str, dice: Dice) -> Person:
+def _make_look_alike(person: SyntheticPerson, model: SyntheticPerson, kind: str, dice: RandomSource) -> SyntheticPerson:
     """The same patient made to look like an earlier one; what follows from it is settled after."""
     like = replace(person, origin=model.origin, language=model.language, died=None)
     named = replace(like, sex=model.sex, given=model.given, family=model.family)
@@ -279,35 +296,35 @@ def _resembling(person: Person, model: Person, kind: str, dice: Dice) -> Person:
         case "same name, born days apart":
             return replace(named, born=model.born - timedelta(days=dice.whole(1, 9)), health=model.health)
         case "twins":
-            return _twin(like, model, dice)
+            return _make_twin(like, model, dice)
         case "record numbers transposed":
-            return replace(person, mrn=transposed(model.mrn))
+            return replace(person, mrn=transpose_digits(model.mrn))
         case "maiden name":
             family = dice.pick([name for name in model.origin.family if name != model.family])
             return replace(like, given=model.given, family=family, maiden=model.family)
         case "registered twice":
-            return _again(person, model)
+            return _duplicate(person, model)
         case _:
             born = model.born + timedelta(days=dice.whole(int(22 * YEAR), int(32 * YEAR)))
             return replace(named, born=born, address=model.address, suffix="Jr.", health="healthy")
 
 
-def _twin(person: Person, model: Person, dice: Dice) -> Person:
+def _make_twin(person: SyntheticPerson, model: SyntheticPerson, dice: RandomSource) -> SyntheticPerson:
     names = model.origin.female if person.sex == "female" else model.origin.male
     given = dice.pick([name for name in names if name not in (model.given, model.middle)])
     same = replace(person, family=model.family, born=model.born, address=model.address, phone=model.phone)
     return replace(same, given=given, health=model.health)
 
 
-def _again(person: Person, model: Person) -> Person:
+def _duplicate(person: SyntheticPerson, model: SyntheticPerson) -> SyntheticPerson:
     """The same person, entered a second time by somebody who did not look."""
-    given = SHORT.get(model.given, model.given)
-    family = model.family if given != model.given else miswritten(model.family)
+    given = SHORT_NAMES.get(model.given, model.given)
+    family = model.family if given != model.given else misspell_name(model.family)
     kept = replace(model, number=person.number, mrn=person.mrn, given=given, family=family, middle="", email="")
     return replace(kept, address=kept.address._replace(unit=""), moved=None, mobile="", health="healthy", maiden="")
 
 
-def miswritten(name: str) -> str:
+def misspell_name(name: str) -> str:
     """A name as somebody hears it on the phone: one of two equal letters is missing, or two have changed places."""
     for place in range(1, len(name)):
         if name[place] == name[place - 1]:
@@ -316,7 +333,7 @@ def miswritten(name: str) -> str:
     return name[: last - 1] + name[last] + name[last - 1] if last > 1 else name + name[last]
 
 
-def transposed(mrn: str) -> str:
+def transpose_digits(mrn: str) -> str:
     """The same digits, two neighbours changed about: the last that differ."""
     for place in range(len(mrn) - 2, 0, -1):
         if mrn[place] != mrn[place + 1]:

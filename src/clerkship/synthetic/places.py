@@ -7,14 +7,14 @@ from typing import NamedTuple
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.addresses import STATE
 from clerkship.synthetic.table import TERMS, read_table
-from clerkship.synthetic.terms import NPI, Term, concept, made, reference
-from clerkship.synthetic.times import instant
+from clerkship.synthetic.terms import NPI, Term, build_reference, build_resource, codeable_concept
+from clerkship.synthetic.times import format_instant
 
 IDS = "https://riverbend.example/ids/"
 """What identifiers of the valley are numbered in: `mrn`, `staff`, `claim` and so on."""
 
 
-class House(NamedTuple):
+class Organization(NamedTuple):
     """An organization."""
 
     id: str
@@ -34,14 +34,14 @@ class House(NamedTuple):
     @property
     def ref(self) -> dict[str, str]:
         """A reference to it."""
-        return reference(self.key, self.name)
+        return build_reference(self.key, self.name)
 
 
-HOUSES = read_table("organizations", House)
-CLINIC, HOSPITAL, LAB, HARBORLIGHT, CEDAR, ASSISTANCE, EVERGREEN = HOUSES
+ORGANIZATIONS = read_table("organizations", Organization)
+CLINIC, HOSPITAL, LAB, HARBORLIGHT, CEDAR, ASSISTANCE, EVERGREEN = ORGANIZATIONS
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A location."""
 
     id: str
@@ -58,20 +58,20 @@ class Place(NamedTuple):
     @property
     def ref(self) -> dict[str, str]:
         """A reference to it."""
-        return reference(self.key, self.name)
+        return build_reference(self.key, self.name)
 
     @property
-    def house(self) -> House:
+    def house(self) -> Organization:
         """The organization that runs it."""
         return _BY_ID[self.house_id]
 
 
-_BY_ID = {house.id: house for house in HOUSES}
-PLACES = {place.id: place for place in read_table("locations", Place)}
-ROOMS, EMERGENCY, WARD, SPECIALTY, DRAWS = PLACES.values()
+_BY_ID = {house.id: house for house in ORGANIZATIONS}
+LOCATIONS = {place.id: place for place in read_table("locations", Location)}
+ROOMS, EMERGENCY, WARD, SPECIALTY, DRAWS = LOCATIONS.values()
 
 
-def _address(house: House) -> dict[str, object]:
+def _build_address(house: Organization) -> dict[str, object]:
     text = f"{house.line}, {house.town}, {STATE} {house.zip}"
     return {
         "use": "work",
@@ -84,33 +84,33 @@ def _address(house: House) -> dict[str, object]:
     }
 
 
-def place_resources(since: datetime) -> Iterator[Resource]:
+def build_places(since: datetime) -> Iterator[Resource]:
     """Every organization and location."""
-    updated = instant(since)
-    for house in HOUSES:
+    updated = format_instant(since)
+    for house in ORGANIZATIONS:
         system = NPI if house.type == TERMS["organization.provider"] else f"{IDS}payer"
-        yield made(
+        yield build_resource(
             "Organization",
             house.id,
             updated,
             identifier=[{"system": system, "value": house.number}],
             active=True,
-            type=[concept(house.type)],
+            type=[codeable_concept(house.type)],
             name=house.name,
             telecom=[{"system": "phone", "value": house.phone, "use": "work"}],
-            address=[_address(house)],
+            address=[_build_address(house)],
         )
-    for place in PLACES.values():
-        yield made(
+    for place in LOCATIONS.values():
+        yield build_resource(
             "Location",
             place.id,
             updated,
             status="active",
             name=place.name,
             mode="instance",
-            type=[concept(place.kind)],
+            type=[codeable_concept(place.kind)],
             telecom=[{"system": "phone", "value": place.house.phone, "use": "work"}],
-            address=_address(place.house),
-            physicalType=concept(place.form),
+            address=_build_address(place.house),
+            physicalType=codeable_concept(place.form),
             managingOrganization=place.house.ref,
         )

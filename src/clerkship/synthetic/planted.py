@@ -1,6 +1,6 @@
 """Illnesses that some in every fifty have, so that tasks about them find somebody in the smallest valley."""
 
-ILL: dict[int, tuple[str, ...]] = {
+PLANTED_ILLNESSES: dict[int, tuple[str, ...]] = {
     8: ("diabetes",),
     13: ("hypertension", "failure"),
     22: ("hypertension", "failure", "hypokalemia"),
@@ -11,7 +11,7 @@ ILL: dict[int, tuple[str, ...]] = {
     44: ("hypothyroidism", "anemia"),
 }
 """By the place among fifty."""
-SHOWN = ("obesity", "copd", "hypertension")
+VISIBLE_ILLNESSES = ("obesity", "copd", "hypertension")
 """What a body shows: somebody with two records has none of it in either, as it would have to be in both."""
-AGES = (60, 79)
+AGE_RANGE = (60, 79)
 """How old they are, in years."""

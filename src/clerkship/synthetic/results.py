@@ -6,37 +6,37 @@ from typing import Any
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.analytes import PANELS
-from clerkship.synthetic.labs import Result, result_resource, told
+from clerkship.synthetic.labs import LabResult, build_observation, summarize_results
 from clerkship.synthetic.places import LAB
-from clerkship.synthetic.story import Story, Visit, encounter_ref, returned
-from clerkship.synthetic.table import coded
-from clerkship.synthetic.terms import concept, made, reference
-from clerkship.synthetic.times import instant, written
-from clerkship.synthetic.vitals import smoking_resource, vital_resources
+from clerkship.synthetic.story import PatientHistory, Visit, build_encounter_reference, get_result_time
+from clerkship.synthetic.table import build_concept
+from clerkship.synthetic.terms import build_reference, build_resource, codeable_concept
+from clerkship.synthetic.times import format_datetime, format_instant
+from clerkship.synthetic.vitals import build_smoking_status, build_vitals
 
-_MEASURED = timedelta(minutes=8)
-_DRAWN = timedelta(minutes=22)
+_VITALS_DELAY = timedelta(minutes=8)
+_DRAW_DELAY = timedelta(minutes=22)
 
 
-def result_resources(story: Story) -> Iterator[Resource]:
+def build_results(story: PatientHistory) -> Iterator[Resource]:
     """Visit by visit; how tall somebody is who has stopped growing is measured once."""
     first = next((visit.number for visit in story.visits if visit.vitals is not None), 0)
     for visit in story.visits:
-        common = {"subject": story.subject(), "encounter": encounter_ref(story, visit)}
+        common = {"subject": story.subject(), "encounter": build_encounter_reference(story, visit)}
         seen = {**common, "performer": [visit.clinician.ref]}
         if visit.vitals is not None:
             whole = visit.number == first or story.person.age(visit.day) < 20
-            moment = visit.start + _MEASURED
-            yield from vital_resources(visit.vitals, story.tag, visit.number, moment, seen, all_signs=whole)
+            moment = visit.start + _VITALS_DELAY
+            yield from build_vitals(visit.vitals, story.tag, visit.number, moment, seen, all_signs=whole)
         if visit.number == 1 and story.person.age(visit.day) >= 14:
-            yield smoking_resource(_smoking(story), story.tag, visit.start + _MEASURED, seen)
+            yield build_smoking_status(_draw_smoking_status(story), story.tag, visit.start + _VITALS_DELAY, seen)
         for panel, results in visit.panels.items():
-            yield from _reported(story, visit, panel, results, common)
+            yield from _build_panel(story, visit, panel, results, common)
         for panel in visit.awaited:
-            yield _order(story, visit, panel, "active", visit.end)
+            yield _build_order(story, visit, panel, "active", visit.end)
 
 
-def _smoking(story: Story) -> str:
+def _draw_smoking_status(story: PatientHistory) -> str:
     ill = {problem.illness.key for problem in story.problems}
     if "copd" in ill:
         return story.body.pick(("former", "daily"))
@@ -45,61 +45,62 @@ def _smoking(story: Story) -> str:
     return story.body.weighted(("never", "former", "daily"), (6, 3, 1))
 
 
-def _reported(
-    story: Story, visit: Visit, panel: str, results: list[Result], common: dict[str, Any]
+def _build_panel(
+    story: PatientHistory, visit: Visit, panel: str, results: list[LabResult], common: dict[str, Any]
 ) -> Iterator[Resource]:
     """One panel: what was ordered, each value, and the report that has them together."""
     tag = story.tag
-    drawn = visit.start + _DRAWN
+    drawn = visit.start + _DRAW_DELAY
     if panel == "phq9":
         asked = {**common, "performer": [visit.clinician.ref]}
-        yield result_resource(results[0], f"obs-{tag}-phq9-{visit.number}", drawn, visit.end, asked)
+        yield build_observation(results[0], f"obs-{tag}-phq9-{visit.number}", drawn, visit.end, asked)
         return
-    issued = returned(visit, panel)
-    yield _order(story, visit, panel, "completed", issued)
-    order = reference(f"ServiceRequest/{_order_id(story, visit, panel)}")
+    issued = get_result_time(visit, panel)
+    yield _build_order(story, visit, panel, "completed", issued)
+    order = build_reference(f"ServiceRequest/{_build_order_id(story, visit, panel)}")
     by_lab = {**common, "performer": [LAB.ref], "basedOn": [order]}
     ids = [f"obs-{tag}-{result.analyte.key}-{visit.number}" for result in results]
     for id, result in zip(ids, results, strict=True):
-        yield result_resource(result, id, drawn, issued, by_lab)
+        yield build_observation(result, id, drawn, issued, by_lab)
     if len(results) > 1:
-        yield made(
+        yield build_resource(
             "DiagnosticReport",
             f"rep-{tag}-{panel}-{visit.number}",
-            instant(issued),
+            format_instant(issued),
             basedOn=[order],
             status="final",
-            category=[coded("lab.section")],
-            code=concept(PANELS[panel].term, text=PANELS[panel].name),
+            category=[build_concept("lab.section")],
+            code=codeable_concept(PANELS[panel].term, text=PANELS[panel].name),
             **common,
-            effectiveDateTime=written(drawn),
-            issued=instant(issued),
+            effectiveDateTime=format_datetime(drawn),
+            issued=format_instant(issued),
             performer=[LAB.ref],
             result=[
-                reference(f"Observation/{id}", result.analyte.name) for id, result in zip(ids, results, strict=True)
+                build_reference(f"Observation/{id}", result.analyte.name)
+                for id, result in zip(ids, results, strict=True)
             ],
-            conclusion="; ".join(told(results)) or "All values within reference ranges.",
+            conclusion="; ".join(summarize_results(results)) or "All values within reference ranges.",
         )
 
 
-def _order_id(story: Story, visit: Visit, panel: str) -> str:
+def _build_order_id(story: PatientHistory, visit: Visit, panel: str) -> str:
     return f"order-{story.tag}-{panel}-{visit.number}"
 
 
-def _order(story: Story, visit: Visit, panel: str, status: str, updated: datetime) -> Resource:
-    return made(
+def _build_order(story: PatientHistory, visit: Visit, panel: str, status: str, updated: datetime) -> Resource:
+    return build_resource(
         "ServiceRequest",
-        _order_id(story, visit, panel),
-        instant(updated),
+        _build_order_id(story, visit, panel),
+        format_instant(updated),
         status=status,
         intent="order",
-        category=[coded("lab.procedure")],
+        category=[build_concept("lab.procedure")],
         priority="routine",
-        code=concept(PANELS[panel].term, text=PANELS[panel].name),
+        code=codeable_concept(PANELS[panel].term, text=PANELS[panel].name),
         subject=story.subject(),
-        encounter=encounter_ref(story, visit),
-        occurrenceDateTime=written(visit.start + _DRAWN),
-        authoredOn=written(visit.start + timedelta(minutes=15)),
+        encounter=build_encounter_reference(story, visit),
+        occurrenceDateTime=format_datetime(visit.start + _DRAW_DELAY),
+        authoredOn=format_datetime(visit.start + timedelta(minutes=15)),
         requester=visit.clinician.ref,
         performer=[LAB.ref],
         reasonCode=[problem.reason for problem in visit.problems[:2]],

@@ -5,105 +5,129 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.diary import LENGTH, WEEKS, Diary
-from clerkship.synthetic.dice import Dice
+from clerkship.synthetic.diary import VISIT_LENGTH, WEEKS_AHEAD, AppointmentBook
+from clerkship.synthetic.dice import RandomSource
 from clerkship.synthetic.places import ROOMS
 from clerkship.synthetic.staff import Clinician
-from clerkship.synthetic.story import Story, Visit, condition_ref
-from clerkship.synthetic.table import coded
-from clerkship.synthetic.terms import concept, made, reference
-from clerkship.synthetic.times import THURSDAY, at, instant, local, months, weekday_before, written
+from clerkship.synthetic.story import PatientHistory, Visit, build_condition_reference
+from clerkship.synthetic.table import build_concept
+from clerkship.synthetic.terms import build_reference, build_resource, codeable_concept
+from clerkship.synthetic.times import (
+    THURSDAY,
+    age_in_months,
+    clinic_time,
+    format_datetime,
+    format_instant,
+    latest_open_day,
+    to_local,
+)
 
-_TYPES = {"checkup": "checkup", "child": "checkup", "followup": "followup", "symptom": "walkin", "video": "followup"}
+_APPOINTMENT_TYPES = {
+    "checkup": "checkup",
+    "child": "checkup",
+    "followup": "followup",
+    "symptom": "walkin",
+    "video": "followup",
+}
 """Of appointments, by the kind of visit."""
-RECENT = 3
+MAX_PAST_APPOINTMENTS = 3
 """How many of the last visits still have their appointment on record."""
 
 
-def book(story: Story, diary: Diary) -> tuple[list[Resource], dict[int, str]]:
+def build_appointments(story: PatientHistory, diary: AppointmentBook) -> tuple[list[Resource], dict[int, str]]:
     """A patient's appointments, and by visit the one it came of."""
     made_ones: list[Resource] = []
     booked: dict[int, str] = {}
-    for visit in story.visits[-RECENT:]:
+    for visit in story.visits[-MAX_PAST_APPOINTMENTS:]:
         if visit.kind.booked:
             booked[visit.number] = f"appt-{story.tag}-{visit.number}"
-            made_ones.append(_kept(story, visit, booked[visit.number]))
-    made_ones += _missed(story)
+            made_ones.append(_build_fulfilled(story, visit, booked[visit.number]))
+    made_ones += _build_missed(story)
     if story.person.died is None:
-        made_ones += _coming(story, diary)
+        made_ones += _build_upcoming(story, diary)
     return made_ones, booked
 
 
-def _kept(story: Story, visit: Visit, id: str) -> Resource:
-    type = _TYPES[visit.kind.key]
+def _build_fulfilled(story: PatientHistory, visit: Visit, id: str) -> Resource:
+    type = _APPOINTMENT_TYPES[visit.kind.key]
     agreed = visit.start - timedelta(days=story.dice.whole(3, 40) if type != "walkin" else 0, hours=1)
-    agreed = max(agreed, at(story.person.born, 8))
+    agreed = max(agreed, clinic_time(story.person.born, 8))
     more = {
         "description": visit.kind.name[0].upper() + visit.kind.name[1:],
         "reasonCode": [problem.reason for problem in visit.problems[:1]],
     }
-    return _appointment(story, id, "fulfilled", visit.start, type, (agreed, visit.end), **more)
+    return _build_appointment(story, id, "fulfilled", visit.start, type, (agreed, visit.end), **more)
 
 
-def _missed(story: Story) -> Iterator[Resource]:
+def _build_missed(story: PatientHistory) -> Iterator[Resource]:
     """Some did not come, some called it off."""
     dice = story.dice
     for status, often in (("noshow", 0.16), ("cancelled", 0.14)):
         if not dice.chance(often):
             continue
-        day = weekday_before(story.last_day - timedelta(days=dice.whole(8, 300)))
-        start = at(day, dice.pick((8, 16)), 30)
+        day = latest_open_day(story.last_day - timedelta(days=dice.whole(8, 300)))
+        start = clinic_time(day, dice.pick((8, 16)), 30)
         agreed = start - timedelta(days=dice.whole(7, 30))
-        if local(agreed).date() <= story.person.born or start >= story.end:
+        if to_local(agreed).date() <= story.person.born or start >= story.end:
             continue
         told = start + timedelta(hours=1) if status == "noshow" else start - timedelta(days=2)
-        more = {"cancelationReason": coded("appointment.cancelled")} if status == "cancelled" else {}
+        more = {"cancelationReason": build_concept("appointment.cancelled")} if status == "cancelled" else {}
         id = f"appt-{story.tag}-{status}"
-        yield _appointment(story, id, status, start, "routine", (agreed, told), description="Office visit", **more)
+        yield _build_appointment(
+            story, id, status, start, "routine", (agreed, told), description="Office visit", **more
+        )
 
 
-def _coming(story: Story, diary: Diary) -> Iterator[Resource]:
+def _build_upcoming(story: PatientHistory, diary: AppointmentBook) -> Iterator[Resource]:
     """What is booked, on a slot that is busy because of it."""
     dice = story.dice
     if not dice.chance(0.5):
         return
-    called = at(weekday_before(story.today - timedelta(days=dice.whole(1, 25))), dice.whole(8, 16), dice.whole(0, 59))
-    agreed = min(max(called, at(story.person.born, 8)), story.now)
+    called = clinic_time(
+        latest_open_day(story.today - timedelta(days=dice.whole(1, 25))), dice.whole(8, 16), dice.whole(0, 59)
+    )
+    agreed = min(max(called, clinic_time(story.person.born, 8)), story.now)
     start = diary.future(dice, story.doctor, agreed)
     if start is None:
         return
     id = f"appt-{story.tag}-next"
-    small = months(story.person.born, story.today) < 36
+    small = age_in_months(story.person.born, story.today) < 36
     active = [problem for problem in story.active if not problem.illness.complaint and not small]
     well = "Well child visit" if story.person.age(story.today) < 18 else "Annual wellness visit"
     more: dict[str, Any] = {"description": "Follow-up visit" if active else well}
     if active:
         problem = active[0]
         more["reasonCode"] = [problem.reason]
-        more["reasonReference"] = [condition_ref(story, problem, problem.illness.name)]
-    slot = [reference(f"Slot/{slot_id(story.doctor, start)}")]
+        more["reasonReference"] = [build_condition_reference(story, problem, problem.illness.name)]
+    slot = [build_reference(f"Slot/{build_slot_id(story.doctor, start)}")]
     type = "followup" if active else "checkup"
-    yield _appointment(story, id, "booked", start, type, (agreed, agreed), slot=slot, **more)
+    yield _build_appointment(story, id, "booked", start, type, (agreed, agreed), slot=slot, **more)
 
 
-def _appointment(
-    story: Story, id: str, status: str, start: datetime, type: str, told: tuple[datetime, datetime], **more: Any
+def _build_appointment(
+    story: PatientHistory,
+    id: str,
+    status: str,
+    start: datetime,
+    type: str,
+    told: tuple[datetime, datetime],
+    **more: Any,
 ) -> Resource:
     """`told` is when it was agreed, and when something about it was last written down."""
     doctor = story.doctor
     answer = {"noshow": "accepted", "cancelled": "declined"}.get(status, "accepted")
-    return made(
+    return build_resource(
         "Appointment",
         id,
-        instant(told[1]),
+        format_instant(told[1]),
         status=status,
-        serviceType=[coded("appointment.practice")],
-        specialty=[concept(doctor.post.specialty)],
-        appointmentType=coded(f"appointment.{type}"),
-        start=written(start),
-        end=written(start + LENGTH),
-        minutesDuration=LENGTH.seconds // 60,
-        created=written(told[0]),
+        serviceType=[build_concept("appointment.practice")],
+        specialty=[codeable_concept(doctor.post.specialty)],
+        appointmentType=build_concept(f"appointment.{type}"),
+        start=format_datetime(start),
+        end=format_datetime(start + VISIT_LENGTH),
+        minutesDuration=VISIT_LENGTH.seconds // 60,
+        created=format_datetime(told[0]),
         participant=[
             {"actor": story.subject(), "required": "required", "status": answer},
             {"actor": doctor.ref, "required": "required", "status": "accepted"},
@@ -113,44 +137,46 @@ def _appointment(
     )
 
 
-def slot_id(clinician: Clinician, start: datetime) -> str:
+def build_slot_id(clinician: Clinician, start: datetime) -> str:
     """`slot-01-family-20260303-0900`."""
-    return f"slot-{clinician.tag}-{local(start).strftime('%Y%m%d-%H%M')}"
+    return f"slot-{clinician.tag}-{to_local(start).strftime('%Y%m%d-%H%M')}"
 
 
-def schedule_resources(clinician: Clinician, diary: Diary, dice: Dice, now: datetime) -> Iterator[Resource]:
+def build_schedule(
+    clinician: Clinician, diary: AppointmentBook, dice: RandomSource, now: datetime
+) -> Iterator[Resource]:
     """One clinician's book for the next four weeks; specialists have an afternoon a week in it."""
     times, hours = diary.openings, "on weekdays, 9:00 to 12:00 and 13:00 to 16:00"
-    service = [coded("appointment.practice")] if clinician.place is ROOMS else None
+    service = [build_concept("appointment.practice")] if clinician.place is ROOMS else None
     if clinician.place is not ROOMS:
-        times = [start for start in times if local(start).weekday() == THURSDAY and local(start).hour >= 13]
+        times = [start for start in times if to_local(start).weekday() == THURSDAY and to_local(start).hour >= 13]
         hours = "on Thursdays, 13:00 to 16:00"
     opened = now - timedelta(days=14)
-    first = local(now).date()
-    yield made(
+    first = to_local(now).date()
+    yield build_resource(
         "Schedule",
         f"sched-{clinician.tag}",
-        instant(opened),
+        format_instant(opened),
         active=True,
         serviceType=service,
-        specialty=[concept(clinician.post.specialty)],
+        specialty=[codeable_concept(clinician.post.specialty)],
         actor=[clinician.ref, clinician.place.ref],
-        planningHorizon={"start": first.isoformat(), "end": (first + timedelta(days=WEEKS * 7 - 1)).isoformat()},
+        planningHorizon={"start": first.isoformat(), "end": (first + timedelta(days=WEEKS_AHEAD * 7 - 1)).isoformat()},
         comment=f"30-minute visits {hours}",
     )
     for start in times:
         blocked = dice.chance(0.12)
         agreed = diary.agreed(clinician, start)
         status = "busy" if agreed is not None else "busy-unavailable" if blocked else "free"
-        yield made(
+        yield build_resource(
             "Slot",
-            slot_id(clinician, start),
-            instant(agreed or opened),
+            build_slot_id(clinician, start),
+            format_instant(agreed or opened),
             serviceType=service,
-            specialty=[concept(clinician.post.specialty)],
-            schedule=reference(f"Schedule/sched-{clinician.tag}"),
+            specialty=[codeable_concept(clinician.post.specialty)],
+            schedule=build_reference(f"Schedule/sched-{clinician.tag}"),
             status=status,
-            start=written(start),
-            end=written(start + LENGTH),
+            start=format_datetime(start),
+            end=format_datetime(start + VISIT_LENGTH),
             comment="Meeting" if status == "busy-unavailable" else None,
         )

@@ -5,18 +5,18 @@ from datetime import datetime
 from typing import NamedTuple
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.dice import Dice
-from clerkship.synthetic.names import ORIGINS, WEIGHTS
-from clerkship.synthetic.places import CLINIC, HOSPITAL, IDS, ROOMS, SPECIALTY, House, Place
+from clerkship.synthetic.dice import RandomSource
+from clerkship.synthetic.names import ORIGIN_WEIGHTS, ORIGINS
+from clerkship.synthetic.places import CLINIC, HOSPITAL, IDS, ROOMS, SPECIALTY, Location, Organization
 from clerkship.synthetic.table import read_table
-from clerkship.synthetic.terms import NPI, Term, concept, made, reference
-from clerkship.synthetic.times import instant
+from clerkship.synthetic.terms import NPI, Term, build_reference, build_resource, codeable_concept
+from clerkship.synthetic.times import format_instant
 
 TEAM_SIZE = 100
 """Patients of one team. A team's book fills up with its own patients alone, so that more teams change nothing in it."""
 
 
-class Post(NamedTuple):
+class StaffPosition(NamedTuple):
     """What somebody does."""
 
     key: str
@@ -26,20 +26,20 @@ class Post(NamedTuple):
     degree: Term
 
 
-POSTS = read_table("posts", Post)
-TEAM, SPECIALISTS = POSTS[:4], POSTS[4:]
+STAFF_POSITIONS = read_table("posts", StaffPosition)
+TEAM_POSITIONS, SPECIALIST_POSITIONS = STAFF_POSITIONS[:4], STAFF_POSITIONS[4:]
 
 
 class Clinician(NamedTuple):
     """Somebody who works there."""
 
     tag: str
-    post: Post
+    post: StaffPosition
     given: str
     family: str
     gender: str
-    house: House
-    place: Place
+    house: Organization
+    place: Location
     npi: str
 
     @property
@@ -55,7 +55,7 @@ class Clinician(NamedTuple):
     @property
     def ref(self) -> dict[str, str]:
         """A reference to them."""
-        return reference(self.key, self.name)
+        return build_reference(self.key, self.name)
 
     @property
     def called(self) -> str:
@@ -63,48 +63,53 @@ class Clinician(NamedTuple):
         return f"{'Dr. ' if self.post.title == 'MD' else f'{self.given} '}{self.family}"
 
 
-def registration(digits: int) -> str:
+def build_npi(digits: int) -> str:
     """Ten digits that end in the right check digit and begin as no real one does: with 9."""
     body = f"99999{digits:04}"
-    total = 24 + sum(value // 10 + value % 10 for value in _luhn(body))  # 24 stands for the prefix 80840
+    total = 24 + sum(
+        value // 10 + value % 10 for value in _double_alternate_digits(body)
+    )  # 24 stands for the prefix 80840
     return f"{body}{-total % 10}"
 
 
-def _luhn(body: str) -> list[int]:
+def _double_alternate_digits(body: str) -> list[int]:
     """Every other digit from the right doubled."""
     return [int(sign) * (2 if place % 2 == 0 else 1) for place, sign in enumerate(reversed(body))]
 
 
-def _clinician(dice: Dice, tag: str, post: Post, house: House, place: Place, digits: int) -> Clinician:
-    origin = dice.weighted(ORIGINS, WEIGHTS)
+def _draw_clinician(
+    dice: RandomSource, tag: str, post: StaffPosition, house: Organization, place: Location, digits: int
+) -> Clinician:
+    origin = dice.weighted(ORIGINS, ORIGIN_WEIGHTS)
     gender = dice.pick(("female", "male"))
     given = dice.pick(origin.female if gender == "female" else origin.male)
-    return Clinician(tag, post, given, dice.pick(origin.family), gender, house, place, registration(digits))
+    return Clinician(tag, post, given, dice.pick(origin.family), gender, house, place, build_npi(digits))
 
 
 def draw_team(seed: int, team: int) -> tuple[Clinician, ...]:
     """Those who look after one hundred patients; teams are counted from 1."""
-    dice = Dice(seed, "team", team)
-    first = 996 + team * len(TEAM)
+    dice = RandomSource(seed, "team", team)
+    first = 996 + team * len(TEAM_POSITIONS)
     return tuple(
-        _clinician(dice, f"{team:02}-{post.key}", post, CLINIC, ROOMS, first + place) for place, post in enumerate(TEAM)
+        _draw_clinician(dice, f"{team:02}-{post.key}", post, CLINIC, ROOMS, first + place)
+        for place, post in enumerate(TEAM_POSITIONS)
     )
 
 
 def draw_specialists(seed: int) -> dict[str, Clinician]:
     """By their specialty."""
-    dice = Dice(seed, "specialists")
+    dice = RandomSource(seed, "specialists")
     return {
-        post.key: _clinician(dice, post.key, post, HOSPITAL, SPECIALTY, 51 + place)
-        for place, post in enumerate(SPECIALISTS)
+        post.key: _draw_clinician(dice, post.key, post, HOSPITAL, SPECIALTY, 51 + place)
+        for place, post in enumerate(SPECIALIST_POSITIONS)
     }
 
 
-def staff_resources(clinician: Clinician, since: datetime) -> Iterator[Resource]:
+def build_staff(clinician: Clinician, since: datetime) -> Iterator[Resource]:
     """Who somebody is, and what they do where."""
-    updated = instant(since)
+    updated = format_instant(since)
     digits = int(clinician.npi[5:9])
-    yield made(
+    yield build_resource(
         "Practitioner",
         f"prac-{clinician.tag}",
         updated,
@@ -121,17 +126,17 @@ def staff_resources(clinician: Clinician, since: datetime) -> Iterator[Resource]
         ],
         telecom=[{"system": "phone", "value": clinician.house.phone, "use": "work"}],
         gender=clinician.gender,
-        qualification=[{"code": concept(clinician.post.degree)}],
+        qualification=[{"code": codeable_concept(clinician.post.degree)}],
     )
-    yield made(
+    yield build_resource(
         "PractitionerRole",
         f"role-{clinician.tag}",
         updated,
         active=True,
         practitioner=clinician.ref,
         organization=clinician.house.ref,
-        code=[concept(clinician.post.role)],
-        specialty=[concept(clinician.post.specialty)],
+        code=[codeable_concept(clinician.post.role)],
+        specialty=[codeable_concept(clinician.post.specialty)],
         location=[clinician.place.ref],
         telecom=[{"system": "phone", "value": clinician.house.phone, "use": "work"}],
     )

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 from clerkship.synthetic.allergies import Allergen
 from clerkship.synthetic.analytes import PANELS
 from clerkship.synthetic.conditions import Illness
-from clerkship.synthetic.dice import Dice
+from clerkship.synthetic.dice import RandomSource
 from clerkship.synthetic.drugs import Drug
-from clerkship.synthetic.labs import Result
-from clerkship.synthetic.people import Person
-from clerkship.synthetic.places import House
+from clerkship.synthetic.labs import LabResult
+from clerkship.synthetic.people import SyntheticPerson
+from clerkship.synthetic.places import Organization
 from clerkship.synthetic.staff import Clinician
-from clerkship.synthetic.terms import concept, reference
-from clerkship.synthetic.times import local, written
-from clerkship.synthetic.visit_kinds import Kind
-from clerkship.synthetic.vitals import Build, Vitals
+from clerkship.synthetic.terms import build_reference, codeable_concept
+from clerkship.synthetic.times import format_datetime, to_local
+from clerkship.synthetic.visit_kinds import VisitKind
+from clerkship.synthetic.vitals import BodyBuild, Vitals
 
 
 @dataclass(slots=True)
@@ -24,15 +24,15 @@ class Visit:
     """One time they were seen."""
 
     number: int
-    kind: Kind
+    kind: VisitKind
     day: date
     """On the clinic's calendar."""
     start: datetime
     end: datetime
     clinician: Clinician
-    problems: "list[Problem]" = field(default_factory=list)
+    problems: "list[PatientProblem]" = field(default_factory=list)
     vitals: Vitals | None = None
-    panels: dict[str, list[Result]] = field(default_factory=dict)
+    panels: dict[str, list[LabResult]] = field(default_factory=dict)
     """What came back, by panel."""
     awaited: list[str] = field(default_factory=list)
     """Panels that were ordered and have not come back."""
@@ -41,11 +41,11 @@ class Visit:
     @property
     def period(self) -> dict[str, str]:
         """From when until when, as a Period."""
-        return {"start": written(self.start), "end": written(self.end)}
+        return {"start": format_datetime(self.start), "end": format_datetime(self.end)}
 
 
 @dataclass(slots=True)
-class Problem:
+class PatientProblem:
     """An illness they have, or had."""
 
     illness: Illness
@@ -58,7 +58,7 @@ class Problem:
     @property
     def reason(self) -> dict[str, Any]:
         """The reason for a visit or an order, as a CodeableConcept."""
-        return concept(self.illness.snomed, text=self.illness.name)
+        return codeable_concept(self.illness.snomed, text=self.illness.name)
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Prescription:
     """A drug they take, or took."""
 
     drug: Drug
-    problem: Problem
+    problem: PatientProblem
     visit: Visit
     status: str
     ended: date | None = None
@@ -88,7 +88,7 @@ class Prescription:
 class Referral(NamedTuple):
     """Somebody else was asked to see them."""
 
-    problem: Problem
+    problem: PatientProblem
     visit: Visit
     specialist: Clinician
     status: str
@@ -98,7 +98,7 @@ class Insurance(NamedTuple):
     """Who pays, from when until when."""
 
     id: str
-    payer: House
+    payer: Organization
     member: str
     group: str
     plan: str
@@ -113,23 +113,23 @@ class Insurance(NamedTuple):
 
 
 @dataclass(slots=True)
-class Story:
+class PatientHistory:
     """One patient."""
 
-    person: Person
-    dice: Dice
+    person: SyntheticPerson
+    dice: RandomSource
     now: datetime
     today: date
     end: datetime
     """Now, or when they died."""
     doctor: Clinician
     specialists: dict[str, Clinician]
-    body: Dice
+    body: RandomSource
     """Draws of what is the same wherever they are registered: how they are built, what they cannot have."""
-    build: Build = field(init=False)
+    build: BodyBuild = field(init=False)
     allergies: list[Allergen] = field(default_factory=list)
     visits: list[Visit] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[PatientProblem] = field(default_factory=list)
     prescriptions: list[Prescription] = field(default_factory=list)
     referrals: list[Referral] = field(default_factory=list)
     insurance: list[Insurance] = field(default_factory=list)
@@ -145,7 +145,7 @@ class Story:
         return self.person.died or self.today
 
     @property
-    def active(self) -> list[Problem]:
+    def active(self) -> list[PatientProblem]:
         """What they have now."""
         return [problem for problem in self.problems if problem.status == "active"]
 
@@ -163,28 +163,28 @@ class Story:
 
     def taking(self, visit: Visit) -> list[Prescription]:
         """What they take when they leave it: some of that, and what was begun."""
-        left = local(visit.end).date()
+        left = to_local(visit.end).date()
         kept = [given for given in self.brought(visit) if given.ended is None or given.ended > left]
         return [*kept, *visit.given]
 
 
-def returned(visit: Visit, panel: str) -> datetime:
+def get_result_time(visit: Visit, panel: str) -> datetime:
     """When a panel that was drawn at a visit is there."""
     return visit.end + timedelta(hours=PANELS[panel].hours)
 
 
-def condition_id(story: Story, problem: Problem) -> str:
+def build_condition_id(story: PatientHistory, problem: PatientProblem) -> str:
     """Return an id such as `cond-0001-hypertension`, or `cond-0001-cold-2` for the second cold of a patient."""
     same = sorted(other.onset for other in story.problems if other.illness.key == problem.illness.key)
     place = same.index(problem.onset) + 1
     return f"cond-{story.tag}-{problem.illness.key}" + (f"-{place}" if place > 1 else "")
 
 
-def condition_ref(story: Story, problem: Problem, display: str = "") -> dict[str, str]:
+def build_condition_reference(story: PatientHistory, problem: PatientProblem, display: str = "") -> dict[str, str]:
     """A problem, as a reference."""
-    return reference(f"Condition/{condition_id(story, problem)}", display)
+    return build_reference(f"Condition/{build_condition_id(story, problem)}", display)
 
 
-def encounter_ref(story: Story, visit: Visit) -> dict[str, str]:
+def build_encounter_reference(story: PatientHistory, visit: Visit) -> dict[str, str]:
     """A visit, as a reference."""
     return {"reference": f"Encounter/enc-{story.tag}-{visit.number}"}

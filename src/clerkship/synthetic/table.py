@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from clerkship.synthetic.terms import CVX, HL7, ICD10, LOINC, RXNORM, SNOMED, Term, concept
+from clerkship.synthetic.terms import CVX, HL7, ICD10, LOINC, RXNORM, SNOMED, Term, codeable_concept
 
-FOLDER = Path(__file__).parent / "tables"
+TABLE_FOLDER = Path(__file__).parent / "tables"
 SYSTEMS = {"snomed": SNOMED, "icd-10-cm": ICD10, "loinc": LOINC, "rxnorm": RXNORM, "cvx": CVX}
 """The short names of code systems. Any other name is one of HL7's own."""
 
@@ -28,13 +28,13 @@ def read_table(name: str, row: Callable[..., Row]) -> tuple[Row, ...]:
     Arrays become tuples, and objects of `system`, `code` and `display` become terms. Types are not checked here: the
     tests check every table.
     """
-    rows = orjson.loads((FOLDER / f"{name}.json").read_bytes())
-    return tuple(row(**{column: _cell(value) for column, value in fields.items()}) for fields in rows)
+    rows = orjson.loads((TABLE_FOLDER / f"{name}.json").read_bytes())
+    return tuple(row(**{column: _parse_cell(value) for column, value in fields.items()}) for fields in rows)
 
 
-def _cell(value: Any) -> Any:
+def _parse_cell(value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(map(_cell, value))
+        return tuple(map(_parse_cell, value))
     if isinstance(value, dict):
         return Term(SYSTEMS.get(value["system"], HL7 + value["system"]), value["code"], value["display"])
     return value
@@ -43,6 +43,6 @@ def _cell(value: Any) -> Any:
 TERMS = dict(read_table("terms", NamedTerm))
 
 
-def coded(key: str, text: str = "") -> dict[str, Any]:
+def build_concept(key: str, text: str = "") -> dict[str, Any]:
     """Return a CodeableConcept of one of `TERMS`."""
-    return concept(TERMS[key], text=text)
+    return codeable_concept(TERMS[key], text=text)

@@ -27,12 +27,12 @@ class Term(NamedTuple):
         return {"system": self.system, "code": self.code, "display": self.display}
 
 
-def concept(*terms: Term, text: str = "") -> dict[str, Any]:
+def codeable_concept(*terms: Term, text: str = "") -> dict[str, Any]:
     """A CodeableConcept of terms that mean the same."""
     return {"coding": [term.coding() for term in terms], "text": text or terms[0].display}
 
 
-def number(value: float, digits: int) -> float | int:
+def round_to_digits(value: float, digits: int) -> float | int:
     """A value with as many digits as it is reported with; `1.20` is not `1.2`."""
     if digits == 0:
         return round(value)
@@ -40,17 +40,17 @@ def number(value: float, digits: int) -> float | int:
     return Decimal(text) if digits > 1 and text.endswith("0") else float(text)
 
 
-def quantity(value: float, unit: str, ucum: str) -> dict[str, Any]:
+def build_quantity(value: float, unit: str, ucum: str) -> dict[str, Any]:
     """A Quantity in a unit of UCUM."""
     return {"value": value, "unit": unit, "system": UCUM, "code": ucum}
 
 
-def reference(key: str, display: str = "") -> dict[str, str]:
+def build_reference(key: str, display: str = "") -> dict[str, str]:
     """A Reference to one of ours."""
     return {"reference": key, "display": display} if display else {"reference": key}
 
 
-def made(type: str, id: str, updated: str, /, **fields: Any) -> Resource:
+def build_resource(type: str, id: str, updated: str, /, **fields: Any) -> Resource:
     """A resource as a server keeps it; what is None or empty is left out."""
     resource: Resource = {"resourceType": type, "id": id, "meta": {"versionId": "1", "lastUpdated": updated}}
     for name, value in fields.items():

@@ -4,7 +4,7 @@ from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta, timezone
 from functools import lru_cache
 
-WINTER, SUMMER = timezone(timedelta(hours=-5)), timezone(timedelta(hours=-4))
+STANDARD_TIME, DAYLIGHT_TIME = timezone(timedelta(hours=-5)), timezone(timedelta(hours=-4))
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
           "December")  # fmt: skip
 """No locale has a say."""
@@ -13,7 +13,7 @@ THURSDAY, FRIDAY = 3, 4
 
 
 @lru_cache(maxsize=512)
-def _summer(year: int) -> tuple[datetime, datetime]:
+def _get_daylight_period(year: int) -> tuple[datetime, datetime]:
     """From the second Sunday of March to the first of November, each at two in the morning; before 2007, from the first
     Sunday of April to the last of October."""
     first, last = (date(year, 3, 8), date(year, 11, 1)) if year >= 2007 else (date(year, 4, 1), date(year, 10, 25))
@@ -24,44 +24,44 @@ def _summer(year: int) -> tuple[datetime, datetime]:
     )
 
 
-def local(moment: datetime) -> datetime:
+def to_local(moment: datetime) -> datetime:
     """What the clock on the clinic's wall shows."""
-    begins, ends = _summer(moment.year)
-    return moment.astimezone(SUMMER if begins <= moment < ends else WINTER)
+    begins, ends = _get_daylight_period(moment.year)
+    return moment.astimezone(DAYLIGHT_TIME if begins <= moment < ends else STANDARD_TIME)
 
 
-def at(day: date, hour: int, minute: int = 0) -> datetime:
+def clinic_time(day: date, hour: int, minute: int = 0) -> datetime:
     """The moment at which that clock shows this; it is put forward on Sunday nights, when nobody is there."""
-    begins, ends = _summer(day.year)
-    zone = SUMMER if begins.date() <= day < ends.date() else WINTER
+    begins, ends = _get_daylight_period(day.year)
+    zone = DAYLIGHT_TIME if begins.date() <= day < ends.date() else STANDARD_TIME
     return datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone)
 
 
 @lru_cache(maxsize=256)
-def written(moment: datetime) -> str:
+def format_datetime(moment: datetime) -> str:
     """A dateTime as the clinic writes it."""
-    return local(moment).isoformat(timespec="seconds")
+    return to_local(moment).isoformat(timespec="seconds")
 
 
 @lru_cache(maxsize=256)
-def instant(moment: datetime) -> str:
+def format_instant(moment: datetime) -> str:
     """When a server kept something."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"
 
 
-def spoken(day: date) -> str:
+def format_long_date(day: date) -> str:
     """`March 2, 2026`."""
     return f"{MONTHS[day.month - 1]} {day.day}, {day.year}"
 
 
-def clock(moment: datetime) -> str:
+def format_time(moment: datetime) -> str:
     """`9:30 AM`."""
-    here = local(moment)
+    here = to_local(moment)
     return f"{(here.hour - 1) % 12 + 1}:{here.minute:02} {'AM' if here.hour < 12 else 'PM'}"
 
 
 @lru_cache(maxsize=512)
-def holidays(year: int) -> frozenset[date]:
+def list_holidays(year: int) -> frozenset[date]:
     """When nobody is there: New Year's, Memorial, Independence and Labor Day, Thanksgiving, Christmas."""
     memorial = date(year, 5, 31) - timedelta(days=date(year, 5, 31).weekday())
     labor = date(year, 9, 1) + timedelta(days=-date(year, 9, 1).weekday() % 7)
@@ -69,29 +69,29 @@ def holidays(year: int) -> frozenset[date]:
     return frozenset({date(year, 1, 1), memorial, date(year, 7, 4), labor, thanks, date(year, 12, 25)})
 
 
-def works(day: date) -> bool:
+def is_open(day: date) -> bool:
     """Whether the clinic is open."""
-    return day.weekday() <= FRIDAY and day not in holidays(day.year)
+    return day.weekday() <= FRIDAY and day not in list_holidays(day.year)
 
 
-def weekday_before(day: date) -> date:
+def latest_open_day(day: date) -> date:
     """That day, or the last before it on which the clinic is open."""
-    while not works(day):
+    while not is_open(day):
         day -= DAY
     return day
 
 
-def years(born: date, day: date) -> int:
+def age_in_years(born: date, day: date) -> int:
     """How old somebody is, as people count."""
     return day.year - born.year - ((day.month, day.day) < (born.month, born.day))
 
 
-def months(born: date, day: date) -> int:
+def age_in_months(born: date, day: date) -> int:
     """The same in months, for the small."""
     return (day.year - born.year) * 12 + day.month - born.month - (day.day < born.day)
 
 
-def months_after(born: date, count: int) -> date:
+def add_months(born: date, count: int) -> date:
     """The day on which somebody has so many months."""
     year, month = divmod(born.year * 12 + born.month - 1 + count, 12)
     return date(year, month + 1, min(born.day, monthrange(year, month + 1)[1]))

@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from clerkship.synthetic.places import PLACES, Place
+from clerkship.synthetic.places import LOCATIONS, Location
 from clerkship.synthetic.table import read_table
 from clerkship.synthetic.terms import Term
 
 
-class Kind(NamedTuple):
+class VisitKind(NamedTuple):
     """One sort."""
 
     key: str
@@ -23,9 +23,9 @@ class Kind(NamedTuple):
     measured: bool = True
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Location:
         """Where it takes place."""
-        return PLACES[self.place_id]
+        return LOCATIONS[self.place_id]
 
 
-CHECKUP, CHILD, FOLLOWUP, SYMPTOM, VIDEO, URGENT, ADMISSION = read_table("visit_kinds", Kind)
+CHECKUP, CHILD, FOLLOWUP, SYMPTOM, VIDEO, URGENT, ADMISSION = read_table("visit_kinds", VisitKind)

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.dice import Dice
-from clerkship.synthetic.table import coded, read_table
-from clerkship.synthetic.terms import Term, concept, made, number, quantity
-from clerkship.synthetic.times import instant, written
+from clerkship.synthetic.dice import RandomSource
+from clerkship.synthetic.table import build_concept, read_table
+from clerkship.synthetic.terms import Term, build_quantity, build_resource, codeable_concept, round_to_digits
+from clerkship.synthetic.times import format_datetime, format_instant
 
 
 class Growth(NamedTuple):
@@ -26,14 +26,14 @@ GROWTH = {
     "male": [(row.months, *row.male) for row in _GROWTH],
     "female": [(row.months, *row.female) for row in _GROWTH],
 }
-HEAVIER, TALLER = 0.07, 0.028
+WEIGHT_STEP, LENGTH_STEP = 0.07, 0.028
 """What one step from the middle adds to weight and length."""
 PULSE = ((1, 140), (12, 125), (36, 108), (72, 96), (144, 84), (10_000, 74))
 BREATHS = ((12, 36), (36, 28), (72, 24), (144, 20), (10_000, 16))
 """Below which age in months, how fast."""
 OXYGEN = {"pneumonia": (87, 92), "copd": (89, 94), "failure": (92, 97)}
 """Saturation, in percent, of those who have it; the first row counts."""
-GROWN = 216
+ADULT_MONTHS = 216
 """Months."""
 
 
@@ -56,7 +56,7 @@ class Vitals:
         return self.weight / (self.height / 100) ** 2
 
 
-class Build(NamedTuple):
+class BodyBuild(NamedTuple):
     """How somebody is built."""
 
     height: float
@@ -67,42 +67,44 @@ class Build(NamedTuple):
     """Of a child: how far from the middle, so that it grows to its height."""
 
 
-def draw_build(dice: Dice, sex: str, illnesses: set[str]) -> Build:
+def draw_build(dice: RandomSource, sex: str, illnesses: set[str]) -> BodyBuild:
     """Once for a patient."""
     height = dice.around(162, 6) if sex == "female" else dice.around(176, 6.5)
     bmi = dice.between(31, 39) if "obesity" in illnesses else dice.between(20, 29)
     pressure = dice.between(126, 146) if "hypertension" in illnesses else dice.between(104, 126)
-    size = (height / GROWTH[sex][-1][2] - 1) / TALLER
-    return Build(height, bmi, pressure, dice.around(0, 5), size)
+    size = (height / GROWTH[sex][-1][2] - 1) / LENGTH_STEP
+    return BodyBuild(height, bmi, pressure, dice.around(0, 5), size)
 
 
-def _grown(sex: str, months: float, size: float) -> tuple[float, float]:
+def _get_child_size(sex: str, months: float, size: float) -> tuple[float, float]:
     """Weight and length of a child."""
     rows = GROWTH[sex]
     place = min(bisect_right(rows, (months, 1e9, 0.0)), len(rows) - 1)
     (before, weight, length), (after, heavier, longer) = rows[place - 1], rows[place]
     share = min(1.0, (months - before) / (after - before))
     kilos, height = weight + (heavier - weight) * share, length + (longer - length) * share
-    return kilos * (1 + HEAVIER * size), height * (1 + TALLER * size)
+    return kilos * (1 + WEIGHT_STEP * size), height * (1 + LENGTH_STEP * size)
 
 
-def size_at(build: Build, sex: str, months: float) -> tuple[float, float]:
+def get_size(build: BodyBuild, sex: str, months: float) -> tuple[float, float]:
     """Weight and height at an age; children become as heavy as they are built between three and eleven."""
-    if months >= GROWN:
+    if months >= ADULT_MONTHS:
         return build.bmi * (build.height / 100) ** 2, build.height
-    weight, height = _grown(sex, months, build.size)
+    weight, height = _get_child_size(sex, months, build.size)
     heavier = build.bmi / (GROWTH[sex][-1][1] / (GROWTH[sex][-1][2] / 100) ** 2) - 1
     share = min(1.0, max(0.0, (months - 36) / (132 - 36)))
     return weight * (1 + heavier * share), height
 
 
-def measure(dice: Dice, build: Build, sex: str, months: float, illnesses: set[str], fever: bool) -> Vitals:
+def measure_vitals(
+    dice: RandomSource, build: BodyBuild, sex: str, months: float, illnesses: set[str], fever: bool
+) -> Vitals:
     """One visit's."""
-    weight, height = size_at(build, sex, months)
-    weight += dice.around(0, 0.9) if months >= GROWN else 0
+    weight, height = get_size(build, sex, months)
+    weight += dice.around(0, 0.9) if months >= ADULT_MONTHS else 0
     systolic = diastolic = None
     if months >= 36:
-        usual = build.pressure if months >= GROWN else 88 + months / 12 * 1.6
+        usual = build.pressure if months >= ADULT_MONTHS else 88 + months / 12 * 1.6
         systolic = round(dice.around(usual, 5))
         diastolic = round(systolic * 0.62 + dice.around(0, 3))
     oxygen = dice.whole(*next((rows for key, rows in OXYGEN.items() if key in illnesses), (96, 100)))
@@ -110,15 +112,15 @@ def measure(dice: Dice, build: Build, sex: str, months: float, illnesses: set[st
         weight=round(weight, 1),
         height=round(height, 1),
         temperature=round(dice.between(38.1, 39.3) if fever else dice.between(36.4, 37.2), 1),
-        pulse=round(_by_age(PULSE, months) + build.pulse + dice.around(0, 3) + (14 if fever else 0)),
-        breaths=round(_by_age(BREATHS, months) + dice.around(0, 1) + (4 if oxygen < 93 else 0)),
+        pulse=round(_look_up_by_age(PULSE, months) + build.pulse + dice.around(0, 3) + (14 if fever else 0)),
+        breaths=round(_look_up_by_age(BREATHS, months) + dice.around(0, 1) + (4 if oxygen < 93 else 0)),
         oxygen=oxygen,
         systolic=systolic,
         diastolic=diastolic,
     )
 
 
-def _by_age(rows: tuple[tuple[int, int], ...], months: float) -> int:
+def _look_up_by_age(rows: tuple[tuple[int, int], ...], months: float) -> int:
     return next(value for below, value in rows if months < below)
 
 
@@ -135,30 +137,48 @@ class VitalSign(NamedTuple):
 SIGNS = read_table("vital_signs", VitalSign)
 
 
-def vital_resources(
+def build_vitals(
     vitals: Vitals, tag: str, visit: int, moment: datetime, common: dict[str, Any], *, all_signs: bool
 ) -> Iterator[Resource]:
     """A visit's measurements; height is left out where nobody grows, unless all are wanted."""
-    told = {"status": "final", "category": [coded("vital.signs")], **common, "effectiveDateTime": written(moment)}
-    told["issued"] = updated = instant(moment)
+    told = {
+        "status": "final",
+        "category": [build_concept("vital.signs")],
+        **common,
+        "effectiveDateTime": format_datetime(moment),
+    }
+    told["issued"] = updated = format_instant(moment)
     if vitals.systolic is not None and vitals.diastolic is not None:
         components = [
-            {"code": coded("vital.systolic"), "valueQuantity": quantity(vitals.systolic, "mmHg", "mm[Hg]")},
-            {"code": coded("vital.diastolic"), "valueQuantity": quantity(vitals.diastolic, "mmHg", "mm[Hg]")},
+            {
+                "code": build_concept("vital.systolic"),
+                "valueQuantity": build_quantity(vitals.systolic, "mmHg", "mm[Hg]"),
+            },
+            {
+                "code": build_concept("vital.diastolic"),
+                "valueQuantity": build_quantity(vitals.diastolic, "mmHg", "mm[Hg]"),
+            },
         ]
-        code = coded("vital.pressure", text="Blood pressure")
-        yield made("Observation", f"obs-{tag}-bp-{visit}", updated, **told, code=code, component=components)
+        code = build_concept("vital.pressure", text="Blood pressure")
+        yield build_resource("Observation", f"obs-{tag}-bp-{visit}", updated, **told, code=code, component=components)
     for sign in SIGNS:
         if sign.key in ("height", "breaths") and not all_signs:
             continue
-        value = quantity(number(getattr(vitals, sign.key), sign.digits), sign.unit, sign.unit)
-        code = concept(*sign.terms)
-        yield made("Observation", f"obs-{tag}-{sign.key}-{visit}", updated, **told, code=code, valueQuantity=value)
+        value = build_quantity(round_to_digits(getattr(vitals, sign.key), sign.digits), sign.unit, sign.unit)
+        code = codeable_concept(*sign.terms)
+        yield build_resource(
+            "Observation", f"obs-{tag}-{sign.key}-{visit}", updated, **told, code=code, valueQuantity=value
+        )
 
 
-def smoking_resource(status: str, tag: str, moment: datetime, common: dict[str, Any]) -> Resource:
+def build_smoking_status(status: str, tag: str, moment: datetime, common: dict[str, Any]) -> Resource:
     """Whether they smoke."""
-    told = {"status": "final", "category": [coded("vital.social")], "code": coded("smoking.status"), **common}
-    told |= {"effectiveDateTime": written(moment), "issued": instant(moment)}
-    told["valueCodeableConcept"] = coded(f"smoking.{status}")
-    return made("Observation", f"obs-{tag}-smoking-1", instant(moment), **told)
+    told = {
+        "status": "final",
+        "category": [build_concept("vital.social")],
+        "code": build_concept("smoking.status"),
+        **common,
+    }
+    told |= {"effectiveDateTime": format_datetime(moment), "issued": format_instant(moment)}
+    told["valueCodeableConcept"] = build_concept(f"smoking.{status}")
+    return build_resource("Observation", f"obs-{tag}-smoking-1", format_instant(moment), **told)

@@ -27,7 +27,7 @@ from clerkship.model.errors import InputError, InputProblem
 from clerkship.simulators.fhir.datasets.compile import Options, compile_all, when
 from clerkship.simulators.fhir.datasets.file import FhirDatasetFile, Generate
 from clerkship.simulators.fhir.datasets.finder import FhirFinder
-from clerkship.synthetic import GENERATOR, lines
+from clerkship.synthetic import GENERATOR_VERSION, generate_lines
 
 FORMS = FileFormats("FHIR")
 BUILT_IN = {
@@ -79,7 +79,7 @@ def _made(
         for number, warning in kept.warnings:
             source.warn(_moved(warning, documents, number))
         return kept.dataset
-    beside = list(lines(generate.patients, generate.seed, now)) if generate is not None else []
+    beside = list(generate_lines(generate.patients, generate.seed, now)) if generate is not None else []
     made = compile_all(documents, options, beside)
     for problem in made.problems:
         source.problem(problem)
@@ -101,7 +101,7 @@ def _key(documents: Sequence[Document], options: Options, generate: Generate | N
     parts += [part for document in documents for part in (document.name.encode(), document.digest)]
     if generate is not None:
         moment = now.astimezone(UTC).isoformat()
-        parts.append(orjson.dumps([GENERATOR, generate.patients, generate.seed, moment]))
+        parts.append(orjson.dumps([GENERATOR_VERSION, generate.patients, generate.seed, moment]))
     return build_cache_key(parts)
 
 
