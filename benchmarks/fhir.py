@@ -32,7 +32,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.charts import load_chart
 from clerkship.fhir.resource import render_resource
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
@@ -177,7 +177,7 @@ def load_chart(folder: Path, size: int) -> dict[str, float]:
     took = {"megabytes": data.stat().st_size / 1e6}
     for name in ("first", "second"):
         before, began = resident(), time.perf_counter()
-        library = load(folder / "suite", RegisteredCatalog(), cache=folder / "cache")
+        library = load_library(folder / "suite", RegisteredCatalog(), cache=folder / "cache")
         known = load_chart([library.datasets["d"]])
         assert len(known) == size
         took[name] = time.perf_counter() - began

@@ -35,7 +35,7 @@ from clerkship.events.agent import (
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.llm.scripted import Script, ScriptedAnswer, ScriptedModel
 from clerkship.model.task import Task
 from clerkship.service.planning.plan import plan_run
@@ -211,7 +211,7 @@ def read(place: Path) -> float:
     """Seconds to parse and validate them."""
     gc.collect()
     began = time.perf_counter()
-    library = load(place, CATALOG)
+    library = load_library(place, CATALOG)
     taken = time.perf_counter() - began
     assert library.tasks
     return taken

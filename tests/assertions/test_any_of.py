@@ -13,7 +13,7 @@ from clerkship.assertions.evaluation import evaluate
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.score import check_criteria
 from clerkship.events.evidence import Evidence
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.errors import InputError
@@ -184,7 +184,7 @@ def test_mistakes_inside_are_reported_at_their_place(tmp_path: Path) -> None:
     text = text.replace("file_present: {path: note}", "event_occurred: {event: files.file.writen, sandbox: drip}")
     (tmp_path / "suite.yml").write_text(text)
     with pytest.raises(InputError) as caught:
-        load(tmp_path, CATALOG)
+        load_library(tmp_path, CATALOG)
     problems = [str(problem) for problem in caught.value.problems]
     assert len(problems) == 3
     assert "suite.yml:12" in problems[0]
@@ -199,7 +199,7 @@ def test_mistakes_inside_are_reported_at_their_place(tmp_path: Path) -> None:
 )
 def test_an_assertion_that_passes_on_inaction_is_warned_about(tmp_path: Path, nested: str) -> None:
     (tmp_path / "suite.yml").write_text(SUITE.replace("file_present: {path: order}", nested))
-    [warning] = [str(warning) for warning in load(tmp_path, CATALOG).warnings]
+    [warning] = [str(warning) for warning in load_library(tmp_path, CATALOG).warnings]
     name = nested.partition(":")[0]
     assert f"`{name}` can also pass when the agent does nothing, and then so does this `any_of`" in warning
     assert "suite.yml:12" in warning
@@ -264,7 +264,7 @@ def test_a_lazy_agent_that_passes_by_a_state_assertion_was_warned_about(tmp_path
     text = SUITE.replace("file_present: {path: order}", "file_present: {path: draft, absent: true}")
     bench = Workbench(tmp_path)
     bench.write("suite.yml", text)
-    [warning] = [str(warning) for warning in load(tmp_path, CATALOG).warnings]
+    [warning] = [str(warning) for warning in load_library(tmp_path, CATALOG).warnings]
     assert "`file_present` can also pass when the agent does nothing" in warning
     assert [one.passed for one in written(bench.run_one(lambda task_item, sandboxes: "done"))] == [True]
 

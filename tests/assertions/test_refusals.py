@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 
 CATALOG = RegisteredCatalog()
@@ -101,7 +101,7 @@ REFUSED = [
 def test_what_means_nothing_is_refused_in_words(written: str, line: str, tmp_path: Path) -> None:
     (tmp_path / "one.yml").write_text(SCENARIO + written + "\n", encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        load(tmp_path, CATALOG)
+        load_library(tmp_path, CATALOG)
     [problem] = caught.value.problems
     assert f"goals.assertions.0.{line}" in str(problem)
     assert "one.yml:6:" in str(problem)
@@ -121,4 +121,4 @@ ACCEPTED = [
 @pytest.mark.parametrize("written", ACCEPTED)
 def test_what_looks_odd_and_means_something_is_accepted(written: str, tmp_path: Path) -> None:
     (tmp_path / "one.yml").write_text(SCENARIO + written + "\n", encoding="utf-8")
-    assert len(load(tmp_path, CATALOG).tasks) == 1
+    assert len(load_library(tmp_path, CATALOG).tasks) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.library import Library
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.agent_domain import AgentCapabilities, AgentDomain
 from clerkship.model.errors import InputError
 
@@ -39,7 +39,7 @@ class Shelf:
     def load(self, domain: AgentDomain | None = None, **abilities: object) -> Library:
         """What is in it."""
         known = AgentCapabilities.model_validate({"engine": "", "domain": domain, **abilities})
-        return load(self.root, CATALOG, abilities=known)
+        return load_library(self.root, CATALOG, abilities=known)
 
     def lines(self, domain: AgentDomain | None = None, **abilities: object) -> list[str]:
         """What is wrong in it."""

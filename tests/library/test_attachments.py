@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from tests.library.shelf import CATALOG, Shelf
 
@@ -114,7 +114,7 @@ def test_a_mistake_in_a_template_is_that_of_the_one_task_that_is_asked_for(shelf
     task(shelf, "files.drop: {path: a, template: m.txt}", "t.yml")
     shelf.write("m.txt", "{{ nobody }}")
     with pytest.raises(InputError) as caught:
-        load(shelf.root / "t.yml", CATALOG)
+        load_library(shelf.root / "t.yml", CATALOG)
     assert shelf.told(caught.value.problems) == ["m.txt:1:1: unknown name `nobody`; known: now, patient"]
 
 

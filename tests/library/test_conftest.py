@@ -7,7 +7,7 @@ import pytest
 from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.library.calibration import find_calibration_file
 from clerkship.library.conftest import find_conftest_near
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 
 SCENARIO = """
@@ -42,7 +42,7 @@ def project(folder: Path, conftest: str) -> Path:
 
 @pytest.mark.parametrize("place", ["", "scenarios", "scenarios/a.yml"])
 def test_it_is_found_from_wherever_one_starts(tmp_path: Path, place: str) -> None:
-    library = load(project(tmp_path, GOOD) / place, build_catalog_without_plugins())
+    library = load_library(project(tmp_path, GOOD) / place, build_catalog_without_plugins())
     assert list(library.tasks) == ["A"]
     conftest = library.conftest
     assert conftest is not None
@@ -62,7 +62,7 @@ def test_it_and_the_calibration_are_found_from_folders_below(tmp_path: Path, pla
     (folder / "scenarios" / "conftest.yml").write_text("fixtures: []")  # of other tests, and passed over
     calibration = folder / "calibration.json"
     calibration.write_text('{"calibrations": []}')
-    library = load(folder / place, build_catalog_without_plugins())
+    library = load_library(folder / place, build_catalog_without_plugins())
     assert library.conftest is not None
     assert library.conftest.evaluation is not None
     assert set(library.prompts) == {"person", "criterion"}
@@ -77,18 +77,18 @@ def test_what_is_in_another_project_or_far_away_is_not_taken(tmp_path: Path, bel
     (folder / "calibration.json").write_text('{"calibrations": []}')
     (folder / below).mkdir(parents=True)
     (folder / below / "a.yml").write_text(SCENARIO)
-    assert load(folder / below, build_catalog_without_plugins()).conftest is None
+    assert load_library(folder / below, build_catalog_without_plugins()).conftest is None
     assert find_calibration_file(folder / below) is None
 
 
 def test_a_folder_without_one_has_none(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(SCENARIO)
-    assert load(tmp_path, build_catalog_without_plugins()).conftest is None
+    assert load_library(tmp_path, build_catalog_without_plugins()).conftest is None
 
 
 def test_a_file_of_that_name_above_which_is_something_else_is_left_alone(tmp_path: Path) -> None:
     folder = project(tmp_path, "fixtures: []")
-    assert load(folder / "scenarios", build_catalog_without_plugins()).conftest is None
+    assert load_library(folder / "scenarios", build_catalog_without_plugins()).conftest is None
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_template_is_tried_before_anything_runs(tmp_path: Path, key: str, text
     folder = project(tmp_path, conftest)
     (tmp_path / "prompts" / "own.jinja2").write_text(text)
     with pytest.raises(InputError) as wrong:
-        load(folder / place, build_catalog_without_plugins())
+        load_library(folder / place, build_catalog_without_plugins())
     assert told in str(wrong.value)
     assert str(tmp_path / "prompts" / "own.jinja2") in str(wrong.value)
 
@@ -134,7 +134,7 @@ def test_templates_that_can_be_filled_in_are_kept_as_they_are_written(tmp_path: 
     block = "simulation" if key.startswith("simulated") else "evaluation"
     folder = project(tmp_path, f"{block}: {{llm: {{provider: openai, model: m}}, {key}: prompts/own.jinja2}}")
     (tmp_path / "prompts" / "own.jinja2").write_text(text)
-    assert load(folder, build_catalog_without_plugins()).prompts == {name: text}
+    assert load_library(folder, build_catalog_without_plugins()).prompts == {name: text}
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_mistakes_are_said_with_their_place_before_anything_runs(
     tmp_path: Path, text: str, told: str, place: str
 ) -> None:
     with pytest.raises(InputError) as wrong:
-        load(project(tmp_path, text) / place, build_catalog_without_plugins())
+        load_library(project(tmp_path, text) / place, build_catalog_without_plugins())
     assert told in str(wrong.value)
     assert "conftest.yml:" in str(wrong.value)
     assert "sk-1" not in str(wrong.value)
@@ -182,4 +182,4 @@ def test_two_of_them_are_one_too_many(tmp_path: Path) -> None:
     folder = project(tmp_path, GOOD)
     (folder / "scenarios" / "conftest.yaml").write_text("evaluation: {llm: {provider: openai, model: m}}")
     with pytest.raises(InputError, match="a second conftest for one run"):
-        load(folder, build_catalog_without_plugins())
+        load_library(folder, build_catalog_without_plugins())

@@ -12,7 +12,7 @@ import pytest
 from clerkship.library import dataset_cache as caching
 from clerkship.library.dataset_cache import CachedDataset, DatasetCache
 from clerkship.library.library import Library
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.dataset import Dataset
 from clerkship.simulators.fhir.datasets import load as fhir_load
 from tests.library.shelf import CATALOG, Shelf
@@ -31,7 +31,7 @@ def shelf(tmp_path: Path) -> Shelf:
 
 def loaded(shelf: Shelf, folder: Path) -> Library:
     """With a cache."""
-    return load(shelf.root, CATALOG, cache=folder)
+    return load_library(shelf.root, CATALOG, cache=folder)
 
 
 def entries(folder: Path) -> list[Path]:

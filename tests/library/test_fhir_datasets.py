@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from clerkship.fhir.resource import parse_resource
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.dataset import Dataset
 from clerkship.model.errors import InputError
 from tests.library.shelf import CATALOG, Shelf
@@ -377,7 +377,7 @@ def test_a_folder_of_tasks_is_not_spoiled_by_a_dataset_in_it(shelf: Shelf) -> No
 def test_loading_without_a_cache_writes_nothing(shelf: Shelf, cache: Path) -> None:
     before = sorted(cache.rglob("*"))
     write(shelf, "file: x.json", x__json=patient("a"))
-    load(shelf.root, CATALOG)
+    load_library(shelf.root, CATALOG)
     assert sorted(cache.rglob("*")) == before
 
 

@@ -9,7 +9,7 @@ from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.engine.labelled import EVENTS, build_events
 from clerkship.events.agent import ActionExecuted, FlowStarted, SlotSet, ToolExecuted
 from clerkship.library.labelled import LabelledSet, load_labelled
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 
 GOOD = """
@@ -139,7 +139,7 @@ def test_a_file_that_is_not_there_or_not_yaml_is_said_so(tmp_path: Path) -> None
 def test_beside_scenarios_it_is_no_scenario_and_is_checked_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text("scenario: {name: A, simulation_context: B, setup: {person: {opening: Hi}}}")
     (tmp_path / "labelled.yml").write_text(GOOD)
-    assert list(load(tmp_path, build_catalog_without_plugins()).tasks) == ["A"]
+    assert list(load_library(tmp_path, build_catalog_without_plugins()).tasks) == ["A"]
     (tmp_path / "labelled.yml").write_text(GOOD.replace("passed: true", "passed: 1"))
     with pytest.raises(InputError, match=r"labelled.yml:\d+:\d+: labelled.0.labels.0.passed: expected true or false"):
-        load(tmp_path, build_catalog_without_plugins())
+        load_library(tmp_path, build_catalog_without_plugins())

@@ -12,7 +12,7 @@ import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.library import Library
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError, InputProblem
 
 CATALOG = RegisteredCatalog()
@@ -53,7 +53,7 @@ class Shelf:
 
     def load(self) -> Library:
         """What is in the folder."""
-        return load(self.root, CATALOG)
+        return load_library(self.root, CATALOG)
 
     def problems(self) -> tuple[InputProblem, ...]:
         """What is wrong in it."""
@@ -79,7 +79,7 @@ def clinic(shelf: Shelf) -> Shelf:
 
 
 def test_the_demo_loads_with_everything_its_tasks_name() -> None:
-    library = load(DEMO, CATALOG)
+    library = load_library(DEMO, CATALOG)
     loaded = library.tasks["File an inbound referral and acknowledge it"]
     assert loaded.environment.name == "front-desk"
     assert loaded.entities["patient"]["mrn"] == "448377"
@@ -95,27 +95,27 @@ def test_the_demo_loads_with_everything_its_tasks_name() -> None:
 def test_a_file_stands_for_the_folder_around_it() -> None:
     file = DEMO / "tasks" / "opening_hours.yml"
     for place in (file, DEMO):
-        library = load(place, CATALOG)
+        library = load_library(place, CATALOG)
         assert [loaded.task.name for loaded in library.select(file=file)] == ["Tell a caller the opening hours"]
 
 
 def test_a_file_is_not_held_up_by_what_is_wrong_in_others(shelf: Shelf) -> None:
     shelf.write(good=TASK, bad="task: {name: B, criteria: [{label: x, assertion: {nevr: x}}]}\n")
-    library = load(shelf.root / "good.yml", CATALOG)
+    library = load_library(shelf.root / "good.yml", CATALOG)
     assert [loaded.task.name for loaded in library.select(file=shelf.root / "good.yml")] == ["A"]
     [warning] = library.warnings
     assert str(warning).endswith(
         "1 mistake in other files of this folder, passed over; `clerkship validate` shows them"
     )
     with pytest.raises(InputError, match="unknown assertion `nevr`"):
-        load(shelf.root / "bad.yml", CATALOG)
+        load_library(shelf.root / "bad.yml", CATALOG)
 
 
 def test_a_file_is_held_up_by_what_it_needs(shelf: Shelf) -> None:
     place = "environment: {name: clinic, simulators: {x: {kind: flies}}}\n"
     shelf.write(good="task: {name: A, environment: clinic}\n", place=place)
     with pytest.raises(InputError, match="unknown simulator `flies`"):
-        load(shelf.root / "good.yml", CATALOG)
+        load_library(shelf.root / "good.yml", CATALOG)
 
 
 def test_a_task_alone_takes_place_in_a_conversation(shelf: Shelf) -> None:
@@ -125,7 +125,7 @@ def test_a_task_alone_takes_place_in_a_conversation(shelf: Shelf) -> None:
 @pytest.mark.parametrize("name", ["nothing.yml", "nothing", "x" * 5000, "a\0b"])
 def test_a_missing_path_is_said_to_be_missing(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError) as caught:
-        load(tmp_path / name, CATALOG)
+        load_library(tmp_path / name, CATALOG)
     [problem] = caught.value.problems
     assert problem.message in ("there is no such file or folder", "it cannot be read: File name too long")
 
@@ -133,7 +133,7 @@ def test_a_missing_path_is_said_to_be_missing(tmp_path: Path, name: str) -> None
 def test_a_file_that_is_not_yaml_by_name_is_refused(tmp_path: Path) -> None:
     (tmp_path / "task.txt").write_text(TASK)
     with pytest.raises(InputError, match=r"task.txt: it is not a YAML file; its name should end in .yml"):
-        load(tmp_path / "task.txt", CATALOG)
+        load_library(tmp_path / "task.txt", CATALOG)
 
 
 def test_a_folder_without_tasks_says_what_a_task_is(clinic: Shelf) -> None:
@@ -826,7 +826,7 @@ def test_an_assertion_on_a_sandbox_of_another_kind_or_on_none_of_two_is_found_at
         "    - {label: fine, assertion: {file_present: {path: x, sandbox: drop}}}\n"
     )
     with pytest.raises(InputError) as caught:
-        load(tmp_path, RegisteredCatalog())
+        load_library(tmp_path, RegisteredCatalog())
     none_named, wrong_kind = caught.value.problems
     assert (none_named.line, none_named.message) == (5, "name a `sandbox` of kind files")
     assert (wrong_kind.line, wrong_kind.message) == (6, "`chat` is not a sandbox of kind files")
@@ -843,7 +843,7 @@ def test_a_field_that_no_such_event_has_is_found_at_load(tmp_path: Path) -> None
         "    - {label: c, assertion: {sequencing: [{event: files.file.read, where: {size: {gt: 1}, paths.0: x}}]}}\n"
     )
     with pytest.raises(InputError) as caught:
-        load(tmp_path, RegisteredCatalog())
+        load_library(tmp_path, RegisteredCatalog())
     assert [(problem.line, problem.message, problem.hint) for problem in caught.value.problems] == [
         (5, "`files.file.written` has no field `pth`", "did you mean `path`?"),
         (

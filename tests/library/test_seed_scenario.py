@@ -9,7 +9,7 @@ import pytest
 
 from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog, build_catalog_without_plugins
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.library.yaml import parse
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.rasa.domain import read_domain
@@ -35,7 +35,7 @@ TWELVE = [
 
 def test_the_whole_example_loads_into_a_task(folder: Shelf) -> None:
     folder.write(PLACE, ORDER_DELAY)
-    library = load(folder.root / "eval", RegisteredCatalog())
+    library = load_library(folder.root / "eval", RegisteredCatalog())
     [loaded] = library.select(names=["order_delay"])
     task = loaded.task
     assert task.name == "Agent handles delayed order gracefully"

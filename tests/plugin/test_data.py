@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
@@ -112,7 +112,7 @@ def folder(site: Path, tmp_path: Path) -> Path:
 def test_a_task_uses_a_plugins_dataset_type_finder_and_filter(folder: Path, tmp_path: Path) -> None:
     catalog = RegisteredCatalog()
     assert catalog.broken == []
-    library = load(folder, catalog)
+    library = load_library(folder, catalog)
     assert library.warnings == ()
     assert library.tasks["Page them"].task.task_item == {"to": "ward 3 (night)"}
     plan = plan_run(RunRequest(path=folder, agent="nop"), Settings(), catalog)
@@ -134,7 +134,7 @@ def test_a_task_uses_a_plugins_dataset_type_finder_and_filter(folder: Path, tmp_
 def test_a_mistake_is_reported_at_its_place(folder: Path, old: str, new: str, message: str) -> None:
     (folder / "task.yml").write_text(TASK.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        load(folder, RegisteredCatalog())
+        load_library(folder, RegisteredCatalog())
     assert any(message in str(problem) for problem in caught.value.problems), caught.value.problems
 
 

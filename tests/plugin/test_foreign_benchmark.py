@@ -11,7 +11,7 @@ import pytest
 
 from clerkship.conformance import check_simulator
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.plugin.contract import BadPlugin, Plugin, claims
@@ -119,7 +119,7 @@ def test_a_misspelt_field_of_its_event_is_a_mistake_in_the_task(catalog: Registe
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "cancel.yml").write_text(text.replace("  solution: solution.py\n", ""), encoding="utf-8")
     with pytest.raises(InputError, match=r"`shop.policy.consulted` has no field `rul`; did you mean `rule`"):
-        load(tmp_path / "suite", catalog)
+        load_library(tmp_path / "suite", catalog)
 
 
 def test_events_of_a_plugin_are_checked_like_its_other_names(catalog: RegisteredCatalog) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.engine.catalog import build_catalog_without_plugins
-from clerkship.library.agent_mentions import mentions, readings
+from clerkship.library.agent_mentions import find_event_needs, find_mentions
 from clerkship.library.foreign import find_domain, is_project_file, read_domain
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.errors import InputError
@@ -306,7 +306,7 @@ def test_deeds_that_the_agents_engine_does_not_write_down_are_warned_about(folde
     ],
 )
 def test_an_assertion_mentions_the_names_that_it_has(name: str, args: object, found: list[str]) -> None:
-    assert [f"{mention.sort} {mention.name}" for mention in mentions(name, args)] == found
+    assert [f"{mention.sort} {mention.name}" for mention in find_mentions(name, args)] == found
 
 
 def test_what_assertions_read_are_events_that_there_are() -> None:
@@ -325,7 +325,7 @@ def test_what_assertions_read_are_events_that_there_are() -> None:
     }
     steps = [{name: "x"} for name in ("flow_started", "flow_completed", "flow_cancelled", "flow_interrupted")]
     steps += [{"action_executed": "x"}, {"slot_was_set": "x"}]
-    found = list(readings("sequencing", steps, catalog.reads))
+    found = list(find_event_needs("sequencing", steps, catalog.reads))
     assert len(found) == 6
     assert {kind for reading in found for kind in reading.kinds} <= events.keys()
 

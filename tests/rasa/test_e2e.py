@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.library import Library
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.errors import InputError
@@ -37,7 +37,7 @@ class Tests:
 
     def load(self, path: str = ".") -> Library:
         """What is in it."""
-        return load(Path(path), CATALOG)
+        return load_library(Path(path), CATALOG)
 
     def scenario(self, name: str = "a") -> Scenario:
         """What a case sets up."""

@@ -10,7 +10,7 @@ import pytest
 
 from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.plugin import Assertion
 from clerkship.service.scaffold import fill
@@ -80,7 +80,7 @@ def test_a_new_task_passes_with_its_solution_and_not_by_doing_nothing(
         Path("practice/place.yml").write_text(environment, encoding="utf-8")
     assert run(["new", "task", name]) == 0
     assert run(["validate", "practice"]) == 0
-    assert list(load(Path("practice"), RegisteredCatalog()).tasks) == [name]
+    assert list(load_library(Path("practice"), RegisteredCatalog()).tasks) == [name]
     assert _verdicts(capsysbinary, "practice", "-a", "oracle") == ["pass"]
     assert _verdicts(capsysbinary, "practice", "-a", "nop") == ["fail"]
     assert run(["new", "task", name]) == 2
@@ -132,7 +132,7 @@ def test_a_task_goes_to_the_environment_that_was_named() -> None:
     Path("practice").mkdir()
     Path("practice/a.yml").write_text("environments: [{name: east}, {name: west}]", encoding="utf-8")
     assert run(["new", "task", "x", "--environment", "west"]) == 0
-    assert load(Path("practice"), RegisteredCatalog()).tasks["x"].environment.name == "west"
+    assert load_library(Path("practice"), RegisteredCatalog()).tasks["x"].environment.name == "west"
 
 
 def test_a_new_assertion_is_a_package_that_passes_its_tests(tmp_path: Path) -> None:

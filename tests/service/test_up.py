@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from clerkship.cli.up import Tail
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.service.remote import Remote
 from clerkship.service.up import PlayRequest, open_play, pick_place
@@ -92,7 +92,7 @@ def test_a_simulator_that_broke_is_said_to_have(
 def test_a_file_means_the_place_of_its_tasks(bench: Workbench) -> None:
     bench.write("places.yml", "environments: [{name: a}, {name: b}]")
     file = bench.write("task.yml", "task: {name: B, environment: b}")
-    library = load(bench.folder, CATALOG)
+    library = load_library(bench.folder, CATALOG)
     assert pick_place(library, PlayRequest(path=file))[1].name == "b"
     with pytest.raises(InputError, match="there are a, b"):
         pick_place(library, PlayRequest(path=bench.folder))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from tests.suites.chart_agents import RIGHT, WRONG
 from tests.suites.test_shipped import ROOT
 from tests.workbench import Workbench
@@ -34,7 +34,7 @@ def changed(folder: Path, more: str) -> Path:
 
 
 def test_many_tasks_of_many_kinds_each_with_a_solution() -> None:
-    library = load(CHART, RegisteredCatalog())
+    library = load_library(CHART, RegisteredCatalog())
     assert len({loaded.file for loaded in library.tasks.values()}) >= 24
     assert len({loaded.task.tags[0] for loaded in library.tasks.values()}) >= 8
     assert all(loaded.solution for loaded in library.tasks.values())

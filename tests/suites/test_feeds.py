@@ -3,13 +3,13 @@
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from tests.suites.feeds_agents import FEEDS, RIGHT, WRONG
 from tests.workbench import Workbench
 
 
 def test_many_tasks_across_the_sandboxes_each_with_a_solution() -> None:
-    library = load(FEEDS, RegisteredCatalog())
+    library = load_library(FEEDS, RegisteredCatalog())
     assert len({loaded.file for loaded in library.tasks.values()}) >= 12
     assert all(loaded.solution for loaded in library.tasks.values())
     sequenced = [

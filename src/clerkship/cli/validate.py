@@ -8,7 +8,7 @@ from clerkship.cli.console import out, print_json, print_problem, print_warning,
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json
 from clerkship.library.library import Library
-from clerkship.library.load import passed_over
+from clerkship.library.load import describe_skipped_files
 from clerkship.service.checking import Validation, ValidationRequest
 from clerkship.service.checking import validate as check
 from clerkship.settings import load_settings
@@ -68,7 +68,7 @@ def _show_library(library: Library, console: Console) -> None:
     if library.domain is not None:
         console.print(f"[quiet]domain[/] {escape(library.domain)}", soft_wrap=True)
     if library.passed_over:
-        console.print(f"[quiet]{passed_over(library.passed_over)}[/]")
+        console.print(f"[quiet]{describe_skipped_files(library.passed_over)}[/]")
     count = len(library.warnings)
     odd = f"no mistakes, {count} warning{'s' * (count != 1)}" if count else "all is well"
     console.print(f"[pass]✓[/] {told}: {odd}")

@@ -7,7 +7,7 @@ domain lacks is a warning.
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from clerkship.library.agent_mentions import Mention, Reading, Reads, mentions, readings
+from clerkship.library.agent_mentions import EventNeed, FindEvents, Mention, find_event_needs, find_mentions
 from clerkship.library.definition import Definition
 from clerkship.library.foreign import built_in_slots, is_built_in
 from clerkship.library.validation_message import describe_value
@@ -19,10 +19,10 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.path import MISSING
 
 
-class Known:
+class AgentCheck:
     """What is known of the agent, and whether anything was written that could not be checked for want of it."""
 
-    def __init__(self, abilities: AgentCapabilities | None, reads: Reads) -> None:
+    def __init__(self, abilities: AgentCapabilities | None, reads: FindEvents) -> None:
         self.abilities = abilities
         self._reads = reads
         self._unchecked = False
@@ -46,13 +46,13 @@ class Known:
 
     def check_assertion(self, name: str, args: Any, path: Path, definition: Definition) -> None:
         """The names in an assertion, and whether the agent's engine writes down what it looks for."""
-        for mention in mentions(name, args):
+        for mention in find_mentions(name, args):
             here = [*path, *mention.path]
             if mention.sort != "slot":
                 self._check_other(mention, here, definition)
             elif self._check_name(mention.name, here, definition) and mention.value is not MISSING:
                 self._check_value(mention.name, mention.value, [*here[:-1], "value"], definition)
-        for reading in readings(name, args, self._reads):
+        for reading in find_event_needs(name, args, self._reads):
             self._check_reading(name, reading, [*path, *reading.path], definition)
 
     def _check_name(self, name: str, path: Path, definition: Definition, *, key: bool = False) -> bool:
@@ -89,15 +89,15 @@ class Known:
             return
         definition.warning(path, f"no {mention.sort} `{name[:60]}` in {self.domain.source}", did_you_mean(name, known))
 
-    def _check_reading(self, name: str, reading: Reading, path: Path, definition: Definition) -> None:
+    def _check_reading(self, name: str, reading: EventNeed, path: Path, definition: Definition) -> None:
         emits = self.abilities.emits if self.abilities is not None else None
         if self.abilities is None or emits is None or not emits.isdisjoint(reading.kinds):
             return
-        what = " or ".join(dict.fromkeys(_words(kind, emits) for kind in sorted(reading.kinds)))
+        what = " or ".join(dict.fromkeys(_describe_missing_event(kind, emits) for kind in sorted(reading.kinds)))
         definition.warning(path, f"`{name}`: {self.abilities.engine} reports no {what}")
 
 
-def _words(kind: str, emits: Collection[str]) -> str:
+def _describe_missing_event(kind: str, emits: Collection[str]) -> str:
     """`flows` where it reports none at all, else the one kind of event that it lacks."""
     family = event_family(kind)
     whole = all(event_family(other) != family for other in emits)

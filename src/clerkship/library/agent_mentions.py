@@ -7,7 +7,7 @@ from clerkship.library.yaml import Path
 from clerkship.model.path import MISSING
 
 Sort = Literal["slot", "action", "response", "flow"]
-Reads = Callable[[str], frozenset[str]]
+FindEvents = Callable[[str], frozenset[str]]
 """The agent's own events that an assertion looks for, by its name."""
 
 
@@ -20,14 +20,14 @@ class Mention(NamedTuple):
     value: Any = MISSING
 
 
-class Reading(NamedTuple):
+class EventNeed(NamedTuple):
     """Events that something in the arguments can be met by, any of them, and where in them that is."""
 
     kinds: frozenset[str]
     path: Path
 
 
-_STEPS: Mapping[str, Sort] = {
+_STEP_SORTS: Mapping[str, Sort] = {
     "flow_started": "flow",
     "flow_completed": "flow",
     "flow_cancelled": "flow",
@@ -38,76 +38,76 @@ _STEPS: Mapping[str, Sort] = {
 """Steps of a sequence that are a name alone, and what it names."""
 _INTERRUPTED = frozenset({"agent.flow.interrupted"})
 """What the one step reads that is no assertion by itself."""
-_WORDED = (
+_UTTERANCE_ASSERTIONS = (
     "bot_uttered",
     "bot_did_not_utter",
     "generative_response_is_relevant",
     "generative_response_is_grounded",
 )
-_BY_EVENT = ("sequencing", "event_occurred", "event_count")
+_EVENT_ASSERTIONS = ("sequencing", "event_occurred", "event_count")
 
 
-def mentions(name: str, args: Any) -> Iterator[Mention]:
+def find_mentions(name: str, args: Any) -> Iterator[Mention]:
     """The names in some arguments; what is not of the right shape is passed over, for others have complained of it."""
     if name.startswith("slot_"):
-        yield from _slots(args, [])
+        yield from _find_slots(args, [])
     elif name.startswith("flow_") or name == "pattern_clarification_contains":
-        yield from _flows(name, args)
+        yield from _find_flows(name, args)
     elif name.startswith("action_"):
-        yield from _named("action", args, "name")
-    elif name in _WORDED:
-        yield from _named("response", args if isinstance(args, dict) else None, "utter_name")
+        yield from _find_named("action", args, "name")
+    elif name in _UTTERANCE_ASSERTIONS:
+        yield from _find_named("response", args if isinstance(args, dict) else None, "utter_name")
     elif name == "sequencing":
-        for path, key, value in _bare_steps(args):
-            if key in _STEPS and isinstance(value, str):
-                yield Mention(_STEPS[key], value, path)
+        for path, key, value in _find_bare_steps(args):
+            if key in _STEP_SORTS and isinstance(value, str):
+                yield Mention(_STEP_SORTS[key], value, path)
 
 
-def readings(name: str, args: Any, reads: Reads) -> Iterator[Reading]:
+def find_event_needs(name: str, args: Any, reads: FindEvents) -> Iterator[EventNeed]:
     """Which events of the agent's each part of an assertion can be met by."""
     whole = reads(name)
     if whole:
-        yield Reading(whole, [])
-    for path, key, _ in _bare_steps(args) if name == "sequencing" else ():
+        yield EventNeed(whole, [])
+    for path, key, _ in _find_bare_steps(args) if name == "sequencing" else ():
         kinds = _INTERRUPTED if key == "flow_interrupted" else reads(key)
         if kinds:
-            yield Reading(kinds, path)
-    for path, kind in _events(args, []) if name in _BY_EVENT else ():
-        yield Reading(frozenset({kind}), path)
+            yield EventNeed(kinds, path)
+    for path, kind in _find_events(args, []) if name in _EVENT_ASSERTIONS else ():
+        yield EventNeed(frozenset({kind}), path)
 
 
-def _slots(args: Any, path: Path) -> Iterator[Mention]:
+def _find_slots(args: Any, path: Path) -> Iterator[Mention]:
     """A list of maps with `name` and perhaps `value`, or one such map; or such a list under a key of its own."""
     if isinstance(args, list):
         for number, item in enumerate(args):
-            yield from _slots(item, [*path, number])
+            yield from _find_slots(item, [*path, number])
     elif isinstance(args, dict) and isinstance(args.get("name"), str):
         yield Mention("slot", args["name"], [*path, "name"], args.get("value", MISSING))
     elif isinstance(args, dict):
         for key, value in args.items():
             if isinstance(value, list):
-                yield from _slots(value, [*path, key])
+                yield from _find_slots(value, [*path, key])
 
 
-def _flows(name: str, args: Any) -> Iterator[Mention]:
+def _find_flows(name: str, args: Any) -> Iterator[Mention]:
     if isinstance(args, str) and name != "pattern_clarification_contains":
         yield Mention("flow", args, [])
     elif isinstance(args, dict):
-        yield from _named("flow", args, "flow_id")
+        yield from _find_named("flow", args, "flow_id")
         listed = args.get("flow_ids")
         for number, flow in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(flow, str):
                 yield Mention("flow", flow, ["flow_ids", number])
 
 
-def _named(sort: Sort, args: Any, key: str) -> Iterator[Mention]:
+def _find_named(sort: Sort, args: Any, key: str) -> Iterator[Mention]:
     if isinstance(args, str):
         yield Mention(sort, args, [])
     elif isinstance(args, dict) and isinstance(args.get(key), str):
         yield Mention(sort, args[key], [key])
 
 
-def _bare_steps(args: Any) -> Iterator[tuple[Path, str, Any]]:
+def _find_bare_steps(args: Any) -> Iterator[tuple[Path, str, Any]]:
     path: Path = ["steps"] if isinstance(args, dict) else []
     steps = args.get("steps") if isinstance(args, dict) else args
     for number, step in enumerate(steps if isinstance(steps, list) else ()):
@@ -116,14 +116,14 @@ def _bare_steps(args: Any) -> Iterator[tuple[Path, str, Any]]:
             yield [*path, number, key], key, value
 
 
-def _events(args: Any, path: Path) -> Iterator[tuple[Path, str]]:
+def _find_events(args: Any, path: Path) -> Iterator[tuple[Path, str]]:
     """Events of the agent's named in full."""
     if isinstance(args, dict):
         event = args.get("event")
         if isinstance(event, str) and event.startswith("agent.") and "*" not in event:
             yield [*path, "event"], event
         steps = args.get("steps")
-        yield from _events(steps, [*path, "steps"]) if isinstance(steps, list) else ()
+        yield from _find_events(steps, [*path, "steps"]) if isinstance(steps, list) else ()
     elif isinstance(args, list):
         for number, item in enumerate(args):
-            yield from _events(item, [*path, number])
+            yield from _find_events(item, [*path, number])

@@ -7,11 +7,11 @@ from typing import Any
 from pydantic import BaseModel, JsonValue
 
 from clerkship.kit.registry import UnknownName
-from clerkship.library.agent_check import Known
+from clerkship.library.agent_check import AgentCheck
 from clerkship.library.catalog import Catalog
 from clerkship.library.definition import Definition
 from clerkship.library.environment_check import EnvironmentInfo, is_known
-from clerkship.library.record_check import Timed, missing
+from clerkship.library.record_check import TimedStep, find_missing_records
 from clerkship.library.shape import as_list, as_map, read_as
 from clerkship.library.yaml import Path
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
@@ -33,7 +33,7 @@ class CallCheck:
 
     catalog: Catalog
     definition: Definition
-    known: Known
+    known: AgentCheck
     environment: EnvironmentInfo | None
     """None if it is not known: then what needs none is checked."""
 
@@ -46,7 +46,7 @@ class CallCheck:
 
     def check_steps(self, steps: Any, path: Path) -> None:
         """Check a list of steps, and that each finds the records that it acts on."""
-        timed: list[Timed] = []
+        timed: list[TimedStep] = []
         for number, written in enumerate(as_list(steps)):
             call = read_as(StepCall, written)
             here: Path = [*path, number]
@@ -56,7 +56,7 @@ class CallCheck:
             step = self._check_call("step", call.name, call.args, here)
             timed.append((call.at, [*here, call.name], step))
         if self.environment is not None and self.environment.shelves:
-            for where, message in missing(timed, self.environment.shelves):
+            for where, message in find_missing_records(timed, self.environment.shelves):
                 self.definition.problem(where, message)
 
     def check_person(self, written: Any, path: Path) -> None:

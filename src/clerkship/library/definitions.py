@@ -9,7 +9,7 @@ from typing import Any
 from clerkship.library.conftest import is_conftest
 from clerkship.library.definition import Definition
 from clerkship.library.foreign import TEST_KEYS, is_project_file, is_test_file
-from clerkship.library.labelled import KEY, is_labelled
+from clerkship.library.labelled import LABELLED_KEY, is_labelled
 from clerkship.library.reporting import Reporter
 from clerkship.library.source import Folder
 from clerkship.library.yaml import Path as Keys
@@ -21,7 +21,7 @@ _ONE_PER_FILE = ("scenario",)
 _SCENARIO_KEYS = ("simulation_context", "setup", "goals")
 _SORTS = ("task", "environment", "dataset", "benchmark", "persona")
 _PLURALS = {f"{sort}s": sort for sort in _SORTS}
-_NAMED_BY_FILE = ("scenario", "e2e", "conftest", KEY)
+_NAMED_BY_FILE = ("scenario", "e2e", "conftest", LABELLED_KEY)
 """Definitions that are told apart by the names of their files."""
 
 
@@ -128,4 +128,4 @@ def _classify_file(tree: Tree) -> str | None:
     """Return what a file is as a whole; None for one that is a map of definitions."""
     if is_conftest(Path(tree.file), tree.data):
         return "conftest"
-    return "e2e" if is_test_file(tree) else KEY if is_labelled(tree.data) else None
+    return "e2e" if is_test_file(tree) else LABELLED_KEY if is_labelled(tree.data) else None

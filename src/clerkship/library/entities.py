@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
-from clerkship.library.entity_finder import BadBinding, Finder, name_of
+from clerkship.library.entity_finder import BadBinding, DatasetFinder, build_record_name
 from clerkship.library.template_filler import TemplateFiller
 from clerkship.library.yaml import Path
 from clerkship.model.dataset import Dataset, Record, RecordView
@@ -17,11 +17,11 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.task import Entity, ForEach
 
 E = TypeVar("E", bound=Entity)
-NOW = "now"
-FOR_EACH = "for_each"
+NOW_NAME = "now"
+FOR_EACH_KEY = "for_each"
 
 
-class Subject(NamedTuple):
+class ForEachRecord(NamedTuple):
     """One record that `for_each` found."""
 
     name: str
@@ -29,7 +29,7 @@ class Subject(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bound:
+class TaskBindings:
     """What a task's templates may name."""
 
     now: datetime
@@ -45,7 +45,7 @@ class Bound:
 
     def values(self) -> dict[str, Any]:
         """What stands for each name in a template."""
-        return {**self.records, NOW: self.now.isoformat()}
+        return {**self.records, NOW_NAME: self.now.isoformat()}
 
     def kept(self) -> dict[str, Record]:
         """The records as a snapshot keeps them."""
@@ -56,44 +56,44 @@ class Bound:
 
 
 @dataclass
-class Binder:
+class EntityBinder:
     """Finds the records of tasks, one definition of a file after another."""
 
     datasets: Mapping[str, Dataset]
     definitions: FolderDefinitions
     filler: Callable[[Definition, Mapping[str, Any], set[str]], TemplateFiller]
-    finder: Finder
+    finder: DatasetFinder
 
-    def bound(self, definition: Definition, now: datetime) -> Iterator[Bound]:
+    def bound(self, definition: Definition, now: datetime) -> Iterator[TaskBindings]:
         """Yield what each task of a definition is about: one task, or as many as `for_each` finds."""
-        written = definition.fields.get(FOR_EACH)
+        written = definition.fields.get(FOR_EACH_KEY)
         if written is None:
-            yield self._bind(definition, Bound(now))
+            yield self._bind(definition, TaskBindings(now))
             return
-        query = self._read(definition, ForEach, written, [FOR_EACH], Bound(now))
+        query = self._read(definition, ForEach, written, [FOR_EACH_KEY], TaskBindings(now))
         subjects = self._subjects(definition, query, now) if query is not None else []
         if query is None or not subjects:
             id = written.get("id") if isinstance(written, dict) else None
-            yield self._bind(definition, Bound(now, unbound={str(id)}))
+            yield self._bind(definition, TaskBindings(now, unbound={str(id)}))
             return
         for subject in subjects:
-            yield self._bind(definition, _about(query, subject, now))
+            yield self._bind(definition, _bind_record(query, subject, now))
 
-    def _subjects(self, definition: Definition, query: ForEach, now: datetime) -> list[Subject]:
-        if query.id == NOW:
-            definition.problem([FOR_EACH, "id"], f"the id `{NOW}` is taken")
+    def _subjects(self, definition: Definition, query: ForEach, now: datetime) -> list[ForEachRecord]:
+        if query.id == NOW_NAME:
+            definition.problem([FOR_EACH_KEY, "id"], f"the id `{NOW_NAME}` is taken")
             return []
-        dataset = self._dataset(definition, query, [FOR_EACH])
+        dataset = self._dataset(definition, query, [FOR_EACH_KEY])
         if dataset is None:
             return []
         try:
             found = self.finder.find_all(query, dataset, now)
         except BadBinding as bad:
-            definition.problem([FOR_EACH], str(bad))
+            definition.problem([FOR_EACH_KEY], str(bad))
             return []
-        return [Subject(name_of(record, number), record) for number, record in enumerate(found)]
+        return [ForEachRecord(build_record_name(record, number), record) for number, record in enumerate(found)]
 
-    def _bind(self, definition: Definition, bound: Bound) -> Bound:
+    def _bind(self, definition: Definition, bound: TaskBindings) -> TaskBindings:
         """With the records of the task's own entities, each of which may name those before it."""
         written = definition.fields.get("entities")
         for number, item in enumerate(written if isinstance(written, list) else ()):
@@ -103,7 +103,7 @@ class Binder:
             if entity is None:
                 bound.unbound.add(str(item.get("id")) if isinstance(item, dict) else "")
                 continue
-            if entity.id in bound.records or entity.id in bound.unbound or entity.id == NOW:
+            if entity.id in bound.records or entity.id in bound.unbound or entity.id == NOW_NAME:
                 definition.problem([*path, "id"], f"the id `{entity.id}` is taken")
             elif (record := self._find(definition, entity, path, bound)) is not None:
                 bound.records[entity.id] = record
@@ -111,7 +111,7 @@ class Binder:
                 bound.unbound.add(entity.id)
         return bound
 
-    def _read(self, definition: Definition, model: type[E], item: Any, path: Path, bound: Bound) -> E | None:
+    def _read(self, definition: Definition, model: type[E], item: Any, path: Path, bound: TaskBindings) -> E | None:
         """A query with the templates in it filled in; None where it is none, which is said when the task is read."""
         if isinstance(item, dict) and isinstance(item.get("where"), dict):
             filler = replace(self.filler(definition, bound.values(), bound.unbound), escapes=False)
@@ -123,7 +123,7 @@ class Binder:
         except ValidationError:
             return None
 
-    def _find(self, definition: Definition, entity: Entity, path: Path, bound: Bound) -> Record | None:
+    def _find(self, definition: Definition, entity: Entity, path: Path, bound: TaskBindings) -> Record | None:
         dataset = self._dataset(definition, entity, path)
         if dataset is None:
             return None
@@ -140,7 +140,7 @@ class Binder:
         return self.datasets.get(query.dataset)
 
 
-def _about(query: ForEach, subject: Subject, now: datetime) -> Bound:
+def _bind_record(query: ForEach, subject: ForEachRecord, now: datetime) -> TaskBindings:
     where = {"id": subject.record["id"]} if "id" in subject.record else dict(query.where)
     entity = Entity(id=query.id, dataset=query.dataset, type=query.type, where=where)
-    return Bound(now, {query.id: subject.record}, name=subject.name, subject=entity)
+    return TaskBindings(now, {query.id: subject.record}, name=subject.name, subject=entity)

@@ -11,7 +11,7 @@ from clerkship.model.pattern import PatternTooSlow
 from clerkship.model.task import Entity, ForEach
 
 K = TypeVar("K", bound=Hashable)
-_SHOWN = 5
+_MAX_SHOWN = 5
 
 
 class BadBinding(Exception):
@@ -46,7 +46,7 @@ class PathIndex(Generic[K]):
         self._fit = fit
         self._keys: dict[Hashable, list[K]] = {}
         for key, values in self._values.items():
-            for value in dict.fromkeys(map(_hashable, values)):
+            for value in dict.fromkeys(map(_to_lookup_key, values)):
                 self._keys.setdefault(value, []).append(key)
 
     @property
@@ -56,13 +56,13 @@ class PathIndex(Generic[K]):
 
     def fitting(self, expected: Any) -> Sequence[K]:
         """The records that have what is expected."""
-        wanted = _hashable(expected)
+        wanted = _to_lookup_key(expected)
         if wanted is not None and not is_matcher(expected):
             return self._keys.get(wanted, ())
         return [key for key, values in self._values.items() if self._fit(expected, values)]
 
 
-def _hashable(value: Any) -> Hashable:
+def _to_lookup_key(value: Any) -> Hashable:
     """A literal to look up by: equal as JSON has it; None for what is no such thing."""
     if isinstance(value, bool):
         return ("flag", value)
@@ -105,7 +105,7 @@ class RecordFinder:
         return record
 
 
-class NoRecords(RecordFinder):
+class NoRecordFinder(RecordFinder):
     """The finder of a dataset that holds files, and so no records."""
 
     def __init__(self, dataset: Dataset) -> None:
@@ -114,10 +114,10 @@ class NoRecords(RecordFinder):
 
     def find(self, query: Entity, now: datetime) -> Sequence[Record]:
         """Raise BadBinding."""
-        raise BadBinding(f"`{query.id}` finds no {asked(query)} in {self._name}; it holds files, not records")
+        raise BadBinding(f"`{query.id}` finds no {describe_query(query)} in {self._name}; it holds files, not records")
 
 
-class Finder:
+class DatasetFinder:
     """Finds in the datasets of one folder, with one finder per dataset."""
 
     def __init__(self, open_finder: Callable[[Dataset], EntityFinder]) -> None:
@@ -129,7 +129,7 @@ class Finder:
         finder = self._finder(dataset)
         found = self._found(finder, query, now)
         if not found:
-            raise _none(query, dataset, finder)
+            raise _build_no_match_error(query, dataset, finder)
         return [finder.view(record, now) for record in found[: query.limit]]
 
     def find_one(self, query: Entity, dataset: Dataset, now: datetime) -> Record:
@@ -139,10 +139,10 @@ class Finder:
         if len(found) == 1:
             return finder.view(found[0], now)
         if not found:
-            raise _none(query, dataset, finder)
-        names = ", ".join(map(finder.title, found[:_SHOWN]))
-        more = ", …" if len(found) > _SHOWN else ""
-        count = f"{len(found):,} of {dataset.name} fit {asked(query)}"
+            raise _build_no_match_error(query, dataset, finder)
+        names = ", ".join(map(finder.title, found[:_MAX_SHOWN]))
+        more = ", …" if len(found) > _MAX_SHOWN else ""
+        count = f"{len(found):,} of {dataset.name} fit {describe_query(query)}"
         raise BadBinding(f"`{query.id}` must find one record, but {count}: {names}{more}")
 
     def _finder(self, dataset: Dataset) -> EntityFinder:
@@ -157,17 +157,17 @@ class Finder:
             raise BadBinding(f"`{query.id}`: {slow}") from None
 
 
-def _none(query: Entity, dataset: Dataset, finder: EntityFinder) -> BadBinding:
-    return BadBinding(f"`{query.id}` finds no {asked(query)} in {dataset.name}; {finder.summary(query)}")
+def _build_no_match_error(query: Entity, dataset: Dataset, finder: EntityFinder) -> BadBinding:
+    return BadBinding(f"`{query.id}` finds no {describe_query(query)} in {dataset.name}; {finder.summary(query)}")
 
 
-def asked(query: Entity) -> str:
+def describe_query(query: Entity) -> str:
     """A query in words."""
     told = ", ".join(f"{path} {describe_expected(expected)}" for path, expected in query.where.items())
     return f"{query.type or 'record'}{f' with {told}' if told else ''}"
 
 
-def name_of(record: Record, number: int) -> str:
+def build_record_name(record: Record, number: int) -> str:
     """What a record is called in the name of the task that is about it."""
     name = record.get("id")
     return name if isinstance(name, str) and name else str(name) if isinstance(name, int) else str(number + 1)

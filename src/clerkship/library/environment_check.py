@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
 from clerkship.library.definition import Definition
-from clerkship.library.record_check import Shelf
+from clerkship.library.record_check import InitialRecords
 from clerkship.library.shape import as_list, as_map, read_as
 from clerkship.library.yaml import Path
 from clerkship.model.environment import (
@@ -31,7 +31,7 @@ class EnvironmentInfo:
     name: str
     sandboxes: Mapping[str, str]
     domains: Mapping[str, str]
-    shelves: Mapping[str, Shelf]
+    shelves: Mapping[str, InitialRecords]
     """The records that its charts begin with, as far as they could be read."""
 
     @property
@@ -40,12 +40,16 @@ class EnvironmentInfo:
         return {**self.sandboxes, **self.domains} if self.domains else self.sandboxes
 
 
-def environment_info(data: Mapping[str, object], shelves: Mapping[str, Shelf] | None = None) -> EnvironmentInfo:
+def build_environment_info(
+    data: Mapping[str, object], shelves: Mapping[str, InitialRecords] | None = None
+) -> EnvironmentInfo:
     """Return the names in an environment as its file has them, valid or not."""
-    return EnvironmentInfo(str(data.get("name")), _kinds(data, "simulators"), _kinds(data, "domains"), shelves or {})
+    return EnvironmentInfo(
+        str(data.get("name")), _read_kinds(data, "simulators"), _read_kinds(data, "domains"), shelves or {}
+    )
 
 
-def _kinds(data: Mapping[str, object], key: str) -> dict[str, str]:
+def _read_kinds(data: Mapping[str, object], key: str) -> dict[str, str]:
     choices = {name: read_as(_COMPONENTS[key], written) for name, written in as_map(data.get(key)).items()}
     return {name: choice.kind if choice is not None else "" for name, choice in choices.items()}
 
@@ -74,7 +78,7 @@ class EnvironmentCheck:
             if name not in datasets:
                 hint = did_you_mean(name, datasets)
                 self.definition.problem(["datasets", number], f"unknown dataset `{name}`", hint)
-        info = environment_info(data)
+        info = build_environment_info(data)
         self._check_names(info)
         for key, model in _COMPONENTS.items():
             for name, written in as_map(data.get(key)).items():

@@ -17,11 +17,11 @@ from clerkship.model.errors import InputError
 from clerkship.model.labelled import Label, LabelledConversation, LabelledFile
 from clerkship.model.names import canonical_name, did_you_mean
 
-KEY = "labelled"
+LABELLED_KEY = "labelled"
 Kinds = Mapping[str, type[BaseModel]]
-_SAME = {"slot_was_set": "slot_set", "memory_was_set": "memory_set", "memory_was_cleared": "memory_cleared"}
+_EVENT_ALIASES = {"slot_was_set": "slot_set", "memory_was_set": "memory_set", "memory_was_cleared": "memory_cleared"}
 """What assertions call what events are called otherwise."""
-_Path = list[int | str]
+_KeyPath = list[int | str]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class LabelledSet:
 
 def is_labelled(data: Any) -> bool:
     """Whether a file is a labelled set."""
-    return isinstance(data, dict) and KEY in data
+    return isinstance(data, dict) and LABELLED_KEY in data
 
 
 def load_labelled(path: Path, kinds: Kinds) -> LabelledSet:
@@ -59,7 +59,7 @@ def load_labelled(path: Path, kinds: Kinds) -> LabelledSet:
     tree = folder.read(path)
     if tree is None:
         raise InputError(folder.report.sorted())
-    reader = _Reader(Definition(KEY, tree, [], tree.data, Reporter(folder.report)), kinds)
+    reader = _LabelledReader(Definition(LABELLED_KEY, tree, [], tree.data, Reporter(folder.report)), kinds)
     items = reader.items()
     problems = folder.report.sorted()
     if problems:
@@ -68,7 +68,7 @@ def load_labelled(path: Path, kinds: Kinds) -> LabelledSet:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _LabelledReader:
     """One pass over a file."""
 
     definition: Definition
@@ -89,7 +89,7 @@ class _Reader:
             LabelledItem(
                 item,
                 tuple(self._turn(number, place) for place in range(len(item.turns))),
-                self.definition.spot(KEY, number),
+                self.definition.spot(LABELLED_KEY, number),
             )
             for number, item in enumerate(found)
         )
@@ -98,22 +98,24 @@ class _Reader:
         names: set[str] = set()
         for number, item in enumerate(found):
             if item.name in names:
-                self.definition.problem([KEY, number, "name"], f"two conversations are called {item.name[:100]!r}")
+                self.definition.problem(
+                    [LABELLED_KEY, number, "name"], f"two conversations are called {item.name[:100]!r}"
+                )
             names.add(item.name)
             criteria: set[str] = set()
             for place, label in enumerate(item.labels):
                 if label.criterion.strip() in criteria:
                     self.definition.problem(
-                        [KEY, number, "labels", place, "criterion"], "this criterion is labelled twice here"
+                        [LABELLED_KEY, number, "labels", place, "criterion"], "this criterion is labelled twice here"
                     )
                 criteria.add(label.criterion.strip())
 
     def _turn(self, number: int, place: int) -> tuple[BaseModel, ...]:
-        path: _Path = [KEY, number, "turns", place, "events"]
-        written = self.definition.data[KEY][number]["turns"][place].get("events") or ()
+        path: _KeyPath = [LABELLED_KEY, number, "turns", place, "events"]
+        written = self.definition.data[LABELLED_KEY][number]["turns"][place].get("events") or ()
         return tuple(event for at, item in enumerate(written) for event in self._events(item, [*path, at]))
 
-    def _events(self, written: dict[str, Any], path: _Path) -> Iterator[BaseModel]:
+    def _events(self, written: dict[str, Any], path: _KeyPath) -> Iterator[BaseModel]:
         """One key, an event's name; under it the event's fields, or the first of them alone, or a list of either."""
         if len(written) != 1:
             self.definition.problem(
@@ -122,9 +124,9 @@ class _Reader:
             return
         [(name, given)] = written.items()
         known = canonical_name(name).removeprefix("agent.").replace(".", "_")
-        kind = self.kinds.get(_SAME.get(known, known))
+        kind = self.kinds.get(_EVENT_ALIASES.get(known, known))
         if kind is None:
-            hint = did_you_mean(known, [*self.kinds, *_SAME]) or f"there is {', '.join(self.kinds)}"
+            hint = did_you_mean(known, [*self.kinds, *_EVENT_ALIASES]) or f"there is {', '.join(self.kinds)}"
             self.definition.problem([*path, name], f"unknown event `{name[:60]}`", hint, key=True)
             return
         if not isinstance(given, list):
@@ -133,7 +135,7 @@ class _Reader:
         for number, one in enumerate(given):
             yield from self._event(kind, one, [*path, name, number])
 
-    def _event(self, kind: type[BaseModel], given: Any, path: _Path) -> Iterator[BaseModel]:
+    def _event(self, kind: type[BaseModel], given: Any, path: _KeyPath) -> Iterator[BaseModel]:
         first = next(iter(kind.model_fields))
         event = self.definition.read(kind, given if isinstance(given, dict) else {first: given}, path)
         if event is not None:

@@ -91,9 +91,9 @@ class Library:
         found = [
             name
             for name, loaded in self.tasks.items()
-            if _is_named(name, pattern) or (loaded.template and _is_named(loaded.template, pattern))
+            if _matches_name(name, pattern) or (loaded.template and _matches_name(loaded.template, pattern))
         ]
-        found = found or [name for name, loaded in self.tasks.items() if _is_named(Path(loaded.file).stem, pattern)]
+        found = found or [name for name, loaded in self.tasks.items() if _matches_name(Path(loaded.file).stem, pattern)]
         found = found or find_matching_names(pattern, self.tasks)
         if not found:
             raise InputError.of(f"no task `{pattern}`", hint=did_you_mean(pattern, self.tasks))
@@ -120,7 +120,7 @@ class Library:
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
 
 
-def _is_named(name: str, pattern: str) -> bool:
+def _matches_name(name: str, pattern: str) -> bool:
     """A name may hold the characters of a pattern, and is then still a name; brackets are always themselves, for tasks
     that are done for each of many records have them in their names."""
     return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from clerkship.kit.memory import pause_garbage_collection
-from clerkship.library.agent_check import Known
+from clerkship.library.agent_check import AgentCheck
 from clerkship.library.attachments import Attachments
 from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
@@ -20,14 +20,14 @@ from clerkship.library.dataset_cache import DatasetCache
 from clerkship.library.datasets import DatasetLoader, find_dataset_names, find_unused_datasets
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
-from clerkship.library.entities import FOR_EACH, Binder, Bound
-from clerkship.library.entity_finder import Finder
-from clerkship.library.environment_check import EnvironmentCheck, EnvironmentInfo, environment_info
+from clerkship.library.entities import FOR_EACH_KEY, EntityBinder, TaskBindings
+from clerkship.library.entity_finder import DatasetFinder
+from clerkship.library.environment_check import EnvironmentCheck, EnvironmentInfo, build_environment_info
 from clerkship.library.foreign import OWN_KEYS, load_test_reader, top_keys
-from clerkship.library.labelled import KEY
+from clerkship.library.labelled import LABELLED_KEY
 from clerkship.library.library import Library, LoadedTask
-from clerkship.library.personas import Personas
-from clerkship.library.record_check import shelves
+from clerkship.library.personas import PersonaLoader
+from clerkship.library.record_check import collect_initial_records
 from clerkship.library.reporting import Reporter
 from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
 from clerkship.library.task_check import TaskCheck
@@ -44,17 +44,17 @@ from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import MAX_NAME_LENGTH, Entity, Task
 from clerkship.model.variables import UnknownVariable, expand_task
 
-_TEMPLATED = ("task_item", "scenario", "criteria")
+_TEMPLATE_KEYS = ("task_item", "scenario", "criteria")
 
 
 @dataclass
-class Loader:
+class LibraryLoader:
     """One pass over a folder."""
 
     folder: Folder
     catalog: Catalog
     needs_task: bool
-    known: Known
+    known: AgentCheck
     only: Path | None = None
     """The one file that is asked for, if it is one: mistakes elsewhere are not its own."""
     cache: Path | None = None
@@ -68,13 +68,13 @@ class Loader:
         self._variables = self.catalog.variables()
         self._reporter = Reporter(self.folder.report)
         self._definitions = FolderDefinitions(self.folder, self._reporter, self.catalog.built_in_datasets())
-        self._personas = Personas(self.folder, self._definitions)
+        self._personas = PersonaLoader(self.folder, self._definitions)
         self._conftest = ConftestReader(self.folder, self._reporter)
         self._datasets = DatasetLoader(
             self.folder, self.catalog, DatasetCache(self.cache), self._reporter, self.environments, self.datasets
         )
-        finder = Finder(self._datasets.open_finder)
-        self._binder = Binder(self.datasets, self._definitions, self._filler, finder)
+        finder = DatasetFinder(self._datasets.open_finder)
+        self._binder = EntityBinder(self.datasets, self._definitions, self._filler, finder)
         self._attachments = Attachments(self.folder, self.catalog, self.datasets, self._definitions)
 
     def load(self) -> Library:
@@ -94,14 +94,14 @@ class Loader:
         self._each(definitions, "persona", self._personas.load)
         self._each(definitions, "task", self._task)
         self._each(definitions, "scenario", self._scenario)
-        self._each(definitions, KEY, lambda definition: definition.read(LabelledFile, definition.data))
+        self._each(definitions, LABELLED_KEY, lambda definition: definition.read(LabelledFile, definition.data))
         self._foreign_tests([definition.tree for definition in definitions if definition.sort == "e2e"])
         self._warn_of_unused(definitions)
         problems = self._own(self.folder.report.sorted())
         passed = self._definitions.passed_over
         if self.needs_task and not self.tasks and not problems:
             hint = "a task is a YAML file with the key `task`, `scenario` or `test_cases`"
-            hint += f"; {passed_over(passed)}" if passed else ""
+            hint += f"; {describe_skipped_files(passed)}" if passed else ""
             problems = [InputProblem(file=str(self.folder.root), message="no task is here", hint=hint)]
         if problems:
             raise InputError(problems)
@@ -202,7 +202,7 @@ class Loader:
             loaded = LoadedTask(task, environment, bound.kept(), solution, definition.tree.file, template=template)
             self.tasks.setdefault(task.name, loaded)
 
-    def _filled(self, definition: Definition, bound: Bound, check: TaskCheck) -> Task | None:
+    def _filled(self, definition: Definition, bound: TaskBindings, check: TaskCheck) -> Task | None:
         """The task with its templates filled in, checked."""
         data = self._render(definition, bound)
         task = definition.read(Task, data)
@@ -218,7 +218,7 @@ class Loader:
             message = f"with the id of its record the name has {len(own)} characters, and may have {MAX_NAME_LENGTH}"
             definition.problem(["name"], message, "make it shorter")
         elif own in self.tasks:
-            definition.problem([FOR_EACH], f"two tasks would be called {own!r}")
+            definition.problem([FOR_EACH_KEY], f"two tasks would be called {own!r}")
         return task.model_copy(update={"name": own, "entities": (subject, *task.entities), "for_each": None})
 
     def _scenario(self, definition: Definition) -> None:
@@ -235,7 +235,7 @@ class Loader:
         try:
             task = written.task(definition.slug)
         except ValidationError as error:  # the parts are right, and do not go together
-            definition.problem(["setup", "person"], _words(error), "give them an `opening` or `lines`")
+            definition.problem(["setup", "person"], _describe_error(error), "give them an `opening` or `lines`")
             return
         task = self._personas.cast(definition, task, ("setup", "person", "persona"), ("setup", "persona"))
         task = task.model_copy(update={"name": self._name_of_its_own(task.name, definition)})
@@ -287,17 +287,17 @@ class Loader:
 
     def _info(self, name: str | None) -> EnvironmentInfo | None:
         if name is None:
-            return environment_info(CONVERSATION_ENVIRONMENT.model_dump())
+            return build_environment_info(CONVERSATION_ENVIRONMENT.model_dump())
         definition = self._definitions.get("environment", name) if name else None
-        found = shelves(self.environments.get(name), self.datasets, self.catalog) if name else {}
-        return environment_info(definition.fields, found) if definition is not None else None
+        found = collect_initial_records(self.environments.get(name), self.datasets, self.catalog) if name else {}
+        return build_environment_info(definition.fields, found) if definition is not None else None
 
-    def _render(self, definition: Definition, bound: Bound) -> Any:
+    def _render(self, definition: Definition, bound: TaskBindings) -> Any:
         if not isinstance(definition.data, dict):
             return definition.data
         filler = self._filler(definition, bound.values(), bound.unbound)
         filled = {
-            key: filler.fill(value, [*definition.path, key]) if key in _TEMPLATED else value
+            key: filler.fill(value, [*definition.path, key]) if key in _TEMPLATE_KEYS else value
             for key, value in definition.data.items()
         }
         filled = self._attachments.take_in(definition, filled, filler)
@@ -310,14 +310,14 @@ class Loader:
 
         def pass_over(path: list[int | str]) -> None:
             """Nor is anything said of what it is a part of: that cannot be right while this is missing."""
-            for end in range(_call_at(path), len(path) + 1):
+            for end in range(_find_call_depth(path), len(path) + 1):
                 spot = definition.tree.locate(path[:end])
                 self.folder.report.spoiled.add((spot.file, spot.line, spot.column))
 
         return TemplateFiller(values, unbound, note, pass_over, find=self.catalog.filter)
 
 
-def _call_at(path: list[int | str]) -> int:
+def _find_call_depth(path: list[int | str]) -> int:
     """How many steps of a path lead to the arguments of the assertion or step that a text is in; all, if to none."""
     for place, part in enumerate(path[:-1]):
         if part == "assertion" or (isinstance(part, int) and path[place - 1] in ("steps", "scenario")):
@@ -325,17 +325,17 @@ def _call_at(path: list[int | str]) -> int:
     return len(path)
 
 
-def passed_over(files: Collection[str]) -> str:
+def describe_skipped_files(files: Collection[str]) -> str:
     """How many files were left alone, in words."""
     return f"{len(files)} file{'s' * (len(files) != 1)} of a Rasa project passed over"
 
 
-def _words(error: ValidationError) -> str:
+def _describe_error(error: ValidationError) -> str:
     said = error.errors()[0]["msg"].removeprefix("Value error, ")
     return "the person has nothing to begin with" if said.startswith("`starts: person`") else said
 
 
-def load(
+def load_library(
     path: Path,
     catalog: Catalog,
     *,
@@ -351,18 +351,18 @@ def load(
     is_folder = is_existing_folder(path, "there is no such file or folder")
     if not is_folder and path.suffix not in SUFFIXES:
         raise InputError.of("it is not a YAML file", file=str(path), hint=f"its name should end in {SUFFIXES[0]}")
-    folder = Folder(root_of(path))
+    folder = Folder(find_root(path))
     only = None if is_folder else path
     with pause_garbage_collection():
-        return Loader(folder, catalog, needs_task, Known(abilities, catalog.reads), only, cache).load()
+        return LibraryLoader(folder, catalog, needs_task, AgentCheck(abilities, catalog.reads), only, cache).load()
 
 
-def root_of(path: Path) -> Path:
+def find_root(path: Path) -> Path:
     """The folder that is read for a path: itself, or the one around a file."""
-    return path if path.is_dir() else _around(path)
+    return path if path.is_dir() else _find_root_of_file(path)
 
 
-def _around(file: Path) -> Path:
+def _find_root_of_file(file: Path) -> Path:
     """The folder that a file belongs to: its own, or the one above if that is where the rest is kept."""
     folder = file.parent
     if folder.resolve().name not in ("scenarios", "tasks"):

@@ -13,11 +13,11 @@ from clerkship.model.persona import Persona
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.task import Task
 
-Place = tuple[str | int, ...]
+_KeyPath = tuple[str | int, ...]
 
 
 @dataclass
-class Personas:
+class PersonaLoader:
     """Reads personas and puts them into tasks."""
 
     folder: Folder
@@ -31,7 +31,7 @@ class Personas:
         if persona is not None:
             self.found.setdefault(persona.name, persona)
 
-    def cast(self, definition: Definition, task: Task, *places: Place) -> Task:
+    def cast(self, definition: Definition, task: Task, *places: _KeyPath) -> Task:
         """Return the task with the persona that its only person names; `places` are where a file may name it."""
         return _with_people(task, [self._cast(definition, person, *places) for person in task.people])
 
@@ -40,22 +40,24 @@ class Personas:
         is_list = task.scenario is not None and bool(task.scenario.people)
         people = []
         for number, person in enumerate(task.people):
-            place: Place = ("scenario", "people", number, "persona") if is_list else ("scenario", "person", "persona")
+            place: _KeyPath = (
+                ("scenario", "people", number, "persona") if is_list else ("scenario", "person", "persona")
+            )
             known = self._cast(definition, person, place)
-            if isinstance(known.persona, Persona) and isinstance(_at(definition.data, place), str):
+            if isinstance(known.persona, Persona) and isinstance(_get_value(definition.data, place), str):
                 written = known.persona.model_dump(mode="json", exclude_unset=True)
                 filled = {key: filler.fill(value, [*definition.path, *place]) for key, value in written.items()}
                 known = known.model_copy(update={"persona": Persona.model_validate(filled)})
             people.append(known)
         return _with_people(task, people)
 
-    def _cast(self, definition: Definition, person: ScenarioPerson, *places: Place) -> ScenarioPerson:
+    def _cast(self, definition: Definition, person: ScenarioPerson, *places: _KeyPath) -> ScenarioPerson:
         """Return a person with the persona that they name; report one that is not defined."""
         name = person.persona
         if not isinstance(name, str):
             return person
         if self.definitions.is_unknown("persona", name) and not self._is_above(name):
-            path = next(place for place in places if _at(definition.data, place) == name)
+            path = next(place for place in places if _get_value(definition.data, place) == name)
             known = self.definitions.names("persona")
             hint = did_you_mean(name, known) or "a persona is a YAML file with the key `persona`"
             definition.problem(path, f"unknown persona `{name}`", hint)
@@ -86,6 +88,6 @@ def _with_people(task: Task, people: list[ScenarioPerson]) -> Task:
     return task.model_copy(update={"scenario": task.scenario.model_copy(update=changed)})
 
 
-def _at(data: Any, path: Place) -> Any:
+def _get_value(data: Any, path: _KeyPath) -> Any:
     """Return what is at a path; MISSING where there is nothing."""
     return lookup(data, ".".join(map(str, path)))

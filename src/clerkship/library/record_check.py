@@ -15,7 +15,7 @@ from clerkship.model.located_error import FieldPath
 
 
 @runtime_checkable
-class OnRecords(Protocol):
+class RecordStep(Protocol):
     """A step that acts on records with keys, such as `Patient/42`."""
 
     simulator: ClassVar[str | None]
@@ -32,7 +32,7 @@ class OnRecords(Protocol):
 
 
 @dataclass(frozen=True)
-class Shelf:
+class InitialRecords:
     """The records that a sandbox begins with."""
 
     kind: str
@@ -41,9 +41,11 @@ class Shelf:
     """Their keys; read when they are wanted, for most tasks have no such steps."""
 
 
-def shelves(environment: Environment | None, datasets: Mapping[str, Dataset], catalog: Catalog) -> Mapping[str, Shelf]:
+def collect_initial_records(
+    environment: Environment | None, datasets: Mapping[str, Dataset], catalog: Catalog
+) -> Mapping[str, InitialRecords]:
     """By sandbox; without those of which a dataset could not be read."""
-    found: dict[str, Shelf] = {}
+    found: dict[str, InitialRecords] = {}
     for name, simulator in environment.simulators.items() if environment is not None else ():
         named = simulator.datasets if simulator.datasets is not None else environment.datasets if environment else ()
         try:
@@ -52,23 +54,25 @@ def shelves(environment: Environment | None, datasets: Mapping[str, Dataset], ca
             continue
         if entry.dataset is not None and all(each in datasets for each in named):
             fitting = [datasets[each] for each in named if datasets[each].type == entry.dataset]
-            found[name] = Shelf(simulator.kind, simulator.config, partial(entry.prepare, fitting))
+            found[name] = InitialRecords(simulator.kind, simulator.config, partial(entry.prepare, fitting))
     return found
 
 
-Timed = tuple[timedelta | None, Path, Any]
+TimedStep = tuple[timedelta | None, Path, Any]
 """When a step is to be done, where it is written, and itself; None for one that could not be read."""
 
 
-def missing(steps: Iterable[Timed], shelves: Mapping[str, Shelf]) -> Iterator[tuple[Path, str]]:
+def find_missing_records(
+    steps: Iterable[TimedStep], shelves: Mapping[str, InitialRecords]
+) -> Iterator[tuple[Path, str]]:
     """What a step acts on and there is not, when it comes to it: those at once, then the others by their times."""
     there: dict[str, set[str]] = {name: set() for name in shelves}
     gone: dict[str, set[str]] = {name: set() for name in shelves}
     for _, path, step in sorted(steps, key=lambda timed: (timed[0] is not None, timed[0] or timedelta())):
         if step is None:
             return  # it may have put there what the others need
-        name = (step.sandbox or _only(step.simulator, shelves)) if isinstance(step, OnRecords) else ""
-        if not isinstance(step, OnRecords) or name not in shelves:
+        name = (step.sandbox or _find_only_sandbox(step.simulator, shelves)) if isinstance(step, RecordStep) else ""
+        if not isinstance(step, RecordStep) or name not in shelves:
             continue
         shelf = shelves[name]
         for place, key in (*step.needs(), *step.refers(shelf.config)):
@@ -78,7 +82,7 @@ def missing(steps: Iterable[Timed], shelves: Mapping[str, Shelf]) -> Iterator[tu
         there[name], gone[name] = (there[name] | {*made}) - {*removed}, (gone[name] | {*removed}) - {*made}
 
 
-def _only(kind: str | None, shelves: Mapping[str, Shelf]) -> str:
+def _find_only_sandbox(kind: str | None, shelves: Mapping[str, InitialRecords]) -> str:
     """The sandbox that a step acts on that names none: the only one of its kind."""
     names = [name for name, shelf in shelves.items() if shelf.kind == kind]
     return names[0] if len(names) == 1 else ""

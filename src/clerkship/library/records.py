@@ -15,10 +15,10 @@ from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.errors import InputProblem
 
 CSV = ".csv"
-FORMS = FileFormats("data", (*SUFFIXES, CSV))
+RECORD_FORMATS = FileFormats("data", (*SUFFIXES, CSV))
 MAX_PROBLEMS = 100
 """Mistakes reported of one file; a table of another form has one in every row."""
-_UTF8 = "save it as UTF-8"
+_UTF8_HINT = "save it as UTF-8"
 
 
 class RecordsDatasetFile(DatasetFile):
@@ -34,7 +34,7 @@ class RecordsDatasetFile(DatasetFile):
 
 def load_records(written: RecordsDatasetFile, source: DatasetSource) -> Dataset | None:
     """Load the records that are written out, then those of the file, then those of the folder."""
-    documents = _documents(written, source)
+    documents = _open_documents(written, source)
     readers = [_DocumentReader(document) for document in documents or ()]
     records = [*written.records, *(record for reader in readers for record in reader.records())]
     problems = [problem for reader in readers for problem in reader.problems]
@@ -45,9 +45,9 @@ def load_records(written: RecordsDatasetFile, source: DatasetSource) -> Dataset 
     return Dataset(name=written.name, type=written.type, records=tuple(records))
 
 
-def _documents(written: RecordsDatasetFile, source: DatasetSource) -> list[FileDocument] | None:
+def _open_documents(written: RecordsDatasetFile, source: DatasetSource) -> list[FileDocument] | None:
     """Open the files that a dataset names; return None after a mistake was reported."""
-    found = source.documents(written.file, written.folder, FORMS)
+    found = source.documents(written.file, written.folder, RECORD_FORMATS)
     if sum(document.size for document in found or ()) > MAX_DATASET_BYTES:
         key = "folder" if written.folder is not None else "file"
         source.note(key, f"it has more than {MAX_DATASET_BYTES // 1_000_000} MB", "split it into several datasets")
@@ -84,14 +84,14 @@ class _DocumentReader:
                 yield item
             else:
                 what = "expected a map" if line or is_list else "expected a list of maps, or one map"
-                self._note(line, (number,) if is_list else (), f"{what}, not {_kind(item)}")
+                self._note(line, (number,) if is_list else (), f"{what}, not {_describe_type(item)}")
 
     def _rows(self) -> Iterator[Record]:
         """Yield the rows after the header; all values are text."""
         try:
             text = "".join(text.decode("utf-8") for _, text in self._document.texts())
         except UnicodeDecodeError:
-            self._note(1, (), "it is not UTF-8 text", _UTF8)
+            self._note(1, (), "it is not UTF-8 text", _UTF8_HINT)
             return
         rows = csv.reader(io.StringIO(text, newline=""), strict=True)
         try:
@@ -125,7 +125,7 @@ class _DocumentReader:
             self.problems.append(problem)
 
 
-def _kind(value: object) -> str:
+def _describe_type(value: object) -> str:
     names = {list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")
 

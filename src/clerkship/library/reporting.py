@@ -11,7 +11,7 @@ Place = tuple[str, int, int]
 
 
 @dataclass
-class Report:
+class ProblemReport:
     """What is wrong in a folder, each mistake once. A place that is spoiled is not complained of again."""
 
     problems: dict[InputProblem, None] = field(default_factory=dict)
@@ -59,8 +59,8 @@ class Report:
 class Reporter:
     """The mistakes and the warnings of one folder."""
 
-    mistakes: Report
-    warnings: Report = field(init=False)
+    mistakes: ProblemReport
+    warnings: ProblemReport = field(init=False)
 
     def __post_init__(self) -> None:
-        self.warnings = Report(spoiled=self.mistakes.spoiled)
+        self.warnings = ProblemReport(spoiled=self.mistakes.spoiled)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from yaml.nodes import Node
 
-from clerkship.library.reporting import Report
+from clerkship.library.reporting import ProblemReport
 from clerkship.library.yaml import Allowance, BadYaml, TooMuch, Tree, parse, text_tree
 from clerkship.model.errors import InputError, InputProblem
 
@@ -62,7 +62,7 @@ class Folder:
     """A folder of YAML files and what went wrong reading them."""
 
     root: Path
-    report: Report = field(default_factory=Report)
+    report: ProblemReport = field(default_factory=ProblemReport)
     included: set[Path] = field(default_factory=set)
     used: set[Path] = field(default_factory=set)
     """Every file that was read, and every file or folder that one of them names; links followed."""

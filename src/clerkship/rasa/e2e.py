@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from clerkship.library.agent_check import Known
+from clerkship.library.agent_check import AgentCheck
 from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
 from clerkship.library.definition import Definition
-from clerkship.library.environment_check import environment_info, is_known
+from clerkship.library.environment_check import build_environment_info, is_known
 from clerkship.library.foreign import TEST_KEYS
 from clerkship.library.library import LoadedTask
 from clerkship.library.reporting import Reporter
@@ -34,7 +34,7 @@ _LEGACY = {"bot", "utter", "slot_was_set", "slot_was_not_set"}
 _CLOCK = "mocked_datetime"
 _VARIABLE = re.compile(r"(?<!\$)\$\{[A-Za-z_]")
 
-_CONVERSATION = environment_info(CONVERSATION_ENVIRONMENT.model_dump())
+_CONVERSATION = build_environment_info(CONVERSATION_ENVIRONMENT.model_dump())
 
 
 def is_e2e(tree: Tree) -> bool:
@@ -68,7 +68,7 @@ class E2eFiles:
 
     folder: Folder
     catalog: Catalog
-    known: Known
+    known: AgentCheck
     reporter: Reporter
     _expanded: dict[str, Any] = field(default_factory=dict)
     """Each file as it will be run: with environment variables put in."""

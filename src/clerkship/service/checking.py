@@ -15,7 +15,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.calibration import find_calibration_file, load_calibrations
 from clerkship.library.foreign import find_domain, read_domain
 from clerkship.library.library import Library, LoadedTask
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.agent_domain import AgentCapabilities, AgentDomain
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun
@@ -100,14 +100,14 @@ def load_checked(
         names = _tried(problems, lambda: domain_for(path, domain))
     known = (abilities or AgentCapabilities(engine="")).model_copy(update={"domain": names})
     try:
-        library = load(path, catalog, abilities=known, cache=settings.cache)
+        library = load_library(path, catalog, abilities=known, cache=settings.cache)
     except InputError as error:
         raise InputError([*error.problems, *problems]) from None
     if hosted is not None:
         abilities = _tried(problems, lambda: _ask_isolated(hosted, library, settings))
         if abilities is not None and abilities.emits is not None:
             known = abilities.model_copy(update={"domain": names})
-            library = load(path, catalog, abilities=known, cache=settings.cache)
+            library = load_library(path, catalog, abilities=known, cache=settings.cache)
     if problems:
         raise InputError(problems)
     return library, solver

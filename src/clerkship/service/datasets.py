@@ -16,7 +16,7 @@ from clerkship.fhir.resource import Resource, parse_resource
 from clerkship.fhir.search import search_keys
 from clerkship.fhir.wording import format_title
 from clerkship.library.dataset_cache import DatasetCache
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.library.source import SUFFIXES as YAML
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
@@ -106,7 +106,7 @@ def _defines(folder: Path) -> bool:
 
 
 def _defined(path: Path, name: str, settings: Settings, catalog: RegisteredCatalog) -> DatasetView:
-    library = load(path, catalog, needs_task=False, cache=settings.cache)
+    library = load_library(path, catalog, needs_task=False, cache=settings.cache)
     if not name and len(library.datasets) == 1:
         name = next(iter(library.datasets))
     if name not in library.datasets:

@@ -19,7 +19,7 @@ from clerkship.events.lifecycle import AgentAnswered
 from clerkship.events.log import compute_head
 from clerkship.events.query import matches_kind
 from clerkship.library.library import LoadedTask
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.names import did_you_mean
 from clerkship.model.redaction import MIN_SECRET_LENGTH, NO_REDACTION, Redactor, build_redactor
@@ -94,7 +94,7 @@ def check_now(
     answer: Answer | None = None,
 ) -> Checked:
     """Grade what has happened so far, by a task's criteria as the files have them now."""
-    library = load(path or Path(where.path), catalog, cache=settings.cache)
+    library = load_library(path or Path(where.path), catalog, cache=settings.cache)
     with Remote(where.url, where.token) as remote:
         about = remote.about()
         loaded = pick_task(library, _named(task, about["task"]))

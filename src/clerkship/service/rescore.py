@@ -11,7 +11,7 @@ from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import regrade
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import NO_MODEL
 from clerkship.model.names import did_you_mean
@@ -89,7 +89,7 @@ def rescore(
     """
     run, watchers = store.run(reference), tuple(watch)
     notes = require_intact(store, run.id).notes()
-    library = load(path, catalog, cache=judging.settings.cache) if path is not None else None
+    library = load_library(path, catalog, cache=judging.settings.cache) if path is not None else None
     trials = _trials(store, run, library, path)
     tasks = _freeze(store, run, trials, library, judging, catalog)
     built = {task.snapshot.task.name: task for task in build_tasks(tasks.snapshots, tasks.datasets, catalog)}

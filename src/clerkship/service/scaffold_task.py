@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.environment_check import environment_info
+from clerkship.library.environment_check import build_environment_info
 from clerkship.library.source import Folder
 from clerkship.library.yaml import parse
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
@@ -48,7 +48,7 @@ def new_task(name: str, folder: Path, catalog: RegisteredCatalog, environment: s
         own = parse(text, "environment.yml").data["environment"]
         found = {own["name"]: own}
     place = _choose(found, environment, folder)
-    sandboxes = environment_info(found[place]).sandboxes
+    sandboxes = build_environment_info(found[place]).sandboxes
     sandbox, scaffold = _scaffold(sandboxes, catalog)
     values = {
         "name": _quoted(name),
@@ -94,7 +94,7 @@ def new_scenario(name: str, folder: Path, catalog: RegisteredCatalog, environmen
     found = {str(data.get("name")): data for data in _pieces(folder, "environment")}
     place = _choose(found, environment, folder) if found or environment is not None else None
     data = found[place] if place is not None else CONVERSATION_ENVIRONMENT.model_dump()
-    kinds = environment_info(data).sandboxes
+    kinds = build_environment_info(data).sandboxes
     talks = [s for s, kind in kinds.items() if kind in catalog.simulators and catalog.simulator(kind).converses]
     if not talks:
         raise InputError.of(f"`{place}` has no chat, and so nobody can talk there", hint="give it one, or name another")

@@ -24,7 +24,7 @@ from clerkship.kit.descriptors import check_limit
 from clerkship.kit.rng import derive_seed
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.llm.asker import UsageCounter
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
@@ -129,7 +129,7 @@ def open_play(
     """Set the scene, open the doors, and let others find it; at the end nothing is left of it."""
     if request.name is not None:
         check_name(request.name)
-    library = load(request.path, catalog, needs_task=request.task is not None, cache=settings.cache)
+    library = load_library(request.path, catalog, needs_task=request.task is not None, cache=settings.cache)
     loaded, environment = pick_place(library, request)
     seed = settings.seed if request.seed is None else request.seed
     snapshot = library.snapshot(loaded, settings.timeout) if loaded else None

@@ -1,7 +1,7 @@
 """A suite of one task on a lab's interface and a small chart, to be run whole."""
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from tests.workbench import Workbench
 
@@ -47,7 +47,7 @@ def mistakes(bench: Workbench, body: str) -> list[str]:
     """What is wrong with it before anything runs, by line."""
     task(bench, body)
     try:
-        load(bench.folder, CATALOG)
+        load_library(bench.folder, CATALOG)
     except InputError as error:
         return [f"{problem.line}: {problem.message}; {problem.hint}" for problem in error.problems]
     return []

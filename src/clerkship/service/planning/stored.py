@@ -11,7 +11,7 @@ from clerkship.actors.isolation.contract import LEVELS
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, find_model_needs
 from clerkship.library.library import Library
-from clerkship.library.load import load, root_of
+from clerkship.library.load import find_root, load_library
 from clerkship.library.source import Folder
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel
@@ -45,7 +45,7 @@ class StoredRun:
     def library(self) -> Library | None:
         """What the files say today; None where they are gone, or have mistakes."""
         try:
-            return load(self.path, self.catalog, cache=self.settings.cache) if self.run.path else None
+            return load_library(self.path, self.catalog, cache=self.settings.cache) if self.run.path else None
         except InputError:
             return None
 
@@ -54,7 +54,7 @@ class StoredRun:
         """What an isolated agent must not see; files with mistakes, too."""
         if self.isolation not in LEVELS or not self.run.path or not self.path.exists():
             return ()
-        root = root_of(self.path)
+        root = find_root(self.path)
         files = self.library.files if self.library is not None else {file.resolve() for file in Folder(root).files()}
         return task_files(root, files, self.settings, paths_of(self.solver))
 
@@ -119,4 +119,4 @@ def cassettes_of(run: BenchmarkRun) -> CassetteConfig:
         raise InputError.of(
             f"{run.id} has its recordings beside {run.path}, and that is not here", hint="go there first"
         )
-    return CassetteConfig(root_of(path), run.trials)
+    return CassetteConfig(find_root(path), run.trials)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clerkship.library.dataset_type import DatasetSource, DatasetType
-from clerkship.library.entity_finder import NoRecords
+from clerkship.library.entity_finder import NoRecordFinder
 from clerkship.library.source import read_folder
 from clerkship.model.dataset import Dataset, DatasetFile
 
@@ -30,6 +30,6 @@ FILES_DATASET = DatasetType(
     summary="files by path",
     model=FilesDatasetFile,
     load=load_files,
-    finder=NoRecords,
+    finder=NoRecordFinder,
     has_files=True,
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from tests.simulators.fhir.ward import task
 from tests.workbench import Workbench
@@ -15,7 +15,7 @@ def mistakes(bench: Workbench, criteria: str) -> list[str]:
     """What validate says of these."""
     task(bench, criteria)
     with pytest.raises(InputError) as told:
-        load(bench.folder, CATALOG)
+        load_library(bench.folder, CATALOG)
     return [f"{problem.line}: {problem.message}; {problem.hint}" for problem in told.value.problems]
 
 
@@ -97,7 +97,7 @@ def test_an_entity_that_the_task_has_not_is_a_mistake(bench: Workbench) -> None:
 )
 def test_an_entity_that_narrows_nothing_is_odd(bench: Workbench, assertion: str, warned: bool) -> None:
     task(bench, f"  criteria: [{{label: a, input_entity_id: patient, assertion: {assertion}}}]")
-    warnings = [str(warning) for warning in load(bench.folder, CATALOG).warnings]
+    warnings = [str(warning) for warning in load_library(bench.folder, CATALOG).warnings]
     assert any("`input_entity_id` does not narrow" in warning for warning in warnings) is warned
     assert len(warnings) == warned
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load
+from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from tests.simulators.fhir.ward import task
 from tests.workbench import Workbench
@@ -123,7 +123,7 @@ def test_a_step_that_cannot_be_done_is_the_authors_mistake(bench: Workbench) -> 
 def problems(bench: Workbench) -> list[str]:
     """What validate says."""
     with pytest.raises(InputError) as told:
-        load(bench.folder, RegisteredCatalog())
+        load_library(bench.folder, RegisteredCatalog())
     return [f"{problem.line}: {problem.message}; {problem.hint}" for problem in told.value.problems]
 
 
@@ -278,4 +278,4 @@ def test_what_an_earlier_step_put_there_can_be_acted_on(bench: Workbench) -> Non
     put = "{fhir.put: {resource: {resourceType: Patient, id: new, active: true}}}"
     refers = "{fhir.put: {resource: {resourceType: Basic, code: {text: x}, subject: {reference: Patient/new}}}}"
     task(bench, f"  scenario: [{{at: +2m, fhir.delete: {{resource: Observation/k1}}}}, {put}, {refers}]")
-    assert load(bench.folder, RegisteredCatalog()).tasks
+    assert load_library(bench.folder, RegisteredCatalog()).tasks
