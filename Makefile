@@ -44,13 +44,13 @@ format: setup ## Put the code in its one format
 	@$(RUN) ruff format
 
 docs: setup ## Write the reference pages anew from the code
-	@$(RUN) python scripts/reference.py
+	@$(RUN) python -m scripts.reference
 
 new-simulator: setup ## Start a simulator of ours: make new-simulator NAME=pager
 	@$(RUN) python scripts/new_simulator.py $(NAME)
 	@$(RUN) ruff check --quiet --fix --select I src/clerkship/simulators
 	@$(RUN) ruff format --quiet src/clerkship/simulators
-	@$(RUN) python scripts/reference.py
+	@$(RUN) python -m scripts.reference
 
 bench: setup ## Measure, and print the table of docs/performance.md
 	@$(RUN) python benchmarks/overhead.py

@@ -6,8 +6,8 @@ import pytest
 
 import clerkship.plugin
 from clerkship.plugin import Check, compared
-from scripts.reference_plugins import CONSTANTS, exported_names, has_signature
-from scripts.reference_signatures import stub_of
+from scripts.reference.plugins import CONSTANTS, exported_names, has_signature
+from scripts.reference.signatures import stub_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "plugins.md").read_text(encoding="utf-8")
 

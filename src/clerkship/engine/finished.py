@@ -62,7 +62,7 @@ def mark_repeated(finished: FinishedTrial, spec: TrialSpec) -> FinishedTrial:
 
 
 def build_unstarted(
-    spec: TrialSpec, error: str, ending: Literal["errored", "mark_cancelled"] = "errored", *, traceback: str = ""
+    spec: TrialSpec, error: str, ending: Literal["errored", "cancelled"] = "errored", *, traceback: str = ""
 ) -> FinishedTrial:
     """Return a trial without a log: its playground could not be built, or its process died."""
     task_run = build_task_run(spec, ending, Log(), error)

@@ -7,7 +7,7 @@ the clock. A playground has one only if it was opened with one.
 from collections.abc import Mapping
 from typing import Any
 
-from clerkship.kit.secrets import new_token, secrets_match
+from clerkship.kit.secrets import equal_in_constant_time, new_token
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.authentication.bearer import parse_bearer_token
@@ -47,7 +47,7 @@ class ControlEndpoint:
 
     def _answer(self, exchange: RequestContext) -> Reply:
         request = _request_of(exchange)
-        if not secrets_match(self.token, parse_bearer_token(request.headers)):
+        if not equal_in_constant_time(self.token, parse_bearer_token(request.headers)):
             raise Refusal(401, "unauthorized", "the bearer token is missing, wrong, or a sandbox's")
         if exchange.objection is not None:
             raise exchange.objection

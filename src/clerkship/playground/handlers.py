@@ -12,7 +12,7 @@ from typing import Any, cast
 from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import RequestAnswered, RequestRefused
 from clerkship.events.request import AgentRequest
-from clerkship.kit.secrets import secrets_match
+from clerkship.kit.secrets import equal_in_constant_time
 from clerkship.kit.wall import perf_counter
 from clerkship.model.scenario import Actor
 from clerkship.playground.agent_clock import answer_clock
@@ -116,7 +116,7 @@ def authenticate(exchange: RequestContext) -> None:
 def _has_credential(exchange: RequestContext, sandbox: Sandbox, schemes: Iterable[AuthenticationScheme]) -> bool:
     """Return whether a request carries the token of a sandbox, or a credential by one of its schemes over HTTP."""
     if exchange.token:
-        return secrets_match(sandbox.token, exchange.token)
+        return equal_in_constant_time(sandbox.token, exchange.token)
     call, playground = exchange.call, exchange.playground
     if not isinstance(call, HttpCall):
         return False

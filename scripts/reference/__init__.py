@@ -1,0 +1,1 @@
+"""Generates docs/reference: prose from `pages/`, tables from the code."""
