@@ -1,4 +1,4 @@
-"""Acknowledgements: how one is written for a message, and how one is read (HL7 v2.5.1 §2.9)."""
+"""Acknowledgments: building and parsing them (HL7 v2.5.1 §2.9)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,19 +20,19 @@ _FIRST_WITHOUT_MSA_3 = VERSIONS.index("2.7")
 
 
 def ack_mode(message: Hl7Message) -> AckMode:
-    """Enhanced, if the sender says in MSH-15 or MSH-16 when it wants to hear."""
+    """Return the acknowledgment mode: enhanced if MSH-15 or MSH-16 is valued."""
     return "enhanced" if message.header.raw(15) or message.header.raw(16) else "original"
 
 
 def is_ack_wanted(condition: str, good: bool) -> bool:
-    """Whether an acknowledgement is wanted on this condition (table 0155); an empty one beside another means never."""
+    """Return whether an acknowledgment is wanted under this condition (table 0155). An empty condition means never."""
     return {"AL": True, "NE": False, "": False, "ER": not good, "SU": good}.get(condition, True)
 
 
 def build_ack(
     message: Hl7Message, code: str, flaws: Sequence[Flaw] = (), *, control_id: str, at: datetime, text: str = ""
 ) -> Hl7Message:
-    """The answer to a message: from its receiver to its sender, in its version, delimiters and charset."""
+    """Build the acknowledgment of a message, addressed to its sender, in its version, delimiters and charset."""
     version = resolve_version(message.version) or _DEFAULT_VERSION
     number = VERSIONS.index(version)
     delimiters = message.delimiters
@@ -74,7 +74,7 @@ def _build_header(message: Hl7Message, version: str, control_id: str, at: dateti
 
 
 def _replace_unencodable(segments: list[Segment]) -> list[Segment]:
-    """Without signs that the charset of MSH-18 has not: what is quoted may be of another."""
+    """Replace characters that the charset of MSH-18 does not have. Quoted values may contain them."""
     codec = choose_codec(segments[0].raw(18))
     if codec is None:
         return segments
@@ -89,13 +89,13 @@ def _replace_unencodable(segments: list[Segment]) -> list[Segment]:
 
 
 def _format_time(at: datetime) -> str:
-    """`20260302090000+0000`: as strftime writes it, in a tenth of the time."""
+    """Format a time as `20260302090000+0000`. Ten times faster than strftime."""
     written = at.isoformat(timespec="seconds")
     return written[:19].replace("-", "").replace("T", "").replace(":", "") + written[19:].replace(":", "")
 
 
 def _build_errors(flaws: Sequence[Flaw], delimiters: Delimiters) -> list[Segment]:
-    """From 2.5 on: a segment for each, with place, code, severity and words."""
+    """Build ERR segments from version 2.5 on: one for each flaw, with location, code, severity and text."""
     return [
         build_segment(
             "ERR",
@@ -119,7 +119,7 @@ def _error_location(flaw: Flaw) -> list[str]:
 
 
 def _build_errors_before_2_5(flaws: Sequence[Flaw], delimiters: Delimiters) -> list[Segment]:
-    """Before 2.5: one segment, one field, a repetition for each; the code is a component with parts."""
+    """Build the ERR segment before version 2.5: one field, with a repetition for each flaw."""
     if not flaws:
         return []
     written = [
@@ -139,7 +139,7 @@ def _build_errors_before_2_5(flaws: Sequence[Flaw], delimiters: Delimiters) -> l
 
 
 class Ack(NamedTuple):
-    """What an acknowledgement says."""
+    """The content of an acknowledgment."""
 
     code: str
     """AA, AE, AR; CA, CE, CR for the accept level of the enhanced mode."""
@@ -150,7 +150,7 @@ class Ack(NamedTuple):
 
 
 def parse_ack(message: Hl7Message) -> Ack:
-    """What it says; raises BadMessage where there is no MSA, which makes a message an acknowledgement."""
+    """Parse an acknowledgment. Raises `BadMessage` if it has no MSA segment."""
     said = message.first("MSA")
     if said is None:
         raise BadMessage("an acknowledgement has an MSA segment; this message has none")

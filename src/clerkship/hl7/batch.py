@@ -1,4 +1,4 @@
-"""Several messages in one text: one after another, or in batches and files with header and trailer (§2.10.3)."""
+"""Several messages in one text: in sequence, or in batches and files with headers and trailers (§2.10.3)."""
 
 import re
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ MAX_BATCH_FLAWS = 20
 
 @dataclass
 class MessageBatch:
-    """Messages in order, each as text whose segments end with a carriage return."""
+    """The messages of a text in order; each segment ends with a carriage return."""
 
     messages: list[str] = field(default_factory=list)
     flaws: list[Flaw] = field(default_factory=list)
@@ -37,12 +37,12 @@ class MessageBatch:
 
     @property
     def is_batch(self) -> bool:
-        """Whether anything of a batch or file was there."""
+        """Whether there was a header or trailer of a batch or file."""
         return bool(self.headers or self.trailers)
 
 
 def split_messages(data: bytes | str) -> MessageBatch:
-    """Every message of a text, with what is wrong around them. Nothing raises: no message is an empty list."""
+    """Split a text into its messages, and report flaws around them. Never raises."""
     if isinstance(data, bytes) and data.isascii() and _is_single_message(text := data.decode("ascii")):
         return MessageBatch([text])
     is_bytes = isinstance(data, bytes)
@@ -58,7 +58,7 @@ def split_messages(data: bytes | str) -> MessageBatch:
 
 
 def _strip_padding(line: str) -> str:
-    """A line without what is around it; files that were put together have a byte order mark in the midst of them."""
+    """Strip padding from a line. Concatenated files have byte order marks in the middle."""
     line = line.lstrip(_LEADING_PADDING)
     while line.startswith(_BYTE_ORDER_MARK_AS_LATIN):
         line = line[len(_BYTE_ORDER_MARK_AS_LATIN) :].lstrip(_LEADING_PADDING)
@@ -66,13 +66,15 @@ def _strip_padding(line: str) -> str:
 
 
 def _is_segment(line: str, *names: str) -> bool:
-    """Whether it is one of these. Their delimiter is ASCII: other bytes are nothing before the charset is known."""
+    """Return whether a line is one of these segments. The field separator must be ASCII, because the charset is not
+    known yet.
+    """
     sign = line[3:4]
     return line[:3] in names and sign.isascii() and not sign.isalnum()
 
 
 def _is_single_message(data: str) -> bool:
-    """Whether it is one message in the form that one is kept in, as nearly all are; others are looked at closely."""
+    """Return whether the text is one message in normal form, as nearly all are. This check is fast."""
     if not _is_segment(data, "MSH") or not data.endswith("\r"):
         return False
     for sign in _NOT_IN_SINGLE_MESSAGE:  # noqa: SIM110  (each message comes by here)
@@ -82,7 +84,7 @@ def _is_single_message(data: str) -> bool:
 
 
 class _BatchReader:
-    """Goes over the lines once. Bytes are read as Latin-1 first, for each message has a charset of its own."""
+    """Reads the lines in one pass. Bytes are read as Latin-1 first, because each message has its own charset."""
 
     def __init__(self, is_bytes: bool) -> None:
         self.batch = MessageBatch()
@@ -96,7 +98,6 @@ class _BatchReader:
         self._stray_reported = False
 
     def read_line(self, line: str) -> None:
-        """One line without what is around it."""
         if not line:
             return
         if _is_segment(line, "MSH"):
@@ -117,7 +118,7 @@ class _BatchReader:
             )
 
     def finish(self) -> MessageBatch:
-        """What was found, once there are no more lines."""
+        """Return the batch, after the last line."""
         self._finish_message()
         if self._batch_header is not None:
             self._report_missing_trailer("BHS", "BTS")

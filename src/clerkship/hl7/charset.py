@@ -1,4 +1,4 @@
-"""Charsets as MSH-18 names them (HL7 table 0211), and what Python calls them."""
+"""Charset names of MSH-18 (HL7 table 0211) and the Python codecs for them."""
 
 import re
 from functools import lru_cache
@@ -31,7 +31,7 @@ _WIDE_CODECS = ("utf-16", "utf-32")
 
 
 def detect_wide_codec(data: bytes) -> str | None:
-    """The codec of bytes in which a sign takes more than one, by how they begin; None for all others."""
+    """Return the UTF-16 or UTF-32 codec of bytes, judged by how they start; None for all other charsets."""
     if data.startswith(b"MSH"):  # as nearly always
         return None
     return next((codec for start, codec in _WIDE_STARTS if data.startswith(start)), None)
@@ -39,7 +39,7 @@ def detect_wide_codec(data: bytes) -> str | None:
 
 @lru_cache(maxsize=200)
 def find_codec(name: str) -> str | None:
-    """What Python calls a charset of MSH-18; None where it is not known here."""
+    """Return the Python codec of an MSH-18 charset; None if it is unknown."""
     plain = " ".join(name.upper().split())
     part = _LATIN.fullmatch(plain)
     if part is not None:
@@ -48,15 +48,19 @@ def find_codec(name: str) -> str | None:
 
 
 def choose_codec(stated: str) -> str | None:
-    """The codec for MSH-18 as it stands: the first that is known; None where none is. The first repetition is often
-    empty (`~ISO IR87`): a message begins in ASCII, and goes on in the others by escape sequences."""
+    """Return the codec for the value of MSH-18: that of the first known charset; None if there is none.
+
+    The first repetition is often empty (`~ISO IR87`): the message starts in ASCII and switches by escape sequences.
+    """
     found = [find_codec(name.partition("^")[0]) for name in stated.split("~")] if stated else []
     return JAPANESE if JAPANESE in found else next((codec for codec in found if codec), None)
 
 
 def decode_with_fallback(data: bytes, codec: str | None) -> str:
-    """Bytes of a message that says so, in the first charset that they can be in: that one, UTF-8, Windows-1252, which
-    is what a sender has that says nothing and is old, and Latin-1, in which any byte is something."""
+    """Decode bytes with the stated codec, else as UTF-8, Windows-1252 or Latin-1.
+
+    Old senders that state no charset mostly use Windows-1252. Every byte is valid in Latin-1.
+    """
     for each in dict.fromkeys((None if codec in _WIDE_CODECS else codec, "utf-8", "cp1252")):
         if each:
             try:
@@ -67,7 +71,7 @@ def decode_with_fallback(data: bytes, codec: str | None) -> str:
 
 
 def replace_unencodable(codec: str, text: str, other: str = "?") -> str:
-    """A text with another sign for each that a charset has not."""
+    """Replace each character that a charset does not have."""
     return (
         text
         if text.isascii() or _can_encode(codec, text)

@@ -1,4 +1,4 @@
-"""Data types: whether a value can be what its field or component is said to be."""
+"""HL7 data types: checks whether a value is valid for the type of its field or component."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -41,7 +41,7 @@ def _is_date(text: str, pattern: re.Pattern[str]) -> bool:
 
 
 class ValueFormat(NamedTuple):
-    """What a value without components has to look like."""
+    """The format of a value without components."""
 
     matches: Callable[[str], object]
     description: str
@@ -62,7 +62,7 @@ _VERSIONS_BEFORE_2_5 = VERSIONS[: VERSIONS.index("2.5")]
 
 
 class DataType(NamedTuple):
-    """What has to be checked of a data type: its form, or some of its components."""
+    """The checks for a data type: its format, or those of some components."""
 
     format: ValueFormat | None = None
     components: "tuple[tuple[int, bool, DataType | None], ...]" = ()
@@ -70,7 +70,7 @@ class DataType(NamedTuple):
 
 
 class TypeMismatch(NamedTuple):
-    """Why a value cannot be of its data type."""
+    """Why a value is not valid for its data type."""
 
     component: int | None
     text: str
@@ -80,7 +80,7 @@ class TypeMismatch(NamedTuple):
 
 @lru_cache(maxsize=1000)
 def find_data_type(version: str, name: str) -> DataType | None:
-    """What has to be checked of a data type in a version; None where any text will do."""
+    """Return the checks for a data type in a version; None if any text is valid."""
     return _build_data_type(load_tables(version)["types"], name, version in _VERSIONS_BEFORE_2_5, 2)
 
 
@@ -99,7 +99,7 @@ def _build_data_type(types: Mapping[str, list[str]], name: str, older: bool, dep
 
 
 def find_mismatches(value: str, kind: DataType, delimiters: Delimiters) -> Iterator[TypeMismatch]:
-    """Why a value, which is not empty, cannot be of its kind."""
+    """Explain why a value that is not empty is not valid for its data type."""
     if value == NULL:
         return
     if kind.format is not None:
@@ -118,7 +118,7 @@ def find_mismatches(value: str, kind: DataType, delimiters: Delimiters) -> Itera
 
 
 def matches_type(value: str, kind: DataType, delimiters: Delimiters) -> bool:
-    """Whether there is nothing that `find_mismatches` would say: what is right is found right quickly."""
+    """Return whether `find_mismatches` would find nothing. This is faster for valid values."""
     if value == NULL:
         return True
     if kind.format is not None:
@@ -158,5 +158,5 @@ def _find_component_mismatches(value: str, kind: DataType, separator: str) -> It
 
 
 def quote_value(value: str) -> str:
-    """A value as it is quoted to somebody."""
+    """Return a value in quotes for an error text, shortened if it is long."""
     return repr(value if len(value) <= 40 else f"{value[:40]}…")

@@ -1,11 +1,11 @@
-"""Escape sequences (HL7 v2 chapter 2, "Use of escape sequences in text fields"): how delimiters stand in a text."""
+"""Escape sequences in text fields (HL7 v2 chapter 2, "Use of escape sequences in text fields")."""
 
 import re
 from typing import NamedTuple
 
 
 class Delimiters(NamedTuple):
-    """What MSH-1 and MSH-2 say."""
+    """The delimiters that MSH-1 and MSH-2 state."""
 
     field: str = "|"
     component: str = "^"
@@ -17,7 +17,7 @@ class Delimiters(NamedTuple):
 
     @property
     def encoding(self) -> str:
-        """MSH-2."""
+        """The encoding characters (MSH-2)."""
         return f"{self.component}{self.repetition}{self.escape}{self.subcomponent}{self.truncation}"
 
 
@@ -27,7 +27,7 @@ _LINE_BREAK = re.compile(r"\.(?:br|sp)(?:\s*\+?(\d{1,2}))?")
 
 
 def unescape(text: str, delimiters: Delimiters = DEFAULT_DELIMITERS) -> str:
-    """The text that is meant. What is no escape sequence that has a meaning as text stays as it is."""
+    """Replace escape sequences by the text they stand for. Unknown sequences are left unchanged."""
     mark = delimiters.escape
     if not mark or mark not in text:
         return text
@@ -69,7 +69,7 @@ def _decode_sequence(sequence: str, delimiters: Delimiters) -> str | None:
 
 
 def escape(text: str, delimiters: Delimiters = DEFAULT_DELIMITERS) -> str:
-    """A text as it may stand in a field: delimiters, line ends and control characters are written as sequences."""
+    """Escape a text for a field: delimiters, line ends and control characters become escape sequences."""
     mark = delimiters.escape
     if text.isalnum():
         return text

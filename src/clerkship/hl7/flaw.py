@@ -1,4 +1,4 @@
-"""One thing that is wrong with a message, as HL7 table 0357 counts such things."""
+"""One error in a message, with an error code of HL7 table 0357."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ ERROR_CONDITIONS = load_code_table("0357")
 
 
 class Flaw(NamedTuple):
-    """What is wrong, and where. Counted from one, as HL7 does; None means the whole."""
+    """What is wrong, and where. Numbers count from one, as in HL7; None means the whole."""
 
     code: str
     text: str

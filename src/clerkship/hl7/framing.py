@@ -1,4 +1,4 @@
-"""MLLP, the minimal lower layer protocol: where a message begins and ends on a connection (HL7 v2.5.1, appendix C)."""
+"""MLLP framing: finds messages in the bytes of a connection (HL7 v2.5.1, appendix C)."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +15,7 @@ FrameFlaw = Literal["too_large", "unfinished"]
 
 
 class Frame(NamedTuple):
-    """What stood between a start and an end. With a flaw, there was more of it, or it was not ended."""
+    """The content of one MLLP frame. If `flaw` is set, the content is incomplete."""
 
     data: bytes
     flaw: FrameFlaw | None = None
@@ -24,24 +24,25 @@ class Frame(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes it had, kept or not."""
+        """The number of bytes received, including the dropped ones."""
         return len(self.data) + self.dropped_bytes
 
 
 def frame_message(data: bytes) -> bytes:
-    """A message as it goes over the line. The two bytes that mark frames may not be in it: they become spaces."""
+    """Wrap a message in an MLLP frame. Framing bytes inside the message are replaced by spaces."""
     return START_BLOCK + _FRAMING_BYTES.sub(b" ", data) + END_BLOCK
 
 
 def _is_one_frame(data: bytes) -> bool:
-    """Whether what begins with a frame is that frame and no more, as it nearly always comes."""
+    """Return whether data that starts with a start block is exactly one frame (the usual case)."""
     return data.endswith(END_BLOCK) and data.find(END_BLOCK[:1]) == len(data) - 2 and data.find(START_BLOCK, 1) < 0
 
 
 class Deframer:
-    """Frames out of bytes, however these are cut into pieces; never more than the limit and one piece in memory.
+    """Incremental parser of MLLP frames. Memory is bounded by the limit plus one chunk.
 
-    Where the limit depends on whom a message is for, `limit_of` is asked once there is more of one than is kept anyway.
+    If the limit depends on the receiver, `limit_for` is called with the start of a message once it exceeds the
+    default limit.
     """
 
     def __init__(self, limit: int, limit_for: Callable[[bytes], int] | None = None) -> None:
@@ -58,22 +59,24 @@ class Deframer:
 
     @property
     def is_open(self) -> bool:
-        """Whether a frame has begun and not ended."""
+        """Whether a frame has started and not ended."""
         return self._in_frame
 
     @property
     def buffered(self) -> int:
-        """Bytes that are kept of it so far."""
+        """The number of bytes buffered for the open frame."""
         return len(self._buffer)
 
     def truncate(self) -> None:
-        """Keep no more of it than its head: there is no room for it."""
+        """Keep only the start of the open frame, because memory is short. The frame is then reported as too large."""
         if len(self._buffer) > MAX_TRUNCATED_BYTES:
             self._is_too_large = True
             self._buffer = self._buffer[:MAX_TRUNCATED_BYTES]
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that these bytes complete. A frame ends at FS; the carriage return after it may be missing."""
+        """Return the frames that these bytes complete. A frame ends at FS (0x1C); the carriage return after it may be
+        missing.
+        """
         if not self._in_frame and len(data) <= self.limit and data[:1] == START_BLOCK and _is_one_frame(data):
             self._after_end_block = False
             return [Frame(data[1:-2])]
@@ -111,7 +114,6 @@ class Deframer:
                 self._enforce_limit()
 
     def _enforce_limit(self) -> None:
-        """It is longer than it may be; or else it is now known how long it may be."""
         if self._limit_for is not None and self._limit == self.limit:
             self._limit = max(self._limit_for(bytes(self._buffer[:MAX_TRUNCATED_BYTES])), self.limit)
         if len(self._buffer) > self._limit:
@@ -125,5 +127,5 @@ class Deframer:
         return frame
 
     def finish(self) -> Frame | None:
-        """There is no more: the frame that was not ended, if one was begun."""
+        """Handle the end of input: return the frame that was not ended, if there is one."""
         return self._close("unfinished") if self._in_frame else None

@@ -1,4 +1,4 @@
-"""What even a lenient receiver asks of a message: segments, and in fields that others act on, what can be read."""
+"""Lenient validation: segment names, and the times and numbers that a receiver acts on."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _CHECKED_OBSERVATIONS: dict[str, ComponentFormats] = {
 
 
 def find_unreadable(message: Hl7Message) -> Iterator[Flaw]:
-    """Lines that are no segment, and times and numbers that are none."""
+    """Find lines that are not segments, and times and numbers that cannot be parsed."""
     counts: dict[str, int] = {}
     for place, segment in enumerate(message.segments, 1):
         name = segment.name

@@ -1,4 +1,7 @@
-"""A message in its ER7 form: segments, fields, repetitions, components. Read leniently: others say what is wrong."""
+"""HL7 v2 messages in ER7 encoding: segments, fields, repetitions, components.
+
+Parsing is lenient; `clerkship.hl7.validation` reports what is wrong with a message.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -20,11 +23,11 @@ DEFAULT_MSH_START = f"{DEFAULT_DELIMITERS.field}{DEFAULT_DELIMITERS.encoding}{DE
 
 
 class BadMessage(Exception):
-    """Bytes that are no message at all: there is nobody to be answered in HL7's words."""
+    """The data is not an HL7 message, so no HL7 acknowledgment can be built for it."""
 
 
 class Segment:
-    """One line: `fields[n]` is field n as it stands, `fields[0]` its name."""
+    """One segment. `fields[n]` is field n as encoded; `fields[0]` is the segment name."""
 
     __slots__ = ("delimiters", "fields", "name")
 
@@ -34,11 +37,11 @@ class Segment:
         self.delimiters = delimiters
 
     def raw(self, field: int) -> str:
-        """A field as it stands, delimiters and all; empty if there is none."""
+        """Return a field as encoded, including delimiters; empty if it is missing."""
         return self.fields[field] if field < len(self.fields) else ""
 
     def repetitions(self, field: int) -> list[str]:
-        """Its repetitions as they stand; none if it is empty."""
+        """Return the encoded repetitions of a field; an empty list if the field is empty."""
         raw = self.raw(field)
         if not raw:
             return []
@@ -48,8 +51,10 @@ class Segment:
         return raw.split(mark)
 
     def text(self, field: int, component: int | None = None, subcomponent: int | None = None, *, at: int = 1) -> str:
-        """A value as it is meant, of the repetition `at`; empty if there is none. A whole field or component that has
-        parts is as it stands."""
+        """Return the unescaped value of a field, component or subcomponent; empty if it is missing.
+
+        `at` selects the repetition. A field or component that has parts is returned as encoded.
+        """
         raw = self.raw(field)
         if not raw:
             return ""
@@ -60,7 +65,7 @@ class Segment:
         return self._decode_part(raw, field, component, subcomponent) if at == 1 else ""
 
     def texts(self, field: int, component: int | None = None, subcomponent: int | None = None) -> list[str]:
-        """The same of every repetition."""
+        """Return the value of each repetition; see `text`."""
         return [self._decode_part(part, field, component, subcomponent) for part in self.repetitions(field)]
 
     def _decode_part(self, part: str, field: int, component: int | None, subcomponent: int | None) -> str:
@@ -79,13 +84,13 @@ class Segment:
         return field <= 2 and self.name in _HEADER_SEGMENTS
 
     def with_field(self, field: int, value: str) -> "Segment":
-        """The same with another field, as it is to stand."""
+        """Return a copy with one field replaced by an encoded value."""
         fields = [*self.fields, *[""] * (field + 1 - len(self.fields))]
         fields[field] = value
         return Segment(fields, self.delimiters)
 
     def render(self) -> str:
-        """The line, without its end."""
+        """Return the encoded segment, without its terminator."""
         separator = self.delimiters.field
         if self.name in _HEADER_SEGMENTS:
             return f"{self.name}{separator}{separator.join(self.fields[2:])}"
@@ -93,13 +98,13 @@ class Segment:
 
 
 def get_part(text: str, delimiter: str, number: int) -> str:
-    """A part, counted from one; empty if there is none."""
+    """Return the part with this number, counted from one; empty if it is missing."""
     parts = text.split(delimiter) if delimiter else [text]
     return parts[number - 1] if number <= len(parts) else ""
 
 
 class Hl7Message:
-    """Segments in order; the first is MSH."""
+    """A message: its segments in order. The first is MSH."""
 
     def __init__(self, segments: Iterable[Segment]) -> None:
         self.segments = tuple(segments)
@@ -108,43 +113,43 @@ class Hl7Message:
 
     @lazy_property
     def render(self) -> str:
-        """As it is kept and sent: each segment ends with a carriage return."""
+        """The message in ER7; each segment ends with a carriage return."""
         return "\r".join([*[segment.render() for segment in self.segments], ""])
 
     @lazy_property
     def type(self) -> str:
-        """`ORU`: MSH-9.1."""
+        """The message code, such as `ORU` (MSH-9.1)."""
         return self.header.text(9, 1)
 
     @lazy_property
     def trigger(self) -> str:
-        """`R01`: MSH-9.2."""
+        """The trigger event, such as `R01` (MSH-9.2)."""
         return self.header.text(9, 2)
 
     @lazy_property
     def control_id(self) -> str:
-        """MSH-10: what an acknowledgement names."""
+        """The message control id (MSH-10), which an acknowledgment refers to."""
         return self.header.text(10)
 
     @lazy_property
     def version(self) -> str:
-        """`2.5.1`: MSH-12.1."""
+        """The HL7 version, such as `2.5.1` (MSH-12.1)."""
         return self.header.text(12, 1)
 
     def all(self, name: str) -> list[Segment]:
-        """Every segment of this name."""
+        """Return every segment with this name."""
         return [segment for segment in self.segments if segment.name == name]
 
     def first(self, name: str) -> Segment | None:
-        """The first segment of this name."""
+        """Return the first segment with this name; None if there is none."""
         return next((segment for segment in self.segments if segment.name == name), None)
 
     def value(self, path: MessagePath | str) -> str | None:
-        """What is at a path, as it is meant; None where there is no such segment, empty where the field is."""
+        """Return the first value at a path; None if the segment is missing, an empty string if the field is empty."""
         return next(self.values(path), None)
 
     def values(self, path: MessagePath | str) -> Iterator[str]:
-        """Everything at a path: several where it has a `[*]`."""
+        """Iterate over all values at a path; there can be several if it contains `[*]`."""
         place = parse_path(path) if isinstance(path, str) else path
         found = self.all(place.segment)
         for segment in found if place.occurrence == 0 else found[place.occurrence - 1 : place.occurrence]:
@@ -156,12 +161,12 @@ class Hl7Message:
                 yield segment.text(place.field, place.component, place.subcomponent, at=place.repetition)
 
     def with_segment(self, index: int, segment: Segment) -> "Hl7Message":
-        """The same with another segment at this place."""
+        """Return a copy with the segment at this index replaced."""
         return Hl7Message((*self.segments[:index], segment, *self.segments[index + 1 :]))
 
 
 def decode_message(data: bytes) -> str:
-    """Bytes as text: by how they begin, by MSH-18, else UTF-8, Windows-1252 or Latin-1."""
+    """Decode bytes by their byte order mark, else by MSH-18, else as UTF-8, Windows-1252 or Latin-1."""
     codec = detect_wide_codec(data)
     if codec is not None:
         return data.decode(codec, errors="replace").removeprefix("\ufeff")
@@ -170,8 +175,10 @@ def decode_message(data: bytes) -> str:
 
 
 def encode_message(text: str) -> tuple[bytes, str]:
-    """A message as bytes, and what their charset is called: the one that MSH-18 states, where it has signs for all of
-    it, else UTF-8."""
+    """Encode a message, and return the bytes and the name of their charset.
+
+    The charset is the one that MSH-18 states if it can represent the whole text, else UTF-8.
+    """
     if text.partition("\r")[0].count(text[3:4] or "|") < _DELIMITERS_BEFORE_CHARSET:  # it states none, as most do
         return text.encode(errors="replace"), "utf-8"
     charset = choose_codec(_read_charset_field(text[:2000].encode(errors="replace"))) or "utf-8"
@@ -182,7 +189,7 @@ def encode_message(text: str) -> tuple[bytes, str]:
 
 
 def _read_charset_field(data: bytes) -> str:
-    """MSH-18 as it can be read before the charset is known: its repetitions, each a name."""
+    """Return MSH-18, read from bytes whose charset is not known yet."""
     start = data.lstrip()[:2000]
     if len(start) < 9 or start[:3] not in (b"MSH", b"FHS", b"BHS"):
         return ""
@@ -192,7 +199,7 @@ def _read_charset_field(data: bytes) -> str:
 
 
 def parse_message(data: bytes | str) -> Hl7Message:
-    """One message, whatever ends its lines; raises BadMessage where it does not begin with a whole MSH."""
+    """Parse one message, with any kind of line end. Raises `BadMessage` if it does not start with a valid MSH."""
     text = (decode_message(data) if isinstance(data, bytes) else data).lstrip("\ufeff\r\n \t\x00").rstrip("\x00")
     lines = [
         line for line in (_LINE_ENDS.split(text) if "\n" in text else text.split("\r")) if line and not line.isspace()
@@ -207,7 +214,7 @@ def parse_message(data: bytes | str) -> Hl7Message:
 
 
 def parse_delimiters(head: str) -> Delimiters:
-    """What MSH-1 and MSH-2 (or those of FHS, BHS) say; raises BadMessage where they say nothing sensible."""
+    """Return the delimiters in MSH-1 and MSH-2 (or those of FHS, BHS). Raises `BadMessage` if they are not valid."""
     separator = head[3:4]
     if separator and head.startswith(DEFAULT_MSH_START, 3):
         return DEFAULT_DELIMITERS
@@ -223,13 +230,13 @@ def _has_text_characters(signs: str) -> bool:
 
 
 def parse_header(text: str) -> Segment:
-    """The first segment of a message, as it is kept."""
+    """Parse the first segment of a message."""
     line = text.partition("\r")[0]
     return parse_segment(line, parse_delimiters(line))
 
 
 def parse_segment(line: str, delimiters: Delimiters = DEFAULT_DELIMITERS) -> Segment:
-    """One line."""
+    """Parse one segment."""
     fields = line.split(delimiters.field)
     if fields[0] in _HEADER_SEGMENTS:
         fields.insert(1, delimiters.field)
@@ -237,7 +244,7 @@ def parse_segment(line: str, delimiters: Delimiters = DEFAULT_DELIMITERS) -> Seg
 
 
 def build_segment(name: str, values: dict[int, str], delimiters: Delimiters = DEFAULT_DELIMITERS) -> Segment:
-    """A segment from fields as they are to stand, by number; see `build_field` for how to write one."""
+    """Build a segment from encoded fields by number. Encode them with `build_field`."""
     fields = [name, *[""] * max(values, default=0)]
     for number, value in values.items():
         fields[number] = value
@@ -247,5 +254,5 @@ def build_segment(name: str, values: dict[int, str], delimiters: Delimiters = DE
 
 
 def build_field(*components: str, delimiters: Delimiters = DEFAULT_DELIMITERS) -> str:
-    """Components, each escaped, without empty ones at the end."""
+    """Encode a field from its components; empty components at the end are left out."""
     return delimiters.component.join(escape(part, delimiters) for part in components).rstrip(delimiters.component)

@@ -12,11 +12,11 @@ PATH_HELP = "write a path as PID.5.1, OBX[2].5 or PID.3[2].1: segment, field, co
 
 
 class BadMessagePath(ValueError):
-    """A text that is not a path into a message."""
+    """The text is not a path into a message."""
 
 
 class MessagePath(NamedTuple):
-    """Counted from one, as HL7 does. None means the whole; 0 means every one."""
+    """A location in a message. Numbers count from one, as in HL7; None means the whole, 0 means every one."""
 
     segment: str
     occurrence: int = 1
@@ -27,7 +27,7 @@ class MessagePath(NamedTuple):
 
 
 def parse_path(text: str) -> MessagePath:
-    """A path as somebody writes it; `[*]` is every segment, or every repetition."""
+    """Parse a path; `[*]` selects every segment or every repetition."""
     found = _PATH.fullmatch(text.strip())
     if found is None:
         raise BadMessagePath(f"`{text[:60]}` is not a path into a message; {PATH_HELP}")

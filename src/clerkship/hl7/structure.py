@@ -1,4 +1,4 @@
-"""The order of segments: a structure as an automaton, and in words where a message leaves it."""
+"""Message structures: checks the order of segments with an automaton, and describes where a message deviates."""
 
 import re
 from collections import deque
@@ -14,7 +14,7 @@ State = frozenset[int]
 
 
 class StructureDeviation(NamedTuple):
-    """Where a message leaves its structure."""
+    """A place where a message deviates from its structure."""
 
     name: str
     """Of the segment that is missing or in the wrong place."""
@@ -24,7 +24,7 @@ class StructureDeviation(NamedTuple):
 
 
 class StructureFragment(NamedTuple):
-    """A piece of a structure as Glushkov's construction needs it: by which places it begins and ends."""
+    """A part of a structure in Glushkov's construction: the positions it can start and end with."""
 
     first: frozenset[int]
     last: frozenset[int]
@@ -33,10 +33,9 @@ class StructureFragment(NamedTuple):
 
 
 class MessageStructure:
-    """Its places, one for each segment named in it, and which may follow which.
+    """A message structure as an automaton: one position for each segment in it, and which positions may follow which.
 
-    What a message may be next is a set of places; the sets met so far are kept with what follows from them, so that
-    a message costs one look-up a segment.
+    A state is a set of positions. Transitions are cached, so checking a message costs one look-up per segment.
     """
 
     def __init__(self, name: str, notation: str) -> None:
@@ -52,11 +51,11 @@ class MessageStructure:
         self._next: dict[State, dict[str, State]] = {}
 
     def find_deviations(self, names: Sequence[str], most: int) -> list[StructureDeviation]:
-        """Where these segments leave the structure, up to so many places; those that begin with Z are anywhere."""
+        """Return where these segments deviate from the structure, up to a limit. Z segments are allowed anywhere."""
         return _StructureChecker(self, names, most).check()
 
     def step(self, state: State, name: str) -> State:
-        """The places where a message may be after one more segment; none if it may not come there."""
+        """Return the state after one more segment; empty if the segment is not allowed there."""
         if name not in self.names:  # whatever anybody sends is not kept
             return frozenset()
         known = self._next.setdefault(state, {})
@@ -66,18 +65,20 @@ class MessageStructure:
         return found
 
     def followers(self, state: State) -> list[int]:
-        """What may follow, in the order of the structure."""
+        """Return the positions that may follow, in the order of the structure."""
         found: set[int] = set()
         for place in state:
             found |= self._first if place == _START else self._follow[place]
         return sorted(found)
 
     def can_end(self, state: State) -> bool:
-        """Whether a message may end here."""
+        """Return whether a message may end in this state."""
         return not self._last.isdisjoint(state)
 
     def find_path(self, state: State, name: str | None) -> list[int] | None:
-        """The fewest places, all further on, that lead to this name, or to the end; None if there is no way."""
+        """Return the shortest path of later positions to a segment, or to the end if the name is None; None if there is
+        none.
+        """
         came: dict[int, int | None] = dict.fromkeys(self.followers(state))
         beyond = max(state)
         came = {place: None for place in came if place > beyond}
@@ -93,7 +94,7 @@ class MessageStructure:
         return None
 
     def alternatives(self, place: int) -> list[str]:
-        """The names that may stand in its stead: one, or those of a choice."""
+        """Return the segment names allowed at a position: one, or those of a choice."""
         return [self.positions[other] for other in sorted(self._choices.get(place, {place}))]
 
 
@@ -107,7 +108,7 @@ def _trace_back(place: int, came: dict[int, int | None]) -> list[int]:
 
 
 class _NotationParser:
-    """Reads the notation, and notes which place may follow which."""
+    """Parser of HL7's notation for structures; records which position may follow which."""
 
     def __init__(self, places: list[str], follow: list[set[int]]) -> None:
         self._places = places
@@ -117,7 +118,6 @@ class _NotationParser:
         """The places by which the members of a choice begin, for each of them."""
 
     def parse(self, notation: str) -> StructureFragment:
-        """A whole structure."""
         self._tokens = _TOKENS.findall(notation)[::-1]
         return self._parse_sequence("")
 
@@ -153,7 +153,7 @@ class _NotationParser:
         return StructureFragment(first, frozenset(place for part in found for place in part.last), False)
 
     def _parse_alternative(self) -> StructureFragment:
-        """What stands between two bars: a segment, or one with what belongs to it alone."""
+        """Parse one alternative of a choice: a segment, with the segments that belong to it."""
         whole = self._parse_item()
         while self._tokens[-1] not in "|>":
             whole = self._concatenate(whole, self._parse_item())
@@ -171,7 +171,7 @@ class _NotationParser:
 
 
 class _StructureChecker:
-    """Goes over a message's segments once, and says where they leave the structure."""
+    """Checks the segments of one message in a single pass."""
 
     def __init__(self, structure: MessageStructure, names: Sequence[str], most: int) -> None:
         self._structure = structure
@@ -253,5 +253,5 @@ def _quote_name(name: str) -> str:
 
 @lru_cache(maxsize=400)
 def find_structure(version: str, name: str) -> MessageStructure:
-    """A structure of a version's table; made once."""
+    """Return a structure of a version; built once."""
     return MessageStructure(name, load_tables(version)["structures"][name])

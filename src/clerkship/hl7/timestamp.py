@@ -1,4 +1,4 @@
-"""Dates and times as HL7 writes them (DTM): `20260302`, `20260302090000-0500`."""
+"""HL7 dates and times (DTM): `20260302`, `20260302090000-0500`."""
 
 import re
 
@@ -8,7 +8,7 @@ _ISO = re.compile(
 
 
 def to_hl7_time(text: str) -> str:
-    """A date or time of ISO 8601, as precise as it is; raises ValueError for what is none."""
+    """Convert an ISO 8601 date or time, with the same precision. Raises ValueError if it is not one."""
     found = _ISO.fullmatch(text)
     if found is None:
         raise ValueError("it is no date or time such as 2026-03-02 or 2026-03-02T09:00:00-05:00")

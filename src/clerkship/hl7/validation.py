@@ -1,4 +1,4 @@
-"""What the standard asks of a message: version, type and event, the order of its segments, its fields."""
+"""Validation against the standard: version, message type and trigger event, order of segments, fields."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -32,14 +32,14 @@ _DELIMITER_FIELDS = 2
 
 
 class FieldRule(NamedTuple):
-    """What has to be checked of a field that is there."""
+    """The checks for a field that is present."""
 
     repeats: bool
     data_type: DataType | None
 
 
 class SegmentRules(NamedTuple):
-    """What has to be checked of a segment."""
+    """The checks for a segment."""
 
     required: tuple[int, ...]
     fields: tuple[tuple[int, FieldRule], ...]
@@ -47,13 +47,15 @@ class SegmentRules(NamedTuple):
 
 
 def validate_message(message: Hl7Message, level: ValidationLevel = "strict") -> list[Flaw]:
-    """Everything that is wrong with a message, in its order, as far as MAX_FLAWS; an empty list if nothing is. On the
-    level `lenient`, what nobody could work with: see `clerkship.hl7.lenient`."""
+    """Return the flaws of a message in order, at most `MAX_FLAWS`; an empty list if it is valid.
+
+    On the level `lenient`, only flaws that no receiver could work with: see `clerkship.hl7.lenient`.
+    """
     return list(islice(_find_flaws(message, level), MAX_FLAWS))
 
 
 def validate_file(data: bytes | str, level: ValidationLevel = "strict") -> list[Flaw]:
-    """Everything that is wrong with a file of one message, or of several: around them, and with each in turn."""
+    """Return the flaws of a file with one or more messages: those around the messages, then those of each message."""
     return list(islice(_find_file_flaws(data, level), MAX_FLAWS))
 
 
@@ -98,7 +100,7 @@ def _find_flaws(message: Hl7Message, level: ValidationLevel) -> Iterator[Flaw]:
 
 
 def _processing_flaws(head: Segment) -> Iterator[Flaw]:
-    """Table 0103: production, debugging, training."""
+    """Check the processing id against table 0103: production, debugging, training."""
     stated = head.text(11, 1)
     if stated and stated not in ("P", "D", "T"):
         yield Flaw("202", f"MSH-11: {quote_value(stated)} is none of P, D and T", "MSH", 1, 11, 1, 1)
@@ -112,7 +114,7 @@ def _version_flaw(stated: str) -> Flaw:
 
 
 def _find_structure_name(message: Hl7Message, table: VersionTables) -> tuple[str | None, Flaw | None]:
-    """The structure that type and event ask for, and what is wrong with how they are stated."""
+    """Return the structure for the message type and trigger event, and the flaw in how they are stated."""
     kind, event = message.type, message.trigger
     version, events = table["version"], table["events"]
     if not kind:
@@ -141,7 +143,6 @@ def _structure_flaw(message: Hl7Message, structure: str) -> Flaw | None:
 
 
 def _charset_flaws(head: Segment) -> Iterator[Flaw]:
-    """What is in a charset that is not known here has been read as something else."""
     for repetition, name in enumerate(head.texts(18), 1):
         if name and find_codec(name) is None:
             text = f"MSH-18: the charset {quote_value(name)} cannot be read here; write it as table 0211 does"
@@ -182,7 +183,6 @@ def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw
 
 
 def _is_empty(raw: str, delimiters: Delimiters) -> bool:
-    """Whether there is nothing but delimiters."""
     return not raw[:1].isalnum() and not raw.strip(
         f"{delimiters.repetition}{delimiters.component}{delimiters.subcomponent}"
     )
@@ -208,7 +208,7 @@ def _value_flaws(segment: Segment, sequence: int, number: int, rule: FieldRule) 
 
 
 def _observation_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw]:
-    """OBX-5 is of the type that OBX-2 names (§7.4.2.2)."""
+    """Check that OBX-5 is of the type that OBX-2 names (§7.4.2.2)."""
     value, stated = segment.raw(5), segment.raw(2)
     stated = stated if stated in _VALUE_TYPES else segment.text(2)
     if not stated:
@@ -229,7 +229,7 @@ def _repeats(value: str, segment: Segment) -> bool:
 
 
 def find_segment_rules(version: str, name: str) -> SegmentRules | None:
-    """What has to be checked of a segment in a version; None where it is not known."""
+    """Return the checks for a segment in a version; None if the segment is unknown."""
     return _build_segment_rules(version, name) if name in load_tables(version)["segments"] else None
 
 

@@ -1,4 +1,4 @@
-"""What HL7 v2 says of messages, version by version: compiled by `scripts/hl7_tables.py`, read when it is needed."""
+"""The HL7 v2 definitions of each version, compiled by `scripts/hl7_tables.py` and loaded on demand."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -13,7 +13,7 @@ _TABLES_VERSION = {version: version for version in VERSIONS} | {"2.8.1": "2.8", 
 
 
 class VersionTables(TypedDict):
-    """One version."""
+    """The definitions of one HL7 version."""
 
     version: str
     events: dict[str, dict[str, str]]
@@ -27,18 +27,18 @@ class VersionTables(TypedDict):
 
 
 def resolve_version(text: str) -> str | None:
-    """The version whose table is used for one that a message states; None where there is none."""
+    """Return the version whose tables apply to the version stated by a message; None if it is unknown."""
     return _TABLES_VERSION.get(text)
 
 
 def load_code_table(number: str) -> Mapping[str, str]:
-    """Return an HL7 table that is the same in every version, code by code."""
+    """Return an HL7 table that is the same in every version, as a mapping of code to meaning."""
     table: Mapping[str, str] = orjson.loads((_HERE.parent / "codes.json").read_bytes())[number]
     return table
 
 
 @cache
 def load_tables(version: str) -> VersionTables:
-    """The table of a version in VERSIONS."""
+    """Return the definitions of one of `VERSIONS`."""
     table: VersionTables = orjson.loads((_HERE / f"{version}.json").read_bytes())
     return table
