@@ -11,13 +11,13 @@ import pytest
 from clerkship.actors.contract import Agent
 from clerkship.actors.openai_chat import MAX_ROUNDS, RESULT_LIMIT, ChatAgent, ChatSolver, load_openai
 from clerkship.llm.completions import ApiCredentials, Endpoint
-from clerkship.llm.patience import Patience
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
 from clerkship.settings import Settings, load_settings
+from llm.retry import ModelRetryPolicy
 from tests.actors.programs import TALK, WORK, suite
 from tests.actors.servers import Answered, Asked, Served
 from tests.workbench import CATALOG, Workbench
@@ -56,7 +56,9 @@ class Quick(ChatSolver):
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """As it is, in less time."""
-        return ChatAgent(self._model, Endpoint(self._base_url, ApiCredentials(self._key), Patience(backoff=0.001)))
+        return ChatAgent(
+            self._model, Endpoint(self._base_url, ApiCredentials(self._key), ModelRetryPolicy(backoff=0.001))
+        )
 
 
 def solver(url: str) -> ChatSolver:

@@ -24,10 +24,10 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import NO_ACTIONS, render_ledger, render_transcript
 from clerkship.events.lifecycle import AgentAnswered, AgentStarted
 from clerkship.llm.contract import BadAnswer, NoModel
-from clerkship.llm.patience import ModelOutage
 from clerkship.llm.prompts import BUILT_IN
 from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.task import Task
+from llm.retry import ModelOutage
 from tests.assertions.judge import FakeJudge
 from tests.assertions.story import Story
 

@@ -20,14 +20,14 @@ from clerkship.engine.finished import FinishedTrial
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.events.agent import SlotSet
 from clerkship.kit.wall import monotonic
-from clerkship.llm.patience import ModelOutage
 from clerkship.model.errors import PlatformError
 from clerkship.playground.gateway import Gateway
+from clerkship.sandbox.handle import Refused
+from clerkship.sandbox.request import Request
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
-from sandbox.handle import Refused
-from sandbox.request import Request
+from llm.retry import ModelOutage
 from tests.workbench import Workbench, written
 
 TASK = """

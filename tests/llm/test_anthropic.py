@@ -12,12 +12,12 @@ from pydantic import BaseModel
 from clerkship.engine.model_build import build_model, model_name
 from clerkship.llm import patience
 from clerkship.llm.contract import BadAnswer, EarlierMessage, NoModel, Question
-from clerkship.llm.patience import ModelOutage, RequestDeclined
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import Prices, Usage
 from clerkship.settings import Settings
+from llm.retry import ModelOutage, RequestDeclined
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import bodies, in_turn
 from tests.llm.messages import KEY, called, claude, failed, text, wrote

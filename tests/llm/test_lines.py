@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 from clerkship.llm.contract import Question
 from clerkship.llm.endpoint_pool import EndpointPool
-from clerkship.llm.patience import MAX_WAIT, EndpointBusy, ModelOutage, Patience, RequestDeclined
 from clerkship.llm.remote import RemoteModel
 from clerkship.model.frozen import Flag
+from llm.retry import MAX_WAIT, EndpointBusy, ModelOutage, ModelRetryPolicy, RequestDeclined
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, Busyness, bodies, cut, in_turn, model, refused, said
 
@@ -227,7 +227,7 @@ def test_what_is_given_up_tells_every_reason() -> None:
 
 
 def test_waits_grow_and_are_never_all_alike() -> None:
-    patience, busy = Patience(backoff=1.0), EndpointBusy("x")
+    patience, busy = ModelRetryPolicy(backoff=1.0), EndpointBusy("x")
     for failed, about in ((1, 1.0), (2, 2.0), (3, 4.0)):
         waits = [patience.wait(failed, busy) for _ in range(200)]
         assert 0.5 * about <= min(waits) < 0.8 * about

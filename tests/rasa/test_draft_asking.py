@@ -13,7 +13,6 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.yaml import parse
 from clerkship.llm.asker import TrialModel, UsageCounter
 from clerkship.llm.contract import ModelAnswer, Question
-from clerkship.llm.patience import ModelOutage, RequestDeclined
 from clerkship.llm.prompts import Prompts
 from clerkship.model.usage import Usage
 from clerkship.rasa.domain import read_domain
@@ -22,6 +21,7 @@ from clerkship.rasa.drafts.model_writer import MAX_ATTEMPTS, ask_all
 from clerkship.rasa.flows import read_flows
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.settings import Settings
+from llm.retry import ModelOutage, RequestDeclined
 from tests.actors.servers import Served
 from tests.llm.endpoint import KEY, bodies, in_turn, refused, said
 

@@ -6,12 +6,12 @@ import orjson
 
 from clerkship.llm.completions import ApiCredentials
 from clerkship.llm.endpoint_pool import HostConnections
-from clerkship.llm.patience import EndpointBusy, ModelOutage, build_status_error, call_with_retries
 from clerkship.llm.place import ModelReference
-from clerkship.llm.remote import AnswerFormat, Asked, ChatMessage, ModelReply, RequestOptions, StopReason
+from clerkship.llm.remote import AnswerFormat, ChatMessage, ChatRequest, ModelReply, RequestOptions, StopReason
 from clerkship.llm.wire import is_loopback
 from clerkship.model.errors import InputError
 from clerkship.model.usage import Prices, Usage
+from llm.retry import EndpointBusy, ModelOutage, build_status_error, call_with_retries
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic
@@ -48,7 +48,7 @@ class AnthropicApi:
         self._library = anthropic
         self._place, self._door, self._manner = place, door, manner
 
-    async def say(self, asked: Asked, connections: HostConnections) -> ModelReply:
+    async def say(self, asked: ChatRequest, connections: HostConnections) -> ModelReply:
         """One message."""
         client = connections.hold((self._place.address, self._door.key), self._client, _close_client)
         message = await call_with_retries(
@@ -69,7 +69,7 @@ class AnthropicApi:
             api_key=self._door.key or "none", base_url=self._place.address, max_retries=0, http_client=http
         )
 
-    async def _once(self, client: "AsyncAnthropic", asked: Asked) -> "Message":
+    async def _once(self, client: "AsyncAnthropic", asked: ChatRequest) -> "Message":
         theirs = self._library
         parameters: dict[str, Any] = dict(self._manner.parameters)
         told = _build_request(asked, parameters)
@@ -103,7 +103,7 @@ async def _close_client(client: "AsyncAnthropic") -> None:
     await client.close()
 
 
-def _build_request(asked: Asked, parameters: dict[str, Any]) -> dict[str, Any]:
+def _build_request(asked: ChatRequest, parameters: dict[str, Any]) -> dict[str, Any]:
     """What is said in their terms: the orders apart, the talk begun by the user, the shape in its form."""
     system, *turns = asked.turns
     if turns[0].role == "assistant":

@@ -9,18 +9,18 @@ from urllib.parse import urlsplit
 import orjson
 
 from clerkship.kit.http_body import ResponseTooLarge
-from clerkship.llm.patience import (
+from clerkship.llm.wire import open_client, post
+from clerkship.model.usage import NO_USAGE, Usage
+from llm.retry import (
     ConcurrencyLimit,
     EndpointBusy,
     ModelOutage,
-    Patience,
+    ModelRetryPolicy,
     RequestDeclined,
     TimeSpent,
     build_status_error,
     call_with_retries,
 )
-from clerkship.llm.wire import open_client, post
-from clerkship.model.usage import NO_USAGE, Usage
 
 if TYPE_CHECKING:
     import httpx
@@ -33,7 +33,7 @@ MIN_KEY_LENGTH = 12
 """Letters that a key has at the least."""
 QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """What some say with the status of those who are busy, and no waiting helps."""
-_DEFAULT_POLICY = Patience()
+_DEFAULT_POLICY = ModelRetryPolicy()
 
 
 class ApiCredentials(NamedTuple):
@@ -62,7 +62,7 @@ class ApiCredentials(NamedTuple):
 class Endpoint:
     """One address and its key: JSON there, JSON back, tried again while it is busy."""
 
-    def __init__(self, base_url: str, door: ApiCredentials, patience: Patience = _DEFAULT_POLICY) -> None:
+    def __init__(self, base_url: str, door: ApiCredentials, patience: ModelRetryPolicy = _DEFAULT_POLICY) -> None:
         self._base_url, self._door, self._patience = base_url, door, patience
 
     def client(self) -> "httpx.AsyncClient":

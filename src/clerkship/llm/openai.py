@@ -11,10 +11,10 @@ from pydantic import JsonValue
 from clerkship.llm.completions import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
 from clerkship.llm.contract import Embeddings, NoModel, Question
 from clerkship.llm.endpoint_pool import HostConnections
-from clerkship.llm.patience import ConcurrencyLimit, ModelOutage
 from clerkship.llm.place import AZURE, ModelReference
-from clerkship.llm.remote import AnswerFormat, Asked, ModelReply, RequestOptions, StopReason
+from clerkship.llm.remote import AnswerFormat, ChatRequest, ModelReply, RequestOptions, StopReason
 from clerkship.model.usage import Prices, Usage
+from llm.retry import ConcurrencyLimit, ModelOutage
 
 _STOP_REASONS: Mapping[Any, StopReason] = {"length": "cut off", "content_filter": "filtered"}
 
@@ -28,7 +28,7 @@ class OpenAiApi:
         self._place, self._manner = place, manner
         self._endpoint = Endpoint(build_base_url(place, manner.api_version), door, manner.patience)
 
-    async def say(self, asked: Asked, connections: HostConnections) -> ModelReply:
+    async def say(self, asked: ChatRequest, connections: HostConnections) -> ModelReply:
         """One completion."""
         messages = [{"role": turn.role, "content": turn.content} for turn in asked.turns]
         body = {**self._manner.parameters, **_response_format(asked), "model": self._place.model, "messages": messages}
@@ -77,7 +77,7 @@ def build_base_url(place: ModelReference, api_version: str) -> str:
     return f"{root}/deployments/{quote(place.model, safe='')}" if api_version else f"{root}/v1"
 
 
-def _response_format(asked: Asked) -> dict[str, JsonValue]:
+def _response_format(asked: ChatRequest) -> dict[str, JsonValue]:
     if asked.form == "schema":
         question: Question[Any] = asked.question
         form: JsonValue = {"name": question.shape.__name__, "schema": question.schema, "strict": True}

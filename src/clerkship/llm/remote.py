@@ -9,17 +9,17 @@ from pydantic import BaseModel, JsonValue
 from clerkship.llm.answer import parse_answer
 from clerkship.llm.contract import BadAnswer, Embeddings, ModelAnswer, Question
 from clerkship.llm.endpoint_pool import CallCancelled, EndpointClient, EndpointPool, HostConnections
-from clerkship.llm.patience import (
+from clerkship.llm.place import ModelReference
+from clerkship.model.usage import NO_USAGE, Prices, Usage
+from llm.retry import (
     INITIAL_BACKOFF,
     MAX_RATE_LIMITED,
     ConcurrencyLimit,
     ModelOutage,
-    Patience,
+    ModelRetryPolicy,
     RequestDeclined,
     TimeSpent,
 )
-from clerkship.llm.place import ModelReference
-from clerkship.model.usage import NO_USAGE, Prices, Usage
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
@@ -46,9 +46,9 @@ class RequestOptions(NamedTuple):
     api_version: str = ""
 
     @property
-    def patience(self) -> Patience:
+    def patience(self) -> ModelRetryPolicy:
         """With the endpoint."""
-        return Patience(turned_away=MAX_RATE_LIMITED, backoff=self.backoff, within=self.answer_within)
+        return ModelRetryPolicy(turned_away=MAX_RATE_LIMITED, backoff=self.backoff, within=self.answer_within)
 
 
 class ModelReply(NamedTuple):
@@ -66,7 +66,7 @@ class ChatMessage(NamedTuple):
     content: str
 
 
-class Asked(NamedTuple):
+class ChatRequest(NamedTuple):
     """What is said to a model once."""
 
     turns: tuple[ChatMessage, ...]
@@ -82,7 +82,7 @@ class ModelApi(Protocol):
     forms: tuple[AnswerFormat, ...]
     """How a shape can be asked for, the best first."""
 
-    async def say(self, asked: Asked, connections: HostConnections) -> ModelReply:
+    async def say(self, asked: ChatRequest, connections: HostConnections) -> ModelReply:
         """Ask once; raises ModelOutage and RequestDeclined."""
         ...
 
@@ -160,7 +160,7 @@ class RemoteModel:
         first = self._forms.get(question.shape, 0)
         for place, form in enumerate(self._speaker.forms[first:], first):
             try:
-                spoken = await self._speaker.say(Asked(turns, question, form, limits, spent), self._connections)
+                spoken = await self._speaker.say(ChatRequest(turns, question, form, limits, spent), self._connections)
             except RequestDeclined as declined:
                 if declined.code in _FILTER_CODES:
                     raise BadAnswer(f"{self.name}: the endpoint's content filter took no such question") from None

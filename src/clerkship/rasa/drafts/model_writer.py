@@ -11,11 +11,11 @@ from pydantic import BaseModel, Field, JsonValue
 from clerkship.events.ledger import quote_text
 from clerkship.llm.asker import TrialModel
 from clerkship.llm.contract import BadAnswer, Question
-from clerkship.llm.patience import ModelOutage, RequestDeclined
 from clerkship.llm.prompts import Prompts
 from clerkship.model.agent_domain import describe_slot_mismatch
 from clerkship.rasa.drafts.kinds import Draft, DraftPlan, Project, skeleton, spoken
 from clerkship.rasa.drafts.values import type_of
+from llm.retry import ModelOutage, RequestDeclined
 
 MAX_ATTEMPTS = 3
 MAX_CONCURRENT = 8

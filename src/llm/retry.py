@@ -54,7 +54,7 @@ class EndpointBusy(Exception):
         """Whether it has to do with how much is asked, so that others had better wait too."""
 
 
-class Patience(NamedTuple):
+class ModelRetryPolicy(NamedTuple):
     """How much is put up with."""
 
     attempts: int = MAX_ATTEMPTS
@@ -112,7 +112,7 @@ class ConcurrencyLimit:
 async def call_with_retries(
     once: Callable[[], Awaitable[R]],
     where: str,
-    patience: Patience,
+    patience: ModelRetryPolicy,
     limits: Sequence[ConcurrencyLimit],
     spent: TimeSpent,
 ) -> R:
@@ -140,12 +140,12 @@ async def call_with_retries(
             await asyncio.sleep(wait)
 
 
-def _time_left(patience: Patience, spent: TimeSpent) -> float:
+def _time_left(patience: ModelRetryPolicy, spent: TimeSpent) -> float:
     left = max(QUESTION_TIMEOUT - spent.seconds, 0.001)
     return left if patience.within is None else min(left, patience.within)
 
 
-def _is_exhausted(said: Sequence[EndpointBusy], patience: Patience) -> bool:
+def _is_exhausted(said: Sequence[EndpointBusy], patience: ModelRetryPolicy) -> bool:
     turned_away = sum(busy.crowded for busy in said)
     failed = len(said) - turned_away
     too_long = said[-1].wait is not None and said[-1].wait > MAX_WAIT
