@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from clerkship.cli.app import app
-from clerkship.library.yaml import parse
+from clerkship.library.yaml import parse_yaml
 
 ROOT = Path(__file__).parent.parent
 GITHUB = ROOT / "examples" / "ci" / "github" / "clerkship.yml"
@@ -28,7 +28,7 @@ Recipe = dict[str, Any]
 
 def read(path: Path) -> Recipe:
     """A recipe as data."""
-    data = parse(path.read_text(encoding="utf-8"), path.name).data
+    data = parse_yaml(path.read_text(encoding="utf-8"), path.name).data
     assert isinstance(data, dict)
     return data
 

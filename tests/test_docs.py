@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.engine.catalog import build_catalog_without_plugins
-from clerkship.library.yaml import parse
+from clerkship.library.yaml import parse_yaml
 from scripts.reference.build import build_pages, find_stale_pages
 from tests.cli.terminal import until
 
@@ -111,7 +111,7 @@ def test_links_lead_somewhere_and_yaml_is_yaml(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
     for language, body in BLOCK.findall(text):
         if language == "yaml":
-            parse(body, page.name)
+            parse_yaml(body, page.name)
         if language == "json":
             _check_json(body)
 

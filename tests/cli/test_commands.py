@@ -16,7 +16,7 @@ from clerkship import __version__
 from clerkship.actors.isolation.contract import offered
 from clerkship.cli.app import run
 from clerkship.cli.demo import SUITE
-from clerkship.library.yaml import parse
+from clerkship.library.yaml import parse_yaml
 from clerkship.report.isolation import ISOLATION
 
 
@@ -167,7 +167,7 @@ def test_the_published_schemas_accept_what_ships_and_refuse_what_does_not_fit(
     schema = json.loads(capsysbinary.readouterr().out)
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    files = [parse(path.read_text(encoding="utf-8"), path.name).data for path in sorted(SUITE.rglob("*.yml"))]
+    files = [parse_yaml(path.read_text(encoding="utf-8"), path.name).data for path in sorted(SUITE.rglob("*.yml"))]
     mine = [data for data in files if sort in data]
     assert mine
     for data in mine:
@@ -262,7 +262,7 @@ task:
   criteria: [{label: there, assertion: {file_present: {path: a.txt}}}]
 """
 STUBBORN = """
-from sandbox.handle import Dropped, Refused
+from clerkship.sandbox.handle import Dropped, Refused
 
 def on_task(task_item, sandboxes):
     for _ in range(30):

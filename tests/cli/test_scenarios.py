@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from clerkship.cli.app import run
-from clerkship.library.yaml import parse
+from clerkship.library.yaml import parse_yaml
 from tests.cli.terminal import clerkship
 from tests.library.seed import DOMAIN
 from tests.library.shelf import Shelf
@@ -155,7 +155,7 @@ def test_a_new_scenario_validates_fits_its_schema_and_is_failed_by_silence(
     assert (found["tasks"], found["warnings"]) == ([name], [])
     assert run(["schema", "scenario"]) == 0
     schema = json.loads(capsysbinary.readouterr().out)
-    jsonschema.validate(parse(Path(written).read_text(encoding="utf-8"), written).data, schema)
+    jsonschema.validate(parse_yaml(Path(written).read_text(encoding="utf-8"), written).data, schema)
     Path("helper.py").write_text("def on_turn(message):\n    return 'Your order is on its way.'\n", encoding="utf-8")
     assert run(["run", "eval", "-a", "nop", "--json"]) == 1
     done = clerkship(tmp_path, "run", "eval", "-a", "python:helper:on_turn")

@@ -10,7 +10,7 @@ import pytest
 from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog, build_catalog_without_plugins
 from clerkship.library.load import load_library
-from clerkship.library.yaml import parse
+from clerkship.library.yaml import parse_yaml
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.rasa.domain import read_domain
 from clerkship.service.schemas import schema
@@ -69,7 +69,7 @@ def test_the_schema_takes_the_example_and_refuses_what_is_not_in_the_format() ->
     found = schema("scenario", build_catalog_without_plugins())
     jsonschema.Draft202012Validator.check_schema(found)
     validator = jsonschema.Draft202012Validator(found)
-    data = parse(ORDER_DELAY, PLACE).data
+    data = parse_yaml(ORDER_DELAY, PLACE).data
     validator.validate(data)
     spoilt: list[Callable[[dict[str, object]], object]] = [
         lambda scenario: scenario.update(nmae="x"),
@@ -80,7 +80,7 @@ def test_the_schema_takes_the_example_and_refuses_what_is_not_in_the_format() ->
         lambda scenario: scenario.pop("simulation_context"),
     ]
     for spoil in spoilt:
-        other = parse(ORDER_DELAY, PLACE).data
+        other = parse_yaml(ORDER_DELAY, PLACE).data
         spoil(other["scenario"])
         assert not validator.is_valid(other)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.library.template import MAX_EXPRESSIONS, OUTPUT_LIMIT, BadTemplate, render
+from clerkship.library.template import MAX_EXPRESSIONS, MAX_OUTPUT_LENGTH, BadTemplate, render
 from clerkship.library.template_filler import TemplateFiller
 from tests.library.shelf import CATALOG
 
@@ -160,7 +160,7 @@ def test_what_is_more_than_a_path_and_filters_is_refused(template: str) -> None:
 
 
 def test_a_text_may_not_write_more_than_the_limit() -> None:
-    assert len(render("{{ big }}" * 5, VALUES)) == OUTPUT_LIMIT
+    assert len(render("{{ big }}" * 5, VALUES)) == MAX_OUTPUT_LENGTH
     with pytest.raises(BadTemplate, match="writes more than 1,000,000 characters"):
         render("{{ big }}" * 6, VALUES)
 

@@ -8,26 +8,26 @@ from typing import Any
 
 import pytest
 
-from clerkship.library.source import Folder
-from clerkship.library.yaml import BadYaml, TooMuch, Tree, parse
+from clerkship.library.source import SourceFolder
+from clerkship.library.yaml import InvalidYaml, YamlTooLarge, YamlTree, parse_yaml
 
 
 def read(text: str) -> Any:
     """The data of a text without flaws."""
-    tree = parse(text, "f.yml")
+    tree = parse_yaml(text, "f.yml")
     assert tree.flaws == []
     return tree.data
 
 
 def flaws(text: str) -> list[tuple[int, int, str]]:
     """Line, column and message of what was wrong but could be read past."""
-    return [(flaw.line, flaw.column, flaw.message) for flaw in parse(text, "f.yml").flaws]
+    return [(flaw.line, flaw.column, flaw.message) for flaw in parse_yaml(text, "f.yml").flaws]
 
 
-def refusal(text: str) -> BadYaml:
+def refusal(text: str) -> InvalidYaml:
     """Why a text could not be read at all."""
-    with pytest.raises(BadYaml) as caught:
-        parse(text, "f.yml")
+    with pytest.raises(InvalidYaml) as caught:
+        parse_yaml(text, "f.yml")
     return caught.value
 
 
@@ -87,7 +87,7 @@ def test_a_whole_number_of_more_than_64_bits_is_refused_where_it_stands(written:
 
 
 def test_a_duplicate_key_is_refused_where_it_stands_and_the_first_value_stays() -> None:
-    tree = parse("a: 1\nb:\n  c: 1\n  c: 2\na: 3\n", "f.yml")
+    tree = parse_yaml("a: 1\nb:\n  c: 1\n  c: 2\na: 3\n", "f.yml")
     assert [(flaw.line, flaw.column, flaw.message) for flaw in tree.flaws] == [
         (4, 3, "duplicate key `c`"),
         (5, 1, "duplicate key `a`"),
@@ -142,7 +142,7 @@ def test_an_alias_bomb_is_refused_at_once() -> None:
     bad = refusal(bomb)
     assert time.process_time() - started < 2
     assert bad.message == "more than 100,000 values once aliases and includes are followed"
-    assert isinstance(bad, TooMuch)
+    assert isinstance(bad, YamlTooLarge)
 
 
 def test_a_long_text_repeated_by_alias_is_a_bomb_too() -> None:
@@ -253,32 +253,32 @@ task:
 def test_a_path_is_found_at_its_value_or_at_its_key(
     path: list[int | str], value: tuple[int, int], key: tuple[int, int]
 ) -> None:
-    tree = parse(TEXT, "f.yml")
+    tree = parse_yaml(TEXT, "f.yml")
     assert tree.locate(path)[1:3] == value
     assert tree.locate(path, key=True)[1:3] == key
 
 
 def test_the_keys_of_a_place_are_those_of_the_file() -> None:
-    tree = parse(TEXT, "f.yml")
+    tree = parse_yaml(TEXT, "f.yml")
     path: list[int | str] = ["task", "criteria", 0, "Branch", "assertion", "file_present", "path"]
     assert tree.locate(path).keys == ["task", "criteria", 0, "assertion", "file-present", "path"]
 
 
 @pytest.fixture
-def outer(tmp_path: Path) -> Tree:
+def outer(tmp_path: Path) -> YamlTree:
     """A file that includes a file that is itself an include, and a text."""
     (tmp_path / "outer.yml").write_text("a: 1\nb: !include middle.yml\nc:\n  - !include note.txt\n")
     (tmp_path / "middle.yml").write_text("# a comment\n!include inner.yml\n")
     (tmp_path / "inner.yml").write_text("\nx:\n  y: 5\n")
     (tmp_path / "note.txt").write_text("one\ntwo\n")
-    folder = Folder(tmp_path)
+    folder = SourceFolder(tmp_path)
     tree = folder.read(tmp_path / "outer.yml")
     assert tree is not None
     assert folder.report.sorted() == []
     return tree
 
 
-def test_an_include_stands_for_the_other_files_data(outer: Tree) -> None:
+def test_an_include_stands_for_the_other_files_data(outer: YamlTree) -> None:
     assert outer.data == {"a": 1, "b": {"x": {"y": 5}}, "c": ["one\ntwo\n"]}
 
 
@@ -293,7 +293,7 @@ def test_an_include_stands_for_the_other_files_data(outer: Tree) -> None:
     ],
 )
 def test_a_path_through_an_include_is_found_in_the_other_file(
-    outer: Tree, path: list[int | str], value: tuple[str, int, int], key: tuple[str, int, int]
+    outer: YamlTree, path: list[int | str], value: tuple[str, int, int], key: tuple[str, int, int]
 ) -> None:
     found, found_key = outer.locate(path), outer.locate(path, key=True)
     assert (Path(found.file).name, found.line, found.column) == value
@@ -313,7 +313,7 @@ def test_a_template_that_is_not_quoted_is_told_to_be(text: str) -> None:
 
 
 def test_a_template_alone_that_is_not_quoted_is_a_key_that_is_none() -> None:
-    [flaw] = parse("a: {b: {{ patient.name }}}", "f.yml").flaws
+    [flaw] = parse_yaml("a: {b: {{ patient.name }}}", "f.yml").flaws
     assert (flaw.message, flaw.hint) == (
         "a key must be text",
         'quote a text with a template in it: "{{ patient.name }}"',

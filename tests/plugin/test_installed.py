@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.library.yaml import parse
+from clerkship.library.yaml import parse_yaml
 
 ROOT = Path(__file__).parent.parent.parent
 Shell = Callable[..., subprocess.CompletedProcess[str]]
@@ -66,7 +66,9 @@ def test_a_simulator_from_its_scaffold_is_installed_tested_used_and_taken_away(s
 
 def test_what_ci_would_run_in_a_new_project(shell: Shell, tmp_path: Path) -> None:
     shell("clerkship init", tmp_path)
-    workflow = parse((tmp_path / ".github/workflows/practice.yml").read_text(encoding="utf-8"), "practice.yml").data
+    workflow = parse_yaml(
+        (tmp_path / ".github/workflows/practice.yml").read_text(encoding="utf-8"), "practice.yml"
+    ).data
     steps = workflow["jobs"]["practice"]["steps"]
     commands = [step["run"] for step in steps if "run" in step]
     assert [step["uses"].partition("@")[0] for step in steps if "uses" in step] == [
@@ -81,7 +83,7 @@ def test_what_ci_would_run_in_a_new_project(shell: Shell, tmp_path: Path) -> Non
     assert "Book a visit" in summary.read_text(encoding="utf-8")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["junit.xml", "report.html", "summary.md"]
     shutil.rmtree(tmp_path / "out")
-    job = parse((tmp_path / ".gitlab-ci.yml").read_text(encoding="utf-8"), ".gitlab-ci.yml").data["practice"]
+    job = parse_yaml((tmp_path / ".gitlab-ci.yml").read_text(encoding="utf-8"), ".gitlab-ci.yml").data["practice"]
     for command in job["script"]:
         shell(command, tmp_path)
     assert (tmp_path / job["artifacts"]["reports"]["junit"]).exists()

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from clerkship.library.yaml import BadYaml, parse
+from clerkship.library.yaml import InvalidYaml, parse_yaml
 
 # json.dumps writes what lies beyond U+FFFF as a pair of escapes, which JSON has and YAML has not (§5.7).
 TEXT = st.text(st.characters(codec="utf-8", max_codepoint=0xFFFF), max_size=30)
@@ -35,7 +35,7 @@ def same(one: Any, other: Any) -> bool:
 @example(data=[1e16, 5e-324, -0.0, 1.0], indent=None)
 @example(data={"<<": {"a": 1}, "": "", "~": "null", "yes": "no"}, indent=None)
 def test_a_json_document_reads_as_its_data(data: Any, indent: int | None) -> None:
-    tree = parse(json.dumps(data, indent=indent), "f.json")
+    tree = parse_yaml(json.dumps(data, indent=indent), "f.json")
     assert tree.flaws == []
     assert same(tree.data, data)
 
@@ -43,15 +43,15 @@ def test_a_json_document_reads_as_its_data(data: Any, indent: int | None) -> Non
 @settings(max_examples=100, deadline=None)
 @given(st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), max_size=30))
 def test_printable_text_of_any_plane_reads_as_itself(text: str) -> None:
-    assert parse(json.dumps([text], ensure_ascii=False), "f.json").data == [text]
+    assert parse_yaml(json.dumps([text], ensure_ascii=False), "f.json").data == [text]
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet="{}[]:,-?&*!|>'\"#%@`~ab01.\n\t <=", max_size=60))
 def test_any_text_is_read_or_refused_with_a_place_in_it(text: str) -> None:
     try:
-        tree = parse(text, "f.yml")
-    except BadYaml as bad:
+        tree = parse_yaml(text, "f.yml")
+    except InvalidYaml as bad:
         found = [bad]
     else:
         found = tree.flaws

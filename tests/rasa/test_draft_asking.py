@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.yaml import parse
+from clerkship.library.yaml import parse_yaml
 from clerkship.llm.asker import TrialModel, UsageCounter
 from clerkship.llm.contract import ModelAnswer, Question
 from clerkship.llm.prompts import Prompts
@@ -210,7 +210,7 @@ def test_the_command_writes_what_the_model_wrote_and_tells_what_it_took(
     assert "does not stand in `simulation_context`" in told["written"][1]["note"]
     assert told["usage"]["calls"] >= 0
     text = Path("out/pay_bill_happy_path.yml").read_text(encoding="utf-8")
-    data = parse(text, "it").data["scenario"]
+    data = parse_yaml(text, "it").data["scenario"]
     assert data["name"] == "Ada pays her gas bill"
     assert data["goals"]["criteria"] == GOOD["criteria"]
     assert data["goals"]["assertions"][2]["slot_was_set"][1] == {"name": "amount", "value": 64.5}
@@ -230,7 +230,7 @@ def test_words_of_a_model_cannot_spoil_the_file(capsysbinary: pytest.CaptureFixt
     who = script([{"about": "draft", "answer": wild}])
     command = ["generate", "scenarios", "--from", "flows.yml", "--to", "out", "--flow", "pay_bill", "--model", who]
     assert run([*command, "--kind", "happy_path"]) == 0
-    data = parse(Path("out/pay_bill_happy_path.yml").read_text(encoding="utf-8"), "it").data["scenario"]
+    data = parse_yaml(Path("out/pay_bill_happy_path.yml").read_text(encoding="utf-8"), "it").data["scenario"]
     assert data["name"] == 'Ada: "pays" # $${NOT_SET} {{ x }} - ['
     assert data["goals"]["criteria"] == ["- a: b c", "{x} # $${NOT_SET}", "null"]
     assert len(data["goals"]["assertions"]) == 4

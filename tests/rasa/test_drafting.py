@@ -11,7 +11,7 @@ import pytest
 
 from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.yaml import parse
+from clerkship.library.yaml import parse_yaml
 from clerkship.model.errors import InputError
 from clerkship.rasa.drafts.drafting import DraftRequest, Drafts, draft
 from clerkship.rasa.drafts.kinds import KINDS
@@ -99,7 +99,7 @@ def drafted(**wanted: Any) -> Drafts:
 def read(stem: str) -> dict[str, Any]:
     """A draft as data."""
     path = Path(f"eval/scenarios/{stem}.yml")
-    found = parse(path.read_text(encoding="utf-8"), path.name).data["scenario"]
+    found = parse_yaml(path.read_text(encoding="utf-8"), path.name).data["scenario"]
     assert isinstance(found, dict)
     return found
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from clerkship.library.yaml import parse
+from clerkship.library.yaml import parse_yaml
 from examples.order_support.rasa_server import RasaServer, serve
 
 SECRET = "a secret of ours, long enough"
@@ -178,7 +178,7 @@ def test_what_it_says_of_itself(rasa: RasaServer) -> None:
     assert domain["slots"]["authenticated"]["type"] == "bool"
     assert "action_check_order_status" in domain["actions"]
     written = ask(rasa, "GET", "/domain", accept="application/x-yaml").text
-    assert parse(written, "domain").data == domain
+    assert parse_yaml(written, "domain").data == domain
     flows = {flow["id"]: flow for flow in ask(rasa, "GET", "/flows").json()}
     assert flows["verify_identity"]["steps"][0]["collect"] == "account_id"
     assert ask(rasa, "GET", "/nowhere").status_code == 404

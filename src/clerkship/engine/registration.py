@@ -15,7 +15,7 @@ from clerkship.events.lifecycle import LIFECYCLE_EVENTS
 from clerkship.kit.registry import Deferred, NameTaken, Registry
 from clerkship.library.dataset_type import DatasetType
 from clerkship.library.records import RECORDS_DATASET
-from clerkship.library.template import Filter, filter_table
+from clerkship.library.template import Filter, build_filter_registry
 from clerkship.model.names import canonical_name, find_nearest_name
 from clerkship.plugin.contract import Claim, Sort
 from clerkship.plugin.load import Broken, Installed, Loaded, discover
@@ -49,7 +49,7 @@ class Registrations:
         self.agents: Registry[Load] = Registry("agent")
         self.reaction_pairs = ReactionRegistry()
         self.dataset_types: Registry[DatasetType] = Registry("type of dataset")
-        self.filters = filter_table()
+        self.filters = build_filter_registry()
         self.agent_event_kinds: Registry[type[Payload]] = Registry("event")
         self.plugins: list[Loaded] = []
         self.broken: list[Broken] = []

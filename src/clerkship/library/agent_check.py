@@ -11,7 +11,7 @@ from clerkship.library.agent_mentions import EventNeed, FindEvents, Mention, fin
 from clerkship.library.definition import Definition
 from clerkship.library.foreign import built_in_slots, is_built_in
 from clerkship.library.validation_message import describe_value
-from clerkship.library.yaml import Path
+from clerkship.library.yaml import KeyPath
 from clerkship.model.agent_domain import AgentCapabilities, AgentDomain, describe_slot_mismatch, event_family
 from clerkship.model.errors import InputProblem
 from clerkship.model.matcher import is_matcher
@@ -38,13 +38,13 @@ class AgentCheck:
             message = "no domain is known, so slot names and types were not checked"
             yield InputProblem(message=message, hint="give --domain, or connect rasa:…")
 
-    def check_slots(self, slots: Any, path: Path, definition: Definition) -> None:
+    def check_slots(self, slots: Any, path: KeyPath, definition: Definition) -> None:
         """Slots that are set before the conversation begins."""
         for name, value in slots.items() if isinstance(slots, Mapping) else ():
             if self._check_name(name, [*path, name], definition, key=True):
                 self._check_value(name, value, [*path, name], definition)
 
-    def check_assertion(self, name: str, args: Any, path: Path, definition: Definition) -> None:
+    def check_assertion(self, name: str, args: Any, path: KeyPath, definition: Definition) -> None:
         """The names in an assertion, and whether the agent's engine writes down what it looks for."""
         for mention in find_mentions(name, args):
             here = [*path, *mention.path]
@@ -55,7 +55,7 @@ class AgentCheck:
         for reading in find_event_needs(name, args, self._reads):
             self._check_reading(name, reading, [*path, *reading.path], definition)
 
-    def _check_name(self, name: str, path: Path, definition: Definition, *, key: bool = False) -> bool:
+    def _check_name(self, name: str, path: KeyPath, definition: Definition, *, key: bool = False) -> bool:
         """Whether its type can be looked up."""
         if self.domain is None:
             self._unchecked = True
@@ -66,7 +66,7 @@ class AgentCheck:
         definition.problem(path, f"no slot `{name[:60]}` in {self.domain.source}", hint, key=key)
         return False
 
-    def _check_value(self, name: str, value: Any, path: Path, definition: Definition) -> None:
+    def _check_value(self, name: str, value: Any, path: KeyPath, definition: Definition) -> None:
         if self.domain is None or is_matcher(value):
             return
         slots = self.domain.slots if name in self.domain.slots else built_in_slots()
@@ -80,7 +80,7 @@ class AgentCheck:
                 path, f"the slot `{name[:60]}` is of type {kind} and takes {wanted}, not {describe_value(value)}", hint
             )
 
-    def _check_other(self, mention: Mention, path: Path, definition: Definition) -> None:
+    def _check_other(self, mention: Mention, path: KeyPath, definition: Definition) -> None:
         if self.domain is None:
             return
         known: frozenset[str] | None = getattr(self.domain, f"{mention.sort}s")
@@ -89,7 +89,7 @@ class AgentCheck:
             return
         definition.warning(path, f"no {mention.sort} `{name[:60]}` in {self.domain.source}", did_you_mean(name, known))
 
-    def _check_reading(self, name: str, reading: EventNeed, path: Path, definition: Definition) -> None:
+    def _check_reading(self, name: str, reading: EventNeed, path: KeyPath, definition: Definition) -> None:
         emits = self.abilities.emits if self.abilities is not None else None
         if self.abilities is None or emits is None or not emits.isdisjoint(reading.kinds):
             return

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from clerkship.library.yaml import Path
+from clerkship.library.yaml import KeyPath
 from clerkship.model.path import MISSING
 
 Sort = Literal["slot", "action", "response", "flow"]
@@ -16,7 +16,7 @@ class Mention(NamedTuple):
 
     sort: Sort
     name: str
-    path: Path
+    path: KeyPath
     value: Any = MISSING
 
 
@@ -24,7 +24,7 @@ class EventNeed(NamedTuple):
     """Events that something in the arguments can be met by, any of them, and where in them that is."""
 
     kinds: frozenset[str]
-    path: Path
+    path: KeyPath
 
 
 _STEP_SORTS: Mapping[str, Sort] = {
@@ -76,7 +76,7 @@ def find_event_needs(name: str, args: Any, reads: FindEvents) -> Iterator[EventN
         yield EventNeed(frozenset({kind}), path)
 
 
-def _find_slots(args: Any, path: Path) -> Iterator[Mention]:
+def _find_slots(args: Any, path: KeyPath) -> Iterator[Mention]:
     """A list of maps with `name` and perhaps `value`, or one such map; or such a list under a key of its own."""
     if isinstance(args, list):
         for number, item in enumerate(args):
@@ -107,8 +107,8 @@ def _find_named(sort: Sort, args: Any, key: str) -> Iterator[Mention]:
         yield Mention(sort, args[key], [key])
 
 
-def _find_bare_steps(args: Any) -> Iterator[tuple[Path, str, Any]]:
-    path: Path = ["steps"] if isinstance(args, dict) else []
+def _find_bare_steps(args: Any) -> Iterator[tuple[KeyPath, str, Any]]:
+    path: KeyPath = ["steps"] if isinstance(args, dict) else []
     steps = args.get("steps") if isinstance(args, dict) else args
     for number, step in enumerate(steps if isinstance(steps, list) else ()):
         if isinstance(step, dict) and len(step) == 1:
@@ -116,7 +116,7 @@ def _find_bare_steps(args: Any) -> Iterator[tuple[Path, str, Any]]:
             yield [*path, number, key], key, value
 
 
-def _find_events(args: Any, path: Path) -> Iterator[tuple[Path, str]]:
+def _find_events(args: Any, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
     """Events of the agent's named in full."""
     if isinstance(args, dict):
         event = args.get("event")

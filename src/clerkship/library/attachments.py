@@ -12,18 +12,18 @@ from clerkship.library.catalog import Catalog
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.shape import as_list, as_map
-from clerkship.library.source import Folder, Unreadable, read_text
+from clerkship.library.source import SourceFolder, Unreadable, read_text
 from clerkship.library.template_filler import TemplateFiller
-from clerkship.library.yaml import Path
+from clerkship.library.yaml import KeyPath
 from clerkship.model.dataset import Dataset
 from clerkship.model.errors import InputProblem
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import lookup
 from clerkship.model.variables import escape_text
 
-MAX_STORED = 5_000_000
+MAX_STEP_FILE_BYTES = 5_000_000
 """Bytes of a dataset's file that a step may take: each task keeps a copy with its run."""
-_STEPS = (("scenario",), ("scenario", "steps"), ("setup", "steps"))
+_STEP_PLACES = (("scenario",), ("scenario", "steps"), ("setup", "steps"))
 """Where there may be steps, in a task or in a scenario file."""
 
 
@@ -31,7 +31,7 @@ _STEPS = (("scenario",), ("scenario", "steps"), ("setup", "steps"))
 class Attachments:
     """Reads the files that the definitions of one folder name."""
 
-    folder: Folder
+    folder: SourceFolder
     catalog: Catalog
     datasets: Mapping[str, Dataset]
     definitions: FolderDefinitions
@@ -59,14 +59,16 @@ class Attachments:
     ) -> dict[str, Any]:
         """Return the data with the content of files where steps name them, their templates filled in if there is a
         filler. A run, and what is kept of it, does not need the files any more."""
-        for place in _STEPS:
-            if _at(data, place):
-                data = _put(
-                    data, place, [self._step(definition, step, [*place, n], filler) for n, step in _at(data, place)]
+        for place in _STEP_PLACES:
+            if _list_steps(data, place):
+                data = _replace_value(
+                    data,
+                    place,
+                    [self._step(definition, step, [*place, n], filler) for n, step in _list_steps(data, place)],
                 )
         return data
 
-    def _step(self, definition: Definition, step: Any, path: Path, filler: TemplateFiller | None) -> Any:
+    def _step(self, definition: Definition, step: Any, path: KeyPath, filler: TemplateFiller | None) -> Any:
         found = {
             name: self._args(definition, args, [*path, name], filler)
             for name, args in as_map(step).items()
@@ -75,7 +77,7 @@ class Attachments:
         return {**step, **found} if found else step
 
     def _args(
-        self, definition: Definition, args: dict[str, Any], path: Path, filler: TemplateFiller | None
+        self, definition: Definition, args: dict[str, Any], path: KeyPath, filler: TemplateFiller | None
     ) -> dict[str, Any]:
         try:
             model = self.catalog.step(str(path[-1]))
@@ -96,7 +98,7 @@ class Attachments:
         definition: Definition,
         args: dict[str, Any],
         fields: tuple[str, str],
-        path: Path,
+        path: KeyPath,
         filler: TemplateFiller | None,
     ) -> dict[str, Any]:
         field, target = fields
@@ -119,7 +121,7 @@ class Attachments:
         return {key: value for key, value in args.items() if key != field} | {target: filled}
 
     def _from_dataset(
-        self, definition: Definition, args: dict[str, Any], fields: tuple[str, str, str], path: Path
+        self, definition: Definition, args: dict[str, Any], fields: tuple[str, str, str], path: KeyPath
     ) -> dict[str, Any]:
         field, named, target = fields
         name = args[named]
@@ -137,8 +139,8 @@ class Attachments:
         elif data is None:
             hint = did_you_mean(args[field], dataset.files)
             definition.problem([*path, field], f"no file `{args[field][:100]}` in the dataset `{name}`", hint)
-        elif len(data) > MAX_STORED:
-            message = f"`{args[field]}` has {len(data) / 1e6:.1f} MB, and a step may take {MAX_STORED // 1_000_000} MB"
+        elif len(data) > MAX_STEP_FILE_BYTES:
+            message = f"`{args[field]}` has {len(data) / 1e6:.1f} MB, and a step may take {MAX_STEP_FILE_BYTES // 1_000_000} MB"
             definition.problem(
                 [*path, field], message, "name the dataset in the environment, to be there from the start"
             )
@@ -148,12 +150,12 @@ class Attachments:
         return args
 
 
-def _at(data: Mapping[str, Any], path: tuple[str, ...]) -> list[tuple[int, Any]]:
+def _list_steps(data: Mapping[str, Any], path: tuple[str, ...]) -> list[tuple[int, Any]]:
     """The steps at a place, numbered; none where there is no list."""
     return list(enumerate(as_list(lookup(data, ".".join(path)))))
 
 
-def _put(data: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+def _replace_value(data: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
     """The same data with another value at a place."""
     key, *rest = path
-    return {**data, key: _put(data[key], tuple(rest), value) if rest else value}
+    return {**data, key: _replace_value(data[key], tuple(rest), value) if rest else value}

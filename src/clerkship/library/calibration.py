@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from clerkship.library.model_file import load_model_file
-from clerkship.library.source import up_to_evaluation
+from clerkship.library.source import find_evaluation_folders
 from clerkship.model.calibration import Calibration, CalibrationFile
 from clerkship.model.errors import InputError
 
@@ -14,7 +14,7 @@ CALIBRATION_FILE_NAME = "calibration.json"
 def find_calibration_file(root: Path) -> Path | None:
     """The file that a folder of scenarios goes by: its own, or `eval/calibration.json` for `eval/scenarios` and for
     what is below."""
-    folders = [root.resolve(), *up_to_evaluation(root)]
+    folders = [root.resolve(), *find_evaluation_folders(root)]
     return next((place / CALIBRATION_FILE_NAME for place in folders if (place / CALIBRATION_FILE_NAME).is_file()), None)
 
 

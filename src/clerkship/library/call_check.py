@@ -13,17 +13,17 @@ from clerkship.library.definition import Definition
 from clerkship.library.environment_check import EnvironmentInfo, is_known
 from clerkship.library.record_check import TimedStep, find_missing_records
 from clerkship.library.shape import as_list, as_map, read_as
-from clerkship.library.yaml import Path
+from clerkship.library.yaml import KeyPath
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
 from clerkship.model.environment import CONVERSATION_KIND
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import split_path
 from clerkship.model.scenario import ScenarioPerson
 
-_CLOSED = ("where", "fields", "expected", "text", "value", "arguments", "buttons", "assertions")
+_DATA_KEYS = ("where", "fields", "expected", "text", "value", "arguments", "buttons", "assertions")
 """Keys of arguments that hold data, not names; assertions inside another are checked by themselves."""
 
-Written = tuple[Path, Mapping[str, Any]]
+WrittenPart = tuple[KeyPath, Mapping[str, Any]]
 """A part of a file with its path."""
 
 
@@ -37,19 +37,19 @@ class CallCheck:
     environment: EnvironmentInfo | None
     """None if it is not known: then what needs none is checked."""
 
-    def check_assertion(self, written: Any, path: Path) -> AssertionCall | None:
+    def check_assertion(self, written: Any, path: KeyPath) -> AssertionCall | None:
         """Check an assertion and return it; None if it has not the shape of one."""
         call = read_as(AssertionCall, written)
         if call is not None:
             self._check_call("assertion", call.name, call.args, path)
         return call
 
-    def check_steps(self, steps: Any, path: Path) -> None:
+    def check_steps(self, steps: Any, path: KeyPath) -> None:
         """Check a list of steps, and that each finds the records that it acts on."""
         timed: list[TimedStep] = []
         for number, written in enumerate(as_list(steps)):
             call = read_as(StepCall, written)
-            here: Path = [*path, number]
+            here: KeyPath = [*path, number]
             if call is None:
                 timed.append((None, here, None))
                 continue
@@ -59,14 +59,14 @@ class CallCheck:
             for where, message in find_missing_records(timed, self.environment.shelves):
                 self.definition.problem(where, message)
 
-    def check_person(self, written: Any, path: Path) -> None:
+    def check_person(self, written: Any, path: KeyPath) -> None:
         """Check the person of a scenario: the sandbox, and the names in the script."""
         person = read_as(ScenarioPerson, written)
         if person is not None:
             self._check_sandbox(self._converses, person.sandbox, CONVERSATION_KIND, path)
             self._check_names(person.model_dump(exclude={"persona"}), path)
 
-    def check_one_per_sandbox(self, people: Sequence[Written]) -> None:
+    def check_one_per_sandbox(self, people: Sequence[WrittenPart]) -> None:
         """Report people who are on the sandbox of another person: a conversation has one person."""
         sandboxes = self.environment.sandboxes if self.environment is not None else {}
         conversing = [name for name, kind in sandboxes.items() if self._converses(kind)]
@@ -80,7 +80,7 @@ class CallCheck:
                 )
             taken |= {named} if isinstance(named, str) else set()
 
-    def _check_call(self, sort: str, name: str, args: JsonValue, path: Path) -> BaseModel | None:
+    def _check_call(self, sort: str, name: str, args: JsonValue, path: KeyPath) -> BaseModel | None:
         """Return the step or the assertion; None if a mistake in it was reported."""
         try:
             model = self.catalog.assertion(name) if sort == "assertion" else self.catalog.step(name)
@@ -101,7 +101,7 @@ class CallCheck:
             self._check_sandbox(kind.__eq__, getattr(parsed, "sandbox", None), kind, here)
         return parsed
 
-    def _check_alternatives(self, args: JsonValue, path: Path) -> None:
+    def _check_alternatives(self, args: JsonValue, path: KeyPath) -> None:
         """Check each assertion of an `any_of`. One that passes on inaction makes the whole pass then."""
         for within, call in nested_calls(args):
             here = [*path, *within]
@@ -111,9 +111,9 @@ class CallCheck:
                 hint = "make it a criterion of its own, or assert what must happen"
                 self.definition.warning([*here, call.name], message, hint)
 
-    def _check_names(self, data: Any, path: Path) -> None:
+    def _check_names(self, data: Any, path: KeyPath) -> None:
         """Wherever arguments name a sandbox, a domain or an event kind, it must exist."""
-        for here, part in _maps(data, path):
+        for here, part in _find_maps(data, path):
             sandbox, event = part.get("sandbox"), part.get("event")
             info = self.environment
             if isinstance(sandbox, str) and info is not None and sandbox not in info.components:
@@ -122,7 +122,7 @@ class CallCheck:
             if isinstance(event, str):
                 self._check_event(event, as_map(part.get("where")), here)
 
-    def _check_event(self, name: str, where: Mapping[str, Any], path: Path) -> None:
+    def _check_event(self, name: str, where: Mapping[str, Any], path: KeyPath) -> None:
         """The kind exists, and the paths start at a field of its payload: one that does not would match nothing, and
         a `never` on it would always pass."""
         meant = self.catalog.payloads(name)
@@ -142,7 +142,7 @@ class CallCheck:
                 hint = did_you_mean(first, fields)
                 self.definition.problem([*path, "where", key], f"`{name}` has no field `{first}`", hint, key=True)
 
-    def _check_operation(self, fault: Mapping[str, Any], path: Path) -> None:
+    def _check_operation(self, fault: Mapping[str, Any], path: KeyPath) -> None:
         """A fault on a domain, or on an operation that nothing has, would never be triggered."""
         operation, named, info = fault.get("operation"), fault.get("sandbox"), self.environment
         if info is None:
@@ -162,7 +162,7 @@ class CallCheck:
     def _converses(self, kind: str) -> bool:
         return is_known(self.catalog.simulator, kind) and self.catalog.simulator(kind).converses
 
-    def _check_sandbox(self, fits: Callable[[str], bool], named: str | None, kind: str, path: Path) -> None:
+    def _check_sandbox(self, fits: Callable[[str], bool], named: str | None, kind: str, path: KeyPath) -> None:
         """The sandbox or domain named is of the right kind, or only one is. A mistaken kind may be the right one."""
         info = self.environment
         if info is None:
@@ -178,13 +178,13 @@ class CallCheck:
             self.definition.problem([*path, "sandbox"], message, did_you_mean(named, known))
 
 
-def _maps(data: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+def _find_maps(data: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:
     """Yield every map in some arguments, except below keys that hold data."""
     if isinstance(data, Mapping):
         yield path, data
         for key, value in data.items():
-            if key not in _CLOSED:
-                yield from _maps(value, [*path, key])
+            if key not in _DATA_KEYS:
+                yield from _find_maps(value, [*path, key])
     elif isinstance(data, list | tuple):
         for number, value in enumerate(data):
-            yield from _maps(value, [*path, number])
+            yield from _find_maps(value, [*path, number])

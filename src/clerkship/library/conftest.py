@@ -7,7 +7,14 @@ from typing import Any, NamedTuple
 
 from clerkship.library.definition import Definition
 from clerkship.library.reporting import Reporter
-from clerkship.library.source import EVALUATION, SUFFIXES, Folder, Unreadable, read_text, up_to_evaluation
+from clerkship.library.source import (
+    EVALUATION_FOLDER,
+    SUFFIXES,
+    SourceFolder,
+    Unreadable,
+    find_evaluation_folders,
+    read_text,
+)
 from clerkship.llm.prompts import BadPrompt, Prompt
 from clerkship.model.conftest import Conftest
 from clerkship.model.errors import InputError, InputProblem
@@ -24,13 +31,13 @@ def is_conftest(path: Path, data: Any) -> bool:
 
 def find_conftest_above(root: Path) -> Path | None:
     """The one that a folder of scenarios goes by: `eval/conftest.yml` for `eval/scenarios`, and for what is below."""
-    return _find_first(up_to_evaluation(root))
+    return _find_first(find_evaluation_folders(root))
 
 
 def find_conftest_near(file: Path) -> Path | None:
     """The one that a file which is no scenario goes by: beside it, in `eval` above it, or in an `eval` beside it."""
     folder = file.resolve().parent
-    return _find_first([folder, *up_to_evaluation(folder), folder / EVALUATION])
+    return _find_first([folder, *find_evaluation_folders(folder), folder / EVALUATION_FOLDER])
 
 
 def _find_first(folders: Iterable[Path]) -> Path | None:
@@ -39,7 +46,7 @@ def _find_first(folders: Iterable[Path]) -> Path | None:
 
 
 def _read_data(path: Path) -> Any:
-    tree = Folder(path.parent).read(path)
+    tree = SourceFolder(path.parent).read(path)
     return tree.data if tree is not None else {"evaluation": None}  # what is wrong with it is said when it is read
 
 
@@ -47,7 +54,7 @@ def read_template(conftest: Path, name: str) -> tuple[Path, str]:
     """A template and where it is; raises Unreadable unless it is a file of the project, with something in it. Paths are
     from the project's root."""
     folder = conftest.resolve().parent
-    project = folder.parent if folder.name == EVALUATION else folder
+    project = folder.parent if folder.name == EVALUATION_FOLDER else folder
     path = project / name
     if Path(name).is_absolute() or not path.resolve().is_relative_to(project):
         raise Unreadable("it is outside the project", f"paths are from {project.name}/, and stay in it")
@@ -145,7 +152,7 @@ PROMPT_CHECKS = {
 class ConftestReader:
     """Reads the conftest of a folder: which models an evaluation uses, and its own prompts."""
 
-    folder: Folder
+    folder: SourceFolder
     reporter: Reporter
     conftest: Conftest | None = None
     prompts: dict[str, str] = field(default_factory=dict)
@@ -188,7 +195,7 @@ class ConftestReader:
 
 def load_conftest(path: Path) -> tuple[Conftest, dict[str, str]]:
     """Read a conftest by itself, with the prompts that it names; raises InputError with every mistake."""
-    folder = Folder(path.parent)
+    folder = SourceFolder(path.parent)
     reader = ConftestReader(folder, Reporter(folder.report))
     tree = folder.read(path)
     if tree is not None:

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from clerkship.library.dataset_cache import DatasetCache
 from clerkship.library.documents.document import FileDocument, FileFormats, open_document, open_document_folder
 from clerkship.library.entity_finder import EntityFinder, RecordFinder
-from clerkship.library.source import Folder, Unreadable
-from clerkship.library.yaml import Spot
+from clerkship.library.source import SourceFolder, Unreadable
+from clerkship.library.yaml import SourceLocation
 from clerkship.model.dataset import Dataset, DatasetFile
 from clerkship.model.errors import InputProblem
 
@@ -25,9 +25,9 @@ class ConflictingTimes(Exception):
 class DatasetSource:
     """Where a dataset is defined, and what its type needs to read it."""
 
-    folder: Folder
+    folder: SourceFolder
     """Files are read from here and nowhere else."""
-    spot: Callable[..., Spot]
+    spot: Callable[..., SourceLocation]
     """Return the place of a key in the file that defines the dataset."""
     problem: Callable[[InputProblem], None]
     """Report a mistake; the dataset cannot be used then."""

@@ -14,8 +14,8 @@ from clerkship.library.definition import Definition
 from clerkship.library.entity_finder import EntityFinder
 from clerkship.library.reporting import Reporter
 from clerkship.library.shape import as_list, as_map
-from clerkship.library.source import Folder
-from clerkship.library.yaml import Path, Spot
+from clerkship.library.source import SourceFolder
+from clerkship.library.yaml import KeyPath, SourceLocation
 from clerkship.model.dataset import Dataset, DatasetFile
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 
@@ -24,7 +24,7 @@ from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 class DatasetLoader:
     """Reads the datasets of one folder."""
 
-    folder: Folder
+    folder: SourceFolder
     catalog: Catalog
     cache: DatasetCache
     reporter: Reporter
@@ -44,7 +44,7 @@ class DatasetLoader:
         if dataset is not None:
             self.found.setdefault(dataset.name, dataset)
 
-    def load_built_in(self, names: Iterable[tuple[Definition, Path, str]]) -> None:
+    def load_built_in(self, names: Iterable[tuple[Definition, KeyPath, str]]) -> None:
         """Load datasets that need no file, by definition, path and name; a mistake is reported where one is named."""
         types, seen = self.catalog.built_in_datasets(), set[str]()
         for definition, path, name in names:
@@ -55,7 +55,7 @@ class DatasetLoader:
                 if dataset is not None:
                     self.found[name] = dataset
 
-    def _load(self, written: DatasetFile, spot: Callable[..., Spot]) -> Dataset | None:
+    def _load(self, written: DatasetFile, spot: Callable[..., SourceLocation]) -> Dataset | None:
         now = partial(self._now, written.name)
         mistakes, warnings = self.reporter.mistakes, self.reporter.warnings
         source = DatasetSource(self.folder, spot, mistakes.add_problem, warnings.add_problem, now, self.cache)
@@ -78,14 +78,14 @@ class DatasetLoader:
         return self.catalog.dataset_type(dataset.type).finder(dataset)
 
 
-def _locate(definition: Definition, path: Path, *keys: int | str) -> Spot:
+def _locate(definition: Definition, path: KeyPath, *keys: int | str) -> SourceLocation:
     return definition.spot(*path)
 
 
-def find_dataset_names(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, Path, str]]:
+def find_dataset_names(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, KeyPath, str]]:
     """Yield every mention of a dataset in environments and tasks: the definition, the path in it, and the name."""
     for definition in definitions:
-        places: list[tuple[Path, Any]] = [
+        places: list[tuple[KeyPath, Any]] = [
             (["datasets", number], name) for number, name in enumerate(as_list(definition.fields.get("datasets")))
         ]
         for number, entity in enumerate(as_list(definition.fields.get("entities"))):
@@ -96,7 +96,7 @@ def find_dataset_names(definitions: Iterable[Definition]) -> Iterator[tuple[Defi
 
 def find_unused_datasets(
     environment: Environment, datasets: Mapping[str, Dataset], taken: Collection[str], catalog: Catalog
-) -> Iterator[tuple[Path, str]]:
+) -> Iterator[tuple[KeyPath, str]]:
     """Yield the place and a warning for each; `taken` are the datasets that tasks bind records or take files from."""
     types = _find_loaded_types(environment, catalog)
     for number, name in enumerate(environment.datasets):

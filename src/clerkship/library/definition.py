@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from clerkship.library.reporting import Reporter
 from clerkship.library.validation_message import describe_validation_error
-from clerkship.library.yaml import Path, Spot, Tree
+from clerkship.library.yaml import KeyPath, SourceLocation, YamlTree
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -18,8 +18,8 @@ class Definition:
     """One thing that a file defines, where it is, and where mistakes in it are reported."""
 
     sort: str
-    tree: Tree
-    path: Path
+    tree: YamlTree
+    path: KeyPath
     data: Any
     reporter: Reporter
 
@@ -44,7 +44,7 @@ class Definition:
         """The name of its file, without folder and ending."""
         return FilePath(self.tree.file).stem
 
-    def spot(self, *path: int | str) -> Spot:
+    def spot(self, *path: int | str) -> SourceLocation:
         """Return where something in it is written."""
         return self.tree.locate([*self.path, *path])
 
@@ -52,15 +52,15 @@ class Definition:
         """Return the file that something in it is written in: other files are named from there."""
         return FilePath(self.spot(*path).file)
 
-    def problem(self, path: Path, message: str, hint: str = "", **how: bool) -> None:
+    def problem(self, path: KeyPath, message: str, hint: str = "", **how: bool) -> None:
         """Report a mistake at a path in it."""
         self.reporter.mistakes.note(self.tree, [*self.path, *path], message, hint, **how)
 
-    def warning(self, path: Path, message: str, hint: str = "", **how: bool) -> None:
+    def warning(self, path: KeyPath, message: str, hint: str = "", **how: bool) -> None:
         """Report a warning at a path in it."""
         self.reporter.warnings.note(self.tree, [*self.path, *path], message, hint, **how)
 
-    def read(self, model: type[M], data: Any, path: Path | None = None) -> M | None:
+    def read(self, model: type[M], data: Any, path: KeyPath | None = None) -> M | None:
         """Return data at a path in it as a model; report every mistake and return None if it does not fit."""
         try:
             return model.model_validate(data)

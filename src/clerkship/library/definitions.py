@@ -11,9 +11,9 @@ from clerkship.library.definition import Definition
 from clerkship.library.foreign import TEST_KEYS, is_project_file, is_test_file
 from clerkship.library.labelled import LABELLED_KEY, is_labelled
 from clerkship.library.reporting import Reporter
-from clerkship.library.source import Folder
-from clerkship.library.yaml import Path as Keys
-from clerkship.library.yaml import Tree
+from clerkship.library.source import SourceFolder
+from clerkship.library.yaml import KeyPath as Keys
+from clerkship.library.yaml import YamlTree
 from clerkship.model.names import did_you_mean
 
 _ONE_PER_FILE = ("scenario",)
@@ -29,7 +29,7 @@ _NAMED_BY_FILE = ("scenario", "e2e", "conftest", LABELLED_KEY)
 class FolderDefinitions:
     """The definitions of a folder by sort and name, whether they are valid or not."""
 
-    folder: Folder
+    folder: SourceFolder
     reporter: Reporter
     built_in: Collection[str]
     """Datasets that need no file."""
@@ -48,7 +48,7 @@ class FolderDefinitions:
             self.define(definition)
         return definitions
 
-    def _trees(self) -> Iterator[Tree]:
+    def _trees(self) -> Iterator[YamlTree]:
         files = self.folder.files()
         self.passed_over += [str(path) for path in files if is_project_file(path)]
         others = set(self.passed_over)
@@ -57,7 +57,7 @@ class FolderDefinitions:
             if tree is not None and self.folder.resolve(path) not in self.folder.included:
                 yield tree
 
-    def _of_file(self, tree: Tree) -> list[Definition]:
+    def _of_file(self, tree: YamlTree) -> list[Definition]:
         if not isinstance(tree.data, dict) or not tree.data:
             message = "expected a map with `task`, `scenario`, `test_cases`, `environment` or `dataset`"
             self.reporter.mistakes.note(tree, [], message, "text and lists are for other files to !include")
@@ -65,12 +65,12 @@ class FolderDefinitions:
         sort = _classify_file(tree)
         return [self._definition(sort, tree, [], tree.data)] if sort is not None else self.split_file(tree)
 
-    def split_file(self, tree: Tree) -> list[Definition]:
+    def split_file(self, tree: YamlTree) -> list[Definition]:
         """Split a file that is a map of definitions; report the keys that are none."""
         whole = tree.data.items() if isinstance(tree.data, dict) else ()
         return [definition for key, value in whole for definition in self._split(tree, key, value)]
 
-    def _split(self, tree: Tree, key: str, value: Any) -> list[Definition]:
+    def _split(self, tree: YamlTree, key: str, value: Any) -> list[Definition]:
         if key in _SORTS or key in _ONE_PER_FILE:
             return [self._definition(key, tree, [key], value)]
         if key in _PLURALS and isinstance(value, list):
@@ -85,7 +85,7 @@ class FolderDefinitions:
             self.reporter.mistakes.note(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
         return []
 
-    def _definition(self, sort: str, tree: Tree, path: Keys, data: Any) -> Definition:
+    def _definition(self, sort: str, tree: YamlTree, path: Keys, data: Any) -> Definition:
         return Definition(sort, tree, path, data, self.reporter)
 
     def define(self, definition: Definition) -> None:
@@ -124,7 +124,7 @@ class FolderDefinitions:
         return name not in self.names(sort) and not any(name in text for text in self.folder.unread)
 
 
-def _classify_file(tree: Tree) -> str | None:
+def _classify_file(tree: YamlTree) -> str | None:
     """Return what a file is as a whole; None for one that is a map of definitions."""
     if is_conftest(Path(tree.file), tree.data):
         return "conftest"

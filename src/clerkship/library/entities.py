@@ -11,7 +11,7 @@ from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.entity_finder import BadBinding, DatasetFinder, build_record_name
 from clerkship.library.template_filler import TemplateFiller
-from clerkship.library.yaml import Path
+from clerkship.library.yaml import KeyPath
 from clerkship.model.dataset import Dataset, Record, RecordView
 from clerkship.model.names import did_you_mean
 from clerkship.model.task import Entity, ForEach
@@ -97,7 +97,7 @@ class EntityBinder:
         """With the records of the task's own entities, each of which may name those before it."""
         written = definition.fields.get("entities")
         for number, item in enumerate(written if isinstance(written, list) else ()):
-            path: Path = ["entities", number]
+            path: KeyPath = ["entities", number]
             entity = self._read(definition, Entity, item, path, bound)
             bound.entities.append(item if entity is None else entity.model_dump(exclude_unset=True))
             if entity is None:
@@ -111,7 +111,7 @@ class EntityBinder:
                 bound.unbound.add(entity.id)
         return bound
 
-    def _read(self, definition: Definition, model: type[E], item: Any, path: Path, bound: TaskBindings) -> E | None:
+    def _read(self, definition: Definition, model: type[E], item: Any, path: KeyPath, bound: TaskBindings) -> E | None:
         """A query with the templates in it filled in; None where it is none, which is said when the task is read."""
         if isinstance(item, dict) and isinstance(item.get("where"), dict):
             filler = replace(self.filler(definition, bound.values(), bound.unbound), escapes=False)
@@ -123,7 +123,7 @@ class EntityBinder:
         except ValidationError:
             return None
 
-    def _find(self, definition: Definition, entity: Entity, path: Path, bound: TaskBindings) -> Record | None:
+    def _find(self, definition: Definition, entity: Entity, path: KeyPath, bound: TaskBindings) -> Record | None:
         dataset = self._dataset(definition, entity, path)
         if dataset is None:
             return None
@@ -133,7 +133,7 @@ class EntityBinder:
             definition.problem(path, f"for {bound.name}, {bad}" if bound.name else str(bad))
             return None
 
-    def _dataset(self, definition: Definition, query: Entity, path: Path) -> Dataset | None:
+    def _dataset(self, definition: Definition, query: Entity, path: KeyPath) -> Dataset | None:
         if self.definitions.is_unknown("dataset", query.dataset):
             hint = did_you_mean(query.dataset, self.definitions.names("dataset"))
             definition.problem([*path, "dataset"], f"unknown dataset `{query.dataset}`", hint)

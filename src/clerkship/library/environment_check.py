@@ -8,7 +8,7 @@ from clerkship.library.catalog import Catalog
 from clerkship.library.definition import Definition
 from clerkship.library.record_check import InitialRecords
 from clerkship.library.shape import as_list, as_map, read_as
-from clerkship.library.yaml import Path
+from clerkship.library.yaml import KeyPath
 from clerkship.model.environment import (
     RESERVED_NAMES,
     RESERVED_SOURCES,
@@ -103,7 +103,7 @@ class EnvironmentCheck:
                 message = f"`{name}` is the name of {taken[name]}"
                 self.definition.problem([key, name], message, f"call the {what} something else", key=True)
 
-    def _check_component(self, choice: ComponentConfig, path: Path, datasets: Collection[str]) -> None:
+    def _check_component(self, choice: ComponentConfig, path: KeyPath, datasets: Collection[str]) -> None:
         is_domain = isinstance(choice, SharedDomain)
         try:
             entry = self.catalog.domain(choice.kind) if is_domain else self.catalog.simulator(choice.kind)
@@ -117,7 +117,7 @@ class EnvironmentCheck:
                 message = f"`{wanted}` is not a dataset of this environment"
                 self.definition.problem([*path, "datasets", number], message, hint)
 
-    def _check_called_domains(self, kind: str, path: Path, info: EnvironmentInfo) -> None:
+    def _check_called_domains(self, kind: str, path: KeyPath, info: EnvironmentInfo) -> None:
         """The domains that a simulator's operations call are there. A mistaken kind may be the right one."""
         kinds = info.domains.values()
         for domain in self.catalog.simulator(kind).domains if is_known(self.catalog.simulator, kind) else ():
@@ -125,7 +125,7 @@ class EnvironmentCheck:
                 hint = f"add `{domain.kind.rpartition('.')[2]}: {{kind: {domain.kind}}}` under `domains`"
                 self.definition.problem(path, f"{kind} needs a domain of kind {domain.kind}", hint)
 
-    def _check_reaction(self, reaction: Reaction, path: Path, components: Mapping[str, str]) -> None:
+    def _check_reaction(self, reaction: Reaction, path: KeyPath, components: Mapping[str, str]) -> None:
         names = dict.fromkeys((reaction.source, reaction.target))
         for name in names:
             if name not in components:
@@ -136,7 +136,7 @@ class EnvironmentCheck:
             except PlatformError as broken:
                 self.definition.problem(path, str(broken))
 
-    def _check_pair(self, reaction: Reaction, path: Path, source: str, target: str) -> None:
+    def _check_pair(self, reaction: Reaction, path: KeyPath, source: str, target: str) -> None:
         kinds = [kind.removeprefix(f"{source}.") for kind in self.catalog.event_kinds(source)]
         meant = [kind for kind in kinds if reaction.means(kind)]
         if not meant:

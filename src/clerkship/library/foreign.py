@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from clerkship.library.library import LoadedTask
-from clerkship.library.yaml import Tree
+from clerkship.library.yaml import YamlTree
 from clerkship.model.agent_domain import AgentDomain
 
 _PACKAGE = "clerkship.rasa"
@@ -36,7 +36,7 @@ def top_keys(path: Path) -> set[str]:
 class ForeignTests(Protocol):
     """The reader of another tool's test files."""
 
-    def load(self, trees: Sequence[Tree], taken: Collection[str]) -> Iterator[LoadedTask]:
+    def load(self, trees: Sequence[YamlTree], taken: Collection[str]) -> Iterator[LoadedTask]:
         """Yield a task for each test; report every mistake. Names in `taken` are not used again."""
 
 
@@ -50,7 +50,7 @@ def is_project_file(path: Path) -> bool:
     return not keys & OWN_KEYS and bool(_reader("names").is_project_file(path, keys))
 
 
-def is_test_file(tree: Tree) -> bool:
+def is_test_file(tree: YamlTree) -> bool:
     """Return whether a file has tests of another tool, or what several such files share."""
     is_possible = isinstance(tree.data, dict) and not (TEST_KEYS | {"llm_judge"}).isdisjoint(tree.data)
     return is_possible and bool(_reader("e2e").is_e2e(tree))

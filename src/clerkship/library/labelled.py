@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from clerkship.library.definition import Definition
 from clerkship.library.reporting import Reporter
-from clerkship.library.source import Folder
+from clerkship.library.source import SourceFolder
 from clerkship.library.validation_message import describe_value
-from clerkship.library.yaml import Spot
+from clerkship.library.yaml import SourceLocation
 from clerkship.model.errors import InputError
 from clerkship.model.labelled import Label, LabelledConversation, LabelledFile
 from clerkship.model.names import canonical_name, did_you_mean
@@ -31,7 +31,7 @@ class LabelledItem:
     labelled: LabelledConversation
     events: tuple[tuple[BaseModel, ...], ...]
     """By turn."""
-    place: Spot
+    place: SourceLocation
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def is_labelled(data: Any) -> bool:
 
 def load_labelled(path: Path, kinds: Kinds) -> LabelledSet:
     """A labelled set; `kinds` are the agent's own events by their names here, such as `flow_started`."""
-    folder = Folder(path.parent)
+    folder = SourceFolder(path.parent)
     tree = folder.read(path)
     if tree is None:
         raise InputError(folder.report.sorted())

@@ -29,10 +29,10 @@ from clerkship.library.library import Library, LoadedTask
 from clerkship.library.personas import PersonaLoader
 from clerkship.library.record_check import collect_initial_records
 from clerkship.library.reporting import Reporter
-from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
+from clerkship.library.source import SUFFIXES, SourceFolder, is_existing_folder
 from clerkship.library.task_check import TaskCheck
 from clerkship.library.template_filler import TemplateFiller
-from clerkship.library.yaml import Tree
+from clerkship.library.yaml import YamlTree
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import Dataset
@@ -51,7 +51,7 @@ _TEMPLATE_KEYS = ("task_item", "scenario", "criteria")
 class LibraryLoader:
     """One pass over a folder."""
 
-    folder: Folder
+    folder: SourceFolder
     catalog: Catalog
     needs_task: bool
     known: AgentCheck
@@ -124,7 +124,7 @@ class LibraryLoader:
             files=frozenset(self.folder.used | self.folder.included),
         )
 
-    def _foreign_tests(self, trees: list[Tree]) -> None:
+    def _foreign_tests(self, trees: list[YamlTree]) -> None:
         if trees:
             reader = load_test_reader()(self.folder, self.catalog, self.known, self._reporter)
             for loaded in reader.load(trees, self.tasks):
@@ -351,7 +351,7 @@ def load_library(
     is_folder = is_existing_folder(path, "there is no such file or folder")
     if not is_folder and path.suffix not in SUFFIXES:
         raise InputError.of("it is not a YAML file", file=str(path), hint=f"its name should end in {SUFFIXES[0]}")
-    folder = Folder(find_root(path))
+    folder = SourceFolder(find_root(path))
     only = None if is_folder else path
     with pause_garbage_collection():
         return LibraryLoader(folder, catalog, needs_task, AgentCheck(abilities, catalog.reads), only, cache).load()

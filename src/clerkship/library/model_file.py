@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from clerkship.library.source import Folder
+from clerkship.library.source import SourceFolder
 from clerkship.library.validation_message import describe_validation_error
 from clerkship.model.errors import InputError
 
@@ -14,7 +14,7 @@ M = TypeVar("M", bound=BaseModel)
 
 def load_model_file(path: Path, model: type[M]) -> M:
     """Read a file into a model; raise InputError with everything that is wrong, and where."""
-    folder = Folder(path.resolve().parent)
+    folder = SourceFolder(path.resolve().parent)
     tree = folder.read(path)
     if tree is None or folder.report.problems:
         raise InputError(folder.report.sorted())

@@ -5,7 +5,7 @@ from typing import Any
 
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
-from clerkship.library.source import Folder, personas_above
+from clerkship.library.source import SourceFolder, find_personas_folders
 from clerkship.library.template_filler import TemplateFiller
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import lookup
@@ -20,7 +20,7 @@ _KeyPath = tuple[str | int, ...]
 class PersonaLoader:
     """Reads personas and puts them into tasks."""
 
-    folder: Folder
+    folder: SourceFolder
     definitions: FolderDefinitions
     found: dict[str, Persona] = field(default_factory=dict)
     _looked_above: bool = False
@@ -67,11 +67,11 @@ class PersonaLoader:
         """Whether a `personas` folder that several folders of tasks share has one of this name."""
         if not self._looked_above:
             self._looked_above = True
-            for place in personas_above(self.folder.root):
+            for place in find_personas_folders(self.folder.root):
                 self._load_folder(self.folder.outside(place))
         return name in self.found
 
-    def _load_folder(self, folder: Folder) -> None:
+    def _load_folder(self, folder: SourceFolder) -> None:
         trees = [tree for path in folder.files() if (tree := folder.read(path)) is not None]
         definitions = [p for tree in trees for p in self.definitions.split_file(tree) if p.sort == "persona"]
         for definition in definitions:

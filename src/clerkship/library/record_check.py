@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
-from clerkship.library.yaml import Path
+from clerkship.library.yaml import KeyPath
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.model.located_error import FieldPath
@@ -58,13 +58,13 @@ def collect_initial_records(
     return found
 
 
-TimedStep = tuple[timedelta | None, Path, Any]
+TimedStep = tuple[timedelta | None, KeyPath, Any]
 """When a step is to be done, where it is written, and itself; None for one that could not be read."""
 
 
 def find_missing_records(
     steps: Iterable[TimedStep], shelves: Mapping[str, InitialRecords]
-) -> Iterator[tuple[Path, str]]:
+) -> Iterator[tuple[KeyPath, str]]:
     """What a step acts on and there is not, when it comes to it: those at once, then the others by their times."""
     there: dict[str, set[str]] = {name: set() for name in shelves}
     gone: dict[str, set[str]] = {name: set() for name in shelves}

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from clerkship.library.yaml import Path, Tree
+from clerkship.library.yaml import KeyPath, YamlTree
 from clerkship.model.errors import InputProblem
 
 MAX_PROBLEMS = 100
@@ -36,7 +36,7 @@ class ProblemReport:
             self.spoiled.add(place)
 
     def note(
-        self, tree: Tree, path: Path, message: str, hint: str = "", *, key: bool = False, spoils: bool = False
+        self, tree: YamlTree, path: KeyPath, message: str, hint: str = "", *, key: bool = False, spoils: bool = False
     ) -> None:
         """Add a problem at a path, of its key with `key`; with `spoils`, nothing else is reported of that place."""
         self.add(tree.file, lambda: tree.locate(path, key=key).problem(message, hint), spoils=spoils)

@@ -9,15 +9,15 @@ from pathlib import Path
 from yaml.nodes import Node
 
 from clerkship.library.reporting import ProblemReport
-from clerkship.library.yaml import Allowance, BadYaml, TooMuch, Tree, parse, text_tree
+from clerkship.library.yaml import InvalidYaml, ParseBudget, YamlTooLarge, YamlTree, build_text_tree, parse_yaml
 from clerkship.model.errors import InputError, InputProblem
 
-SIZE_LIMIT = 1_000_000
-DEEPEST_INCLUDE = 20
+MAX_FILE_BYTES = 1_000_000
+MAX_INCLUDE_DEPTH = 20
 MAX_INCLUDES = 1000
 MAX_DATASET_BYTES = 200_000_000
 SUFFIXES = (".yml", ".yaml")
-_NOWHERE = "it is a link that leads nowhere"
+_BROKEN_LINK = "it is a link that leads nowhere"
 
 
 class Unreadable(Exception):
@@ -28,37 +28,43 @@ class Unreadable(Exception):
         self.message, self.hint = message, hint
 
 
-EVALUATION = "eval"
+EVALUATION_FOLDER = "eval"
 """The folder that has what all scenarios below it go by."""
-MAX_ABOVE = 6
+MAX_PARENT_FOLDERS = 6
 
 
-def up_to_evaluation(folder: Path) -> list[Path]:
+def find_evaluation_folders(folder: Path) -> list[Path]:
     """The folders above one, the nearest first, up to that of an evaluation; none where there is no such folder, or it
     is in another project or far away. Of `scenarios` the one above is taken for it, whatever its name."""
     whole = folder.resolve()
     found: list[Path] = []
-    for place in [] if whole.name == EVALUATION or (whole / ".git").exists() else whole.parents[:MAX_ABOVE]:
+    for place in (
+        [] if whole.name == EVALUATION_FOLDER or (whole / ".git").exists() else whole.parents[:MAX_PARENT_FOLDERS]
+    ):
         found.append(place)
-        if place.name == EVALUATION:
+        if place.name == EVALUATION_FOLDER:
             return found
         if (place / ".git").exists():
             break
     return [whole.parent] if whole.name == "scenarios" else []
 
 
-PERSONAS = "personas"
+PERSONAS_FOLDER = "personas"
 """A folder of personas that several folders of tasks have in common."""
 
 
-def personas_above(root: Path) -> list[Path]:
+def find_personas_folders(root: Path) -> list[Path]:
     """Where such a folder is, beside this one or beside the one above it."""
     places = root.resolve().parents[:2]
-    return [place / PERSONAS for place in places if (place / PERSONAS).is_dir() and place / PERSONAS != root.resolve()]
+    return [
+        place / PERSONAS_FOLDER
+        for place in places
+        if (place / PERSONAS_FOLDER).is_dir() and place / PERSONAS_FOLDER != root.resolve()
+    ]
 
 
 @dataclass
-class Folder:
+class SourceFolder:
     """A folder of YAML files and what went wrong reading them."""
 
     root: Path
@@ -71,7 +77,7 @@ class Folder:
     merges: bool = False
     """Whether its files are somebody else's, and may have merge keys."""
     _open: list[Path] = field(default_factory=list)
-    _allowance: Allowance = field(default_factory=Allowance)
+    _allowance: ParseBudget = field(default_factory=ParseBudget)
     _includes: int = 0
     _resolved: dict[Path, Path] = field(default_factory=dict)
 
@@ -79,33 +85,33 @@ class Folder:
         """Every YAML file in it, in order; hidden ones are left alone, and so are other people's packages."""
         found: list[Path] = []
         for folder, folders, names in os.walk(self.root, onerror=self._cannot_enter):
-            folders[:] = [name for name in folders if not _is_not_ours(Path(folder, name))]
+            folders[:] = [name for name in folders if not _is_ignored(Path(folder, name))]
             found += [Path(folder, name) for name in names if not name.startswith(".") and name.endswith(SUFFIXES)]
         return sorted(found)
 
-    def outside(self, folder: Path) -> "Folder":
+    def outside(self, folder: Path) -> "SourceFolder":
         """Return another folder, whose mistakes and files count with those of this one."""
-        return Folder(folder, self.report, used=self.used)
+        return SourceFolder(folder, self.report, used=self.used)
 
     def _cannot_enter(self, error: OSError) -> None:
         self._note(Path(str(error.filename)), f"it cannot be read: {error.strerror}")
 
-    def read(self, path: Path) -> Tree | None:
+    def read(self, path: Path) -> YamlTree | None:
         """Parse one file; what is wrong with it is added to the report."""
-        self._allowance, self._includes = Allowance(), 0
+        self._allowance, self._includes = ParseBudget(), 0
         try:
             if not self.resolve(path).is_relative_to(self.resolve(self.root)):
                 raise Unreadable("it is a link that leads outside the folder", "copy the file into the folder")
             self.used.add(self.resolve(path))
             return self._parse(path)
-        except BadYaml as bad:
-            self.unread.append(_text_if_any(path))
+        except InvalidYaml as bad:
+            self.unread.append(_read_text_or_empty(path))
             self._note(path, bad.message, bad.hint, bad.line, bad.column)
         except Unreadable as unreadable:
-            self.unread.append(_text_if_any(path))
+            self.unread.append(_read_text_or_empty(path))
             self._note(path, unreadable.message, unreadable.hint)
         except RuntimeError:  # how pathlib before 3.13 reports links that go in a circle
-            self._note(path, _NOWHERE)
+            self._note(path, _BROKEN_LINK)
         finally:
             self._open.clear()
         return None
@@ -114,18 +120,18 @@ class Folder:
         problem = InputProblem(file=str(path), line=line, column=column, message=message, hint=hint)
         self.report.add_problem(problem, spoils=True)
 
-    def _parse(self, path: Path) -> Tree:
+    def _parse(self, path: Path) -> YamlTree:
         text = read_text(path)
         self._allowance.characters -= len(text)
         self._open.append(path)
         include = partial(self._include, path)
-        tree = parse(text, str(path), include, self._allowance, merges=self.merges)
+        tree = parse_yaml(text, str(path), include, self._allowance, merges=self.merges)
         self._open.pop()
         for flaw in tree.flaws:
             self._note(path, flaw.message, flaw.hint, flaw.line, flaw.column)
         return tree
 
-    def _include(self, origin: Path, target: str, node: Node) -> Tree:
+    def _include(self, origin: Path, target: str, node: Node) -> YamlTree:
         open_files = list(self._open)
         try:
             path = self.beside(origin, target)
@@ -135,33 +141,33 @@ class Folder:
                 return self._parse(path)
             text = read_text(path)
             self._allowance.take(node, len(text))
-            return text_tree(str(path), text)
+            return build_text_tree(str(path), text)
         except Unreadable as unreadable:
             line, column = node.start_mark.line + 1, node.start_mark.column + 1
-            raise BadYaml(f"include {target}: {unreadable.message}", line, column, unreadable.hint) from None
-        except TooMuch:
+            raise InvalidYaml(f"include {target}: {unreadable.message}", line, column, unreadable.hint) from None
+        except YamlTooLarge:
             raise
-        except BadYaml as bad:
+        except InvalidYaml as bad:
             self._note(path, bad.message, bad.hint, bad.line, bad.column)
             self._open = open_files
             return self._spoil(origin, path, node)
 
-    def _spoil(self, origin: Path, path: Path, node: Node) -> Tree:
+    def _spoil(self, origin: Path, path: Path, node: Node) -> YamlTree:
         """An include whose file is broken: that has been said of the file, and is not said again here."""
         self.report.spoiled.add((str(origin), node.start_mark.line + 1, node.start_mark.column + 1))
         self.report.spoiled.add((str(path), 1, 1))
-        return Tree(str(path), None, text_tree(str(path), "").node)
+        return YamlTree(str(path), None, build_text_tree(str(path), "").node)
 
     def _refuse_runaway(self, path: Path, node: Node) -> None:
         self._includes += 1
         if self.resolve(path) in map(self.resolve, self._open):
             chain = " -> ".join(opened.name for opened in [*self._open, path])
             raise Unreadable(f"includes go in a circle: {chain}")
-        if len(self._open) > DEEPEST_INCLUDE:
-            raise Unreadable(f"includes nested deeper than {DEEPEST_INCLUDE}")
+        if len(self._open) > MAX_INCLUDE_DEPTH:
+            raise Unreadable(f"includes nested deeper than {MAX_INCLUDE_DEPTH}")
         if self._includes > MAX_INCLUDES:
             line, column = node.start_mark.line + 1, node.start_mark.column + 1
-            raise TooMuch(f"more than {MAX_INCLUDES} includes", line, column)
+            raise YamlTooLarge(f"more than {MAX_INCLUDES} includes", line, column)
 
     def resolve(self, path: Path) -> Path:
         """Where a path leads, links followed; asked of the disk once."""
@@ -176,20 +182,20 @@ class Folder:
             if Path(target).is_absolute() or not self.resolve(path).is_relative_to(self.resolve(self.root)):
                 raise Unreadable("it is outside the folder", "keep everything a task needs beside it")
             if path.is_symlink() and not path.exists():
-                raise Unreadable(_NOWHERE)
+                raise Unreadable(_BROKEN_LINK)
             if not path.exists():
                 raise Unreadable("there is no such file", f"it is looked for beside {origin.name}")
         except OSError as error:
             raise Unreadable(f"it cannot be read: {error.strerror}") from None
         except RuntimeError:
-            raise Unreadable(_NOWHERE) from None
+            raise Unreadable(_BROKEN_LINK) from None
         except ValueError:
             raise Unreadable("it is not the name of a file") from None
         self.used.add(self.resolve(path))
         return path
 
 
-def _is_not_ours(folder: Path) -> bool:
+def _is_ignored(folder: Path) -> bool:
     with contextlib.suppress(OSError):  # one that may not be entered is said to be so elsewhere
         return folder.name.startswith(".") or folder.name == "node_modules" or (folder / "pyvenv.cfg").exists()
     return False
@@ -210,11 +216,11 @@ def read_text(path: Path) -> str:
     try:
         if not path.is_file():
             raise Unreadable(
-                "it is a folder" if path.is_dir() else _NOWHERE if path.is_symlink() else "it is not a file"
+                "it is a folder" if path.is_dir() else _BROKEN_LINK if path.is_symlink() else "it is not a file"
             )
         size = path.stat().st_size
-        if size > SIZE_LIMIT:
-            limit = f"a file may have {SIZE_LIMIT / 1e6:g} MB"
+        if size > MAX_FILE_BYTES:
+            limit = f"a file may have {MAX_FILE_BYTES / 1e6:g} MB"
             raise Unreadable(f"it has {size / 1e6:.1f} MB, and {limit}", "split it, or keep the data in a dataset")
         data = path.read_bytes()
     except OSError as error:
@@ -240,14 +246,14 @@ def read_folder(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 size += path.stat().st_size
-                _refuse_stranger(path, root, size)
+                _check_dataset_file(path, root, size)
                 files[path.relative_to(folder).as_posix()] = path.read_bytes()
     except OSError as error:
         raise Unreadable(f"{Path(str(error.filename)).name} cannot be read: {error.strerror}") from None
     return files
 
 
-def _refuse_stranger(path: Path, root: Path, size: int) -> None:
+def _check_dataset_file(path: Path, root: Path, size: int) -> None:
     if not path.resolve().is_relative_to(root):
         raise Unreadable(f"{path.name} is a link that leads outside the folder")
     if not path.name.isprintable():
@@ -256,7 +262,7 @@ def _refuse_stranger(path: Path, root: Path, size: int) -> None:
         raise Unreadable(f"it has more than {MAX_DATASET_BYTES // 1_000_000} MB")
 
 
-def _text_if_any(path: Path) -> str:
+def _read_text_or_empty(path: Path) -> str:
     try:
         return read_text(path)
     except Unreadable:

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clerkship.library.call_check import CallCheck, Written
+from clerkship.library.call_check import CallCheck, WrittenPart
 from clerkship.library.environment_check import is_known
 from clerkship.library.shape import as_list, as_map, read_as
-from clerkship.library.yaml import Path
+from clerkship.library.yaml import KeyPath
 from clerkship.model.call import AssertionCall
 from clerkship.model.names import did_you_mean
 
-_OF_CONVERSATIONS = ("initial_slots", "stubs", "max_turns", "turn_timeout")
+_CONVERSATION_KEYS = ("initial_slots", "stubs", "max_turns", "turn_timeout")
 """Keys of a scenario that hold for conversations that the person begins."""
 
 
@@ -35,7 +35,7 @@ class TaskCheck:
             self.calls.check_steps(data["scenario"], ["scenario"])
         scenario = as_map(data.get("scenario"))
         self.calls.check_steps(scenario.get("steps"), ["scenario", "steps"])
-        people = _people(scenario)
+        people = _list_people(scenario)
         for path, person in people:
             self.calls.check_person(person, path)
         self.calls.check_one_per_sandbox(people)
@@ -53,7 +53,7 @@ class TaskCheck:
         self._check_slots(setup, "setup")
         for number, written in enumerate(as_list(goals.get("expected_tools"))):
             for key in as_map(written).keys() & {"tool_called", "tool_group"}:
-                path: Path = ["goals", "expected_tools", number, key]
+                path: KeyPath = ["goals", "expected_tools", number, key]
                 self.calls.known.check_assertion(key, written[key], path, self.calls.definition)
 
     def check_scopes(self) -> None:
@@ -72,19 +72,19 @@ class TaskCheck:
         slots = setup.get("initial_slots")
         self.calls.known.check_slots(slots, [key, "initial_slots"], self.calls.definition)
 
-    def _check_unused(self, scenario: Mapping[str, Any], people: Sequence[Written]) -> None:
+    def _check_unused(self, scenario: Mapping[str, Any], people: Sequence[WrittenPart]) -> None:
         """Report what has no effect if the agent starts: the person begins nothing, and there are no turns."""
         for path, person in people:
             if person.get("opening") is not None:
                 message = "`opening` is never said: the agent starts this task"
                 hint = "write `starts: person`, or put the line under `lines` or `script`"
                 self.calls.definition.problem([*path, "opening"], message, hint)
-        for key in _OF_CONVERSATIONS:
+        for key in _CONVERSATION_KEYS:
             if scenario.get(key) not in (None, {}):
                 message = f"`{key}` is not used: the agent starts this task"
                 self.calls.definition.problem(["scenario", key], message, "write `starts: person`, or leave it out")
 
-    def _check_criterion(self, data: Mapping[str, Any], path: Path, entities: list[Any]) -> None:
+    def _check_criterion(self, data: Mapping[str, Any], path: KeyPath, entities: list[Any]) -> None:
         call = self.calls.check_assertion(data.get("assertion"), [*path, "assertion"])
         entity = data.get("input_entity_id")
         for within, leaf in call.leaves() if call is not None else ():
@@ -103,7 +103,7 @@ class TaskCheck:
         catalog = self.calls.catalog
         return list(catalog.entity_fields(call.name)) if is_known(catalog.assertion, call.name) else []
 
-    def _check_entity(self, wanted: Any, path: Path, entities: list[Any]) -> None:
+    def _check_entity(self, wanted: Any, path: KeyPath, entities: list[Any]) -> None:
         if isinstance(wanted, str) and wanted not in entities:
             hint = did_you_mean(wanted, [name for name in entities if isinstance(name, str)])
             self.calls.definition.problem(path, f"no entity `{wanted}`", hint or "the task has no entities")
@@ -114,9 +114,9 @@ class TaskCheck:
         return not is_scoped and not _mentions(call.args, entity)
 
 
-def _people(scenario: Mapping[str, Any]) -> list[Written]:
+def _list_people(scenario: Mapping[str, Any]) -> list[WrittenPart]:
     """Return the people of a task's scenario as they are written, each with its path."""
-    several: list[Written] = [
+    several: list[WrittenPart] = [
         (["scenario", "people", number], as_map(person))
         for number, person in enumerate(as_list(scenario.get("people")))
     ]

@@ -18,11 +18,11 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.path import MISSING, lookup, split_path
 from clerkship.model.variables import escape_text
 
-OUTPUT_LIMIT = 1_000_000
+MAX_OUTPUT_LENGTH = 1_000_000
 MAX_EXPRESSIONS = 10_000
 MAX_FILTERS = 20
-MAX_NAMED = 30
-MAX_FORM_LENGTH = 100
+MAX_LISTED_NAMES = 30
+MAX_DATE_FORMAT_LENGTH = 100
 # Possessive throughout (`++`, `*+`, `?+`): what does not fit fails at once, without trying shorter ways.
 _QUOTED = r"\"[^\"]*\"|'[^']*'"
 _BODY = re.compile(rf"((?:[^\"'}}]++|{_QUOTED}|\}}(?!\}}))*+)\}}\}}")
@@ -45,41 +45,41 @@ class BadTemplate(Exception):
         """Where in the text its braces open."""
 
 
-Text = Callable[[Any], str]
-Filter = Callable[[Any, Any, Text], Any]
+FormatText = Callable[[Any], str]
+Filter = Callable[[Any, Any, FormatText], Any]
 """From a value and an argument, with the way that such values are written as text."""
 
 
 def _shift(sign: int) -> Filter:
-    def shift(value: Any, by: Any, _: Text) -> str:
-        moved = _instant(value) + sign * parse_duration(by)
+    def shift(value: Any, by: Any, _: FormatText) -> str:
+        moved = _to_datetime(value) + sign * parse_duration(by)
         return moved.date().isoformat() if len(str(value)) == 10 else moved.isoformat()
 
     return shift
 
 
-def _date(value: Any, form: Any, _: Text) -> str:
-    if len(str(form)) > MAX_FORM_LENGTH:
-        raise ValueError(f"a form may have {MAX_FORM_LENGTH} characters")
-    return _instant(value).strftime(str(form) or "%Y-%m-%d")
+def _format_date(value: Any, form: Any, _: FormatText) -> str:
+    if len(str(form)) > MAX_DATE_FORMAT_LENGTH:
+        raise ValueError(f"a form may have {MAX_DATE_FORMAT_LENGTH} characters")
+    return _to_datetime(value).strftime(str(form) or "%Y-%m-%d")
 
 
-def _instant(value: Any) -> datetime:
+def _to_datetime(value: Any) -> datetime:
     instant = to_datetime(value)
     if instant is None:
         raise ValueError("it is not a date")
     return instant
 
 
-def _join(value: Any, by: Any, text: Text) -> str:
+def _join(value: Any, by: Any, text: FormatText) -> str:
     parts = [text(item) for item in value]
-    if sum(map(len, parts)) + len(str(by)) * len(parts) > OUTPUT_LIMIT:
-        raise ValueError(f"it writes more than {OUTPUT_LIMIT:,} characters")
+    if sum(map(len, parts)) + len(str(by)) * len(parts) > MAX_OUTPUT_LENGTH:
+        raise ValueError(f"it writes more than {MAX_OUTPUT_LENGTH:,} characters")
     return str(by).join(parts)
 
 
-def _end(number: int) -> Filter:
-    def end(value: Any, _: Any, __: Text) -> Any:
+def _item_at(number: int) -> Filter:
+    def end(value: Any, _: Any, __: FormatText) -> Any:
         if not isinstance(value, list | tuple | str):
             raise ValueError("it is not a list")
         return value[number] if value else None
@@ -93,12 +93,12 @@ FILTERS: dict[str, Filter] = {
     "title": lambda value, _, text: text(value).title(),
     "trim": lambda value, _, text: text(value).strip(),
     "words": lambda value, _, text: text(value),
-    "first": _end(0),
-    "last": _end(-1),
+    "first": _item_at(0),
+    "last": _item_at(-1),
     "length": lambda value, _, __: len(value),
     "join": _join,
     "default": lambda value, other, _: other if value is None else value,
-    "date": _date,
+    "date": _format_date,
     "plus": _shift(1),
     "minus": _shift(-1),
 }
@@ -106,7 +106,7 @@ FindFilter = Callable[[str], Filter]
 """Return the filter of a name; raises UnknownName."""
 
 
-def filter_table() -> Registry[Filter]:
+def build_filter_registry() -> Registry[Filter]:
     """Return a table with the filters that are always there."""
     table: Registry[Filter] = Registry("filter")
     for name, apply in FILTERS.items():
@@ -114,25 +114,25 @@ def filter_table() -> Registry[Filter]:
     return table
 
 
-find_own = filter_table().get
+find_built_in_filter = build_filter_registry().get
 
 
-class Alone(NamedTuple):
+class SingleValue(NamedTuple):
     """The value of a text that is one expression."""
 
     value: Any
 
 
-def render(text: str, values: Mapping[str, Any], find: FindFilter = find_own, *, alone: bool = True) -> Any:
+def render(text: str, values: Mapping[str, Any], find: FindFilter = find_built_in_filter, *, alone: bool = True) -> Any:
     """A text with every expression replaced; one that is nothing but an expression takes its value's type, unless a
     text is wanted whatever it is."""
     rendered = render_parts(text, values, find, alone=alone)
-    return rendered.value if isinstance(rendered, Alone) else "".join(rendered)
+    return rendered.value if isinstance(rendered, SingleValue) else "".join(rendered)
 
 
 def render_parts(
-    text: str, values: Mapping[str, Any], find: FindFilter = find_own, *, alone: bool = True
-) -> Alone | list[str]:
+    text: str, values: Mapping[str, Any], find: FindFilter = find_built_in_filter, *, alone: bool = True
+) -> SingleValue | list[str]:
     """Evaluate every expression. Return what the author wrote (at even places) and the values (at odd places)."""
     parts: list[str] = []
     size = end = start = 0
@@ -144,15 +144,15 @@ def render_parts(
             start = found.start()
             if found[0] == "{%":
                 raise BadTemplate("statements ({% … %}) are not templates here", "only {{ name.path | filter }}")
-            expression, after = _expression(text, start + 2)
+            expression, after = _read_expression(text, start + 2)
             literal = _LITERAL.fullmatch(expression)
             found_value = TemplateValue(literal[1][1:-1]) if literal else _evaluate(expression, values, find)
             if alone and count == 0 and not literal and not text[:start].strip() and not text[after:].strip():
-                return Alone(found_value.plain())
+                return SingleValue(found_value.plain())
             parts += [text[end:start], found_value.text()]
             size += len(parts[-1]) + len(parts[-2])
-            if size > OUTPUT_LIMIT:
-                raise BadTemplate(f"writes more than {OUTPUT_LIMIT:,} characters")
+            if size > MAX_OUTPUT_LENGTH:
+                raise BadTemplate(f"writes more than {MAX_OUTPUT_LENGTH:,} characters")
             end = after
         raise BadTemplate(f"more than {MAX_EXPRESSIONS:,} expressions in one text")
     except BadTemplate as bad:
@@ -160,7 +160,7 @@ def render_parts(
         raise
 
 
-def _expression(text: str, start: int) -> tuple[str, int]:
+def _read_expression(text: str, start: int) -> tuple[str, int]:
     """What stands between the braces, and where the text goes on; braces in quotes do not close it."""
     found = _BODY.match(text, start)
     if found is not None:
@@ -196,10 +196,10 @@ def _evaluate(expression: str, values: Mapping[str, Any], find: FindFilter) -> T
     path = _PATH.match(text)
     if path is None or not re.match(r"\s*+(\||$)", text[path.end() :]):
         raise BadTemplate(
-            f"`{_short(text)}` is not an expression" if text else "nothing stands between `{{` and `}}`",
+            f"`{_shorten(text)}` is not an expression" if text else "nothing stands between `{{` and `}}`",
             "write a name with dots and filters, such as {{ patient.name | upper }}",
         )
-    evaluated = TemplateValue(_find(path[0], values), *_record_at(path[0], values))
+    evaluated = TemplateValue(_find_value(path[0], values), *_find_record(path[0], values))
     end = path.end()
     for _ in range(MAX_FILTERS):
         if end == len(text):
@@ -207,13 +207,13 @@ def _evaluate(expression: str, values: Mapping[str, Any], find: FindFilter) -> T
         found = _FILTER.match(text, end)
         if found is None:
             bad = text[end:].lstrip(" \n\t|")
-            raise BadTemplate(f"`{_short(bad)}` is not a filter", 'write a name, or a name with one "text" or number')
-        evaluated = evaluated._replace(value=_apply(found, evaluated, find))
+            raise BadTemplate(f"`{_shorten(bad)}` is not a filter", 'write a name, or a name with one "text" or number')
+        evaluated = evaluated._replace(value=_apply_filter(found, evaluated, find))
         end = found.end()
     raise BadTemplate(f"more than {MAX_FILTERS} filters in one expression")
 
 
-def _record_at(path: str, values: Mapping[str, Any]) -> tuple[RecordView | None, str]:
+def _find_record(path: str, values: Mapping[str, Any]) -> tuple[RecordView | None, str]:
     """Return the record that a path starts at, if it has its own way to be read, and the field it ends at."""
     first, *rest = split_path(path)
     record = values.get(first)
@@ -222,7 +222,7 @@ def _record_at(path: str, values: Mapping[str, Any]) -> tuple[RecordView | None,
     return record, next((part for part in reversed(rest) if not part.isdigit()), "")
 
 
-def _find(path: str, values: Mapping[str, Any]) -> Any:
+def _find_value(path: str, values: Mapping[str, Any]) -> Any:
     value = lookup(values, path)
     if value is not MISSING:
         return value
@@ -231,34 +231,34 @@ def _find(path: str, values: Mapping[str, Any]) -> Any:
         inner = lookup(here, part)
         if inner is MISSING:
             known = here.names() if isinstance(here, RecordView) else here.keys() if isinstance(here, Mapping) else ()
-            within = f" in `{_short(path)}`" if part != path else ""
+            within = f" in `{_shorten(path)}`" if part != path else ""
             unknown = part if number == 0 else ""
-            hint = did_you_mean(part, known) or _there(known)
-            raise BadTemplate(f"unknown name `{_short(part)}`{within}", hint, unknown=unknown)
+            hint = did_you_mean(part, known) or _list_names(known)
+            raise BadTemplate(f"unknown name `{_shorten(part)}`{within}", hint, unknown=unknown)
         here = inner
     raise AssertionError(path)
 
 
-def _there(names: Collection[str]) -> str:
+def _list_names(names: Collection[str]) -> str:
     found = sorted(names)
-    more = ", …" if len(found) > MAX_NAMED else ""
-    return f"known: {', '.join(found[:MAX_NAMED])}{more}" if found else ""
+    more = ", …" if len(found) > MAX_LISTED_NAMES else ""
+    return f"known: {', '.join(found[:MAX_LISTED_NAMES])}{more}" if found else ""
 
 
-def _apply(found: "re.Match[str]", evaluated: TemplateValue, find: FindFilter) -> Any:
+def _apply_filter(found: "re.Match[str]", evaluated: TemplateValue, find: FindFilter) -> Any:
     name, double, single, number = found.groups()
     try:
         apply = find(name)
     except UnknownName as unknown:
-        raise BadTemplate(f"unknown filter `{_short(name)}`", unknown.hint) from None
+        raise BadTemplate(f"unknown filter `{_shorten(name)}`", unknown.hint) from None
     argument = int(number) if number is not None else double or single or ""
     if isinstance(argument, str) and escape_text(argument) != argument:
         raise BadTemplate("`${NAME}` is not replaced in the argument of a filter", "write it outside of {{ }}")
     try:
         return apply(evaluated.value, argument, evaluated.as_text)
     except (TypeError, ValueError, KeyError, OverflowError) as error:
-        raise BadTemplate(f"`{name}` does not fit {_short(repr(evaluated.value))}: {error}") from None
+        raise BadTemplate(f"`{name}` does not fit {_shorten(repr(evaluated.value))}: {error}") from None
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.library.template import Alone, BadTemplate, FindFilter, find_own, render_parts
+from clerkship.library.template import BadTemplate, FindFilter, SingleValue, find_built_in_filter, render_parts
 from clerkship.model.names import did_you_mean
 from clerkship.model.variables import escape, escape_text, join_escaped
 
@@ -28,7 +28,7 @@ class TemplateFiller:
     """Whether something could not be filled in."""
     escapes: bool = True
     """Whether `${NAME}` in values is escaped. Not in queries: they are not expanded."""
-    find: FindFilter = find_own
+    find: FindFilter = find_built_in_filter
     """Where filters are looked up."""
 
     def fill(self, data: Any, path: DataPath) -> Any:
@@ -75,7 +75,7 @@ class TemplateFiller:
                 hint = did_you_mean(bad.unknown, [*self.values, *self.unbound]) if bad.unknown else ""
                 complain(bad, hint or bad.hint)
             return text
-        value = self._escaped(rendered.value) if isinstance(rendered, Alone) else join(rendered)
+        value = self._escaped(rendered.value) if isinstance(rendered, SingleValue) else join(rendered)
         self.room -= len(orjson.dumps(value))
         if self.room < 0:
             self.complain(path, f"the task's templates write more than {MAX_OUTPUT_LENGTH:,} characters in all", "")

@@ -8,7 +8,7 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from clerkship.library.yaml import Path, Tree
+from clerkship.library.yaml import KeyPath, YamlTree
 from clerkship.model.errors import InputProblem
 from clerkship.model.names import did_you_mean, find_nearest_name
 
@@ -46,7 +46,7 @@ _PATTERNS = {
 
 
 def describe_validation_error(
-    error: ValidationError, model: type[BaseModel], tree: Tree, prefix: Path
+    error: ValidationError, model: type[BaseModel], tree: YamlTree, prefix: KeyPath
 ) -> Iterator[Callable[[], InputProblem]]:
     """Each error at its place, with what was expected and the nearest name; worded only when asked for."""
     errors = [found for found in error.errors(include_url=False) if not _is_redundant(found)]
@@ -68,7 +68,7 @@ def _is_misspelled(missing: Sequence[Any], unknown: Sequence[Sequence[Any]]) -> 
     return find_nearest_name(str(missing[-1]), here) is not None
 
 
-def _build_problem(found: Any, model: type[BaseModel], tree: Tree, prefix: Path) -> InputProblem:
+def _build_problem(found: Any, model: type[BaseModel], tree: YamlTree, prefix: KeyPath) -> InputProblem:
     location = list(_location(found))
     kind = found["type"]
     name = str(found["loc"][-1]) if found["loc"] else ""
@@ -109,7 +109,7 @@ def _describe_error(error: Any) -> tuple[str, str]:
     return error["msg"].removeprefix("Value error, ").replace("Input should", "it should"), ""
 
 
-def _select_relevant(errors: Sequence[Any], tree: Tree, prefix: Path, start: int = 0) -> list[Any]:
+def _select_relevant(errors: Sequence[Any], tree: YamlTree, prefix: KeyPath, start: int = 0) -> list[Any]:
     """A union complains once per branch, and names the branch in the path. Of such complaints about one place, keep
     those of the branch the author was writing: the one whose sort (text, list, map) fits what is there."""
     kept: list[Any] = []

@@ -20,22 +20,22 @@ from clerkship.model.names import canonical_name
 
 MAX_VALUES = 100_000
 MAX_CHARACTERS = 10_000_000
-DEEPEST = 100
+MAX_DEPTH = 100
 _PLAIN = "?"
 _TAG = "tag:yaml.org,2002:"
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_JSON = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_BEARABLE = 500
-_WALL = re.compile(rf"(?<![-? \t])[-? \t]{{{_BEARABLE}}}")
+_MAX_UNCHECKED_DEPTH = 500
+_DASH_RUN = re.compile(rf"(?<![-? \t])[-? \t]{{{_MAX_UNCHECKED_DEPTH}}}")
 _CONSTANTS = dict.fromkeys(("null", "Null", "NULL", "~", ""))
 _CONSTANTS |= {name: name.lower() == "true" for name in ("true", "True", "TRUE", "false", "False", "FALSE")}
 
-Include = Callable[[str, Node], "Tree"]
-Path = Sequence[int | str]
+Include = Callable[[str, Node], "YamlTree"]
+KeyPath = Sequence[int | str]
 
 
-class BadYaml(Exception):
+class InvalidYaml(Exception):
     """The text is not YAML as we take it; where, and why."""
 
     def __init__(self, message: str, line: int, column: int, hint: str = "") -> None:
@@ -43,11 +43,11 @@ class BadYaml(Exception):
         self.message, self.line, self.column, self.hint = message, line, column, hint
 
 
-class TooMuch(BadYaml):
+class YamlTooLarge(InvalidYaml):
     """A small text that stands for more than can be borne: nothing more of it is read."""
 
 
-class _Resolver(yaml.resolver.BaseResolver):
+class _NoResolver(yaml.resolver.BaseResolver):
     """Leaves plain scalars unresolved."""
 
     def resolve(self, kind: type[Node], value: str | None, implicit: Any) -> str:
@@ -56,16 +56,16 @@ class _Resolver(yaml.resolver.BaseResolver):
         return _TAG + ("seq" if kind is SequenceNode else "map")
 
 
-class _Composer(CParser, _Resolver):
+class _Composer(CParser, _NoResolver):
     """Text to an unresolved tree, in C."""
 
     def __init__(self, text: str) -> None:
         CParser.__init__(self, text)
-        _Resolver.__init__(self)
+        _NoResolver.__init__(self)
 
 
 @dataclass
-class Allowance:
+class ParseBudget:
     """What one file may come to, with its aliases followed and its includes taken in."""
 
     values: int = MAX_VALUES
@@ -77,13 +77,15 @@ class Allowance:
         self.values -= 1
         self.characters -= characters
         if self.values < 0:
-            raise _bad(node, f"more than {MAX_VALUES:,} values once aliases and includes are followed", kind=TooMuch)
+            raise _error_at(
+                node, f"more than {MAX_VALUES:,} values once aliases and includes are followed", kind=YamlTooLarge
+            )
         if self.characters < 0:
             message = f"more than {MAX_CHARACTERS:,} characters once aliases and includes are followed"
-            raise _bad(node, message, kind=TooMuch)
+            raise _error_at(node, message, kind=YamlTooLarge)
 
 
-class Spot(NamedTuple):
+class SourceLocation(NamedTuple):
     """A place in a file, and the keys that lead there as the file has them."""
 
     file: str
@@ -98,43 +100,43 @@ class Spot(NamedTuple):
 
     def problem(self, message: str, hint: str = "") -> InputProblem:
         """Return a problem at this place."""
-        key = dotted(self.keys)
+        key = format_key_path(self.keys)
         return InputProblem(file=self.file, line=self.line, column=self.column, key=key, message=message, hint=hint)
 
 
-def dotted(keys: Path) -> str:
+def format_key_path(keys: KeyPath) -> str:
     """Return a path as messages show it."""
     text = ".".join(map(str, keys))
     return text if len(text) <= 200 else f"{text[:199]}…"
 
 
 @dataclass
-class Tree:
+class YamlTree:
     """A parsed file: its data, the nodes to find a place in it by, and what was wrong but could be read past."""
 
     file: str
     data: Any
     node: Node
-    included: dict[int, "Tree"] = field(default_factory=dict)
-    flaws: list[BadYaml] = field(default_factory=list)
+    included: dict[int, "YamlTree"] = field(default_factory=dict)
+    flaws: list[InvalidYaml] = field(default_factory=list)
     _pairs: dict[int, dict[str, tuple[ScalarNode, Node]]] = field(default_factory=dict)
 
-    def locate(self, path: Path, *, key: bool = False) -> Spot:
+    def locate(self, path: KeyPath, *, key: bool = False) -> SourceLocation:
         """Where a path's value (or its key) is; where the nearest parent is if the path ends early."""
         tree, node = self._inside(self.node)
-        spot = Spot(tree.file, *_mark(node), [])
+        spot = SourceLocation(tree.file, *_line_and_column(node), [])
         for part in path:
             found = tree._child(node, part)
             if found is None:
                 continue  # a step of the model that the file does not have, such as a union's branch
             name, value = found
             keys = [*spot.keys, part if name is None else name.value]
-            key_spot = Spot(tree.file, *_mark(name or value), keys)
+            key_spot = SourceLocation(tree.file, *_line_and_column(name or value), keys)
             tree, node = tree._inside(value)
-            spot = key_spot if key else Spot(tree.file, *_mark(node), keys)
+            spot = key_spot if key else SourceLocation(tree.file, *_line_and_column(node), keys)
         return spot
 
-    def has(self, path: Path) -> list[bool]:
+    def has(self, path: KeyPath) -> list[bool]:
         """Which steps of a path the file has."""
         tree, node = self._inside(self.node)
         known: list[bool] = []
@@ -156,40 +158,40 @@ class Tree:
             self._pairs[id(node)] = other | {key.value: (key, value) for key, value in pairs}
         return self._pairs[id(node)].get(str(part))
 
-    def _inside(self, node: Node) -> tuple["Tree", Node]:
+    def _inside(self, node: Node) -> tuple["YamlTree", Node]:
         """Where a node's content is: in this file, or in one it includes."""
         inner = self.included.get(id(node))
         return (self, node) if inner is None else inner._inside(inner.node)
 
 
-def text_tree(file: str, text: str) -> Tree:
+def build_text_tree(file: str, text: str) -> YamlTree:
     """A file taken as it is, as one text."""
     start = yaml.Mark(file, 0, 0, 0, None, 0)
-    return Tree(file, text, ScalarNode(_TAG + "str", text, start, start))
+    return YamlTree(file, text, ScalarNode(_TAG + "str", text, start, start))
 
 
-def _mark(node: Node) -> tuple[int, int]:
+def _line_and_column(node: Node) -> tuple[int, int]:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
-def parse(
-    text: str, file: str, include: Include | None = None, allowance: Allowance | None = None, *, merges: bool = False
-) -> Tree:
+def parse_yaml(
+    text: str, file: str, include: Include | None = None, allowance: ParseBudget | None = None, *, merges: bool = False
+) -> YamlTree:
     """Read one document; `merges` if it is somebody else's, and may have merge keys."""
     try:
-        _refuse_deep(text)
+        _check_depth(text)
         node = _Composer(text).get_single_node()
     except yaml.MarkedYAMLError as error:
-        raise _not_yaml(text, error) from None
+        raise _build_syntax_error(text, error) from None
     except yaml.reader.ReaderError as error:
-        raise _unprintable(text, error) from None
+        raise _build_character_error(text, error) from None
     if node is None:
-        raise BadYaml("the file is empty", 1, 1)
-    reader = _Reader(include, allowance or Allowance(), merges=merges)
-    return Tree(file, reader.read(node), node, reader.included, reader.flaws)
+        raise InvalidYaml("the file is empty", 1, 1)
+    reader = _YamlReader(include, allowance or ParseBudget(), merges=merges)
+    return YamlTree(file, reader.read(node), node, reader.included, reader.flaws)
 
 
-_ADVICE = {
+_HINTS = {
     "undefined alias": "`*name` stands for an `&name` before it; quote text that starts with `*`",
     "another document": "a file holds one document",
     "mapping values are not allowed": "keys of one map begin in the same column; quote text that holds `: `",
@@ -203,57 +205,57 @@ _ADVICE = {
 }
 
 
-_TEMPLATE = 'quote a text with a template in it: "{{ patient.name }}"'
+_TEMPLATE_HINT = 'quote a text with a template in it: "{{ patient.name }}"'
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'")
 
 
-def _not_yaml(text: str, error: yaml.MarkedYAMLError) -> BadYaml:
+def _build_syntax_error(text: str, error: yaml.MarkedYAMLError) -> InvalidYaml:
     problem = error.problem or error.context or "it cannot be read"
     mark = error.problem_mark or error.context_mark
     if "end of stream" in problem:
         mark = error.context_mark or mark
     line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
-    hint = next((advice for part, advice in _ADVICE.items() if part in problem), "")
+    hint = next((advice for part, advice in _HINTS.items() if part in problem), "")
     lines = text.split("\n")
     if "cannot start any token" in problem and line <= len(lines) and lines[line - 1][column - 1 : column] == "\t":
         hint = "indent with spaces, not tabs"
     if line <= len(lines) and "{{" in _QUOTED.sub("", lines[line - 1][: column + 1]):
-        hint = _TEMPLATE
-    return BadYaml(f"not YAML: {problem.removeprefix('but ')}", line, column, hint)
+        hint = _TEMPLATE_HINT
+    return InvalidYaml(f"not YAML: {problem.removeprefix('but ')}", line, column, hint)
 
 
-def _unprintable(text: str, error: yaml.reader.ReaderError) -> BadYaml:
+def _build_character_error(text: str, error: yaml.reader.ReaderError) -> InvalidYaml:
     before = text[: text.find(chr(error.character))] if isinstance(error.character, int) else ""
     column = len(before) - (before.rfind("\n") + 1) + 1
     message = f"not YAML: the character U+{error.character:04X} may not stand in a file"
-    return BadYaml(message, before.count("\n") + 1, column, 'write it as an escape in "double quotes"')
+    return InvalidYaml(message, before.count("\n") + 1, column, 'write it as an escape in "double quotes"')
 
 
-def _refuse_deep(text: str) -> None:
+def _check_depth(text: str) -> None:
     """The C composer recurses: a wall of brackets or dashes would end the process rather than the parse.
 
     Its parser does not. Where there are enough brackets or dashes for harm, the depth is counted first.
     """
-    if text.count("[") + text.count("{") < _BEARABLE and _WALL.search(text) is None:
+    if text.count("[") + text.count("{") < _MAX_UNCHECKED_DEPTH and _DASH_RUN.search(text) is None:
         return
     parser = _Composer(text)
     depth = 0
     while (event := parser.get_event()) is not None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
-            if depth > DEEPEST:
-                raise _bad(event, f"nested deeper than {DEEPEST} levels", kind=TooMuch)
+            if depth > MAX_DEPTH:
+                raise _error_at(event, f"nested deeper than {MAX_DEPTH} levels", kind=YamlTooLarge)
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
 
-class _Reader:
+class _YamlReader:
     """The tree to plain data. What is wrong in one place is noted, and the rest is read."""
 
-    def __init__(self, include: Include | None, allowance: Allowance, *, merges: bool = False) -> None:
+    def __init__(self, include: Include | None, allowance: ParseBudget, *, merges: bool = False) -> None:
         self._merges = merges
-        self.included: dict[int, Tree] = {}
-        self.flaws: list[BadYaml] = []
+        self.included: dict[int, YamlTree] = {}
+        self.flaws: list[InvalidYaml] = []
         self._include = include
         self._allowance = allowance
         self._open: set[int] = set()
@@ -263,9 +265,9 @@ class _Reader:
         if isinstance(node, ScalarNode):
             return self._scalar(node)
         if id(node) in self._open:
-            raise _bad(node, "an alias that contains itself", kind=TooMuch)
-        if self._allowance.depth >= DEEPEST:
-            raise _bad(node, f"nested deeper than {DEEPEST} levels", kind=TooMuch)
+            raise _error_at(node, "an alias that contains itself", kind=YamlTooLarge)
+        if self._allowance.depth >= MAX_DEPTH:
+            raise _error_at(node, f"nested deeper than {MAX_DEPTH} levels", kind=YamlTooLarge)
         if node.tag not in (_TAG + "map", _TAG + "seq"):
             self._flaw(node, f"unknown tag {node.tag}", "only !include is known")
         self._open.add(id(node))
@@ -277,14 +279,14 @@ class _Reader:
             self._open.discard(id(node))
 
     def _flaw(self, node: Node, message: str, hint: str = "") -> None:
-        self.flaws.append(_bad(node, message, hint))
+        self.flaws.append(_error_at(node, message, hint))
 
     def _mapping(self, node: MappingNode) -> dict[str, Any]:
         data: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
-                hint = _TEMPLATE if isinstance(key, MappingNode) else "quote it if it begins with `{` or `[`"
+                hint = _TEMPLATE_HINT if isinstance(key, MappingNode) else "quote it if it begins with `{` or `[`"
                 self._flaw(key, "a key must be text", hint)
             elif key.value == "<<" and key.tag == _PLAIN and self._merges:
                 parts = self.read(value)
@@ -315,9 +317,9 @@ class _Reader:
     def _included(self, node: ScalarNode, include: Include) -> Any:
         try:
             tree = include(node.value, node)
-        except TooMuch as much:
-            raise _bad(node, f"include {node.value}: {much.message}", kind=TooMuch) from None
-        except BadYaml as bad:
+        except YamlTooLarge as much:
+            raise _error_at(node, f"include {node.value}: {much.message}", kind=YamlTooLarge) from None
+        except InvalidYaml as bad:
             self.flaws.append(bad)
             return None
         self.included[id(node)] = tree
@@ -341,5 +343,5 @@ class _Reader:
         return text
 
 
-def _bad(node: Any, message: str, hint: str = "", *, kind: type[BadYaml] = BadYaml) -> BadYaml:
-    return kind(message, *_mark(node), hint)
+def _error_at(node: Any, message: str, hint: str = "", *, kind: type[InvalidYaml] = InvalidYaml) -> InvalidYaml:
+    return kind(message, *_line_and_column(node), hint)

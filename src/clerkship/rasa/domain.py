@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from clerkship.library.foreign import top_keys
-from clerkship.library.source import SUFFIXES, Folder, is_existing_folder
+from clerkship.library.source import SUFFIXES, SourceFolder, is_existing_folder
 from clerkship.library.validation_message import describe_value
-from clerkship.library.yaml import Tree
+from clerkship.library.yaml import YamlTree
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.rasa.names import DOMAIN_KEYS
@@ -27,7 +27,7 @@ def is_domain(path: Path) -> bool:
 def read_domain(path: Path) -> AgentDomain:
     """Read it, all of its files as one; or raise everything that is wrong with it."""
     is_folder = is_existing_folder(path, "there is no such domain", "a file, or a folder of them")
-    folder = Folder(path if is_folder else path.parent, merges=True)
+    folder = SourceFolder(path if is_folder else path.parent, merges=True)
     files = folder.files() if is_folder else [path]
     reading = _Reading(folder)
     for file in files:
@@ -47,7 +47,7 @@ def read_domain(path: Path) -> AgentDomain:
 class _Reading:
     """What has been found so far. None: no file had that key, and so nothing can be said."""
 
-    folder: Folder
+    folder: SourceFolder
     any: bool = False
     slots: dict[str, str] = field(default_factory=dict)
     choices: dict[str, tuple[Any, ...]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class _Reading:
             flows=frozenset(flows) if flows else None,
         )
 
-    def take(self, tree: Tree) -> None:
+    def take(self, tree: YamlTree) -> None:
         """One file more."""
         if not isinstance(tree.data, dict):
             self.folder.report.note(
@@ -85,7 +85,7 @@ class _Reading:
             if key in tree.data:
                 self.names.setdefault(key, set()).update(self._listed(tree, key, tree.data[key]))
 
-    def _take_slots(self, tree: Tree, written: Any) -> None:
+    def _take_slots(self, tree: YamlTree, written: Any) -> None:
         if not isinstance(written, dict | None):
             self.folder.report.note(tree, ["slots"], f"expected a map of slots by name, not {describe_value(written)}")
             return
@@ -112,7 +112,7 @@ class _Reading:
         if sorts and set(sorts) <= _NOT_BY_USERS:
             self.controlled.add(name)
 
-    def _listed(self, tree: Tree, key: str, written: Any) -> Iterator[str]:
+    def _listed(self, tree: YamlTree, key: str, written: Any) -> Iterator[str]:
         """Names as a map has them, or as a list of texts and of maps with one key."""
         if isinstance(written, dict):
             yield from written
@@ -133,7 +133,7 @@ class _Reading:
 
 def _flows_beside(path: Path) -> set[str]:
     """Flows are training data, kept in `data` beside the domain; what is wrong there is not ours to say."""
-    data = Folder(path.resolve().parent / "data", merges=True)
+    data = SourceFolder(path.resolve().parent / "data", merges=True)
     files = [file for file in data.files() if _FLOWS in top_keys(file)] if data.root.is_dir() else []
     written = [tree.data.get(_FLOWS) for tree in map(data.read, files) if tree and isinstance(tree.data, dict)]
     return {name for flows in written if isinstance(flows, dict) for name in flows}

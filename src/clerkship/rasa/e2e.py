@@ -17,9 +17,9 @@ from clerkship.library.foreign import TEST_KEYS
 from clerkship.library.library import LoadedTask
 from clerkship.library.reporting import Reporter
 from clerkship.library.shape import as_list, as_map, read_as
-from clerkship.library.source import Folder
-from clerkship.library.yaml import Path as Keys
-from clerkship.library.yaml import Tree
+from clerkship.library.source import SourceFolder
+from clerkship.library.yaml import KeyPath as Keys
+from clerkship.library.yaml import YamlTree
 from clerkship.model.call import AssertionCall
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.names import did_you_mean
@@ -37,7 +37,7 @@ _VARIABLE = re.compile(r"(?<!\$)\$\{[A-Za-z_]")
 _CONVERSATION = build_environment_info(CONVERSATION_ENVIRONMENT.model_dump())
 
 
-def is_e2e(tree: Tree) -> bool:
+def is_e2e(tree: YamlTree) -> bool:
     """Whether a file is an E2E test file, or the conftest of such."""
     path = Path(tree.file)
     if not isinstance(tree.data, dict) or (_is_conftest(path) and path.resolve().parent.name == _NOT_OURS):
@@ -66,7 +66,7 @@ class SharedNames:
 class E2eFiles:
     """The E2E test files of one folder."""
 
-    folder: Folder
+    folder: SourceFolder
     catalog: Catalog
     known: AgentCheck
     reporter: Reporter
@@ -77,7 +77,7 @@ class E2eFiles:
     _conftests: dict[Path, SharedNames] = field(default_factory=dict)
     """By their folder."""
 
-    def load(self, trees: Sequence[Tree], taken: Collection[str]) -> Iterator[LoadedTask]:
+    def load(self, trees: Sequence[YamlTree], taken: Collection[str]) -> Iterator[LoadedTask]:
         """Yield a task for each test case; report every mistake."""
         self._generative = any("'generative_" in str(tree.data) for tree in trees)
         for tree in trees:
@@ -90,14 +90,14 @@ class E2eFiles:
                     names.add(loaded.task.name)
                     yield loaded
 
-    def _conftest(self, tree: Tree) -> None:
+    def _conftest(self, tree: YamlTree) -> None:
         file, _ = self._file(tree)
         if "test_cases" in tree.data:
             file.problem(["test_cases"], "a conftest has no test cases", "put them in a file of their own", key=True)
         folder = Path(tree.file).parent
         self._conftests[folder] = self._names(file).over(self._conftests.get(folder, SharedNames()))
 
-    def _tasks(self, tree: Tree, taken: set[str]) -> Iterator[LoadedTask]:
+    def _tasks(self, tree: YamlTree, taken: set[str]) -> Iterator[LoadedTask]:
         file, written = self._file(tree)
         names = self._names(file).over(self._shared(Path(tree.file).parent))
         if "test_cases" not in tree.data:
@@ -111,7 +111,7 @@ class E2eFiles:
             spot = tree.locate(["test_cases", number])
             yield LoadedTask(task, CONVERSATION_ENVIRONMENT, {}, None, tree.file, spot.line, spot.column)
 
-    def _file(self, tree: Tree) -> tuple[Definition, E2eFile | None]:
+    def _file(self, tree: YamlTree) -> tuple[Definition, E2eFile | None]:
         """Return a file as one definition, and read; report every mistake in its shape and its variables."""
         file = Definition("e2e", tree, [], tree.data, self.reporter)
 
@@ -123,7 +123,7 @@ class E2eFiles:
             file.warning(["llm_judge"], "`llm_judge` is not used: --judge names the model of a run", key=True)
         return file, file.read(E2eFile, tree.data)
 
-    def expanded(self, tree: Tree, path: Keys) -> Any:
+    def expanded(self, tree: YamlTree, path: Keys) -> Any:
         """Return what stands at a path, with environment variables put in."""
         here: Any = self._expanded.get(tree.file, tree.data)
         for part in path:
@@ -164,7 +164,7 @@ class E2eFiles:
         """The conftest of a folder above the one that is loaded is read when it is needed."""
         if folder not in self._conftests and not folder.resolve().is_relative_to(self.folder.root.resolve()):
             for path in (folder / name for name in CONFTEST if folder.resolve().name != _NOT_OURS):
-                tree = Folder(folder, self.folder.report).read(path) if _is_there(path) else None
+                tree = SourceFolder(folder, self.folder.report).read(path) if _is_there(path) else None
                 if tree is not None and isinstance(tree.data, dict):
                     self._conftest(tree)
         return self._conftests.setdefault(folder, SharedNames())

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from clerkship.library.foreign import top_keys
-from clerkship.library.source import Folder, is_existing_folder
+from clerkship.library.source import SourceFolder, is_existing_folder
 from clerkship.library.validation_message import describe_value
-from clerkship.library.yaml import Tree
+from clerkship.library.yaml import YamlTree
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
 from clerkship.rasa.flow import END, Edge, Flow, FlowStep, StepKind
@@ -54,10 +54,10 @@ def read_flows(paths: Iterable[Path]) -> Flows:
     return Flows(reading.found, tuple(reading.warnings))
 
 
-def _files(path: Path) -> tuple[Folder, list[Path]]:
+def _files(path: Path) -> tuple[SourceFolder, list[Path]]:
     if not is_existing_folder(path, "there is no such file or folder", "flows are kept in `data`"):
-        return Folder(path.parent, merges=True), [path]
-    folder = Folder(path, merges=True)
+        return SourceFolder(path.parent, merges=True), [path]
+    folder = SourceFolder(path, merges=True)
     return folder, [file for file in folder.files() if _KEY in top_keys(file)]
 
 
@@ -68,7 +68,7 @@ class _Reading:
     found: dict[str, Flow] = field(default_factory=dict)
     warnings: list[InputProblem] = field(default_factory=list)
 
-    def take(self, tree: Tree) -> None:
+    def take(self, tree: YamlTree) -> None:
         """One file more."""
         data = tree.data if isinstance(tree.data, dict) else {}
         flows = data.get(_KEY)
@@ -79,7 +79,7 @@ class _Reading:
             if not str(name).startswith(FLOWS):  # the engine's own, changed: no person starts them
                 self._flow(tree, str(name), written)
 
-    def _flow(self, tree: Tree, name: str, written: Any) -> None:
+    def _flow(self, tree: YamlTree, name: str, written: Any) -> None:
         place: Place = [_KEY, name]
         if name in self.found:
             self.warn(tree, place, "a second flow of this id is left out", f"the other is in {self.found[name].file}")
@@ -101,7 +101,7 @@ class _Reading:
             column=spot.column,
         )
 
-    def odd_keys(self, tree: Tree, place: Place, written: Mapping[str, Any], known: Iterable[str]) -> None:
+    def odd_keys(self, tree: YamlTree, place: Place, written: Mapping[str, Any], known: Iterable[str]) -> None:
         """Say which keys nobody here reads."""
         names = set(known)
         for key in written:
@@ -109,7 +109,7 @@ class _Reading:
                 hint = did_you_mean(str(key), names)
                 self.warn(tree, [*place, key], f"`{key}` is passed over", hint if "mean" in hint else "")
 
-    def warn(self, tree: Tree, place: Place, message: str, hint: str = "") -> None:
+    def warn(self, tree: YamlTree, place: Place, message: str, hint: str = "") -> None:
         """Take down what is odd, and where."""
         self.warnings.append(tree.locate(place, key=True).problem(message, hint))
 
@@ -128,7 +128,7 @@ class _Written:
 class _Steps:
     """The steps of one flow, those nested in others too, as one list."""
 
-    def __init__(self, reading: _Reading, tree: Tree, place: Place) -> None:
+    def __init__(self, reading: _Reading, tree: YamlTree, place: Place) -> None:
         self._reading, self._tree, self._place = reading, tree, place
         self._all: list[_Written] = []
 

@@ -12,8 +12,8 @@ import orjson
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.environment_check import build_environment_info
-from clerkship.library.source import Folder
-from clerkship.library.yaml import parse
+from clerkship.library.source import SourceFolder
+from clerkship.library.yaml import parse_yaml
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
@@ -45,7 +45,7 @@ def new_task(name: str, folder: Path, catalog: RegisteredCatalog, environment: s
     if not found and environment is None:
         text = (TEMPLATES / "project" / "practice" / "environment.yml").read_text(encoding="utf-8")
         files[folder / "environment.yml"] = text
-        own = parse(text, "environment.yml").data["environment"]
+        own = parse_yaml(text, "environment.yml").data["environment"]
         found = {own["name"]: own}
     place = _choose(found, environment, folder)
     sandboxes = build_environment_info(found[place]).sandboxes
@@ -135,7 +135,7 @@ def _pieces(folder: Path, sort: str) -> Iterator[dict[str, Any]]:
     """What a folder defines of a sort, as far as its files can be read: mistakes are for `validate`."""
     if not folder.is_dir():
         return
-    read = Folder(folder)
+    read = SourceFolder(folder)
     for tree in map(read.read, read.files()):
         data = tree.data if tree is not None and isinstance(tree.data, dict) else {}
         several = data.get(f"{sort}s")

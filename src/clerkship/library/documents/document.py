@@ -15,7 +15,7 @@ import orjson
 
 from clerkship.library.documents.position import JsonPositions
 from clerkship.library.source import Unreadable
-from clerkship.library.yaml import Spot
+from clerkship.library.yaml import SourceLocation
 from clerkship.model.errors import InputProblem
 
 MAX_BYTES = 2_000_000_000
@@ -132,7 +132,7 @@ def _convert_read_errors() -> Iterator[None]:
 class InlineDocument:
     """The `records` of a dataset's own file."""
 
-    def __init__(self, spot: Callable[..., Spot], number: int, record: object) -> None:
+    def __init__(self, spot: Callable[..., SourceLocation], number: int, record: object) -> None:
         self._spot, self._number = spot, number
         self.name = f"records[{number}]"
         self.is_lines = self.is_blank = False

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from clerkship.library.yaml import parse
+from clerkship.library.yaml import parse_yaml
 
 
 def _table(name: str) -> Any:
-    return parse((Path(__file__).parent / name).read_text(encoding="utf-8"), name).data
+    return parse_yaml((Path(__file__).parent / name).read_text(encoding="utf-8"), name).data
 
 
 TEXTS: dict[str, dict[str, Any]] = _table("kinds.yml")

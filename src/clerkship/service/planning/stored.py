@@ -12,7 +12,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, find_model_needs
 from clerkship.library.library import Library
 from clerkship.library.load import find_root, load_library
-from clerkship.library.source import Folder
+from clerkship.library.source import SourceFolder
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel
 from clerkship.model.snapshot import Plan, Snapshot
@@ -55,7 +55,9 @@ class StoredRun:
         if self.isolation not in LEVELS or not self.run.path or not self.path.exists():
             return ()
         root = find_root(self.path)
-        files = self.library.files if self.library is not None else {file.resolve() for file in Folder(root).files()}
+        files = (
+            self.library.files if self.library is not None else {file.resolve() for file in SourceFolder(root).files()}
+        )
         return task_files(root, files, self.settings, paths_of(self.solver))
 
     def check_agent(self) -> None:

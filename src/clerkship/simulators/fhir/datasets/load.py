@@ -19,8 +19,8 @@ from clerkship.library.documents.document import (
     open_document,
     open_document_folder,
 )
-from clerkship.library.source import Folder, Unreadable
-from clerkship.library.yaml import Spot
+from clerkship.library.source import SourceFolder, Unreadable
+from clerkship.library.yaml import SourceLocation
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.errors import InputError, InputProblem
@@ -130,8 +130,10 @@ def _outside(
     path: Path, cache: DatasetCache, problem: Callable[[InputProblem], None], warn: Callable[[InputProblem], None]
 ) -> DatasetSource:
     """Return the source of a dataset that no file defines."""
-    spot = Spot(str(path), 0, 0, [])
-    return DatasetSource(Folder(path), lambda *keys: spot, problem, warn, lambda: CONVERSATION_ENVIRONMENT.now, cache)
+    spot = SourceLocation(str(path), 0, 0, [])
+    return DatasetSource(
+        SourceFolder(path), lambda *keys: spot, problem, warn, lambda: CONVERSATION_ENVIRONMENT.now, cache
+    )
 
 
 def _never(problem: InputProblem) -> None:
