@@ -13,7 +13,6 @@ from clerkship.actors.contract import Agent, AgentError, Entry, History, Message
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import ActionExecuted
 from clerkship.llm.completions import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
-from clerkship.llm.place import check_key, parse_reference
 from clerkship.llm.wire import check_reachable
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.names import did_you_mean
@@ -22,6 +21,7 @@ from clerkship.sandbox.handle import Dropped, Incomplete, Refused, Sandboxes
 from clerkship.sandbox.request import JSON, Reply, Request
 from clerkship.sandbox.tools import BadArguments, Tool, build_tools, index_by_name
 from clerkship.settings import Settings
+from llm.model_reference import check_key, parse_reference
 from llm.retry import RequestDeclined
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from clerkship.llm.completions import ApiCredentials
 from clerkship.llm.contract import Model
 from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.openai import OpenAiApi, OpenAiEmbedder
-from clerkship.llm.place import ANTHROPIC, AZURE, OPENAI, ModelReference, check_key, parse_model, parse_reference
 from clerkship.llm.remote import ANSWER_TIMEOUT, Embedder, RemoteModel, RequestOptions
 from clerkship.llm.scripted import SCRIPTED, Script, ScriptedModel, is_scripted
 from clerkship.model.errors import InputError
@@ -19,6 +18,7 @@ from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import Prices
 from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
+from llm.model_reference import ANTHROPIC, AZURE, OPENAI, ModelReference, check_key, parse_model, parse_reference
 
 
 class PriceList(RootModel[dict[str, Prices]]):

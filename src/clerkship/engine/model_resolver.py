@@ -15,7 +15,6 @@ from clerkship.engine.model_build import apply_settings, build_model, expand_var
 from clerkship.engine.models import ModelSelection
 from clerkship.llm.contract import Model, UnavailableModel
 from clerkship.llm.endpoint_pool import EndpointPool
-from clerkship.llm.place import DEFAULT_ADDRESSES, canonical_provider
 from clerkship.llm.scripted import is_scripted
 from clerkship.model.conftest import Conftest, EvaluationConfig, SimulationConfig
 from clerkship.model.errors import InputError, InputProblem
@@ -30,6 +29,7 @@ from clerkship.recording.cassette import RecordedEmbedding, RecordedQuestion, Re
 from clerkship.recording.redaction import CassetteRedactor
 from clerkship.recording.session import RecordingSession
 from clerkship.settings import Settings, secrets, variables
+from llm.model_reference import DEFAULT_ADDRESSES, canonical_provider
 
 _JUDGE_ROLES: tuple[Role, ...] = ("judge", "metrics", "person_check")
 

@@ -6,11 +6,11 @@ import orjson
 
 from clerkship.llm.completions import ApiCredentials
 from clerkship.llm.endpoint_pool import HostConnections
-from clerkship.llm.place import ModelReference
 from clerkship.llm.remote import AnswerFormat, ChatMessage, ChatRequest, ModelReply, RequestOptions, StopReason
 from clerkship.llm.wire import is_loopback
 from clerkship.model.errors import InputError
 from clerkship.model.usage import Prices, Usage
+from llm.model_reference import ModelReference
 from llm.retry import EndpointBusy, ModelOutage, build_status_error, call_with_retries
 
 if TYPE_CHECKING:

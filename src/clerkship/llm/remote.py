@@ -9,8 +9,8 @@ from pydantic import BaseModel, JsonValue
 from clerkship.llm.answer import parse_answer
 from clerkship.llm.contract import BadAnswer, Embeddings, ModelAnswer, Question
 from clerkship.llm.endpoint_pool import CallCancelled, EndpointClient, EndpointPool, HostConnections
-from clerkship.llm.place import ModelReference
 from clerkship.model.usage import NO_USAGE, Prices, Usage
+from llm.model_reference import ModelReference
 from llm.retry import (
     INITIAL_BACKOFF,
     MAX_RATE_LIMITED,
