@@ -40,8 +40,8 @@ from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import fhir
-from sandbox.handle import Handle
-from sandbox.request import QueryParams, Request
+from clerkship.sandbox.handle import Handle
+from clerkship.sandbox.request import QueryParams, Request
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = ROOT / ".cache" / "peers" / "medplum"

@@ -42,7 +42,7 @@ from clerkship.simulators import files
 from clerkship.simulators.files.events import FileRead
 from clerkship.store.seal import ChainEnd
 from clerkship.store.sqlite import SqliteStore
-from sandbox.request import Request
+from clerkship.sandbox.request import Request
 
 ROOT = Path(__file__).parent.parent
 TASK = """

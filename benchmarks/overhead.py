@@ -40,7 +40,7 @@ from clerkship.settings import Settings
 from clerkship.simulators import files
 from clerkship.store.seal import ChainEnd
 from clerkship.store.sqlite import SqliteStore
-from sandbox.request import Request
+from clerkship.sandbox.request import Request
 
 TASK = """
 task:

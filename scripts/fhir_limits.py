@@ -5,7 +5,7 @@ from typing import NamedTuple
 import orjson
 
 from clerkship.simulators.fhir.outcome import FHIR_JSON
-from sandbox.request import Request
+from clerkship.sandbox.request import Request
 
 
 class NotDone(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any
 
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import Operation, OperationContext
+from clerkship.sandbox.request import Reply, Request
 from clerkship.sandbox.route import HttpCall, Route
-from sandbox.request import Reply, Request
 
 
 @dataclass(frozen=True)

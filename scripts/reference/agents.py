@@ -2,7 +2,7 @@
 
 from clerkship.actors.contract import History, Message, Say, Turn
 from clerkship.events.agent import AGENT_EVENTS
-from sandbox.handle import Refused, Sandboxes
+from clerkship.sandbox.handle import Refused, Sandboxes
 from scripts.reference.render import AUTHENTICATION, ISOLATION, render_page
 from scripts.reference.tables import describe_dataclass, describe_members, rows
 

@@ -15,7 +15,7 @@ from clerkship.simulators.fhir.bundle_entries import MAX_CONDITIONS
 from clerkship.simulators.fhir.capabilities import EXTENDED_OPERATIONS, SYSTEM_INTERACTIONS, TYPE_INTERACTIONS
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.routes import ROUTES
-from sandbox.request import MAX_BODY
+from clerkship.sandbox.request import MAX_BODY
 from scripts.fhir_limits import ACCEPTED, NOT_DONE
 from scripts.reference.render import render_page
 from scripts.reference.tables import code_list, rows

@@ -11,9 +11,9 @@ from typing import Any
 
 from clerkship.actors.agent_data import History, Message, Say, Start
 from clerkship.events.agent import ActionExecuted, SlotSet
+from clerkship.sandbox.handle import Refused
+from clerkship.sandbox.request import Request
 from clerkship.simulators.files.handle import Files
-from sandbox.handle import Refused
-from sandbox.request import Request
 
 reported_events = ["agent.slot.set"]
 VISITS = contextvars.ContextVar("visits", default=0)

@@ -9,9 +9,9 @@ from clerkship.events.event import Event, Payload
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
 from clerkship.sandbox.operation import NO_INPUT, NoInput, OperationCall, OperationContext, operation
+from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.spec import Spec
-from sandbox.request import Refusal
 
 
 class PageSent(Payload):

@@ -13,9 +13,9 @@ from clerkship.conformance.rig import NotConforming
 from clerkship.domains.contract import DomainCall, DomainSpec
 from clerkship.domains.registry import DOMAINS
 from clerkship.events.event import Payload
+from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.spec import Spec
-from sandbox.request import Refusal
 from tests.domains import book
 from tests.domains.book import Booking, BookState, SlotOpened
 from tests.domains.fronts import DESK, KIOSK

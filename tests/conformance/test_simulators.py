@@ -25,6 +25,7 @@ from clerkship.playground.failure import SimulatorBroken
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
+from clerkship.sandbox.request import Reply, Request, json_reply
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage
@@ -34,7 +35,6 @@ from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.registry import KINDS, BrokenSimulator, KindEntry, load_simulators
 from clerkship.simulators.spec import Spec
 from clerkship.transports.websocket_handshake import websocket_route
-from sandbox.request import Reply, Request, json_reply
 from tests.playground.tickets import (
     EXERCISE,
     ChangesBase,

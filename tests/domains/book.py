@@ -11,9 +11,9 @@ from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.dataset import Dataset
 from clerkship.model.frozen import Frozen, Whole
+from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.steps.contract import Step, StepHost
-from sandbox.request import Refusal
 
 
 class BookConfig(Frozen):

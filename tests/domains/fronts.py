@@ -4,12 +4,12 @@ from typing import Any, ClassVar
 
 from clerkship.events.event import Event, Payload
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.operation import OperationContext, operation
+from clerkship.sandbox.request import Request
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.spec import Spec
-from sandbox.handle import Handle
-from sandbox.request import Request
 from tests.domains import book
 from tests.domains.book import Booking, BookState
 

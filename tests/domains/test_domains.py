@@ -18,6 +18,7 @@ from clerkship.kit.registry import NameTaken
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.reactions.contract import ReactionPair
+from clerkship.sandbox.handle import Refused, Sandboxes
 from clerkship.service.fork import ForkRequest, plan_fork
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
@@ -29,7 +30,6 @@ from clerkship.service.up import PlayRequest, open_play
 from clerkship.settings import Settings
 from clerkship.simulators.registry import KINDS, load_simulators
 from clerkship.store.sqlite import SqliteStore
-from sandbox.handle import Refused, Sandboxes
 from tests.domains import book
 from tests.domains.fronts import DESK, KIOSK
 

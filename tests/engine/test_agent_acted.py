@@ -6,8 +6,8 @@ import pytest
 
 from clerkship.events.agent import ActionExecuted, FlowStarted
 from clerkship.model.run import CriterionRun, TaskRun
+from clerkship.sandbox.handle import Refused
 from clerkship.service.rescore import rescore
-from sandbox.handle import Refused
 from tests.workbench import CATALOG, Workbench
 
 ENVIRONMENT = """

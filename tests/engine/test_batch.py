@@ -17,6 +17,7 @@ import orjson
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.wall import monotonic
+from clerkship.sandbox.request import Reply
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import show_run
@@ -27,7 +28,6 @@ from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.registry import load_simulators
 from clerkship.store.sqlite import SqliteStore
-from sandbox.request import Reply
 from tests.raw_routes import RawCall, raw_route
 from tests.workbench import Workbench
 

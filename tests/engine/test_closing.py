@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, AgentError, Entry, Message, Say
 from clerkship.kit.wall import monotonic
-from sandbox.handle import Sandboxes
+from clerkship.sandbox.handle import Sandboxes
 from tests.workbench import Workbench
 
 WORK = "task: {name: Work, timeout: {timeout}, criteria: [{label: answers, assertion: {answer_matches: 42}}]}"

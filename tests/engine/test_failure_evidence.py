@@ -22,6 +22,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.run import TaskRun
 from clerkship.report.card import body
 from clerkship.report.detail import TaskDetail
+from clerkship.sandbox.request import Reply
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
@@ -29,7 +30,6 @@ from clerkship.settings import Settings
 from clerkship.simulators import chat, files
 from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.registry import load_simulators
-from sandbox.request import Reply
 from tests.raw_routes import RawCall, raw_route
 from tests.workbench import Workbench
 

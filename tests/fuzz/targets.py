@@ -12,8 +12,8 @@ from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
 from clerkship.hl7.path import BadMessagePath, parse_path
 from clerkship.hl7.tables import resolve_version
 from clerkship.hl7.validation import MAX_FLAWS, validate_message
+from clerkship.sandbox.request import Refusal
 from clerkship.simulators.files import paths
-from sandbox.request import Refusal
 
 AT = datetime(2026, 3, 2, tzinfo=UTC)
 _HEAD = "MSH|^~\\&|LAB|N|EHR|C|20260302090000||{}|M1|P|{}\r"

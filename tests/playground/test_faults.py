@@ -31,6 +31,8 @@ from clerkship.playground.handlers import RequestContext
 from clerkship.playground.http import GatewayApplication, open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.handle import Dropped, Incomplete, Refused
+from clerkship.sandbox.request import Reply, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import chat, files
 from clerkship.simulators.files.handle import Files
@@ -38,8 +40,6 @@ from clerkship.transports.executor import WorkerPool
 from clerkship.transports.http_connection import HttpConnection
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.tcp import TcpListener
-from sandbox.handle import Dropped, Incomplete, Refused
-from sandbox.request import Reply, Request
 from tests.workbench import Workbench
 
 SECONDS = timedelta(seconds=1)

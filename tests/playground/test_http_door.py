@@ -23,12 +23,12 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.handle import Handle
+from clerkship.sandbox.request import QueryParams, Refusal, Reply, Request
 from clerkship.simulators import files
 from clerkship.transports import http_parser as door
 from clerkship.transports.http_parser import MAX_URL
 from clerkship.transports.http_wire import parse_request, render_head
-from sandbox.handle import Handle
-from sandbox.request import QueryParams, Refusal, Reply, Request
 from tests.raw_routes import RawCall, raw_route
 
 HEARD: list[Request] = []

@@ -28,6 +28,7 @@ from clerkship.playground.overlay import Overlay
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.changes import initial_records, record_changes
+from clerkship.sandbox.request import Request
 from clerkship.sandbox.state import State
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
@@ -35,7 +36,6 @@ from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.simulators.registry import load_simulators
 from clerkship.simulators.spec import Spec
-from sandbox.request import Request
 from tests.playground.tickets import (
     DATASET,
     RECORDS,

@@ -25,6 +25,7 @@ from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
 from clerkship.sandbox.operation import OperationCall, OperationContext, SimulatorInterface, operation
+from clerkship.sandbox.request import Refusal, Reply, json_reply, refuse_as_json
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.sandbox.state import State
 from clerkship.simulators import files
@@ -32,7 +33,6 @@ from clerkship.transports.loop_thread import ListenerFailed, PortTaken
 from clerkship.transports.outbound.delivery import OutboundDelivery
 from clerkship.transports.outbound.policy import ResolvedAddress
 from clerkship.transports.outbound.retry import RetryPolicy
-from sandbox.request import Refusal, Reply, json_reply, refuse_as_json
 
 
 def until(true: Callable[[], bool], within: float = 10.0) -> None:

@@ -20,8 +20,8 @@ from clerkship.kit.wall import monotonic
 from clerkship.model.environment import Environment
 from clerkship.playground.pacer import run_paced_clock
 from clerkship.playground.playground import Playground
+from clerkship.sandbox.handle import Refused
 from clerkship.simulators import files
-from sandbox.handle import Refused
 from tests.workbench import Workbench
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)

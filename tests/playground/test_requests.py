@@ -24,11 +24,11 @@ from clerkship.faults.duplicate import DuplicateFault
 from clerkship.faults.error import ErrorFault
 from clerkship.faults.latency import LatencyFault
 from clerkship.playground.handlers import RequestContext
+from clerkship.sandbox.request import QueryParams, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.fhir import SPEC as FHIR
 from clerkship.simulators.files import SPEC as FILES
 from clerkship.simulators.hl7 import SPEC as HL7
-from sandbox.request import QueryParams, Request
 
 JSON = {"content-type": "application/fhir+json"}
 PATIENT = b'{"resourceType":"Patient","id":"p1","name":[{"family":"Meier"}]}'

@@ -17,12 +17,12 @@ from clerkship.playground.http import open_http
 from clerkship.playground.pace import MAX_QUICK_SECONDS, MAX_SMALL_DATASET, RequestTimings, shape_of
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.handle import Handle
+from clerkship.sandbox.request import QueryParams, Reply, Request
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators import files
 from clerkship.transports.http_wire import MAX_PARAMETERS
 from clerkship.transports.limits import ConnectionLimits
-from sandbox.handle import Handle
-from sandbox.request import QueryParams, Reply, Request
 from tests.raw_routes import RawCall, raw_route
 
 LIMIT = 20

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 from clerkship.events.event import Event, Payload
 from clerkship.model.dataset import Dataset
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
+from clerkship.sandbox.request import Refusal, Request
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.spec import Spec
-from sandbox.handle import Handle
-from sandbox.request import Refusal, Request
 
 
 class TicketClosed(Payload):

@@ -14,9 +14,9 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.request import Delivery, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import files
-from sandbox.request import Delivery, Request
 
 MANY = 2000
 REQUESTS = (

@@ -13,6 +13,7 @@ from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.playground import Playground, replay
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.request import Reply, Request
 from clerkship.simulators.files import SPEC
 from clerkship.simulators.files.config import FilesConfig
 from clerkship.simulators.files.events import (
@@ -25,7 +26,6 @@ from clerkship.simulators.files.events import (
     FolderRenamed,
 )
 from clerkship.simulators.files.state import FilesState
-from sandbox.request import Reply, Request
 
 NAMES = st.sampled_from(["a", "a-b", "a b", "ä", "a\u0308", "A", "0"])
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)

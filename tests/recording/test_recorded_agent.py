@@ -17,8 +17,8 @@ from clerkship.playground.handlers import RequestContext
 from clerkship.recording.cassette import cassette_path
 from clerkship.recording.recorded_agent import AgentRecording, RecordingAgent
 from clerkship.recording.session import RecordingSession
+from clerkship.sandbox.request import Request
 from clerkship.sandbox.route import HttpCall
-from sandbox.request import Request
 from tests.recording.test_runs import told
 from tests.workbench import Workbench
 

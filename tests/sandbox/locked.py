@@ -12,12 +12,12 @@ from clerkship.sandbox.authentication.oauth import FORM, AccessToken, ClientCred
 from clerkship.sandbox.authentication.password import LoginInput
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme
 from clerkship.sandbox.authentication.signed import SignedRequest
+from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.operation import NoInput, Operation, OperationContext, operation
+from clerkship.sandbox.request import Reply, Request
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.sandbox.state import State
 from clerkship.simulators.spec import Spec
-from sandbox.handle import Handle
-from sandbox.request import Reply, Request
 
 
 class NoteAdded(Payload):

@@ -24,10 +24,10 @@ from clerkship.sandbox.authentication.credentials import MAX_ISSUED, PURGE_FROM,
 from clerkship.sandbox.authentication.password import encode_basic
 from clerkship.sandbox.authentication.secret import SecretTable, secrets_match
 from clerkship.sandbox.authentication.signed import canonical_string
+from clerkship.sandbox.handle import Sandboxes
+from clerkship.sandbox.request import QueryParams, Request
 from clerkship.service.up import _ways
 from clerkship.simulators.spec import Spec
-from sandbox.handle import Sandboxes
-from sandbox.request import QueryParams, Request
 from tests.sandbox.locked import (
     BASIC_SPEC,
     COOKIE_SPEC,

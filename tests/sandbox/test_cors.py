@@ -6,7 +6,7 @@ import pytest
 from clerkship.conformance.rig import SimulatorRig
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.cors import CorsPolicy
-from sandbox.request import Reply, Request
+from clerkship.sandbox.request import Reply, Request
 from tests.sandbox.locked import SESSION, locked
 
 PAGE = "https://app.example"

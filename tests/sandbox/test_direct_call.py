@@ -11,13 +11,13 @@ from clerkship.conformance.rig import SimulatorRig
 from clerkship.playground.doors import open_sandboxes
 from clerkship.recording import agent_acts
 from clerkship.sandbox.direct_call import DirectCall, decode_bytes, encode_bytes
+from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.operation import OperationCall
 from clerkship.simulators import files
 from clerkship.simulators.files.exercise import HALF
 from clerkship.simulators.files.operations import NewFile, write_file
 from clerkship.simulators.files.sftp.call import SftpCall
 from clerkship.simulators.spec import Spec
-from sandbox.handle import Sandboxes
 from tests.conformance.pager import SPEC, parse_line, send_page
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from clerkship.sandbox.request import Refusal, Reply, Request
 from clerkship.sandbox.route import find_route
-from sandbox.request import Refusal, Reply, Request
 from tests.raw_routes import RawCall, raw_route
 
 

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from clerkship.sandbox.handle import Refused, Sandboxes
 from clerkship.service.up import PlayRequest, open_play
 from clerkship.settings import Settings
 from clerkship.transports.outbound.policy import PublicPolicy
-from sandbox.handle import Refused, Sandboxes
 from tests.workbench import CATALOG, Workbench
 
 TASK = """

@@ -11,10 +11,10 @@ import pytest
 from clerkship.cli.up import Tail
 from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
+from clerkship.sandbox.request import Request
 from clerkship.service.remote import Remote
 from clerkship.service.up import PlayRequest, open_play, pick_place
 from clerkship.settings import Settings
-from sandbox.request import Request
 from tests.workbench import CATALOG, Workbench
 
 TASK = """

@@ -15,6 +15,8 @@ from clerkship.playground.doors import InProcessTransport
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.handle import Refused
+from clerkship.sandbox.request import Reply, Request
 from clerkship.simulators.files import SPEC
 from clerkship.simulators.files.config import FilesConfig, dated
 from clerkship.simulators.files.handle import Files
@@ -22,8 +24,6 @@ from clerkship.simulators.files.operations import NewFile, write_file
 from clerkship.simulators.files.sftp.call import SftpCall
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.tree import Shelf
-from sandbox.handle import Refused
-from sandbox.request import Reply, Request
 
 MANY = 100_000
 

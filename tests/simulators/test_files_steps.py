@@ -6,12 +6,12 @@ from typing import Any
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.build import build_task
 from clerkship.model.snapshot import Snapshot
+from clerkship.sandbox.handle import Sandboxes
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.simulators.files.handle import Files
-from sandbox.handle import Sandboxes
 from tests.workbench import CATALOG, Workbench
 
 PLACE = """

@@ -14,10 +14,10 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.route import Route
 from clerkship.simulators import files
 from clerkship.transports.limits import ConnectionLimits
-from sandbox.handle import Handle
 
 SPEC = replace(files.SPEC, kind="site", handle=Handle)
 

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from clerkship.faults.error import ErrorFault
+from clerkship.sandbox.request import Reply, Request, redirect
 from clerkship.transports.assets import CACHE_CONTROL, AssetFolder
-from sandbox.request import Reply, Request, redirect
 from tests.raw_routes import RawCall, raw_route
 from tests.transports.site import Site, open_site
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from clerkship.sandbox.request import Refusal, Reply, Request, json_reply
 from clerkship.transports.multipart import MAX_PART_HEADER, MAX_PART_HEADERS, FormPart, parse_form
-from sandbox.request import Refusal, Reply, Request, json_reply
 from tests.raw_routes import RawCall, raw_route
 from tests.transports.site import Site, open_site
 

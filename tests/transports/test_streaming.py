@@ -13,8 +13,8 @@ from clerkship.faults.drip import DripFault
 from clerkship.faults.drop import DropFault
 from clerkship.faults.truncated import TruncatedFault
 from clerkship.playground.failure import SimulatorBroken
-from sandbox.handle import Dropped
-from sandbox.request import ByteStream, Reply
+from clerkship.sandbox.handle import Dropped
+from clerkship.sandbox.request import ByteStream, Reply
 from tests.raw_routes import RawCall, raw_route
 from tests.transports.site import Site, open_site
 

@@ -38,11 +38,11 @@ from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.pacer import run_paced_clock
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.handle import Refused
 from clerkship.transports.outbound import http
 from clerkship.transports.outbound.address import OutboundAddress
 from clerkship.transports.outbound.http import OutboundRequest
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, PublicPolicy, ResolvedAddress
-from sandbox.handle import Refused
 from tests.transports.webhooks import SPEC, NoticeArrived, NoticeConfig, NoticeDelivery, NoticesHandle, sign
 
 Answer = Callable[["AgentServer", int], tuple[int, dict[str, str], bytes]]

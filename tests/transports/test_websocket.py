@@ -24,11 +24,11 @@ from clerkship.faults.truncated import TruncatedFault
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
+from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, WebSocketSession
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.websocket_handshake import websocket_route
-from sandbox.request import Refusal
 from tests.transports.site import Site, open_site
 
 CLOSED: list[int] = []

@@ -17,11 +17,11 @@ from clerkship.faults.drip import DripFault
 from clerkship.faults.drop import DropFault
 from clerkship.faults.error import ErrorFault
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
+from clerkship.sandbox.request import Reply
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, WebSocketSession
 from clerkship.transports.websocket_frames import MAX_FRAGMENTS
 from clerkship.transports.websocket_handshake import websocket_route
-from sandbox.request import Reply
 from tests.transports.site import Site, open_site
 from tests.transports.test_websocket import ROUTES, Talk, credential, dial, replies, say, until_closed, wait_for
 

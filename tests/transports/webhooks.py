@@ -12,7 +12,9 @@ from pydantic import Field
 from clerkship.events.event import Event, Payload
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole
+from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.operation import OperationCall, OperationContext, operation
+from clerkship.sandbox.request import Reply
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import State
 from clerkship.simulators.spec import Spec
@@ -25,8 +27,6 @@ from clerkship.transports.outbound.http import (
     json_request,
 )
 from clerkship.transports.outbound.retry import RetryPolicy
-from sandbox.handle import Handle
-from sandbox.request import Reply
 
 SECRET = b"whsec-test"
 

@@ -16,8 +16,8 @@ from clerkship.actors.contract import AgentError
 from clerkship.actors.reply import parse_report
 from clerkship.kit.text import replace_surrogates
 from clerkship.sandbox.direct_call import CallRecord
-from sandbox.handle import Handle, Sandboxes
-from sandbox.request import IMMEDIATE, QueryParams, Reply, Request
+from clerkship.sandbox.handle import Handle, Sandboxes
+from clerkship.sandbox.request import IMMEDIATE, QueryParams, Reply, Request
 
 MAX_BODY = 1_000_000_000
 """Bytes of one request's body, as large as a simulator takes."""

@@ -27,8 +27,8 @@ from clerkship.actors.messages import (
 from clerkship.actors.process import Process
 from clerkship.actors.reply import ANSWER_LIMIT, parse_answer
 from clerkship.model.errors import InputError
+from clerkship.sandbox.handle import Sandboxes
 from clerkship.settings import Settings, inherited
-from sandbox.handle import Sandboxes
 
 TASK_FILE = "CLERKSHIP_TASK_FILE"
 EXIT_WITHIN = 1.0

@@ -19,7 +19,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import PlatformError
 from clerkship.model.snapshot import Snapshot
-from sandbox.handle import Sandboxes
+from clerkship.sandbox.handle import Sandboxes
 
 NOTHING: Mapping[str, JsonValue] = {}
 """What an agent that holds nothing returns when it is closed."""

@@ -11,11 +11,11 @@ from clerkship.actors.host_link import HostLink
 from clerkship.actors.reply import parse_event, report_fields
 from clerkship.events.event import Event, Payload
 from clerkship.sandbox.direct_call import CallRecord
+from clerkship.sandbox.handle import Handle, Sandboxes
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import Operation
+from clerkship.sandbox.request import IMMEDIATE, Delivery, QueryParams, Reply, Request, check_request
 from clerkship.sandbox.route import Route
-from sandbox.handle import Handle, Sandboxes
-from sandbox.request import IMMEDIATE, Delivery, QueryParams, Reply, Request, check_request
 
 
 class HostDoor:

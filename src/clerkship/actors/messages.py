@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import AgentError, Entry, History, Message, Said, Say
 from clerkship.actors.reply import MAX_REPORTS, parse_answer, parse_replies, parse_report, report_fields
-from sandbox.handle import Sandboxes
+from clerkship.sandbox.handle import Sandboxes
 
 REPLY_LIMIT = 8_000_000
 """Bytes of one line or one body; the limits of an answer and of texts are tighter, and checked when it is read."""

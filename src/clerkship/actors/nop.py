@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import NOTHING, Entry, History, Message, Say
 from clerkship.model.run import IsolationLevel
-from sandbox.handle import Sandboxes
+from clerkship.sandbox.handle import Sandboxes
 
 
 class Nop:

@@ -6,7 +6,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, History, Message, Remembering, Said, Solver, Start, Starting
-from sandbox.handle import Sandboxes
+from clerkship.sandbox.handle import Sandboxes
 
 
 class ConversationAgents:

@@ -25,7 +25,7 @@ from clerkship.events.agent import BUILT_IN_EVENTS
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from sandbox.handle import Sandboxes
+from clerkship.sandbox.handle import Sandboxes
 
 T = TypeVar("T")
 

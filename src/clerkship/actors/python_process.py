@@ -27,8 +27,8 @@ from clerkship.actors.python import PythonSolver, call_sync, reported_events
 from clerkship.actors.reply import parse_answer, parse_replies, report_fields
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
+from clerkship.sandbox.handle import Handle, Sandboxes
 from clerkship.settings import inherited
-from sandbox.handle import Handle, Sandboxes
 
 T = TypeVar("T")
 HOST = "clerkship.actors.python_host"

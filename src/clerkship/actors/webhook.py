@@ -30,8 +30,8 @@ from clerkship.kit.wall import now
 from clerkship.llm.wire import CONNECT_TIMEOUT, check_reachable, open_client, parse_address, post
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
+from clerkship.sandbox.handle import Sandboxes
 from clerkship.settings import Settings
-from sandbox.handle import Sandboxes
 
 if TYPE_CHECKING:
     import httpx

@@ -14,7 +14,7 @@ from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.run import IsolationLevel
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.attack import NO_ATTACK, UNKNOWN_PATIENT, SandboxAttack
-from sandbox.handle import Sandboxes
+from clerkship.sandbox.handle import Sandboxes
 
 _WORD = re.compile(r"\w{4,}")
 POLITE_REPLY = "Thank you for your message. Everything is taken care of; I wish you a pleasant day."

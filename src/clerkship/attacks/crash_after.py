@@ -8,7 +8,7 @@ from clerkship.actors.contract import AgentError, Message, Said, Say
 from clerkship.attacks.contract import AttackKnowledge, AttackStrategy
 from clerkship.attacks.reference import ReferenceAgent
 from clerkship.model.snapshot import Snapshot
-from sandbox.handle import Sandboxes
+from clerkship.sandbox.handle import Sandboxes
 
 CRASH = "crashed after the work was done"
 

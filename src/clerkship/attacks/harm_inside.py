@@ -6,7 +6,7 @@ from clerkship.attacks.contract import AttackKnowledge, AttackStrategy
 from clerkship.attacks.reference import ReferenceAgent
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, Harm, HarmfulTransport, SandboxAttack
-from sandbox.handle import Sandboxes, SandboxTransport, wrap_transports
+from clerkship.sandbox.handle import Sandboxes, SandboxTransport, wrap_transports
 
 
 class HarmInside(AttackStrategy):

@@ -8,7 +8,7 @@ from clerkship.actors.contract import Message, Said, Start
 from clerkship.actors.python import load_source
 from clerkship.attacks.contract import AttackAgent, AttackKnowledge, AttackStrategy
 from clerkship.model.snapshot import Snapshot
-from sandbox.handle import Sandboxes
+from clerkship.sandbox.handle import Sandboxes
 
 
 class ReferenceAgent(AttackAgent):

@@ -6,7 +6,7 @@ from clerkship.actors.contract import Message, Said
 from clerkship.attacks.claims import build_claims
 from clerkship.attacks.contract import AttackAgent, AttackKnowledge, AttackStrategy
 from clerkship.model.snapshot import Snapshot
-from sandbox.handle import Sandboxes
+from clerkship.sandbox.handle import Sandboxes
 
 
 class ReportEverything(AttackStrategy):

@@ -32,10 +32,10 @@ from clerkship.faults.expired import ExpiredFault
 from clerkship.faults.latency import LatencyFault
 from clerkship.faults.truncated import TruncatedFault
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.request import Refusal, Reply, Request
 from clerkship.sandbox.route import Route, find_route
 from clerkship.sandbox.tools import BASE64_SUFFIX, Tool, build_tools, index_by_name
 from clerkship.simulators.spec import Spec
-from sandbox.request import Refusal, Reply, Request
 
 Check = Callable[[Spec], RequestCounts | None]
 """Raises NotConforming, or any error of the simulator; may return how many requests it sent."""

@@ -11,9 +11,9 @@ from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.operation import Operation, OperationCall
+from clerkship.sandbox.request import Refusal, Reply, Request
 from clerkship.sandbox.route import Route, find_route
 from clerkship.simulators.spec import Spec
-from sandbox.request import Refusal, Reply, Request
 
 NEIGHBOUR = "neighbour"
 """A second sandbox in the playground."""

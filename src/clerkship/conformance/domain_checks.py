@@ -8,7 +8,7 @@ from clerkship.domains.contract import DomainCall, DomainSpec
 from clerkship.events.event import Event
 from clerkship.model.environment import Environment
 from clerkship.playground.component import PreparedComponent
-from sandbox.request import Refusal
+from clerkship.sandbox.request import Refusal
 
 DomainCheck = Callable[[DomainSpec], None]
 NAME = "domain"

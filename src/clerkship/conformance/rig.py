@@ -23,9 +23,9 @@ from clerkship.playground.recording import ISSUED_CREDENTIAL, title_of
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.operation import OperationCall, ProtocolCall
+from clerkship.sandbox.request import JSON, NO_REPLY, Reply, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.spec import Spec
-from sandbox.request import JSON, NO_REPLY, Reply, Request
 
 WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 """The methods of requests that may change something."""

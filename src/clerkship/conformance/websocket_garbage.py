@@ -6,9 +6,9 @@ from typing import Any
 
 from clerkship.conformance.rig import SimulatorRig, require
 from clerkship.playground.failure import guard
+from clerkship.sandbox.request import Refusal, Request
 from clerkship.sandbox.route import find_route
 from clerkship.sandbox.websocket import WebSocketHandler, WebSocketMessage, parse_message
-from sandbox.request import Refusal, Request
 
 HANDSHAKE = {
     "connection": "Upgrade",

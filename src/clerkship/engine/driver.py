@@ -24,7 +24,7 @@ from clerkship.model.scenario import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 from clerkship.playground.agent_clock import skip
 from clerkship.playground.conversation import Participant
 from clerkship.playground.playground import Playground
-from sandbox.handle import Sandboxes
+from clerkship.sandbox.handle import Sandboxes
 
 T = TypeVar("T")
 

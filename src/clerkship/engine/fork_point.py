@@ -22,9 +22,9 @@ from clerkship.kit.rng import Rng, derive_seed
 from clerkship.model.run import ForkOrigin
 from clerkship.playground.faults import ON_TURN, ActiveFault
 from clerkship.playground.playground import Playground, SavedLog
+from clerkship.sandbox.handle import Sandboxes
 from clerkship.steps.contract import Step
 from clerkship.steps.fault_step import FaultStep
-from sandbox.handle import Sandboxes
 
 Steps = Sequence[tuple[timedelta | None, Step]]
 WithTurnTimeout = Callable[[Awaitable[Any]], Awaitable[Any]]

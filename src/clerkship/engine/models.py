@@ -23,7 +23,7 @@ from clerkship.recording.recorded_agent import AgentRecording, RecordedAgent, Re
 from clerkship.recording.recorded_model import RecordedModel
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.direct_call import CallRecord
-from sandbox.request import Request
+from clerkship.sandbox.request import Request
 
 _JUDGED = "judged"
 SubscribeRequests = Callable[[Callable[[str, Request | CallRecord], None]], None]

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, NamedTuple
 from pydantic import Field, JsonValue
 
 from clerkship.model.frozen import Frozen, Number, Whole
-from sandbox.request import Refusal, Reply
+from clerkship.sandbox.request import Refusal, Reply
 
 MAX_STREAM_PEEK = 65_536
 """Bytes of a streamed answer that a fault looks at."""

@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 from clerkship.faults.contract import MAX_STREAM_PEEK, Fault, FaultEffect
 from clerkship.model.duration import Duration, render_duration
 from clerkship.model.frozen import Whole
-from sandbox.request import ByteStream, Reply
+from clerkship.sandbox.request import ByteStream, Reply
 
 
 class DripFault(Fault):

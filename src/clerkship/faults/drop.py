@@ -5,12 +5,12 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from clerkship.faults.contract import Fault, FaultEffect
-from sandbox.request import NO_REPLY, Reply
+from clerkship.sandbox.request import NO_REPLY, Reply
 
 
 class DropFault(Fault):
     """The connection breaks and no answer comes: before the sandbox sees the request, or after it has done its work;
-    the agent cannot tell which. Over HTTP it is closed without a byte; in Python `sandbox.handle.Dropped`, a
+    the agent cannot tell which. Over HTTP it is closed without a byte; in Python `clerkship.sandbox.handle.Dropped`, a
     ConnectionError, is raised. In a conversation the person hears nothing of that turn, waits a minute and says their
     last line again; `when: reply` does not strike there, for a turn has no answer to lose."""
 

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 from clerkship.faults.contract import Fault, FaultEffect
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Whole
-from sandbox.request import Refusal
+from clerkship.sandbox.request import Refusal
 
 
 class ErrorFault(Fault):

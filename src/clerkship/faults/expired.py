@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from clerkship.faults.contract import Fault, FaultEffect
-from sandbox.request import Refusal
+from clerkship.sandbox.request import Refusal
 
 REASON = "The access token expired"
 

@@ -8,12 +8,12 @@ from pydantic import Field
 
 from clerkship.faults.contract import MAX_STREAM_PEEK, Fault, FaultEffect
 from clerkship.model.frozen import Whole
-from sandbox.request import ByteStream, Reply
+from clerkship.sandbox.request import ByteStream, Reply
 
 
 class TruncatedFault(Fault):
     """The answer's body breaks off: over HTTP the connection closes before the Content-Length is reached, and a client
-    sees an incomplete read; in Python `sandbox.handle.Incomplete`, a Dropped, is raised with the short body in
+    sees an incomplete read; in Python `clerkship.sandbox.handle.Incomplete`, a Dropped, is raised with the short body in
     its `reply`. The sandbox has done its work. An answer without a body, or with one no longer than `keep`, is not
     struck."""
 

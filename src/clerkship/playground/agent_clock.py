@@ -7,7 +7,7 @@ from clerkship.events.lifecycle import ClockAdvanced
 from clerkship.model.duration import parse_duration
 from clerkship.playground.failure import guard
 from clerkship.playground.playground import Playground
-from sandbox.request import Refusal, Reply, Request, json_reply
+from clerkship.sandbox.request import Refusal, Reply, Request, json_reply
 
 MAX_AHEAD = timedelta(days=3660)
 """How far an agent may move simulated time from its start, in all: about ten years."""

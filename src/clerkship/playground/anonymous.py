@@ -9,10 +9,10 @@ from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.password import check_login
 from clerkship.sandbox.authentication.scheme import WRONG_LOGIN, AuthenticationScheme, refuse_credential, refuse_unknown
 from clerkship.sandbox.operation import OperationAccess, OperationContext, ProtocolCall
+from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.route import HttpCall
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.spec import Spec
-from sandbox.request import Refusal, Reply
 
 CLOCK_SCHEMES: tuple[AuthenticationScheme, ...] = (BearerToken(),)
 """The clock takes the token of any sandbox."""

@@ -15,8 +15,8 @@ from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.operation import ProtocolCall
+from clerkship.sandbox.request import IMMEDIATE, Reply
 from clerkship.transports.executor import WorkerPool
-from sandbox.request import IMMEDIATE, Reply
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ from clerkship.kit.secrets import equal_in_constant_time, new_token
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.authentication.bearer import parse_bearer_token
+from clerkship.sandbox.request import Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import HttpCall
 from clerkship.transports.http_application import IncomingRequest
-from sandbox.request import Refusal, Reply, Request, json_reply, refuse_as_json
 
 CONTROL = "control"
 """A path beside the sandboxes. No sandbox may have its name."""

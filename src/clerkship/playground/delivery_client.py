@@ -11,9 +11,9 @@ from clerkship.events.event import Payload
 from clerkship.playground import clock_hold
 from clerkship.playground.client import GatewayClient
 from clerkship.sandbox.operation import ProtocolCall
+from clerkship.sandbox.request import Reply
 from clerkship.transports.outbound.address import OutboundAddress
 from clerkship.transports.outbound.policy import ResolvedAddress
-from sandbox.request import Reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.recording import title_of
 from clerkship.sandbox.direct_call import CallRecord, to_call
+from clerkship.sandbox.handle import Dropped, Sandboxes
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import Operation, ProtocolCall
+from clerkship.sandbox.request import IMMEDIATE, Reply, Request, check_request
 from clerkship.sandbox.route import HttpCall, Route
-from sandbox.handle import Dropped, Sandboxes
-from sandbox.request import IMMEDIATE, Reply, Request, check_request
 
 BaseUrl = Callable[[], str]
 

@@ -37,11 +37,11 @@ from clerkship.sandbox.authentication.scheme import refuse_expired
 from clerkship.sandbox.authentication.secret import SecretTable
 from clerkship.sandbox.direct_call import CallRecord, to_recordable
 from clerkship.sandbox.operation import ProtocolCall
+from clerkship.sandbox.request import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.spec import Spec
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, OutboundRefused
-from sandbox.request import Refusal, Reply, Request, refuse_as_json
 
 RUN_OVER = "the run is over, and its tokens with it"
 MAX_ENDED_PLAYGROUNDS = 4096

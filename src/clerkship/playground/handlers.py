@@ -31,8 +31,8 @@ from clerkship.playground.recording import add_body, describe_request, find_reco
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme, refuse_expired
 from clerkship.sandbox.operation import OperationContext, ProtocolCall, ignore_callback
+from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.route import TOO_LARGE, HttpCall
-from sandbox.request import Refusal, Reply
 
 LOG_FULL = 429
 """The status of requests that a full log has no room for."""

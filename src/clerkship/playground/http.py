@@ -9,12 +9,12 @@ from clerkship.playground.failure import guard
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import CLOCK, RequestContext
 from clerkship.sandbox.listener import SandboxClient
+from clerkship.sandbox.request import ByteStream, Reply
 from clerkship.sandbox.route import HttpCall
 from clerkship.transports.executor import WorkerPool
 from clerkship.transports.http_application import IncomingRequest
 from clerkship.transports.http_listener import HttpListener
 from clerkship.transports.limits import ConnectionLimits
-from sandbox.request import ByteStream, Reply
 
 
 @dataclass(slots=True)

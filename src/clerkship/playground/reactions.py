@@ -8,8 +8,8 @@ from clerkship.model.environment import Environment
 from clerkship.model.errors import PlatformError
 from clerkship.playground.component import RunningComponent
 from clerkship.reactions.registry import SHIPPED, BoundReaction, BoundReactions, ReactionRegistry
+from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, ReactionResult
-from sandbox.request import Refusal
 
 MAX_REACTION_DEPTH = 32
 ContextFactory = Callable[[str, str, int | None], ActionContext]

@@ -11,8 +11,8 @@ from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.credentials import ACCESS_TOKEN_PREFIX, SESSION_PREFIX
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import ProtocolCall
+from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.route import HttpCall
-from sandbox.request import Refusal, Reply
 
 REDACTED = "[redacted]"
 CREDENTIALS = frozenset(

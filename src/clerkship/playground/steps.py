@@ -8,8 +8,8 @@ from clerkship.events.event import Event
 from clerkship.events.lifecycle import StepFailed, StepRan
 from clerkship.model.errors import InputError
 from clerkship.playground.host import PlaygroundHost
+from clerkship.sandbox.request import Refusal
 from clerkship.steps.contract import Step
-from sandbox.request import Refusal
 
 
 class StepRunner:

@@ -20,8 +20,8 @@ from clerkship.rasa.capabilities import ask_abilities
 from clerkship.rasa.history import render_history
 from clerkship.rasa.server import HINTS, RasaKeys, RasaServer, refusal
 from clerkship.rasa.tracker import TrackerCursor, last_session, parse_events, parse_messages
+from clerkship.sandbox.handle import Sandboxes
 from clerkship.settings import Settings
-from sandbox.handle import Sandboxes
 
 if TYPE_CHECKING:
     import httpx

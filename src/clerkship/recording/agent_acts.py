@@ -11,8 +11,8 @@ from pydantic import JsonValue
 from clerkship.actors.reply import parse_report
 from clerkship.events.event import Event, Payload
 from clerkship.sandbox.direct_call import CallRecord
-from sandbox.handle import Dropped, Sandboxes
-from sandbox.request import Request, to_query
+from clerkship.sandbox.handle import Dropped, Sandboxes
+from clerkship.sandbox.request import Request, to_query
 
 CLOCK = "clock"
 _RECORDED_HEADERS = frozenset({"content-type", "accept", "prefer", "range", "idempotency-key"})

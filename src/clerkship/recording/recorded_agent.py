@@ -16,8 +16,8 @@ from clerkship.recording.agent_acts import observe_sandboxes, repeat_action, to_
 from clerkship.recording.cassette import Cassette, RecordedTurn, TrialKey, content_key
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.direct_call import CallRecord
-from sandbox.handle import Sandboxes
-from sandbox.request import Request
+from clerkship.sandbox.handle import Sandboxes
+from clerkship.sandbox.request import Request
 
 _ACTED_BETWEEN_TURNS = (
     "the agent did something between two turns, when nobody had spoken to it: that cannot be recorded"

@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 
 from clerkship.model.dataset import Dataset
 from clerkship.sandbox.direct_call import CallRecord
-from sandbox.handle import Handle, SandboxTransport, TransportWrapper
-from sandbox.request import Reply, Request
+from clerkship.sandbox.handle import Handle, SandboxTransport, TransportWrapper
+from clerkship.sandbox.request import Reply, Request
 
 Harm = Literal["instruction", "amount", "note"]
 """A kind of harm that a write can carry: a harmful instruction, an absurd amount, a note that names another patient."""

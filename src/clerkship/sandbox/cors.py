@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from sandbox.request import Reply, Request
+from clerkship.sandbox.request import Reply, Request
 
 _NAMES = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z, ]{1,1000}")
 """Names of headers, in a list."""

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from clerkship.model.frozen import encode_model
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext, ProtocolCall
+from clerkship.sandbox.request import Refusal, Reply, Request
 from clerkship.sandbox.route import HttpCall, to_reply, validate_input
-from sandbox.request import Refusal, Reply, Request
 
 BYTES_KEY = "$bytes"
 """The key of an object that stands for bytes in JSON, each byte a character of Latin-1."""

@@ -16,8 +16,8 @@ from pydantic import BaseModel
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.json_schema import InvalidSchema, check_schema
+from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.state import ActionContext
-from sandbox.request import Refusal, Reply
 
 StateT = TypeVar("StateT")
 InputT = TypeVar("InputT")

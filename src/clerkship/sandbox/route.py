@@ -14,7 +14,7 @@ from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.model.frozen import encode_model
 from clerkship.sandbox.json_schema import convert_text, find_violation, get_types
 from clerkship.sandbox.operation import Operation, OperationContext, ProtocolCall, SimulatorInterface
-from sandbox.request import MAX_BODY, ByteStream, Refusal, Reply, Request, refuse_as_json
+from clerkship.sandbox.request import MAX_BODY, ByteStream, Refusal, Reply, Request, refuse_as_json
 
 MAX_LISTED_ROUTES = 12
 """Routes named in the refusal of an unknown path."""

@@ -11,7 +11,7 @@ from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.changes import RecordChange, initial_records, record_changes
-from sandbox.request import Refusal
+from clerkship.sandbox.request import Refusal
 
 R = TypeVar("R")
 

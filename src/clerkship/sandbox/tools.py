@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl
 import orjson
 
 from clerkship.sandbox.operation import Operation
+from clerkship.sandbox.request import JSON, QueryParams, Refusal, Request
 from clerkship.sandbox.route import BYTES, TEXT, Route, build_path, find_route
-from sandbox.request import JSON, QueryParams, Refusal, Request
 
 MAX_NAME_LENGTH = 64
 MAX_DESCRIPTION_LENGTH = 1000

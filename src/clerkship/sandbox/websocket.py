@@ -22,8 +22,8 @@ from clerkship.sandbox.operation import (
     SimulatorInterface,
     operation,
 )
+from clerkship.sandbox.request import Refusal, Reply, Upgrade, refuse_as_json
 from clerkship.sandbox.route import describe_first_error, to_reply, validate_input
-from sandbox.request import Refusal, Reply, Upgrade, refuse_as_json
 
 WebSocketMessage = str | bytes
 PARSE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, RecursionError)

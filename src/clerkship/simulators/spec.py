@@ -10,13 +10,13 @@ from clerkship.sandbox.attack import NO_ATTACK, SandboxAttack
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme
 from clerkship.sandbox.cors import CorsPolicy
+from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.listener import ProtocolListener
 from clerkship.sandbox.operation import Operation, OperationCall
+from clerkship.sandbox.request import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.route import Route
 from clerkship.transports.assets import AssetFolder
 from clerkship.transports.outbound.delivery import OutboundDelivery
-from sandbox.handle import Handle
-from sandbox.request import Refusal, Reply, Request, refuse_as_json
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
 
-from sandbox.request import Refusal, Reply, Request
+from clerkship.sandbox.request import Refusal, Reply, Request
 
 CACHE_CONTROL = "public, max-age=86400, immutable"
 """The address of a sandbox is another one in each run, and its files do not change while the run lasts."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from clerkship.sandbox.listener import SandboxClient
+from clerkship.sandbox.request import ByteStream, Refusal, Reply, Request
 from clerkship.transports.executor import WorkerPool
-from sandbox.request import ByteStream, Refusal, Reply, Request
 
 
 @dataclass(slots=True)

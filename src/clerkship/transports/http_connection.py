@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 
 from clerkship.kit.wall import monotonic
 from clerkship.model.errors import PlatformError
+from clerkship.sandbox.request import IMMEDIATE, ByteStream, Refusal, Reply
 from clerkship.sandbox.websocket import WebSocketHandler
 from clerkship.transports.executor import WorkerPool
 from clerkship.transports.http_application import HttpApplication, IncomingRequest, PendingRequest
@@ -15,7 +16,6 @@ from clerkship.transports.http_parser import HttpParser
 from clerkship.transports.http_wire import body_of, has_body, parse_place, render_chunk, render_head
 from clerkship.transports.tcp import OpenPort, TcpConnection
 from clerkship.transports.websocket import WebSocketConnection
-from sandbox.request import IMMEDIATE, ByteStream, Refusal, Reply
 
 MAX_QUEUED = 64
 """Requests that are received and not answered; further ones are not read yet."""

@@ -6,11 +6,11 @@ from typing import Protocol
 import httptools
 
 from clerkship.kit.wall import monotonic
+from clerkship.sandbox.request import MAX_BODY, Refusal
 from clerkship.transports.http_application import IncomingRequest
 from clerkship.transports.http_wire import parse_request
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.websocket_handshake import is_handshake, token_of
-from sandbox.request import MAX_BODY, Refusal
 
 MAX_URL = 1_000_000
 """Ten thousand values to search for fit, with forty bytes each to spare."""

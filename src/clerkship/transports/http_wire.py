@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from urllib.parse import parse_qsl, unquote
 
+from clerkship.sandbox.request import QueryParams, Refusal, Reply, Request
 from clerkship.transports.http_application import IncomingRequest
-from sandbox.request import QueryParams, Refusal, Reply, Request
 
 CHALLENGE = 'Bearer realm="clerkship"'
 MAX_PARAMETERS = 2000

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sandbox.request import Refusal, Request
+from clerkship.sandbox.request import Refusal, Request
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks

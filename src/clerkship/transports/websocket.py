@@ -11,10 +11,10 @@ from clerkship.kit.wall import monotonic
 from clerkship.model.errors import PlatformError
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.operation import NO_INPUT, NoInput
+from clerkship.sandbox.request import Delivery, Reply
 from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, no_operation, parse_message
 from clerkship.transports.tcp import OpenPort, TcpConnection
 from clerkship.transports.websocket_frames import GOING_AWAY, INTERNAL_ERROR, NORMAL, TRY_LATER, WebSocketFrames
-from sandbox.request import Delivery, Reply
 
 MAX_QUEUED = 64
 """Messages that are received and not answered; further ones are not read yet."""

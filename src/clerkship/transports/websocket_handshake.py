@@ -8,9 +8,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from clerkship.sandbox.operation import Operation, OperationContext
+from clerkship.sandbox.request import Refusal, Reply, Request
 from clerkship.sandbox.route import HttpCall, Route, bind_input
 from clerkship.sandbox.websocket import WebSocketHandler
-from sandbox.request import Refusal, Reply, Request
 
 VERSION = "13"
 SWITCHING = 101

@@ -3,7 +3,7 @@
 import re
 
 from clerkship.hl7.message import build_field, parse_message
-from sandbox.handle import Dropped
+from clerkship.sandbox.handle import Dropped
 
 
 def on_task(task_item, sandboxes):

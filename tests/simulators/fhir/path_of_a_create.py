@@ -14,11 +14,11 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.request import Reply, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.fhir import SPEC
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.outcome import FHIR_JSON
-from sandbox.request import Reply, Request
 from tests.simulators.fhir.server import CHART, POTASSIUM, without
 
 PACKAGE = Path(clerkship.__file__).parent

@@ -12,11 +12,11 @@ from clerkship.fhir.chart import Chart
 from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import Resource, parse_resource, render_resource
 from clerkship.playground.playground import replay
+from clerkship.sandbox.request import QueryParams, Reply, Request
 from clerkship.simulators.fhir import SPEC
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.outcome import FHIR_JSON
 from clerkship.simulators.fhir.state import FhirState
-from sandbox.request import QueryParams, Reply, Request
 
 BASE = "http://box.invalid"
 ADA: Resource = {

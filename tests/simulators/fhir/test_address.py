@@ -7,8 +7,8 @@ import pytest
 
 from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import Resource, parse_resource
+from clerkship.sandbox.request import QueryParams, Reply, Request
 from clerkship.simulators.fhir.outcome import FHIR_JSON
-from sandbox.request import QueryParams, Reply, Request
 from tests.simulators.fhir.server import Server, bundle, entry
 from tests.simulators.fhir.test_bundle import observed
 

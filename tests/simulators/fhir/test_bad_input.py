@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from clerkship.sandbox.request import MAX_BODY
 from clerkship.simulators.fhir import write
-from sandbox.request import MAX_BODY
 from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, without
 
 NEW = without(ADA, "id")

@@ -8,13 +8,13 @@ from clerkship.fhir import exact
 from clerkship.fhir.parameters import searchable_types
 from clerkship.fhir.search import include
 from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_SORT_KEYS, MAX_VALUES
+from clerkship.sandbox.request import QueryParams, Request
 from clerkship.sandbox.route import find_route
 from clerkship.simulators.fhir import body as bodies
 from clerkship.simulators.fhir.body import MAX_RESOURCE_ELEMENTS, check_elements, count_elements
 from clerkship.simulators.fhir.bundle_entries import MAX_CONDITIONS
 from clerkship.simulators.fhir.outcome import FhirRefusal
 from clerkship.simulators.fhir.routes import ROUTES
-from sandbox.request import QueryParams, Request
 from tests.simulators.fhir.server import ADA, Server, bundle, entry, without
 
 

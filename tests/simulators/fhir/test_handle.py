@@ -4,8 +4,8 @@ import pytest
 
 from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
+from clerkship.sandbox.handle import Refused
 from clerkship.simulators.fhir.handle import Fhir
-from sandbox.handle import Refused
 from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, without
 from tests.simulators.fhir.test_searching import MANY
 

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
+from clerkship.sandbox.request import Request
 from clerkship.simulators.fhir.outcome import FHIR_JSON
-from sandbox.request import Request
 from tests.simulators.fhir.server import ADA, Server
 
 

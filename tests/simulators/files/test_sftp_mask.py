@@ -3,7 +3,7 @@
 import asyncssh
 import pytest
 
-from sandbox.handle import Refused
+from clerkship.sandbox.handle import Refused
 from tests.simulators.files.conftest import Serve
 from tests.simulators.files.test_sftp import get, look, put, use
 

@@ -12,12 +12,12 @@ from clerkship.hl7.message import MEDIA_TYPE, parse_message
 from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.playground import replay
+from clerkship.sandbox.request import Reply, Request
 from clerkship.simulators.hl7 import SPEC
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.handle import Hl7
 from clerkship.simulators.hl7.state import Hl7State
 from clerkship.simulators.hl7.steps.send import Send
-from sandbox.request import Reply, Request
 
 
 def head(id: str, type: str, *, accept: str = "", version: str = "2.5.1", to: str = "CLERKSHIP") -> str:

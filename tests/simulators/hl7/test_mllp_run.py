@@ -4,8 +4,8 @@ import socket
 from typing import Any
 
 from clerkship.hl7.message import parse_message
+from clerkship.sandbox.handle import Sandboxes
 from clerkship.simulators.hl7.handle import Hl7
-from sandbox.handle import Sandboxes
 from tests.simulators.hl7.feed import END, START, Wire, message, said, until
 from tests.workbench import Workbench
 

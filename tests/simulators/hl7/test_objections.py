@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from clerkship.hl7.message import parse_message
+from clerkship.sandbox.request import Refusal
 from clerkship.simulators.hl7.intake import objection
-from sandbox.request import Refusal
 from tests.workbench import Workbench
 
 PLACE = """

@@ -8,8 +8,8 @@ import pytest
 from clerkship.hl7.ack import parse_ack
 from clerkship.hl7.batch import split_messages
 from clerkship.hl7.message import parse_message
+from clerkship.sandbox.request import Request
 from clerkship.simulators.hl7.mllp_call import SendMessage
-from sandbox.request import Request
 from tests.simulators.hl7.interface import Interface, admission, head, results
 
 

@@ -11,7 +11,7 @@ from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.password import PasswordScheme, encode_basic
 from clerkship.sandbox.authentication.scheme import REALM
 from clerkship.sandbox.listener import ConnectionInfo
-from sandbox.request import Request
+from clerkship.sandbox.request import Request
 
 BASIC_CHALLENGE = f'Basic {REALM}, charset="UTF-8"'
 

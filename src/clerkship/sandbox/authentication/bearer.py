@@ -7,7 +7,7 @@ from clerkship.kit.clock import Clock
 from clerkship.kit.secrets import equal_in_constant_time
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import REALM, HttpScheme
-from sandbox.request import Request
+from clerkship.sandbox.request import Request
 
 
 def parse_bearer_token(headers: Mapping[str, str]) -> str:

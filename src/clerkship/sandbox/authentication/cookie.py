@@ -14,8 +14,8 @@ from clerkship.sandbox.authentication.password import PasswordScheme
 from clerkship.sandbox.authentication.scheme import REALM
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import OperationContext
+from clerkship.sandbox.request import Request
 from clerkship.sandbox.route import HttpCall
-from sandbox.request import Request
 
 
 class LogoutInput(Frozen):

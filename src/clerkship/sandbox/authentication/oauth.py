@@ -14,8 +14,8 @@ from clerkship.sandbox.authentication.credentials import ACCESS_TOKEN_PREFIX, Sa
 from clerkship.sandbox.authentication.password import LoginInput, PasswordScheme
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import OperationContext
+from clerkship.sandbox.request import Refusal, Reply, Request, json_reply
 from clerkship.sandbox.route import HttpCall
-from sandbox.request import Refusal, Reply, Request, json_reply
 
 GRANT = "client_credentials"
 FORM = "application/x-www-form-urlencoded"

@@ -14,7 +14,7 @@ from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import REALM, HttpScheme
 from clerkship.sandbox.authentication.secret import secrets_match
 from clerkship.sandbox.listener import ConnectionInfo
-from sandbox.request import Request
+from clerkship.sandbox.request import Request
 
 _TIMESTAMP = re.compile(r"\d{1,10}(?:\.\d{1,6})?")
 

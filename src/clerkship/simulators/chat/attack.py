@@ -3,8 +3,8 @@
 from typing import cast
 
 from clerkship.sandbox.attack import SandboxAttack
+from clerkship.sandbox.handle import Handle
 from clerkship.simulators.chat.handle import Chat
-from sandbox.handle import Handle
 
 
 class ChatAttack(SandboxAttack):

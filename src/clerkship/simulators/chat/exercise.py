@@ -1,6 +1,6 @@
 """Requests that touch every operation of a chat."""
 
-from sandbox.request import Request
+from clerkship.sandbox.request import Request
 
 EXERCISE = (
     Request("GET", "/session"),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sandbox.handle import Handle
+from clerkship.sandbox.handle import Handle
 
 
 class Chat(Handle):

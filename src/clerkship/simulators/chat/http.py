@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from clerkship.events.event import Event, Utterance
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
+from clerkship.sandbox.request import Refusal, Reply, json_reply
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.chat.operations import (
     Context,
@@ -16,7 +17,6 @@ from clerkship.simulators.chat.operations import (
     send_message,
     show_session,
 )
-from sandbox.request import Refusal, Reply, json_reply
 
 
 def parse_message(call: HttpCall, context: Context) -> NewMessage:

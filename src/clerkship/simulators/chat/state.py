@@ -3,9 +3,9 @@
 from typing import Any
 
 from clerkship.events.event import Event
+from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.chat.events import MessageSent, SessionEnded, SessionStarted
-from sandbox.request import Refusal
 
 
 class ChatState(State):

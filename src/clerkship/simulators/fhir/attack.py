@@ -11,10 +11,10 @@ from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import Resource, parse_resource
 from clerkship.model.dataset import Dataset
 from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, MAX_UNDONE, NOTE, Harm, SandboxAttack
+from clerkship.sandbox.handle import Dropped, Handle, Refused
+from clerkship.sandbox.request import Request
 from clerkship.simulators.fhir.handle import Fhir
 from clerkship.simulators.fhir.outcome import JSON_PATCH
-from sandbox.handle import Dropped, Handle, Refused
-from sandbox.request import Request
 
 MAX_PER_TYPE = 5
 """Patients that are attacked besides those the instruction names, and resources of each type."""

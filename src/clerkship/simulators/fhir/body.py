@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from clerkship.fhir import exact
 from clerkship.fhir.reference import iter_references
+from clerkship.sandbox.request import Reply
 from clerkship.simulators.fhir.outcome import refusal
-from sandbox.request import Reply
 
 MAX_RESOURCE_ELEMENTS = 100_000
 MAX_BUNDLE_ELEMENTS = 1_000_000

@@ -11,6 +11,7 @@ from clerkship.fhir.issue import build_operation_outcome
 from clerkship.fhir.resource import render_resource
 from clerkship.kit.memory import pause_garbage_collection
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.request import Refusal, Request
 from clerkship.sandbox.route import find_route
 from clerkship.simulators.fhir import bundle_json
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS, check_resource
@@ -39,7 +40,6 @@ from clerkship.simulators.fhir.write import (
     respond_with_existing,
     update,
 )
-from sandbox.request import Refusal, Request
 
 _READ_METHODS = frozenset({"GET", "HEAD"})
 _WRITE_METHODS = frozenset({"POST", "PUT", "PATCH"})

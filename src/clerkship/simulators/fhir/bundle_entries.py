@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
+from clerkship.sandbox.request import Refusal
 from clerkship.simulators.fhir.body import parse_json
 from clerkship.simulators.fhir.inputs import QueryPairs
 from clerkship.simulators.fhir.outcome import JSON_PATCH, FhirRefusal, refusal, to_issues
 from clerkship.simulators.fhir.transaction import Interaction, Transaction
-from sandbox.request import Refusal
 
 _HEADERS = {
     "ifMatch": "if-match",

@@ -7,7 +7,7 @@ import orjson
 
 from clerkship.fhir.resource import render_resource
 from clerkship.model.dataset import Dataset
-from sandbox.request import QueryParams, Request
+from clerkship.sandbox.request import QueryParams, Request
 
 
 def _build_request(row: dict[str, Any]) -> Request:

@@ -6,9 +6,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import Resource, parse_resource
+from clerkship.sandbox.handle import Handle
+from clerkship.sandbox.request import QueryParams, Reply
 from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
-from sandbox.handle import Handle
-from sandbox.request import QueryParams, Reply
 
 SearchArguments = Mapping[str, Any] | Sequence[tuple[str, Any]]
 """What to search by; a list of values means that all of them must hold."""

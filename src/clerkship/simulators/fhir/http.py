@@ -17,6 +17,7 @@ from clerkship.fhir.issue import Issue, build_operation_outcome
 from clerkship.fhir.resource import list_objects, render_resource
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import OperationContext
+from clerkship.sandbox.request import Reply
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.fhir.body import (
     MAX_BUNDLE_ELEMENTS,
@@ -33,7 +34,6 @@ from clerkship.simulators.fhir.state import FhirState, ResourceVersion, Tags, fo
 from clerkship.simulators.fhir.transaction import FhirResponse, Interaction
 from clerkship.simulators.fhir.validate import InstanceValidation, ValidationInput
 from clerkship.simulators.fhir.write import check_type, parse_condition
-from sandbox.request import Reply
 
 FrozenT = TypeVar("FrozenT", bound=Frozen)
 Context = OperationContext[FhirState]

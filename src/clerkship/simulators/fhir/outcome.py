@@ -2,7 +2,7 @@
 
 from clerkship.fhir.issue import FhirError, Issue, IssueCode, build_operation_outcome
 from clerkship.fhir.resource import render_resource
-from sandbox.request import Refusal, Reply
+from clerkship.sandbox.request import Refusal, Reply
 
 FHIR_JSON = "application/fhir+json"
 JSON_PATCH = "application/json-patch+json"

@@ -3,6 +3,7 @@
 from typing import Any
 
 from clerkship.sandbox.operation import Operation
+from clerkship.sandbox.request import Request
 from clerkship.simulators.fhir.bundle import BundleInput, process_bundle, read_bundle
 from clerkship.simulators.fhir.capabilities import capabilities
 from clerkship.simulators.fhir.everything import everything, everything_by_post
@@ -36,7 +37,6 @@ from clerkship.simulators.fhir.write import (
     patch,
     update,
 )
-from sandbox.request import Request
 
 MAX_QUICK_COUNT_DIGITS = 2
 """A page of 100 or more is not shown on the event loop."""

@@ -8,9 +8,9 @@ from typing import ClassVar, cast
 import orjson
 
 from clerkship.sandbox.attack import INSTRUCTION, MAX_UNDONE, NOTE, Harm, SandboxAttack
+from clerkship.sandbox.handle import Handle, Refused
+from clerkship.sandbox.request import Request
 from clerkship.simulators.files.handle import Files
-from sandbox.handle import Handle, Refused
-from sandbox.request import Request
 
 _PATH = re.compile(r"\b[\w-]+/[\w./-]*\w")
 """A path that an instruction names."""

@@ -1,9 +1,9 @@
 """Requests over HTTP and SFTP that touch every operation of a file drop."""
 
 from clerkship.model.dataset import Dataset
+from clerkship.sandbox.request import Request
 from clerkship.simulators.files.operations import NewFile, write_file
 from clerkship.simulators.files.sftp.call import SftpCall
-from sandbox.request import Request
 
 DATASET = Dataset(
     name="a partner's drop",

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
+from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.listener import ConnectionInfo
-from sandbox.handle import Handle
 
 
 class Files(Handle):

@@ -6,11 +6,11 @@ from typing import Any
 from pydantic import AwareDatetime, ValidationError
 
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.request import Refusal, Reply, json_reply
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.files import operations as ops
 from clerkship.simulators.files.entry import Entry, FileSpace
 from clerkship.simulators.files.operations import Context
-from sandbox.request import Refusal, Reply, json_reply
 
 MAX_DIGITS = 20
 """Digits of 64 bits: a client may try to write there."""

@@ -6,7 +6,7 @@ from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
 from clerkship.model.frozen import Frozen
-from sandbox.request import Refusal
+from clerkship.sandbox.request import Refusal
 
 INSTEAD = "[address]"
 InputT = TypeVar("InputT", bound=Frozen)

@@ -2,7 +2,7 @@
 
 from unicodedata import category
 
-from sandbox.request import Refusal
+from clerkship.sandbox.request import Refusal
 
 MAX_NAME = 255
 MAX_PATH = 1024

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any, cast
 
 from clerkship.events.event import Event
+from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.files.config import FilesConfig
 from clerkship.simulators.files.entry import Entry, FileSpace
@@ -22,7 +23,6 @@ from clerkship.simulators.files.events import (
 )
 from clerkship.simulators.files.tree import folders_above, split
 from clerkship.simulators.files.volume import FileInfo, Volume
-from sandbox.request import Refusal
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 """The modification time of a dataset's files, unless the config says otherwise."""

@@ -6,9 +6,9 @@ from typing import ClassVar, cast
 
 from clerkship.hl7.message import decode_message
 from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack
+from clerkship.sandbox.handle import Dropped, Handle, Refused
+from clerkship.sandbox.request import Request
 from clerkship.simulators.hl7.handle import Hl7
-from sandbox.handle import Dropped, Handle, Refused
-from sandbox.request import Request
 
 _STAMP = "20260302090000"
 _STRANGER = "PID|1||0000000^^^ANY^MR||Otherman^John||19500101|M"

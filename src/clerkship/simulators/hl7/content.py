@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from clerkship.hl7.batch import MessageBatch, split_messages
 from clerkship.hl7.message import BadMessage, Hl7Message, parse_message, parse_segment
+from clerkship.sandbox.request import Refusal
 from clerkship.simulators.hl7.mask import Mask
-from sandbox.request import Refusal
 
 _TEXT = re.compile(
     r"utf-?8|utf-?16(-?[lb]e)?|(us-)?ascii|iso-?8859-([1-9]|1[013456])|latin-?1|(windows-|cp)125[0-8]|gb18030|gbk|gb2312"

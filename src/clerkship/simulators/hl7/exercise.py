@@ -1,7 +1,7 @@
 """Requests that touch every operation of an interface engine."""
 
 from clerkship.hl7.message import MEDIA_TYPE
-from sandbox.request import Request
+from clerkship.sandbox.request import Request
 
 
 def _sent(text: str) -> Request:

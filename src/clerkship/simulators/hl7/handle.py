@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from clerkship.hl7.message import decode_message
+from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.simulators.hl7.http import ER7
-from sandbox.handle import Handle
 
 
 class Hl7(Handle):

@@ -9,11 +9,11 @@ import orjson
 from pydantic import ValidationError
 
 from clerkship.hl7.message import MEDIA_TYPE, encode_message
+from clerkship.sandbox.request import Refusal, Reply, json_reply
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.hl7 import operations as ops
 from clerkship.simulators.hl7.operations import Context
 from clerkship.simulators.hl7.state import Incoming, Outgoing
-from sandbox.request import Refusal, Reply, json_reply
 
 ER7 = f"{MEDIA_TYPE}; charset=utf-8"
 _CHARSET = re.compile(r";\s*charset\s*=\s*\"?([\w.:-]{1,40})", re.IGNORECASE)

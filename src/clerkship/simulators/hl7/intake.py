@@ -8,9 +8,9 @@ from clerkship.hl7.ack import ack_mode, is_ack_wanted
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.message import Hl7Message
 from clerkship.hl7.validation import validate_message
+from clerkship.sandbox.request import Refusal
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import SENT
-from sandbox.request import Refusal
 
 MAX_FLAWS = 20
 """Told of one message: an acknowledgement is no report."""

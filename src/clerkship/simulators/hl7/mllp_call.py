@@ -4,9 +4,9 @@ from typing import Any, ClassVar, TypeVar
 
 from clerkship.hl7.message import encode_message
 from clerkship.sandbox.operation import OK, OperationCall, OperationContext, SimulatorInterface
+from clerkship.sandbox.request import Refusal, Reply
 from clerkship.simulators.hl7 import operations as ops
 from clerkship.simulators.hl7.nak import read_head, reject, reject_unread
-from sandbox.request import Refusal, Reply
 
 InputT = TypeVar("InputT")
 ResultT = TypeVar("ResultT")

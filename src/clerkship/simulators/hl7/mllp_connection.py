@@ -8,11 +8,11 @@ from typing import cast
 from clerkship.hl7.framing import MAX_TRUNCATED_BYTES, Deframer, Frame, frame_message
 from clerkship.kit.wall import monotonic
 from clerkship.sandbox.listener import SandboxClient
+from clerkship.sandbox.request import IMMEDIATE, Reply
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.mllp_call import SendMessage
 from clerkship.simulators.hl7.nak import NO_SUCH_VALUE, facility_of, read_head, reject, reject_unread
 from clerkship.transports.tcp import OpenPort, TcpConnection
-from sandbox.request import IMMEDIATE, Reply
 
 MAX_QUEUED = 64
 MAX_QUEUED_BYTES = 1_000_000

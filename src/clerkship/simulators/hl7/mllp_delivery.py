@@ -11,6 +11,7 @@ from clerkship.hl7.ack import Ack, ack_mode, is_ack_wanted, parse_ack
 from clerkship.hl7.framing import Deframer
 from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.request import Reply
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.mllp_call import SendMessage, acknowledge, read_message
 from clerkship.simulators.hl7.mllp_connection import carry
@@ -19,7 +20,6 @@ from clerkship.simulators.hl7.state import Hl7State
 from clerkship.transports.outbound.delivery import DeliveryFailed, OutboundClient, OutboundDelivery, open_connection
 from clerkship.transports.outbound.policy import ResolvedAddress
 from clerkship.transports.outbound.retry import RetryPolicy
-from sandbox.request import Reply
 
 MAX_ACK_SECONDS = 60.0
 """Wall time that an agent has to acknowledge: it may ask a model first."""

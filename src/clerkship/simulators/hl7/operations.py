@@ -12,11 +12,11 @@ from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.message import Hl7Message, Segment, build_segment
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
+from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.hl7.content import header_of, parse_acknowledgement, parse_content, size_of
 from clerkship.simulators.hl7.mask import Mask
 from clerkship.simulators.hl7.state import Hl7State, Incoming, Outgoing
-from sandbox.request import Refusal
 
 MAX_EVENTS_EACH = 4
 """What a message of a batch may leave in the log: itself, its answer, and what follows from it elsewhere."""

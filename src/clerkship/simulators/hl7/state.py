@@ -12,6 +12,7 @@ from clerkship.events.event import Event
 from clerkship.hl7.ack import Ack, build_ack, parse_ack
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.message import Hl7Message, Segment, parse_header, parse_message
+from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import (
@@ -29,7 +30,6 @@ from clerkship.simulators.hl7.events import (
     Sent,
 )
 from clerkship.simulators.hl7.intake import ACK, Answers, Verdict, answers, answers_after_all, flaw, objection, weigh
-from sandbox.request import Refusal
 
 CODES = ("AA", "AE", "AR", "CA", "CE", "CR")
 """HL7 table 0008."""

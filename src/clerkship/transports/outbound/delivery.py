@@ -13,10 +13,10 @@ from clerkship.events.lifecycle import OutboundAttempted, OutboundOutcome
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.operation import ProtocolCall
+from clerkship.sandbox.request import Reply
 from clerkship.transports.outbound.address import OutboundAddress
 from clerkship.transports.outbound.policy import OutboundRefused, ResolvedAddress
 from clerkship.transports.outbound.retry import RetryPolicy
-from sandbox.request import Reply
 
 MAX_CONNECT_SECONDS = 5.0
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, TypeVar
 import orjson
 
 from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext
-from sandbox.request import Refusal, Reply
+from clerkship.sandbox.request import Refusal, Reply
 
 InputT = TypeVar("InputT")
 ResultT = TypeVar("ResultT")

@@ -10,13 +10,13 @@ import orjson
 
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.operation import Operation
+from clerkship.sandbox.request import IMMEDIATE, Reply
 from clerkship.simulators.files import operations as ops
 from clerkship.simulators.files.entry import Entry
 from clerkship.simulators.files.paths import CONTROL
 from clerkship.simulators.files.sftp.call import SftpCall
 from clerkship.simulators.files.sftp.upload import TooLarge, Upload, Uploads
 from clerkship.simulators.files.state import FilesState
-from sandbox.request import IMMEDIATE, Reply
 
 MAX_HELD_BYTES = 1_000_000_000
 """Bytes of open uploads to one sandbox, however large its quota is."""

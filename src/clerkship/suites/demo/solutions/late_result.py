@@ -1,6 +1,6 @@
 """Waits for the next thing due, then reads it."""
 
-from sandbox.handle import Refused
+from clerkship.sandbox.handle import Refused
 
 
 def on_task(task_item, sandboxes):

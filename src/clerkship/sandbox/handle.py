@@ -14,8 +14,8 @@ from clerkship.model.names import did_you_mean
 from clerkship.sandbox.direct_call import CallRecord, encode_bytes
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import Operation
+from clerkship.sandbox.request import JSON, QueryInput, Reply, Request, to_query
 from clerkship.sandbox.route import Route
-from sandbox.request import JSON, QueryInput, Reply, Request, to_query
 
 HandleT = TypeVar("HandleT", bound="Handle")
 ReportEvent = Callable[[Payload], Event]
