@@ -31,7 +31,7 @@ from clerkship.model.scenario_file import (
     ToolGroupEntry,
 )
 from clerkship.model.task import Entity, ForEach, Task
-from clerkship.rasa.e2e_file import E2eCase, E2eFile, E2eStep, Stub
+from clerkship.rasa.e2e_file import ActionStub, E2eCase, E2eFile, E2eStep
 from clerkship.simulators.fhir.datasets.pid import Messaged
 from scripts.reference.render import render_page
 from scripts.reference.tables import describe_model, docstring, rows
@@ -65,7 +65,7 @@ _OTHER_MODELS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("E2E test files", E2eFile),
     ("test_cases[]", E2eCase),
     ("test_cases[].steps[]", E2eStep),
-    ("stub_custom_actions.*", Stub),
+    ("stub_custom_actions.*", ActionStub),
     ("conftest.yml: evaluation", EvaluationConfig),
     ("conftest.yml: simulation", SimulationConfig),
     ("conftest.yml: llm", LlmConfig),

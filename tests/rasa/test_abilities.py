@@ -116,6 +116,6 @@ def test_a_server_that_is_down_is_said_to_be() -> None:
 
 
 def test_a_domain_that_goes_on_and_on_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clerkship.rasa.capabilities.LIMIT", 1000)
+    monkeypatch.setattr("clerkship.rasa.capabilities.MAX_RESPONSE_BYTES", 1000)
     with pytest.raises(InputError, match="/domain with more than 1,000 bytes"):
         ask(domain=always(b"{" * 5_000_000))

@@ -277,7 +277,7 @@ def test_nonsense_is_the_agents_failure(bench: Workbench, others: dict[str, Any]
 
 
 def test_a_reply_that_goes_on_and_on_is_not_read_to_its_end(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clerkship.rasa.agent.REPLY_LIMIT", 1000)
+    monkeypatch.setattr("clerkship.rasa.agent.MAX_REPLY_BYTES", 1000)
     task_run = talk(bench, SmallRasa(tracker=lambda asked: said(b"[" + b"1," * 5_000_000)))
     assert "answers with more than 1,000 bytes" in task_run.agent_error
 

@@ -13,7 +13,7 @@ from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.errors import InputError
 from clerkship.model.scenario import Scenario
-from clerkship.rasa.e2e_case import ASSERTIONS, FROM_THE_START, scope, scoped
+from clerkship.rasa.e2e_case import ASSERTIONS_FROM_START, E2E_ASSERTIONS, get_turn_scope, scope_call
 
 CATALOG = RegisteredCatalog()
 FIRST: dict[str, Any] = {"lte": 1}
@@ -150,7 +150,7 @@ def test_every_assertion_is_on_the_turn_it_stands_in_and_gates() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ASSERTIONS)
+@pytest.mark.parametrize("name", E2E_ASSERTIONS)
 def test_what_a_step_may_assert_is_there_and_can_be_put_on_a_turn(name: str) -> None:
     written: dict[str, Any] = {
         "flow_started": "f",
@@ -166,9 +166,9 @@ def test_what_a_step_may_assert_is_there_and_can_be_put_on_a_turn(name: str) -> 
         "generative_response_is_grounded": {"ground_truth": "x"},
     }
     model = CATALOG.assertion(name)
-    on_turn = scoped(AssertionCall.model_validate({name: written[name]}), scope(name, 1), model)
+    on_turn = scope_call(AssertionCall.model_validate({name: written[name]}), get_turn_scope(name, 1), model)
     found = model.model_validate(on_turn.args).model_dump_json()
-    assert found.count('"turn":{"lte":1}' if name in FROM_THE_START else '"turn":1') == 1
+    assert found.count('"turn":{"lte":1}' if name in ASSERTIONS_FROM_START else '"turn":1') == 1
 
 
 def test_an_order_is_one_criterion_more_for_what_happened() -> None:

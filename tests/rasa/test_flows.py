@@ -6,10 +6,10 @@ from textwrap import dedent
 import pytest
 
 from clerkship.model.errors import InputError
-from clerkship.rasa.flows import Flows, read_flows
+from clerkship.rasa.flows import ProjectFlows, read_flows
 
 
-def read(folder: Path, text: str, name: str = "flows.yml") -> Flows:
+def read(folder: Path, text: str, name: str = "flows.yml") -> ProjectFlows:
     """The flows of one file."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)

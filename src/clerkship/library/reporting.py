@@ -7,7 +7,7 @@ from clerkship.library.yaml import KeyPath, YamlTree
 from clerkship.model.errors import InputProblem
 
 MAX_PROBLEMS = 100
-Place = tuple[str, int, int]
+FileLocation = tuple[str, int, int]
 
 
 @dataclass
@@ -15,7 +15,7 @@ class ProblemReport:
     """What is wrong in a folder, each mistake once. A place that is spoiled is not complained of again."""
 
     problems: dict[InputProblem, None] = field(default_factory=dict)
-    spoiled: set[Place] = field(default_factory=set)
+    spoiled: set[FileLocation] = field(default_factory=set)
     calls: int = 0
     """How often a problem was added, including those that were there already."""
     _counts: dict[str, int] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from clerkship.llm.wire import CONNECT_TIMEOUT, get, open_client, parse_address,
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
-from clerkship.rasa.capabilities import ask_abilities
+from clerkship.rasa.capabilities import fetch_capabilities
 from clerkship.rasa.history import render_history
 from clerkship.rasa.server import HINTS, RasaKeys, RasaServer, refusal
 from clerkship.rasa.tracker import TrackerCursor, last_session, parse_events, parse_messages
@@ -26,11 +26,11 @@ from clerkship.settings import Settings
 if TYPE_CHECKING:
     import httpx
 
-REPLY_LIMIT = 32_000_000
+MAX_REPLY_BYTES = 32_000_000
 """Bytes of one reply. A tracker holds the whole conversation, and is sent whole each time."""
-CHANNEL = "/webhooks/rest/webhook"
-SESSION_START = "/session_start"
-SIMULATED: Mapping[str, JsonValue] = {"is_simulation": True}
+CHANNEL_PATH = "/webhooks/rest/webhook"
+SESSION_START_MESSAGE = "/session_start"
+SIMULATION_METADATA: Mapping[str, JsonValue] = {"is_simulation": True}
 """Goes with every message, so that an assistant can keep its hands off what is real."""
 
 
@@ -56,10 +56,10 @@ class RasaAgent:
         if not start.slots:
             return []
         async with self._open() as client:
-            messages = await self._send(client, SESSION_START, SIMULATED)
+            messages = await self._send(client, SESSION_START_MESSAGE, SIMULATION_METADATA)
             done = self._told(last_session(await self._fresh(client)), messages)
             await self._set(client, start.slots)
-            _refuse_lost(start.slots, await self._fresh(client))  # what is there is not the assistant's doing
+            _check_slots_were_set(start.slots, await self._fresh(client))  # what is there is not the assistant's doing
         return done
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
@@ -76,7 +76,7 @@ class RasaAgent:
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
         """Send it, once; then read in the tracker what came of it."""
-        along = {**SIMULATED, **(message.metadata or {})}
+        along = {**SIMULATION_METADATA, **(message.metadata or {})}
         async with self._open() as client:
             messages = await self._send(client, message.text, along, f"turn {message.turn}")
             return self._told(await self._fresh(client), messages)
@@ -104,13 +104,13 @@ class RasaAgent:
         return open_client(self._server.address, read_within=None)  # the turn's own timeout ends it
 
     async def _send(
-        self, client: "httpx.AsyncClient", text: str, along: Mapping[str, JsonValue], what: str = SESSION_START
+        self, client: "httpx.AsyncClient", text: str, along: Mapping[str, JsonValue], what: str = SESSION_START_MESSAGE
     ) -> list[Say]:
         """Say something to the assistant. Never twice: it may have been heard though nobody answered."""
         body = orjson.dumps({"sender": self._conversation, "message": text, "metadata": along})
         self._unanswered = f"{what} was sent and not answered: it may have been delivered, and was not sent again"
         unsure = f"{what} may have been delivered, and is not sent again"
-        data = await self._ask(client, CHANNEL, body, f"{what} was not delivered", unsure)
+        data = await self._ask(client, CHANNEL_PATH, body, f"{what} was not delivered", unsure)
         self._unanswered = ""
         found = self._json(data, "its REST channel")
         if not isinstance(found, list):
@@ -148,11 +148,11 @@ class RasaAgent:
         server, url = self._server, self._server.url(path)
         try:
             if body is None:
-                response, data = await get(client, url, server.headers, REPLY_LIMIT)
+                response, data = await get(client, url, server.headers, MAX_REPLY_BYTES)
             else:
-                response, data = await post(client, url, server.headers, body, REPLY_LIMIT)
+                response, data = await post(client, url, server.headers, body, MAX_REPLY_BYTES)
         except ResponseTooLarge:
-            raise AgentError(f"{server.host} answers with more than {REPLY_LIMIT:,} bytes") from None
+            raise AgentError(f"{server.host} answers with more than {MAX_REPLY_BYTES:,} bytes") from None
         except httpx.ConnectTimeout:
             words = f"did not answer within {CONNECT_TIMEOUT:g} seconds"
             raise AgentError(f"{server.host} {words}; {unsent}") from None
@@ -183,7 +183,7 @@ class RasaAgent:
         return self._server.shown(data).replace(self._conversation, "[conversation]")
 
 
-def _refuse_lost(slots: Mapping[str, JsonValue], rows: list[Any]) -> None:
+def _check_slots_were_set(slots: Mapping[str, JsonValue], rows: list[Any]) -> None:
     """A server that answers well and keeps nothing would be taken for one that has the slots."""
     kept = [(row.get("name"), row.get("value")) for row in rows if isinstance(row, dict) and row.get("event") == "slot"]
     lost = [name for name, value in slots.items() if (name, value) not in kept]
@@ -209,7 +209,7 @@ class RasaSolver:
 
     def abilities(self) -> AgentCapabilities:
         """What the server says of its assistant."""
-        return ask_abilities(self._server)
+        return fetch_capabilities(self._server)
 
 
 def load_rasa(rest: str, settings: Settings) -> RasaSolver:
@@ -219,6 +219,6 @@ def load_rasa(rest: str, settings: Settings) -> RasaSolver:
         raise InputError.of(
             f"agent `rasa:{address}`: the address has a query", hint="a token goes in CLERKSHIP_RASA_TOKEN"
         )
-    address = parse_address(rest, f"rasa:{rest}").rstrip("/").removesuffix(CHANNEL).rstrip("/")
+    address = parse_address(rest, f"rasa:{rest}").rstrip("/").removesuffix(CHANNEL_PATH).rstrip("/")
     keys = RasaKeys(settings.rasa_token, settings.rasa_jwt, settings.rasa_jwt_secret)
     return RasaSolver(RasaServer(address, urlsplit(address).netloc, keys))

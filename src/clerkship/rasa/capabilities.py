@@ -13,38 +13,40 @@ from clerkship.model.errors import InputError
 from clerkship.rasa.names import ACTIONS
 from clerkship.rasa.server import API, HINTS, RasaServer, refusal
 
-ANSWER_WITHIN = 30.0
-LIMIT = 32_000_000
-_FLOWS = frozenset(
+REQUEST_TIMEOUT = 30.0
+MAX_RESPONSE_BYTES = 32_000_000
+_FLOW_EVENTS = frozenset(
     kind.kind for kind in agent.AGENT_EVENTS if kind.kind.startswith(("agent.flow.", "agent.clarification."))
 )
-_SKILLS = frozenset(
+_SKILL_EVENTS = frozenset(
     kind.kind for kind in agent.AGENT_EVENTS if kind.kind.startswith(("agent.skill.", "agent.block.", "agent.memory."))
 )
-_EVERY = frozenset(kind.kind for kind in agent.AGENT_EVENTS)
-OPEN_SOURCE = _EVERY - _FLOWS - _SKILLS - {agent.ToolExecuted.kind}
-CALM = _EVERY - _SKILLS
-MANTLE = _EVERY - _FLOWS - {agent.SlotSet.kind}
+_ALL_EVENTS = frozenset(kind.kind for kind in agent.AGENT_EVENTS)
+OPEN_SOURCE_EVENTS = _ALL_EVENTS - _FLOW_EVENTS - _SKILL_EVENTS - {agent.ToolExecuted.kind}
+CALM_EVENTS = _ALL_EVENTS - _SKILL_EVENTS
+MANTLE_EVENTS = _ALL_EVENTS - _FLOW_EVENTS - {agent.SlotSet.kind}
 
 
-def ask_abilities(server: RasaServer) -> AgentCapabilities:
+def fetch_capabilities(server: RasaServer) -> AgentCapabilities:
     """Ask it once; what cannot be asked is an input error that says what to do."""
-    version = _map(server, "/version").get("version")
+    version = _get_map(server, "/version").get("version")
     if not isinstance(version, str):
         raise InputError.of(f"{server.host} does not say which version of Rasa it is", hint="is it a Rasa server?")
-    engine = str(_map(server, "/status").get("engine_version") or "")
+    engine = str(_get_map(server, "/status").get("engine_version") or "")
     if "mantle" in engine.lower():
-        return AgentCapabilities(engine=f"Rasa {version[:40]} (mantle)", emits=MANTLE)  # it has no slots and no flows
-    domain, flows = _map(server, "/domain"), _flows(server)
+        return AgentCapabilities(
+            engine=f"Rasa {version[:40]} (mantle)", emits=MANTLE_EVENTS
+        )  # it has no slots and no flows
+    domain, flows = _get_map(server, "/domain"), _get_flows(server)
     open_source = flows is None
     return AgentCapabilities(
         engine=f"Rasa {version[:40]} ({'open source' if open_source else 'calm'})",
-        domain=read_domain(domain, f"{server.name}/domain", flows),
-        emits=OPEN_SOURCE if open_source else CALM,
+        domain=parse_domain(domain, f"{server.name}/domain", flows),
+        emits=OPEN_SOURCE_EVENTS if open_source else CALM_EVENTS,
     )
 
 
-def read_domain(domain: Mapping[str, Any], source: str, flows: frozenset[str] | None) -> AgentDomain:
+def parse_domain(domain: Mapping[str, Any], source: str, flows: frozenset[str] | None) -> AgentDomain:
     """The names in a domain, and what every assistant has beside it."""
     responses = frozenset(_names(domain.get("responses")))
     declared = frozenset((*_names(domain.get("actions")), *_names(domain.get("forms"))))
@@ -75,12 +77,12 @@ def _type(slot: Any) -> str:
     return found if isinstance(found, str) else "any"
 
 
-def _flows(server: RasaServer) -> frozenset[str] | None:
+def _get_flows(server: RasaServer) -> frozenset[str] | None:
     """The ids of its flows; None where there is no such thing."""
     status, location, data = _get(server, "/flows")
     if status in (404, 405):
         return None
-    found = _checked(server, "/flows", status, location, data)
+    found = _parse_response(server, "/flows", status, location, data)
     if isinstance(found, dict):
         found = found.get("flows", found)
     if isinstance(found, dict):
@@ -89,9 +91,9 @@ def _flows(server: RasaServer) -> frozenset[str] | None:
     return frozenset(name for name in ids if isinstance(name, str))
 
 
-def _map(server: RasaServer, path: str) -> dict[str, Any]:
+def _get_map(server: RasaServer, path: str) -> dict[str, Any]:
     status, location, data = _get(server, path)
-    found = _checked(server, path, status, location, data)
+    found = _parse_response(server, path, status, location, data)
     if not isinstance(found, dict):
         raise InputError.of(f"{server.host} answers {path} with what is no map: {server.shown(data)}", hint=API)
     return found
@@ -101,9 +103,11 @@ def _get(server: RasaServer, path: str) -> tuple[int, str, bytes]:
     import httpx  # noqa: PLC0415  (most agents need no HTTP)
 
     try:
-        response, data = fetch(server.url(path), server.headers, LIMIT, ANSWER_WITHIN)
+        response, data = fetch(server.url(path), server.headers, MAX_RESPONSE_BYTES, REQUEST_TIMEOUT)
     except ResponseTooLarge:
-        raise InputError.of(f"{server.host} answers {path} with more than {LIMIT:,} bytes", hint=API) from None
+        raise InputError.of(
+            f"{server.host} answers {path} with more than {MAX_RESPONSE_BYTES:,} bytes", hint=API
+        ) from None
     except httpx.TimeoutException:
         raise InputError.of(f"{server.host} does not answer {path} in time", hint="is the server busy?") from None
     except httpx.ConnectError as error:
@@ -115,7 +119,7 @@ def _get(server: RasaServer, path: str) -> tuple[int, str, bytes]:
     return response.status_code, response.headers.get("location", ""), data
 
 
-def _checked(server: RasaServer, path: str, status: int, location: str, data: bytes) -> Any:
+def _parse_response(server: RasaServer, path: str, status: int, location: str, data: bytes) -> Any:
     problem = refusal(server, path, status, location, data)
     if problem:
         raise InputError.of(problem, hint=HINTS.get(status, ""))

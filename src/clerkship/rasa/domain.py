@@ -13,8 +13,8 @@ from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.rasa.names import DOMAIN_KEYS
 
-_FLOWS = "flows"
-_NOT_BY_USERS = {"controlled", "custom"}
+_FLOWS_KEY = "flows"
+_CONTROLLED_MAPPINGS = {"controlled", "custom"}
 """Mappings of slots that the assistant fills by itself."""
 
 
@@ -29,9 +29,9 @@ def read_domain(path: Path) -> AgentDomain:
     is_folder = is_existing_folder(path, "there is no such domain", "a file, or a folder of them")
     folder = SourceFolder(path if is_folder else path.parent, merges=True)
     files = folder.files() if is_folder else [path]
-    reading = _Reading(folder)
+    reading = _DomainReader(folder)
     for file in files:
-        tree = folder.read(file) if not is_folder or top_keys(file) & {*DOMAIN_KEYS, _FLOWS} else None
+        tree = folder.read(file) if not is_folder or top_keys(file) & {*DOMAIN_KEYS, _FLOWS_KEY} else None
         if tree is not None:
             reading.take(tree)
     problems = folder.report.sorted()
@@ -40,11 +40,11 @@ def read_domain(path: Path) -> AgentDomain:
         problems = [InputProblem(file=str(path), message="this is no Rasa domain", hint=hint)]
     if problems:
         raise InputError(problems)
-    return reading.domain(str(path), _flows_beside(path))
+    return reading.domain(str(path), _read_flow_names_beside(path))
 
 
 @dataclass
-class _Reading:
+class _DomainReader:
     """What has been found so far. None: no file had that key, and so nothing can be said."""
 
     folder: SourceFolder
@@ -59,7 +59,7 @@ class _Reading:
         actions = self.names.get("actions")
         if actions is not None:
             actions = actions | self.names.get("forms", set()) | self.names.get("responses", set())
-        flows = self.names.get(_FLOWS, set()) | flows_beside
+        flows = self.names.get(_FLOWS_KEY, set()) | flows_beside
         responses = self.names.get("responses")
         return AgentDomain(
             source=source,
@@ -81,7 +81,7 @@ class _Reading:
         self.any = self.any or not DOMAIN_KEYS.isdisjoint(tree.data)
         if "slots" in tree.data:
             self._take_slots(tree, tree.data["slots"])
-        for key in ("actions", "forms", "responses", _FLOWS):
+        for key in ("actions", "forms", "responses", _FLOWS_KEY):
             if key in tree.data:
                 self.names.setdefault(key, set()).update(self._listed(tree, key, tree.data[key]))
 
@@ -109,7 +109,7 @@ class _Reading:
         if isinstance(values, list):
             self.choices[name] = tuple(value for value in values if isinstance(value, str | int | float))
         sorts = [part.get("type") for part in mappings if isinstance(part, dict)] if isinstance(mappings, list) else []
-        if sorts and set(sorts) <= _NOT_BY_USERS:
+        if sorts and set(sorts) <= _CONTROLLED_MAPPINGS:
             self.controlled.add(name)
 
     def _listed(self, tree: YamlTree, key: str, written: Any) -> Iterator[str]:
@@ -131,9 +131,9 @@ class _Reading:
             self.folder.report.note(tree, [key], f"expected {wanted}, not {describe_value(written)}")
 
 
-def _flows_beside(path: Path) -> set[str]:
+def _read_flow_names_beside(path: Path) -> set[str]:
     """Flows are training data, kept in `data` beside the domain; what is wrong there is not ours to say."""
     data = SourceFolder(path.resolve().parent / "data", merges=True)
-    files = [file for file in data.files() if _FLOWS in top_keys(file)] if data.root.is_dir() else []
-    written = [tree.data.get(_FLOWS) for tree in map(data.read, files) if tree and isinstance(tree.data, dict)]
+    files = [file for file in data.files() if _FLOWS_KEY in top_keys(file)] if data.root.is_dir() else []
+    written = [tree.data.get(_FLOWS_KEY) for tree in map(data.read, files) if tree and isinstance(tree.data, dict)]
     return {name for flows in written if isinstance(flows, dict) for name in flows}

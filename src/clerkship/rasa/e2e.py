@@ -24,14 +24,14 @@ from clerkship.model.call import AssertionCall
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.names import did_you_mean
 from clerkship.model.variables import UnknownVariable, expand
-from clerkship.rasa.e2e_case import ASSERTIONS, Given, flow_ids, has_assertions, task_of
+from clerkship.rasa.e2e_case import E2E_ASSERTIONS, CaseFixtures, build_task, has_assertions, list_flow_ids
 from clerkship.rasa.e2e_file import E2eCase, E2eFile
 
-CONFTEST = ("conftest.yml", "conftest.yaml")
-_NOT_OURS = "eval"
+CONFTEST_NAMES = ("conftest.yml", "conftest.yaml")
+_SCENARIO_CONFTEST_FOLDER = "eval"
 """The conftest of this folder is about scenarios, and no part of this."""
-_LEGACY = {"bot", "utter", "slot_was_set", "slot_was_not_set"}
-_CLOCK = "mocked_datetime"
+_LEGACY_KEYS = {"bot", "utter", "slot_was_set", "slot_was_not_set"}
+_CLOCK_SLOT = "mocked_datetime"
 _VARIABLE = re.compile(r"(?<!\$)\$\{[A-Za-z_]")
 
 _CONVERSATION = build_environment_info(CONVERSATION_ENVIRONMENT.model_dump())
@@ -40,13 +40,15 @@ _CONVERSATION = build_environment_info(CONVERSATION_ENVIRONMENT.model_dump())
 def is_e2e(tree: YamlTree) -> bool:
     """Whether a file is an E2E test file, or the conftest of such."""
     path = Path(tree.file)
-    if not isinstance(tree.data, dict) or (_is_conftest(path) and path.resolve().parent.name == _NOT_OURS):
+    if not isinstance(tree.data, dict) or (
+        _is_conftest(path) and path.resolve().parent.name == _SCENARIO_CONFTEST_FOLDER
+    ):
         return False
     return bool(TEST_KEYS & tree.data.keys()) or (_is_conftest(path) and "llm_judge" in tree.data)
 
 
 def _is_conftest(path: Path) -> bool:
-    return path.name in CONFTEST
+    return path.name in CONFTEST_NAMES
 
 
 @dataclass
@@ -101,13 +103,13 @@ class E2eFiles:
         file, written = self._file(tree)
         names = self._names(file).over(self._shared(Path(tree.file).parent))
         if "test_cases" not in tree.data:
-            file.problem([], "`test_cases` is missing", f"what several files share is kept in {CONFTEST[0]}")
+            file.problem([], "`test_cases` is missing", f"what several files share is kept in {CONFTEST_NAMES[0]}")
         if not CaseCheck(self, file, names).check() or written is None:
             return
         for number, case in enumerate(written.test_cases):
-            name = _free(case.test_case, Path(tree.file).stem, taken)
-            task = task_of(case, name, _given(case, names), self.catalog.assertion)
-            _note_ignored(file, ["test_cases", number, "steps"], case)
+            name = _choose_unused_name(case.test_case, Path(tree.file).stem, taken)
+            task = build_task(case, name, _resolve_fixtures(case, names), self.catalog.assertion)
+            _warn_of_ignored_steps(file, ["test_cases", number, "steps"], case)
             spot = tree.locate(["test_cases", number])
             yield LoadedTask(task, CONVERSATION_ENVIRONMENT, {}, None, tree.file, spot.line, spot.column)
 
@@ -156,31 +158,33 @@ class E2eFiles:
     def _shared(self, folder: Path) -> SharedNames:
         """Return what the conftest files from the outermost folder down to this one define."""
         shared = SharedNames()
-        for place in reversed(list(_upward(folder, self.folder.root))):
+        for place in reversed(list(_walk_up(folder, self.folder.root))):
             shared = self._conftest_of(place).over(shared)
         return shared
 
     def _conftest_of(self, folder: Path) -> SharedNames:
         """The conftest of a folder above the one that is loaded is read when it is needed."""
         if folder not in self._conftests and not folder.resolve().is_relative_to(self.folder.root.resolve()):
-            for path in (folder / name for name in CONFTEST if folder.resolve().name != _NOT_OURS):
-                tree = SourceFolder(folder, self.folder.report).read(path) if _is_there(path) else None
+            for path in (
+                folder / name for name in CONFTEST_NAMES if folder.resolve().name != _SCENARIO_CONFTEST_FOLDER
+            ):
+                tree = SourceFolder(folder, self.folder.report).read(path) if _is_readable_file(path) else None
                 if tree is not None and isinstance(tree.data, dict):
                     self._conftest(tree)
         return self._conftests.setdefault(folder, SharedNames())
 
 
-def _given(case: E2eCase, names: SharedNames) -> Given:
+def _resolve_fixtures(case: E2eCase, names: SharedNames) -> CaseFixtures:
     slots: dict[str, JsonValue] = {}
     for name in case.fixtures:
         slots |= {slot: value for part in as_list(names.fixtures[name].data) for slot, value in as_map(part).items()}
-    own = f"{stub_name(case.test_case)}::"
+    own = f"{to_stub_name(case.test_case)}::"
     general = {name: stub.data for name, stub in names.stubs.items() if "::" not in name}
     special = {name.removeprefix(own): stub.data for name, stub in names.stubs.items() if name.startswith(own)}
-    return Given(slots, {name: metadata.data for name, metadata in names.metadata.items()}, general | special)
+    return CaseFixtures(slots, {name: metadata.data for name, metadata in names.metadata.items()}, general | special)
 
 
-def _note_ignored(file: Definition, path: Keys, case: E2eCase) -> None:
+def _warn_of_ignored_steps(file: Definition, path: Keys, case: E2eCase) -> None:
     ignored = [number for number, step in enumerate(case.steps) if step.user is None]
     if ignored and has_assertions(case):
         what = "1 step is" if len(ignored) == 1 else f"{len(ignored)} steps are"
@@ -206,7 +210,7 @@ class CaseCheck:
             if isinstance(case, dict):
                 self._check_name(case.get("test_case"), number, names)
                 self._check_case(case, ["test_cases", number])
-        self._check_stubs({stub_name(name) for name in names})
+        self._check_stubs({to_stub_name(name) for name in names})
         return self._is_complete and self.files.folder.report.calls == before
 
     def _check_name(self, name: Any, number: int, names: dict[str, int]) -> None:
@@ -221,7 +225,7 @@ class CaseCheck:
                 self._check_fixture(name, [*path, "fixtures", number])
         self._check_metadata(case.get("metadata"), [*path, "metadata"])
         steps = list(map(as_map, as_list(case.get("steps"))))
-        if steps and all(step.keys() & _LEGACY and "user" not in step for step in steps):
+        if steps and all(step.keys() & _LEGACY_KEYS and "user" not in step for step in steps):
             self.file.problem([*path, "steps"], "no `user` step: nobody says anything")
         for number, step in enumerate(steps):
             self._check_step(step, [*path, "steps", number])
@@ -233,10 +237,10 @@ class CaseCheck:
             return
         for number, slots in enumerate(as_list(self.files.expanded(fixture.tree, fixture.path))):
             self.files.known.check_slots(slots, [number], fixture)
-            if _CLOCK in as_map(slots):
-                message = f"`{_CLOCK}` cannot be set: an agent's clock is its own"
+            if _CLOCK_SLOT in as_map(slots):
+                message = f"`{_CLOCK_SLOT}` cannot be set: an agent's clock is its own"
                 hint = "a task's environment has a `now`, for agents that ask the playground for the time"
-                fixture.problem([number, _CLOCK], message, hint, key=True)
+                fixture.problem([number, _CLOCK_SLOT], message, hint, key=True)
 
     def _check_metadata(self, name: Any, path: Keys) -> None:
         if isinstance(name, str) and name not in self.names.metadata:
@@ -246,7 +250,7 @@ class CaseCheck:
         if any(name in text for text in self.files.folder.unread):
             self._is_complete = False
             return
-        hint = did_you_mean(name, known) or f"define it in this file, or in a {CONFTEST[0]} beside or above it"
+        hint = did_you_mean(name, known) or f"define it in this file, or in a {CONFTEST_NAMES[0]} beside or above it"
         self.file.problem(path, f"unknown {what} `{name[:60]}`", hint)
 
     def _check_step(self, step: Mapping[str, Any], path: Keys) -> None:
@@ -270,14 +274,14 @@ class CaseCheck:
         if call is None:
             return  # reported when the file is read
         at: Keys = [*path, call.name]
-        if call.name not in ASSERTIONS:
+        if call.name not in E2E_ASSERTIONS:
             self.file.problem(at, *self._refusal(call.name), key=True)
         elif any("turn" in as_map(part) for part in (call.args if isinstance(call.args, list) else [call.args])):
             self.file.problem(at, "`turn` is not for these files: an assertion is about the step it stands in")
         else:
             calls = CallCheck(self.files.catalog, self.file, self.files.known, _CONVERSATION)
             calls.check_assertion(written, path)
-            if ordered and call.name == "flow_started" and _is_all(call.args):
+            if ordered and call.name == "flow_started" and _needs_all_flows(call.args):
                 message = "`all` of several flows has no one place in an order"
                 self.file.problem(at, message, "write an assertion for each flow")
 
@@ -287,7 +291,7 @@ class CaseCheck:
             return "`sequencing` is not part of E2E test files", hint
         if is_known(self.files.catalog.assertion, name):
             return f"`{name}` is not part of E2E test files", "a task or a scenario file takes it"
-        return f"unknown assertion `{name[:60]}`", did_you_mean(name, ASSERTIONS)
+        return f"unknown assertion `{name[:60]}`", did_you_mean(name, E2E_ASSERTIONS)
 
     def _check_stubs(self, names: Collection[str]) -> None:
         for key in as_map(self.file.data.get("stub_custom_actions")):
@@ -297,18 +301,18 @@ class CaseCheck:
                 self.file.problem(["stub_custom_actions", key], message, hint, key=True)
 
 
-def stub_name(case: str) -> str:
+def to_stub_name(case: str) -> str:
     """A test case as the key of a stub names it."""
     return case.replace(" ", "_")
 
 
-def _free(name: str, stem: str, taken: Collection[str]) -> str:
+def _choose_unused_name(name: str, stem: str, taken: Collection[str]) -> str:
     """A name nobody has: of two test cases called alike, the later has its file's name with it."""
     names = [name, f"{name} ({stem})", *(f"{name} ({stem} {number})" for number in range(2, len(taken) + 3))]
     return next(free for free in names if free not in taken)
 
 
-def _upward(folder: Path, root: Path) -> Iterator[Path]:
+def _walk_up(folder: Path, root: Path) -> Iterator[Path]:
     """A folder and those above it, as far as the working folder, or the one that was asked for if that is elsewhere."""
     here = Path.cwd()
     top = here if root.resolve().is_relative_to(here) else root.resolve()
@@ -319,13 +323,13 @@ def _upward(folder: Path, root: Path) -> Iterator[Path]:
         folder = folder.parent
 
 
-def _is_there(path: Path) -> bool:
+def _is_readable_file(path: Path) -> bool:
     try:
         return path.is_file()
     except OSError:  # a folder above that is not ours to look into
         return False
 
 
-def _is_all(args: Any) -> bool:
+def _needs_all_flows(args: Any) -> bool:
     """Whether each of several flows is meant."""
-    return len(flow_ids(args)) > 1 and str(as_map(args).get("operator", "all")).lower() == "all"
+    return len(list_flow_ids(args)) > 1 and str(as_map(args).get("operator", "all")).lower() == "all"

@@ -20,12 +20,12 @@ from clerkship.model.scenario_file import build_label
 from clerkship.model.task import Task
 from clerkship.rasa.e2e_file import E2eCase, E2eStep
 
-Turn = int | dict[str, JsonValue]
-TAG = "e2e"
-FROM_THE_START = ("slot_was_set", "slot_was_not_set", "action_executed", "bot_uttered", "bot_did_not_utter")
+TurnScope = int | dict[str, JsonValue]
+E2E_TAG = "e2e"
+ASSERTIONS_FROM_START = ("slot_was_set", "slot_was_not_set", "action_executed", "bot_uttered", "bot_did_not_utter")
 """What in the first step looks at what came before it too."""
-ASSERTIONS = (
-    *FROM_THE_START,
+E2E_ASSERTIONS = (
+    *ASSERTIONS_FROM_START,
     "flow_started",
     "flow_completed",
     "flow_cancelled",
@@ -34,7 +34,7 @@ ASSERTIONS = (
     "generative_response_is_grounded",
 )
 _MAX_TEXT_LENGTH = 60
-_KINDS = {
+_EVENT_KINDS = {
     "flow_started": "agent.flow.started",
     "flow_completed": "agent.flow.completed",
     "flow_cancelled": "agent.flow.cancelled",
@@ -47,7 +47,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Given:
+class CaseFixtures:
     """What a test case's names stand for."""
 
     slots: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -55,9 +55,9 @@ class Given:
     stubs: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
-def task_of(case: E2eCase, name: str, given: Given, model: Callable[[str], type[BaseModel]]) -> Task:
+def build_task(case: E2eCase, name: str, given: CaseFixtures, model: Callable[[str], type[BaseModel]]) -> Task:
     """The task it is; `model` says what an assertion of some name takes. Every criterion gates."""
-    lines = tuple(_line(step.user, case, step, given) for step in case.steps if step.user is not None)
+    lines = tuple(_build_line(step.user, case, step, given) for step in case.steps if step.user is not None)
     return Task(
         name=name,
         scenario=Scenario(
@@ -67,8 +67,8 @@ def task_of(case: E2eCase, name: str, given: Given, model: Callable[[str], type[
             initial_slots=dict(given.slots),
             stubs=dict(given.stubs),
         ),
-        criteria=tuple(_criteria(case, model)),
-        tags=(TAG,),
+        criteria=tuple(_build_criteria(case, model)),
+        tags=(E2E_TAG,),
     )
 
 
@@ -77,119 +77,125 @@ def has_assertions(case: E2eCase) -> bool:
     return any(step.assertions for step in case.steps)
 
 
-def _line(text: str, case: E2eCase, step: E2eStep, given: Given) -> ScriptLine:
+def _build_line(text: str, case: E2eCase, step: E2eStep, given: CaseFixtures) -> ScriptLine:
     metadata: dict[str, JsonValue] = {}
     for name in (case.metadata, step.metadata):
         metadata |= given.metadata[name] if name is not None else {}
     return ScriptLine(say=text, metadata=metadata or None)
 
 
-def _criteria(case: E2eCase, model: Callable[[str], type[BaseModel]]) -> Iterator[Criterion]:
+def _build_criteria(case: E2eCase, model: Callable[[str], type[BaseModel]]) -> Iterator[Criterion]:
     turn, asserts = 0, has_assertions(case)
     for step in case.steps:
         if step.user is not None:
             turn += 1
             for call in step.assertions or ():
-                yield _criterion(turn, _label(call), scoped(call, scope(call.name, turn), model(call.name)))
+                yield _build_criterion(
+                    turn, _build_short_label(call), scope_call(call, get_turn_scope(call.name, turn), model(call.name))
+                )
             if step.assertion_order_enabled:
-                yield from _in_order(step.assertions or (), turn)
+                yield from _build_order_criterion(step.assertions or (), turn)
         elif not asserts:
-            words, call = _legacy(step)
-            yield _criterion(turn, words, scoped(call, turn, model(call.name)))
+            words, call = _convert_legacy_step(step)
+            yield _build_criterion(turn, words, scope_call(call, turn, model(call.name)))
 
 
-def _criterion(turn: int, words: str, call: AssertionCall) -> Criterion:
+def _build_criterion(turn: int, words: str, call: AssertionCall) -> Criterion:
     when = f"turn {turn}" if turn else "before turn 1"
     return Criterion(label=f"{when}: {words}", assertion=call, gate=True)
 
 
-def scope(name: str, turn: int) -> Turn:
+def get_turn_scope(name: str, turn: int) -> TurnScope:
     """Which turns an assertion of a step looks at."""
-    return {"lte": 1} if turn == 1 and name in FROM_THE_START else turn
+    return {"lte": 1} if turn == 1 and name in ASSERTIONS_FROM_START else turn
 
 
-def scoped(call: AssertionCall, turn: Turn, model: type[BaseModel]) -> AssertionCall:
+def scope_call(call: AssertionCall, turn: TurnScope, model: type[BaseModel]) -> AssertionCall:
     """The same on one turn: said of the whole, or of each entry where an assertion is a list of them."""
     args: Any = call.args
     if "turn" in model.model_fields:
         whole = args if isinstance(args, dict) else {getattr(model, "shorthand", None) or "name": args}
-        return _call(call.name, {**whole, "turn": turn})
-    return _call(call.name, [{**entry, "turn": turn} for entry in _entries(args)])
+        return _build_call(call.name, {**whole, "turn": turn})
+    return _build_call(call.name, [{**entry, "turn": turn} for entry in _list_slot_entries(args)])
 
 
-def _entries(args: Any) -> list[dict[str, Any]]:
+def _list_slot_entries(args: Any) -> list[dict[str, Any]]:
     """What a list of slots says, each as a map."""
     listed = args if isinstance(args, list) else [args]
     return [{"name": entry} if isinstance(entry, str) else entry for entry in listed]
 
 
-def _call(name: str, args: Any) -> AssertionCall:
+def _build_call(name: str, args: Any) -> AssertionCall:
     return AssertionCall.model_validate({name: args})
 
 
-def _label(call: AssertionCall) -> str:
-    return _cut(build_label(call))
+def _build_short_label(call: AssertionCall) -> str:
+    return _shorten(build_label(call))
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _MAX_TEXT_LENGTH else f"{line[: _MAX_TEXT_LENGTH - 1]}…"
 
 
-def _legacy(step: E2eStep) -> tuple[str, AssertionCall]:
+def _convert_legacy_step(step: E2eStep) -> tuple[str, AssertionCall]:
     """A step without assertions: what it says, and the assertion it is."""
     if step.bot is not None:
         exactly = rf"\A{regex.escape(step.bot, special_only=True, literal_spaces=True)}\Z"
-        return f"bot({_cut(step.bot)})", _call("bot_uttered", {"text_matches": exactly})
+        return f"bot({_shorten(step.bot)})", _build_call("bot_uttered", {"text_matches": exactly})
     if step.utter is not None:
-        return f"utter({step.utter})", _call("bot_uttered", {"utter_name": step.utter})
+        return f"utter({step.utter})", _build_call("bot_uttered", {"utter_name": step.utter})
     name = "slot_was_set" if step.slot_was_set is not None else "slot_was_not_set"
-    call = _call(name, [entry for slot in getattr(step, name) for entry in _slots(slot)])
+    call = _build_call(name, [entry for slot in getattr(step, name) for entry in _convert_legacy_slots(slot)])
     return build_label(call), call
 
 
-def _slots(slot: str | dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
+def _convert_legacy_slots(slot: str | dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
     return [{"name": slot}] if isinstance(slot, str) else [{"name": name, "value": slot[name]} for name in slot]
 
 
-def _in_order(calls: tuple[AssertionCall, ...], turn: int) -> Iterator[Criterion]:
+def _build_order_criterion(calls: tuple[AssertionCall, ...], turn: int) -> Iterator[Criterion]:
     """One criterion more: what they assert happened in their order. What is asserted of no event has no place in it."""
-    ordered = [call for call in calls if call.name in _KINDS]
+    ordered = [call for call in calls if call.name in _EVENT_KINDS]
     if len(ordered) > 1:
-        widest = next((wide for call in ordered if (wide := scope(call.name, turn)) != turn), turn)
-        yield _criterion(turn, "in order", _call("sequencing", {"steps": [*map(_step, ordered)], "turn": widest}))
+        widest = next((wide for call in ordered if (wide := get_turn_scope(call.name, turn)) != turn), turn)
+        yield _build_criterion(
+            turn,
+            "in order",
+            _build_call("sequencing", {"steps": [*map(_build_sequence_step, ordered)], "turn": widest}),
+        )
 
 
-def _step(call: AssertionCall) -> dict[str, Any]:
-    step = {"event": _KINDS[call.name], "where": _where(call)}
+def _build_sequence_step(call: AssertionCall) -> dict[str, Any]:
+    step = {"event": _EVENT_KINDS[call.name], "where": _build_where(call)}
     return step | {"actor": "agent"} if call.name == "bot_uttered" else step  # the user's lines are messages too
 
 
-def _where(call: AssertionCall) -> dict[str, Any]:
+def _build_where(call: AssertionCall) -> dict[str, Any]:
     """What the event of an assertion looks like, as far as it takes to find it: all of it is checked by itself."""
     args: Any = call.args
     match call.name:
         case "flow_started":
-            return {"flow_id": {"in": flow_ids(args)}}
+            return {"flow_id": {"in": list_flow_ids(args)}}
         case "pattern_clarification_contains":
-            ids = flow_ids(args) if isinstance(args, dict) else []
+            ids = list_flow_ids(args) if isinstance(args, dict) else []
             return {"flow_ids": {"contains": ids[0]}} if len(ids) == 1 else {}
         case "slot_was_set":
-            last = _entries(args)[-1]
+            last = _list_slot_entries(args)[-1]
             where: dict[str, Any] = {"name": {"equals": last["name"]}}
             if "value" in last:
                 where["value"] = last["value"] if is_matcher(last["value"]) else {"equals": last["value"]}
             return where
         case "bot_uttered":
-            return _said(args)
+            return _build_utterance_where(args)
     named = {"name": args} if call.name == "action_executed" else {"flow_id": args}
-    return named if isinstance(args, str) else {key: args[key] for key in _FIELDS if args.get(key) is not None}
+    return named if isinstance(args, str) else {key: args[key] for key in _NAME_FIELDS if args.get(key) is not None}
 
 
-_FIELDS = ("name", "flow_id", "flow_step_id")
+_NAME_FIELDS = ("name", "flow_id", "flow_step_id")
 
 
-def _said(args: dict[str, Any]) -> dict[str, Any]:
+def _build_utterance_where(args: dict[str, Any]) -> dict[str, Any]:
     where: dict[str, Any] = {"utter_name": args["utter_name"]} if args.get("utter_name") else {}
     if args.get("text_matches"):
         where["text"] = {"matches": args["text_matches"]}
@@ -198,7 +204,7 @@ def _said(args: dict[str, Any]) -> dict[str, Any]:
     return where
 
 
-def flow_ids(args: Any) -> list[str]:
+def list_flow_ids(args: Any) -> list[str]:
     """The flows an assertion names, in whatever form."""
     ids = args.get("flow_ids") if isinstance(args, dict) else args
     return [ids] if isinstance(ids, str) else list(ids or ())

@@ -10,15 +10,15 @@ from clerkship.model.frozen import Flag, Frozen
 FixtureName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")]
 MetadataName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 StubName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+(::[A-Za-z0-9_]+)?$")]
-Legacy = Annotated[
+LegacySlots = Annotated[
     tuple[Annotated[str, Field(min_length=1)] | dict[str, JsonValue], ...],
     Field(min_length=1, description="names, or `{name: value}`"),
 ]
-_KINDS = ("user", "bot", "utter", "slot_was_set", "slot_was_not_set")
-_OF_USERS = ("metadata", "assertions", "assertion_order_enabled")
+_STEP_KINDS = ("user", "bot", "utter", "slot_was_set", "slot_was_not_set")
+_USER_STEP_KEYS = ("metadata", "assertions", "assertion_order_enabled")
 
 
-class Stub(Frozen):
+class ActionStub(Frozen):
     """What is to be used instead of running an action."""
 
     events: Annotated[tuple[dict[str, JsonValue], ...], Field(description="as a tracker has them")] = ()
@@ -40,15 +40,15 @@ class E2eStep(Frozen):
     ] = False
     bot: Annotated[str | None, Field(min_length=1, description="the agent says exactly this")] = None
     utter: Annotated[str | None, Field(min_length=1, description="the agent says the response of this name")] = None
-    slot_was_set: Legacy | None = None
-    slot_was_not_set: Legacy | None = None
+    slot_was_set: LegacySlots | None = None
+    slot_was_not_set: LegacySlots | None = None
 
     @model_validator(mode="after")
     def _one_thing(self) -> "E2eStep":
-        said = [kind for kind in _KINDS if kind in self.model_fields_set]
+        said = [kind for kind in _STEP_KINDS if kind in self.model_fields_set]
         if len(said) != 1 or getattr(self, said[0]) is None:
-            raise ValueError(f"expected one of {', '.join(f'`{kind}`' for kind in _KINDS)}")
-        astray = [key for key in _OF_USERS if key in self.model_fields_set]
+            raise ValueError(f"expected one of {', '.join(f'`{kind}`' for kind in _STEP_KINDS)}")
+        astray = [key for key in _USER_STEP_KEYS if key in self.model_fields_set]
         if self.user is None and astray:
             raise ValueError(f"`{astray[0]}` belongs to a `user` step")
         if "assertion_order_enabled" in self.model_fields_set and not self.assertions:
@@ -76,7 +76,7 @@ class E2eFile(Frozen):
         tuple[dict[MetadataName, dict[str, JsonValue]], ...], Field(description="`{name: {key: value}}`, each")
     ] = ()
     stub_custom_actions: Annotated[
-        dict[StubName, Stub],
+        dict[StubName, ActionStub],
         Field(description="actions that are not run, by name; `test_name::action` goes over it in that test case"),
     ] = {}
     llm_judge: Annotated[

@@ -11,7 +11,7 @@ END = "END"
 """What a step is followed by when the flow is over."""
 
 
-class Edge(NamedTuple):
+class FlowEdge(NamedTuple):
     """Where a step may lead."""
 
     to: int | None
@@ -31,7 +31,7 @@ class FlowStep(Frozen):
     hint: Annotated[str, Field(description="what its author says of it")] = ""
     rejections: Annotated[tuple[str, ...], Field(description="responses to a value that will not do")] = ()
     slots: Annotated[dict[str, JsonValue], Field(description="that it sets")] = {}
-    edges: tuple[Edge, ...] = ()
+    edges: tuple[FlowEdge, ...] = ()
 
 
 class Flow(Frozen):

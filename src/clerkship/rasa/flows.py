@@ -11,35 +11,35 @@ from clerkship.library.validation_message import describe_value
 from clerkship.library.yaml import YamlTree
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
-from clerkship.rasa.flow import END, Edge, Flow, FlowStep, StepKind
+from clerkship.rasa.flow import END, Flow, FlowEdge, FlowStep, StepKind
 from clerkship.rasa.names import FLOWS
 
-_KEY = "flows"
+_FLOWS_KEY = "flows"
 _STEP_KINDS: tuple[StepKind, ...] = ("collect", "action", "call", "link", "set_slots", "noop")
-_OF_FLOWS = {"name", "description", "if", "steps", "always_include_in_prompt", "run_pattern_completed", "nlu_trigger"}
-_OF_FLOWS |= {"persisted_slots", "file_path", "translation", "metadata"}
-_OF_STEPS = {"id", "next", "description", "metadata", *_STEP_KINDS}
-_OF_KINDS = {
+_FLOW_KEYS = {"name", "description", "if", "steps", "always_include_in_prompt", "run_pattern_completed", "nlu_trigger"}
+_FLOW_KEYS |= {"persisted_slots", "file_path", "translation", "metadata"}
+_STEP_KEYS = {"id", "next", "description", "metadata", *_STEP_KINDS}
+_KEYS_BY_STEP_KIND = {
     "collect": {"utter", "ask_before_filling", "reset_after_flow_ends", "rejections", "force_slot_filling"}
     | {"ask_confirm_digressions", "block_digressions", "silence_timeout"},
     "call": {"exit_if", "mcp_server", "mapping"},
 }
-Place = list[int | str]
+_KeyPath = list[int | str]
 
 
 @dataclass(frozen=True)
-class Flows:
+class ProjectFlows:
     """All that were found, and what is odd about them."""
 
     found: dict[str, Flow]
     warnings: tuple[InputProblem, ...] = ()
 
 
-def read_flows(paths: Iterable[Path]) -> Flows:
+def read_flows(paths: Iterable[Path]) -> ProjectFlows:
     """Read them; raises everything that keeps a file from being read, or that there are none."""
-    reading, problems = _Reading(), list[InputProblem]()
+    reading, problems = _FlowReader(), list[InputProblem]()
     for path in paths:
-        folder, files = _files(path)
+        folder, files = _list_files(path)
         for tree in map(folder.read, files):
             if tree is not None:
                 reading.take(tree)
@@ -51,18 +51,18 @@ def read_flows(paths: Iterable[Path]) -> Flows:
         left_out = "; ".join(map(str, reading.warnings[:3]))
         hint = left_out or "flows are YAML with the key `flows`, in a Rasa project's `data`"
         raise InputError.of("no flows are here", file=where, hint=hint)
-    return Flows(reading.found, tuple(reading.warnings))
+    return ProjectFlows(reading.found, tuple(reading.warnings))
 
 
-def _files(path: Path) -> tuple[SourceFolder, list[Path]]:
+def _list_files(path: Path) -> tuple[SourceFolder, list[Path]]:
     if not is_existing_folder(path, "there is no such file or folder", "flows are kept in `data`"):
         return SourceFolder(path.parent, merges=True), [path]
     folder = SourceFolder(path, merges=True)
-    return folder, [file for file in folder.files() if _KEY in top_keys(file)]
+    return folder, [file for file in folder.files() if _FLOWS_KEY in top_keys(file)]
 
 
 @dataclass
-class _Reading:
+class _FlowReader:
     """What has been found so far."""
 
     found: dict[str, Flow] = field(default_factory=dict)
@@ -71,16 +71,16 @@ class _Reading:
     def take(self, tree: YamlTree) -> None:
         """One file more."""
         data = tree.data if isinstance(tree.data, dict) else {}
-        flows = data.get(_KEY)
+        flows = data.get(_FLOWS_KEY)
         if not isinstance(flows, dict):
-            self.warn(tree, [_KEY], f"expected a map of flows by id, not {describe_value(flows)}")
+            self.warn(tree, [_FLOWS_KEY], f"expected a map of flows by id, not {describe_value(flows)}")
             return
         for name, written in flows.items():
             if not str(name).startswith(FLOWS):  # the engine's own, changed: no person starts them
                 self._flow(tree, str(name), written)
 
     def _flow(self, tree: YamlTree, name: str, written: Any) -> None:
-        place: Place = [_KEY, name]
+        place: _KeyPath = [_FLOWS_KEY, name]
         if name in self.found:
             self.warn(tree, place, "a second flow of this id is left out", f"the other is in {self.found[name].file}")
             return
@@ -88,20 +88,20 @@ class _Reading:
         if not isinstance(written, dict) or not isinstance(steps, list) or not steps:
             self.warn(tree, place, "a flow without steps is left out")
             return
-        self.odd_keys(tree, place, written, _OF_FLOWS)
+        self.odd_keys(tree, place, written, _FLOW_KEYS)
         guard, spot = written.get("if"), tree.locate(place, key=True)
         self.found[name] = Flow(
             id=name,
-            name=one_line(written.get("name")),
-            description=one_line(written.get("description")),
+            name=to_one_line(written.get("name")),
+            description=to_one_line(written.get("description")),
             guard=None if guard is None else str(guard),
-            steps=tuple(_Steps(self, tree, place).laid_out(steps)),
+            steps=tuple(_StepReader(self, tree, place).laid_out(steps)),
             file=spot.file,
             line=spot.line,
             column=spot.column,
         )
 
-    def odd_keys(self, tree: YamlTree, place: Place, written: Mapping[str, Any], known: Iterable[str]) -> None:
+    def odd_keys(self, tree: YamlTree, place: _KeyPath, written: Mapping[str, Any], known: Iterable[str]) -> None:
         """Say which keys nobody here reads."""
         names = set(known)
         for key in written:
@@ -109,28 +109,28 @@ class _Reading:
                 hint = did_you_mean(str(key), names)
                 self.warn(tree, [*place, key], f"`{key}` is passed over", hint if "mean" in hint else "")
 
-    def warn(self, tree: YamlTree, place: Place, message: str, hint: str = "") -> None:
+    def warn(self, tree: YamlTree, place: _KeyPath, message: str, hint: str = "") -> None:
         """Take down what is odd, and where."""
         self.warnings.append(tree.locate(place, key=True).problem(message, hint))
 
 
 @dataclass
-class _Written:
+class _RawStep:
     """A step as the file has it, and the number of the one that follows where it says nothing."""
 
-    place: Place
+    place: _KeyPath
     data: dict[str, Any]
     follower: int | None = None
     branches: list[tuple[str | None, int | str | None]] = field(default_factory=list)
     """By condition: a step's number, or its id."""
 
 
-class _Steps:
+class _StepReader:
     """The steps of one flow, those nested in others too, as one list."""
 
-    def __init__(self, reading: _Reading, tree: YamlTree, place: Place) -> None:
+    def __init__(self, reading: _FlowReader, tree: YamlTree, place: _KeyPath) -> None:
         self._reading, self._tree, self._place = reading, tree, place
-        self._all: list[_Written] = []
+        self._all: list[_RawStep] = []
 
     def laid_out(self, steps: list[Any]) -> Iterator[FlowStep]:
         """Each with its edges."""
@@ -141,16 +141,16 @@ class _Steps:
         for step in self._all:
             yield self._step(step, tuple(self._edges(step, ids)))
 
-    def _lay(self, steps: list[Any], place: Place) -> int | None:
+    def _lay(self, steps: list[Any], place: _KeyPath) -> int | None:
         """Append a list of steps; returns the number of its first."""
         first: int | None = None
-        before: _Written | None = None
+        before: _RawStep | None = None
         for number, data in enumerate(steps):
             here = [*place, number]
             if not isinstance(data, dict):
                 self._reading.warn(self._tree, here, f"expected a step, not {describe_value(data)}; it is passed over")
                 continue
-            step = _Written(here, data)
+            step = _RawStep(here, data)
             own = len(self._all)
             self._all.append(step)
             first = own if first is None else first
@@ -160,7 +160,7 @@ class _Steps:
             before = step
         return first
 
-    def _branch(self, step: _Written) -> None:
+    def _branch(self, step: _RawStep) -> None:
         following = step.data.get("next")
         if following is None:
             return
@@ -171,17 +171,17 @@ class _Steps:
                 self._reading.warn(self._tree, place, "expected `if` and `then`, or `else`; it is passed over")
                 continue
             target = branch.get("then", branch.get("else"))
-            condition = None if branch.get("if") is None else one_line(branch["if"])
+            condition = None if branch.get("if") is None else to_one_line(branch["if"])
             inner = "then" if "then" in branch else "else"
             step.branches.append(
-                (condition, self._lay(target, [*place, inner]) if isinstance(target, list) else _id(target))
+                (condition, self._lay(target, [*place, inner]) if isinstance(target, list) else _to_step_id(target))
             )
 
-    def _edges(self, step: _Written, ids: Mapping[str, int]) -> Iterator[Edge]:
+    def _edges(self, step: _RawStep, ids: Mapping[str, int]) -> Iterator[FlowEdge]:
         if "link" in step.data:
             return
         if not step.branches:
-            yield Edge(step.follower)
+            yield FlowEdge(step.follower)
             return
         before: list[str] = []
         for condition, target in step.branches:
@@ -189,15 +189,15 @@ class _Steps:
                 hint = did_you_mean(target, ids)
                 self._reading.warn(self._tree, [*step.place, "next"], f"no step `{target}`: taken as the end", hint)
             to = target if isinstance(target, int) else ids.get(target or END)
-            yield Edge(to, condition, () if condition is not None else tuple(before))
+            yield FlowEdge(to, condition, () if condition is not None else tuple(before))
             before += [condition] if condition is not None else []
 
-    def _step(self, step: _Written, edges: tuple[Edge, ...]) -> FlowStep:
+    def _step(self, step: _RawStep, edges: tuple[FlowEdge, ...]) -> FlowStep:
         data = step.data
         kind = next((key for key in _STEP_KINDS if key in data), None)
         if kind is None:
             self._reading.warn(self._tree, step.place, "a step that does nothing known is passed over")
-        self._reading.odd_keys(self._tree, step.place, data, _OF_STEPS | _OF_KINDS.get(kind or "", set()))
+        self._reading.odd_keys(self._tree, step.place, data, _STEP_KEYS | _KEYS_BY_STEP_KIND.get(kind or "", set()))
         target = data.get(kind) if kind in ("collect", "action", "call", "link") else ""
         rejections = data.get("rejections")
         said = (
@@ -206,25 +206,25 @@ class _Steps:
         return FlowStep(
             id=str(data["id"]) if "id" in data else None,
             kind=kind or "noop",
-            target=one_line(target),
-            hint=one_line(data.get("description")),
+            target=to_one_line(target),
+            hint=to_one_line(data.get("description")),
             rejections=tuple(name for name in said if isinstance(name, str)),
-            slots=_set_slots(data.get("set_slots")),
+            slots=_parse_set_slots(data.get("set_slots")),
             edges=edges,
         )
 
 
-def _set_slots(written: Any) -> dict[str, Any]:
+def _parse_set_slots(written: Any) -> dict[str, Any]:
     """A list of maps with one slot each, or one map."""
     maps = written if isinstance(written, list) else [written]
     return {str(name): value for part in maps if isinstance(part, dict) for name, value in part.items()}
 
 
-def _id(target: Any) -> str:
+def _to_step_id(target: Any) -> str:
     return END if target is None else str(target)
 
 
-def one_line(text: Any) -> str:
+def to_one_line(text: Any) -> str:
     """A text on one line, without signs that cannot be printed."""
     if text is None or isinstance(text, dict | list):
         return ""

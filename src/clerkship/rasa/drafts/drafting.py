@@ -24,7 +24,7 @@ from clerkship.rasa.drafts.goals import goals
 from clerkship.rasa.drafts.kinds import KINDS, Draft, DraftPlan, Kind, Project, plan_draft, skeleton
 from clerkship.rasa.drafts.model_writer import ask_all
 from clerkship.rasa.drafts.text import render
-from clerkship.rasa.flows import Flows, read_flows
+from clerkship.rasa.flows import ProjectFlows, read_flows
 from clerkship.service.checking import load_checked
 from clerkship.settings import Settings
 
@@ -105,7 +105,7 @@ def _kinds(wanted: Sequence[str]) -> tuple[Kind, ...]:
     return tuple(kind for kind in KINDS if kind in names or not names)
 
 
-def _chosen(wanted: Sequence[str], flows: Flows) -> list[str]:
+def _chosen(wanted: Sequence[str], flows: ProjectFlows) -> list[str]:
     for pattern in wanted:
         if not any(fnmatchcase(name, pattern) for name in flows.found):
             raise InputError.of(f"no flow `{pattern}`", hint=did_you_mean(pattern, flows.found))

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from pydantic import JsonValue
 
 from clerkship.rasa import names
-from clerkship.rasa.flow import Edge, Flow, FlowStep
+from clerkship.rasa.flow import Flow, FlowEdge, FlowStep
 
 UTTER = "utter_"
 _ACTION_WORTH = 1000
@@ -112,9 +112,9 @@ def _go_over(step: FlowStep, flow: Flow, flows: Mapping[str, Flow], path: FlowPa
         _follow(flows[step.target], flows, path, above)
 
 
-def _best(steps: tuple[FlowStep, ...]) -> Iterator[tuple[FlowStep, Edge | None]]:
+def _best(steps: tuple[FlowStep, ...]) -> Iterator[tuple[FlowStep, FlowEdge | None]]:
     """Yield the steps of the best path, each with the edge that is taken. Edges that lead back are not taken."""
-    worth: dict[int, tuple[int, Edge | None]] = {}
+    worth: dict[int, tuple[int, FlowEdge | None]] = {}
     for number in _from_the_end(steps):
         ahead = [
             (worth[edge.to][0] if edge.to is not None else 0, edge)
@@ -158,7 +158,7 @@ def _said(step: FlowStep) -> str:
     return step.target if step.kind == "action" and step.target.startswith(UTTER) else ""
 
 
-def _depend(edge: Edge, path: FlowPath) -> None:
+def _depend(edge: FlowEdge, path: FlowPath) -> None:
     if edge.condition is not None:
         path.conditions.append(edge.condition)
         conditions = [edge.condition]

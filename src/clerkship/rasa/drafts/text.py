@@ -11,7 +11,7 @@ from clerkship.model.variables import escape_text
 from clerkship.rasa.drafts.goals import Goal
 from clerkship.rasa.drafts.kinds import Draft, Project
 from clerkship.rasa.drafts.values import type_of
-from clerkship.rasa.flows import one_line
+from clerkship.rasa.flows import to_one_line
 from clerkship.rasa.layout import TEMPLATES
 
 _WIDE = 110
@@ -73,13 +73,13 @@ def _sign(sign: str) -> str:
 def _block(text: str) -> Iterator[str]:
     """Yield the lines of a literal block."""
     for line in escape_text(text).splitlines():
-        clean = one_line(line)
+        clean = to_one_line(line)
         yield from _wrapped(clean, _WIDE, "  " if clean.startswith("- ") else "") or [""]
 
 
 def _comments(text: str, indent: int = 0) -> str:
     """Return each line of a text as a comment, wrapped."""
-    lines = [part for line in text.splitlines() for part in _wrapped(one_line(line), _WIDE - indent)]
+    lines = [part for line in text.splitlines() for part in _wrapped(to_one_line(line), _WIDE - indent)]
     return "".join(f"{' ' * indent}# {line}\n" for line in lines)
 
 
@@ -92,5 +92,5 @@ TEMPLATES.filters |= {
     "inline": _inline,
     "block": _block,
     "comments": _comments,
-    "one_line": one_line,
+    "one_line": to_one_line,
 }
