@@ -29,8 +29,8 @@ from clerkship.events.log import MAX_EVENTS
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.resource import render_resource
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator

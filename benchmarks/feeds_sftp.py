@@ -28,8 +28,8 @@ from typing import NamedTuple
 import paramiko
 
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
@@ -115,7 +115,7 @@ def serve() -> None:
     for line in sys.stdin:
         if playground is not None:  # the last one's files are given back
             playground.close()
-            gateway.dismiss(playground)
+            gateway.remove_playground(playground)
         playground = Playground(environment, {"drop": PreparedSimulator(files.SPEC, config, {})}, "bench")
         told = open_sandboxes(gateway, playground, lambda: "", lines)["drop"].lines["sftp"]
         folder = Path(line.strip())

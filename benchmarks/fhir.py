@@ -34,14 +34,14 @@ from clerkship.fhir.charts import load_chart
 from clerkship.fhir.resource import render_resource
 from clerkship.library.load import load_library
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.simulators import fhir
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.request import QueryParams, Request
+from clerkship.simulators import fhir
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = ROOT / ".cache" / "peers" / "medplum"
@@ -144,7 +144,7 @@ def idle(count: int, size: int = 10_000) -> dict[str, float]:
     def opened() -> tuple[Playground, Handle]:
         playground = site.fork()
         handle = site.handle(playground)
-        site.gateway.admit(playground)
+        site.gateway.add_playground(playground)
         assert handle.token
         return playground, handle
 

@@ -25,7 +25,7 @@ from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
 from clerkship.conformance.rig import SimulatorRig
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.finished import FinishedTrial
+from clerkship.engine.finished_trial import FinishedTrial
 from clerkship.engine.regrade import parse_log
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
@@ -33,6 +33,7 @@ from clerkship.model.environment import Environment, Simulator
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.model.task import Task
+from clerkship.sandbox.request import Request
 from clerkship.service.planning.plan import new_run, plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import Wanted, view_task
@@ -42,7 +43,6 @@ from clerkship.simulators import files
 from clerkship.simulators.files.events import FileRead
 from clerkship.store.seal import ChainEnd
 from clerkship.store.sqlite import SqliteStore
-from clerkship.sandbox.request import Request
 
 ROOT = Path(__file__).parent.parent
 TASK = """

@@ -26,9 +26,9 @@ from benchmarks.fhir_work import chart, transaction
 from benchmarks.http_load import render_request
 from clerkship.fhir.resource import render_resource
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import fhir

@@ -12,9 +12,9 @@ import pytest
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.resource import Resource, render_resource
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import fhir
@@ -73,7 +73,7 @@ class Ehr:
     def end(self) -> None:
         """The run is over."""
         self.playground.close()
-        self.gateway.dismiss(self.playground)
+        self.gateway.remove_playground(self.playground)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def open_playground(**domains: PreparedComponent) -> Playground:
 
 def book_at_desk(playground: Playground) -> None:
     desk, _ = playground.state(DeskState, None)
-    desk.book(playground.act("desk", "agent"), "09:00", "p1")
+    desk.book(playground.context_for("desk", "agent"), "09:00", "p1")
 
 
 def test_a_log_rebuilds_the_domain() -> None:
@@ -58,7 +58,7 @@ def test_playgrounds_share_the_base_of_a_domain_and_nothing_else() -> None:
 
 def test_a_domain_is_chosen_by_name_where_there_are_two_of_its_kind() -> None:
     playground = open_playground(book=BOOK, annex=BOOK)
-    act = playground.act("desk", "agent")
+    act = playground.context_for("desk", "agent")
     with pytest.raises(NoSuchState, match=r"name the sandbox: there are 2 of this kind \(book, annex\)"):
         act.domain(BookState)
     state, context = act.domain(BookState, "annex")
@@ -69,9 +69,9 @@ def test_a_domain_is_chosen_by_name_where_there_are_two_of_its_kind() -> None:
 
 def test_a_domain_that_is_not_there_is_the_authors_mistake() -> None:
     with pytest.raises(NoSuchState, match="no domain with a BookState"):
-        open_playground().act("desk", "agent").domain(BookState)
+        open_playground().context_for("desk", "agent").domain(BookState)
     with pytest.raises(NoSuchState, match="no sandbox or domain with a DeskState"):
-        open_playground(book=BOOK).act("desk", "agent").domain(DeskState)
+        open_playground(book=BOOK).context_for("desk", "agent").domain(DeskState)
 
 
 def test_a_playground_without_domains_keeps_one_table_of_components() -> None:

@@ -73,7 +73,7 @@ def test_a_stored_snapshot_builds_the_same_task_again(bench: Workbench) -> None:
         assert datasets[name].hash == digest
     built = build_task(snapshot, datasets, CATALOG)
     assert built.snapshot.hash == task_run.snapshot
-    assert built.rooms["drop"].base == {"note.txt": b"hello"}
+    assert built.simulators["drop"].base == {"note.txt": b"hello"}
 
 
 def test_a_limit_or_another_way_to_a_file_makes_no_other_task(bench: Workbench) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.engine.finished import OVERLOADED
+from clerkship.engine.finished_trial import OVERLOADED
 from clerkship.engine.watchdog import MAX_GAP_SECONDS, OverloadCounter, ProcessorLoad, Watchdog, is_overloaded
 from tests.workbench import Workbench
 
@@ -89,13 +89,13 @@ def test_more_agents_computing_than_one_interpreter_or_the_cores_can_serve_is_cr
 
 
 def test_a_trial_is_crowded_if_a_good_part_of_its_looks_were() -> None:
-    crowding = OverloadCounter()
-    assert not crowding
+    overload = OverloadCounter()
+    assert not overload
     for crowded in (False, False, False, True):
-        crowding.note(crowded)
-    assert not crowding
-    crowding.note(True)
-    assert crowding
+        overload.record(crowded)
+    assert not overload
+    overload.record(True)
+    assert overload
 
 
 def computes(task_item: Any) -> int:

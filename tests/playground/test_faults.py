@@ -25,10 +25,10 @@ from clerkship.faults.latency import LatencyFault
 from clerkship.faults.registry import FAULTS
 from clerkship.faults.truncated import TruncatedFault
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.http import GatewayApplication, open_http
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.handle import Dropped, Incomplete, Refused

@@ -18,9 +18,9 @@ from clerkship.faults.latency import LatencyFault
 from clerkship.model.duration import parse_duration
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground import gateway as gate
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.handle import Handle
@@ -140,7 +140,7 @@ def test_after_the_run_its_token_has_expired_in_the_words_of_the_protocol(hall: 
     assert hall.ask("/x")[0] == 200
     hall.playground.close()
     if dismissed:
-        hall.gateway.dismiss(hall.playground)
+        hall.gateway.remove_playground(hall.playground)
     status, body, headers = hall.ask("/x")
     assert (status, body) == (401, b"NAK expired")
     assert 'error="invalid_token"' in headers["www-authenticate"]
@@ -152,16 +152,16 @@ def test_after_the_run_its_token_has_expired_in_the_words_of_the_protocol(hall: 
 
 def test_only_so_many_past_runs_are_remembered(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "MAX_REMEMBERED", 2)
-    hall.gateway.dismiss(hall.playground)
+    hall.gateway.remove_playground(hall.playground)
     for _ in range(2):
         assert hall.ask("/x")[0] == 401
         later = Playground(hall.playground.environment, {}, "later")
-        hall.gateway.admit(later)
-        hall.gateway.dismiss(later)
+        hall.gateway.add_playground(later)
+        hall.gateway.remove_playground(later)
     assert hall.ask("/x")[0] == 404
     never = Playground(hall.playground.environment, {}, "never admitted")
-    hall.gateway.dismiss(never)
-    assert hall.gateway._past.keys() != {""}
+    hall.gateway.remove_playground(never)
+    assert hall.gateway._ended.keys() != {""}
 
 
 def test_what_the_door_objects_to_is_said_after_who_asks_is_known_and_taken_down(hall: Hall) -> None:

@@ -18,8 +18,8 @@ from clerkship.faults.latency import LatencyFault
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.frozen import Frozen
 from clerkship.playground import listeners as module
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool, is_available
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
@@ -205,12 +205,12 @@ class House:
 
     def connection_info(self, playground: Playground, listener: str = "plain") -> ConnectionInfo:
         """Return what its agent gets."""
-        return self.lines.of(playground, playground.sandboxes["box"])[listener][1]
+        return self.lines.open_listeners(playground, playground.sandboxes["box"])[listener][1]
 
     def end(self, playground: Playground) -> None:
         """Its run is over."""
         playground.close()
-        self.gateway.dismiss(playground)
+        self.gateway.remove_playground(playground)
 
 
 @pytest.fixture
@@ -254,7 +254,7 @@ def test_a_sandbox_of_another_kind_is_not_behind_a_listener(house: House) -> Non
     info = house.connection_info(house.play())
     environment = Environment(name="house", simulators={"box": Simulator(kind="files")})
     other = Playground(environment, {"box": PreparedSimulator(files.SPEC, files.SPEC.config())}, "lines")
-    address = house.gateway.locate(other, other.sandboxes["box"])
+    address = house.gateway.assign_address(other, other.sandboxes["box"])
     assert ask(info, user=address)[0] == 599
 
 
@@ -265,14 +265,14 @@ def test_once_the_run_is_over_its_address_finds_nobody(house: House, dismissed: 
     assert ask(info)[0] == 200
     playground.close()
     if dismissed:
-        house.gateway.dismiss(playground)
+        house.gateway.remove_playground(playground)
         until(lambda: Plain.gone_from == [info["user"]])
     assert ask(info)[0] == 599
 
 
 def test_a_listener_is_not_available_without_its_package(house: House) -> None:
     playground = house.play(Unpacked)
-    assert house.lines.of(playground, playground.sandboxes["box"]) == {}
+    assert house.lines.open_listeners(playground, playground.sandboxes["box"]) == {}
     assert not is_available(Unpacked)
     assert Plain.opened == 0
 
@@ -303,9 +303,9 @@ def test_a_port_that_is_taken_is_a_clear_error_and_leaves_no_thread(house: House
         lines = ListenerPool(house.gateway, {"plain": port})
         playground = house.play()
         with pytest.raises(PortTaken, match=f"plain: nothing can listen on port {port}: address already in use"):
-            lines.of(playground, playground.sandboxes["box"])
+            lines.open_listeners(playground, playground.sandboxes["box"])
     until(lambda: not threads("plain"))
-    assert lines.of(playground, playground.sandboxes["box"])["plain"][1]["port"] == port  # once it is free
+    assert lines.open_listeners(playground, playground.sandboxes["box"])["plain"][1]["port"] == port  # once it is free
     lines.close()
 
 
@@ -371,11 +371,11 @@ def test_a_simulator_that_breaks_is_refused_and_breaks_the_run_not_the_listener(
     assert ask(house.connection_info(other))[0] == 200
 
 
-@pytest.mark.parametrize("thinks", [True, False])
-def test_what_waits_in_one_playground_holds_up_no_other(house: House, thinks: bool) -> None:
+@pytest.mark.parametrize("uses_model", [True, False])
+def test_what_waits_in_one_playground_holds_up_no_other(house: House, uses_model: bool) -> None:
     slow, quick = house.play(), house.play()
     slow.environment = slow.environment.model_copy(update={"time": "paced"})
-    slow.people.thinks = thinks
+    slow.people.uses_model = uses_model
     info, others = house.connection_info(slow), house.connection_info(quick)
     slow.lock.acquire()  # somebody thinks, or is at work
     try:

@@ -26,7 +26,7 @@ def test_each_person_has_their_own_unheard_replies() -> None:
     people.deliver("phone", [Say("How are you?")])
     people.deliver("phone", [Say("Anything else?")])
     assert calling.heard == ["How are you?", "Anything else?"]
-    assert people.left == {"phone": "done"}
+    assert people.leave_reasons == {"phone": "done"}
     people.deliver("chat", [Say("to two")])
     assert chatting.heard == ["Hello", "to one\nto two"]
 
@@ -38,7 +38,7 @@ def test_a_person_hears_what_is_said_while_a_turn_of_another_conversation_is_rec
     phone = cast(Conversation, playground.sandboxes["phone"].state)
 
     def ask() -> None:
-        phone.say(playground.act("phone", "agent"), "Are you there?")
+        phone.say(playground.context_for("phone", "agent"), "Are you there?")
 
     playground.clock.schedule(playground.now, ask)
     playground.people.deliver("chat", [Say("Hello")])

@@ -18,7 +18,7 @@ from clerkship.events.lifecycle import RunEnded
 from clerkship.kit.clock import PacedClock, SteppedClock
 from clerkship.kit.wall import monotonic
 from clerkship.model.environment import Environment
-from clerkship.playground.pacer import run_paced_clock
+from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.handle import Refused
 from clerkship.simulators import files

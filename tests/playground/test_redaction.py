@@ -20,7 +20,7 @@ def drop() -> Iterator[Served]:
     served = Served(gateway, lines)
     yield served
     served.playground.close()
-    gateway.dismiss(served.playground)
+    gateway.remove_playground(served.playground)
     lines.close()
 
 
@@ -40,7 +40,7 @@ def test_nothing_that_was_told_of_a_line_is_left_of_any_text(drop: Served, chang
     told = dict(drop.told)
     text = change("\n".join(f"{key} is <{value}>" for key, value in told.items()))
     assert leaks(text, told)
-    words = drop.playground.redacted(text)
+    words = drop.playground.redact(text)
     assert leaks(words, told) == []
     for name in ("user", "private_key", "host_key"):
         assert f"{name} of drop]" in words.lower() or "address of drop]" in words.lower()
@@ -50,7 +50,7 @@ def test_nothing_that_was_told_of_a_line_is_left_of_any_text(drop: Served, chang
 def test_the_lines_of_a_key_are_taken_out_one_by_one(drop: Served) -> None:
     lines = str(drop.told["private_key"]).splitlines()
     text = "\n".join(f"line {number}: {line}" for number, line in enumerate(reversed(lines)))
-    words = drop.playground.redacted(text)
+    words = drop.playground.redact(text)
     assert leaks(words, drop.told) == []
     assert "-----BEGIN OPENSSH PRIVATE KEY-----" in words
 
@@ -64,7 +64,7 @@ def test_where_a_line_is_differs_between_machines_and_is_not_told(drop: Served) 
         f"port {port}",
         f"'port': {port}",
     ):
-        words = drop.playground.redacted(f"nobody at {place}, {port}0 files")
+        words = drop.playground.redact(f"nobody at {place}, {port}0 files")
         assert words.count(str(port)) == 1
         assert "[sftp port of drop]" in words
         assert f"{port}0 files" in words
@@ -74,6 +74,6 @@ def test_the_facility_of_an_engine_is_not_told_in_any_case() -> None:
     feed = Feed()
     lab = feed.lab(own_port=True)
     facility, port = lab.facility, lab.told["port"]
-    words = lab.playground.redacted(f"MSH-6 {facility} {facility.lower()} {facility.title()} at 127.0.0.1:{port}")
+    words = lab.playground.redact(f"MSH-6 {facility} {facility.lower()} {facility.title()} at 127.0.0.1:{port}")
     assert words == "MSH-6 {0} {0} {0} at 127.0.0.1:[mllp port of lab]".format("[address of lab]")
     feed.close()

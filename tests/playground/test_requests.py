@@ -225,7 +225,7 @@ def test_logs_without_requests_still_load_and_have_lines(chart: SimulatorRig) ->
 
 def test_followers_see_the_request_of_an_event(drop: SimulatorRig) -> None:
     seen: list[Event] = []
-    drop.playground.follow(seen.append)
+    drop.playground.subscribe(seen.append)
     drop.send(Request("GET", "/files"))
     assert [render_event_request(event) for event in seen] == ["GET files → 200, 0 entries"]
 
@@ -258,9 +258,9 @@ def test_without_such_requests_nothing_is_listed(drop: SimulatorRig) -> None:
 def test_requests_that_name_no_trial_under_way_are_counted_for_the_run(drop: SimulatorRig) -> None:
     gateway, request = drop.gateway, Request("GET", "/files", {"token": "guess"})
     gateway.handle(RequestContext("pg_never", "box", HttpCall(request), "x"))
-    gateway.dismiss(drop.playground)
+    gateway.remove_playground(drop.playground)
     gateway.handle(RequestContext(drop.playground.id, "box", HttpCall(request), drop.token))
-    found = gateway.unplaced.data()
+    found = gateway.unmatched.data()
     assert [(kept["path"], kept["query"], kept["status"]) for kept in found["requests"]] == [
         ("/files", "token=[redacted]", 404),
         ("/files", "token=[redacted]", 401),

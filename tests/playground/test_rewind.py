@@ -30,8 +30,14 @@ def run_state(playground: Playground) -> dict[str, Any]:
     return {
         "log": (log.lines, log.head, log.blobs, log.size, log.request_bodies, log.overflowed, log.ordered()),
         "states": {name: component.state.dump() for name, component in playground.components.items()},
-        "people": (people.participants, people.left, people.listening, people.thinks, people.thought.seconds),
-        "failed people": (people.unplayed, people.out_of_role),
+        "people": (
+            people.participants,
+            people.leave_reasons,
+            people.listening,
+            people.uses_model,
+            people.model_time.seconds,
+        ),
+        "failed people": (people.model_failed, people.out_of_role),
         "faults": playground.faults.active,
         "steps": playground.steps.errors,
         "clock": (playground.now, playground.clock.next_due()),
@@ -62,7 +68,7 @@ def test_rewound_playground_equals_a_new_one_with_the_same_events() -> None:
     add_people(played)
     before = SavedLog(list(played.log.events), list(played.log.lines), dict(played.log.blobs))
     run_on(played)
-    assert played.people.unplayed
+    assert played.people.model_failed
     assert played.people.out_of_role is not None
     played.rewind(before)
     fresh.rewind(before)
@@ -80,7 +86,7 @@ def test_rewind_to_nothing_equals_a_new_playground() -> None:
 def test_rewind_keeps_what_clients_hold_and_the_failure_of_the_platform() -> None:
     playground = open_playground()
     seen: list[Event] = []
-    playground.follow(seen.append)
+    playground.subscribe(seen.append)
     token, facts = playground.sandboxes["drop"].token, playground.sidecar.facts
     playground.broken = "drop: KeyError: x"
     playground.rewind(SavedLog())

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
-from clerkship.playground.pace import MAX_QUICK_SECONDS, MAX_SMALL_DATASET, RequestTimings, shape_of
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
+from clerkship.playground.request_timings import MAX_QUICK_SECONDS, MAX_SMALL_DATASET, RequestTimings, shape_of
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.request import QueryParams, Reply, Request
@@ -166,14 +166,14 @@ def test_a_shape_of_request_is_quick_or_not_by_what_the_last_one_took() -> None:
     shape, unseen = shape_of(located(route, asked)), shape_of(located(route, other))
     assert shape is not None
     assert unseen is not None
-    pace, small, large = RequestTimings(), range(MAX_SMALL_DATASET), range(MAX_SMALL_DATASET + 1)
-    assert pace.is_quick(shape, small)
-    assert not pace.is_quick(shape, large)
-    pace.note(shape, MAX_QUICK_SECONDS / 2)
-    assert pace.is_quick(shape, large)
-    assert not pace.is_quick(unseen, large)
-    pace.note(shape, MAX_QUICK_SECONDS * 2)
-    assert not pace.is_quick(shape, small)
+    timings, small, large = RequestTimings(), range(MAX_SMALL_DATASET), range(MAX_SMALL_DATASET + 1)
+    assert timings.is_quick(shape, small)
+    assert not timings.is_quick(shape, large)
+    timings.record(shape, MAX_QUICK_SECONDS / 2)
+    assert timings.is_quick(shape, large)
+    assert not timings.is_quick(unseen, large)
+    timings.record(shape, MAX_QUICK_SECONDS * 2)
+    assert not timings.is_quick(shape, small)
 
 
 @pytest.mark.parametrize(

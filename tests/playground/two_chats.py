@@ -22,7 +22,7 @@ class Model(ScriptedPerson):
 
     def __init__(self, answers: Sequence[Speech]) -> None:
         super().__init__(ScenarioPerson(opening="Hello"))
-        self.thinks = True
+        self.uses_model = True
         self.heard: list[str] = []
         self._answers = list(answers)
 

@@ -42,7 +42,7 @@ def play(seed: str, faults: list[Fault]) -> list[bytes]:
     environment = Environment(name="desk", simulators={"drop": Simulator(kind="files")})
     playground = Playground(environment, {"drop": PreparedSimulator(files.SPEC, files.SPEC.config())}, seed)
     gateway = Gateway()
-    gateway.admit(playground)
+    gateway.add_playground(playground)
     for fault in faults:
         playground.inject(fault)
     for request in REQUESTS * 25:

@@ -61,8 +61,10 @@ class FileDrop(RuleBasedStateMachine):
         self.rig = SimulatorRig(SPEC)
         base = SPEC.prepare([Dataset(name="base", type="files", files=BASE)])
         config = FilesConfig(quota=QUOTA, max_file=18, folders=("a/A", "0/not", "b"))  # `0` is a file already
-        self.rig.rooms = {"box": PreparedSimulator(SPEC, config, base)}
-        self.rig.playground.sandboxes.update(Playground(self.rig.playground.environment, self.rig.rooms, "x").sandboxes)
+        self.rig.prepared_simulators = {"box": PreparedSimulator(SPEC, config, base)}
+        self.rig.playground.sandboxes.update(
+            Playground(self.rig.playground.environment, self.rig.prepared_simulators, "x").sandboxes
+        )
         self.files = dict(BASE)
         self.folders = {"a", "a/A", "b", "ä", "ä/A"}
         self.written: dict[str, int] = {}
@@ -229,7 +231,7 @@ class FileDrop(RuleBasedStateMachine):
     @invariant()
     def the_log_rebuilds_it(self) -> None:
         """At any time."""
-        rebuilt = replay(self.rig.rooms, self.rig.playground.log.events)[self.rig.name]
+        rebuilt = replay(self.rig.prepared_simulators, self.rig.playground.log.events)[self.rig.name]
         assert rebuilt.dump() == self.rig.dump()
 
 

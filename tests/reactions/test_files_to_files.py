@@ -3,8 +3,8 @@
 from typing import Any
 
 from clerkship.model.environment import Environment
-from clerkship.playground.doors import InProcessTransport
 from clerkship.playground.gateway import Gateway
+from clerkship.playground.in_process import InProcessTransport
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators.files import SPEC

@@ -19,7 +19,7 @@ def send(clinic: Clinic, pid: str, trigger: str = "A01", id: str = "1") -> tuple
     state = clinic.playground.sandboxes["lab"].state
     assert isinstance(state, Hl7State)
     segments = [head(f"ADT^{trigger}^ADT_A01", id), "EVN||20260302085500", pid, "PV1|1|I|||||||||||||||||V-1"]
-    act = clinic.playground.act("lab", "agent")
+    act = clinic.playground.context_for("lab", "agent")
     state.receive(act, parse_message("\r".join(segments)))
     [event] = [each for each in clinic.playground.log.events if each.kind == "hl7.adt.sent"][-1:]
     return act, event
@@ -64,7 +64,7 @@ def playground_of(*reactions: str) -> Playground:
 
 def write(playground: Playground, data: bytes) -> tuple[ActionContext, Event]:
     """Write a file to the first drop; return the context and the event."""
-    state, act = playground.sandboxes["a"].state, playground.act("a", "agent")
+    state, act = playground.sandboxes["a"].state, playground.context_for("a", "agent")
     assert isinstance(state, FilesState)
     state.write(act, "a.txt", data)
     return act, next(event for event in playground.log.events if event.source == "a")
@@ -88,4 +88,4 @@ def test_a_playground_that_is_rewound_forgets_the_results() -> None:
     act, event = write(playground, b"x")
     assert act.reactions_to(event) == [ReactionResult("b")]
     playground.rewind(SavedLog())
-    assert list(playground.act("a", "agent").reactions_to(event)) == []
+    assert list(playground.context_for("a", "agent").reactions_to(event)) == []

@@ -17,7 +17,7 @@ from clerkship.conformance.rig import SimulatorRig
 from clerkship.domains.component import NoConfig
 from clerkship.faults.error import ErrorFault
 from clerkship.faults.expired import ExpiredFault
-from clerkship.playground.doors import open_sandboxes
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.credentials import MAX_ISSUED, PURGE_FROM, SandboxCredentials

@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.actors.openai_chat import Toolbox
 from clerkship.conformance.rig import SimulatorRig
-from clerkship.playground.doors import open_sandboxes
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.recording import agent_acts
 from clerkship.sandbox.direct_call import DirectCall, decode_bytes, encode_bytes
 from clerkship.sandbox.handle import Sandboxes
@@ -81,7 +81,7 @@ def test_bytes_survive_a_record() -> None:
 def test_a_recorded_call_leads_to_the_same_log(spec: Spec, call: OperationCall[Any, Any]) -> None:
     acts: list[dict[str, Any] | None] = []
     with SimulatorRig(spec) as first, SimulatorRig(spec) as again:
-        first.gateway.overhear(
+        first.gateway.subscribe_requests(
             first.playground, lambda _, asked: acts.append(agent_acts.to_recorded_action("box", asked))
         )
         first.send(call)

@@ -331,7 +331,7 @@ def test_tasks_read_back_share_the_records_of_one_environment(bench: Workbench) 
     bench.run(copies)
     plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), "nop")
     one, other = build_tasks(plan.snapshots, plan.datasets, CATALOG)
-    assert one.rooms is other.rooms
+    assert one.simulators is other.simulators
 
 
 def test_a_rescore_that_is_stopped_says_so(bench: Workbench) -> None:

@@ -11,8 +11,8 @@ from clerkship.conformance.rig import SimulatorRig
 from clerkship.kit.wall import perf_counter
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import InProcessTransport
 from clerkship.playground.gateway import Gateway
+from clerkship.playground.in_process import InProcessTransport
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.handle import Refused
@@ -32,8 +32,8 @@ def rig_of(files: dict[str, bytes] | None = None, **config: Any) -> SimulatorRig
     """A drop over some files, told something."""
     rig = SimulatorRig(SPEC)
     base = SPEC.prepare([Dataset(name="base", type="files", files=files or {})])
-    rig.rooms = {"box": PreparedSimulator(SPEC, FilesConfig(**config), base)}
-    rig.playground.sandboxes.update(Playground(rig.playground.environment, rig.rooms, "x").sandboxes)
+    rig.prepared_simulators = {"box": PreparedSimulator(SPEC, FilesConfig(**config), base)}
+    rig.playground.sandboxes.update(Playground(rig.playground.environment, rig.prepared_simulators, "x").sandboxes)
     return rig
 
 
@@ -233,7 +233,7 @@ def test_a_folder_that_a_file_stands_for_is_not_there() -> None:
 
 def test_the_handle_has_a_verb_for_each() -> None:
     rig = rig_of({"inbox/a.csv": b"1"})
-    drop = handle(Playground(rig.playground.environment, rig.rooms, "x"))
+    drop = handle(Playground(rig.playground.environment, rig.prepared_simulators, "x"))
     assert drop.list("inbox") == ["inbox/a.csv"]
     drop.make_folder("archive/2026")
     drop.rename("inbox/a.csv", "archive/2026/a.csv")
@@ -274,9 +274,9 @@ def test_a_hundred_thousand_files_in_one_folder_are_no_burden() -> None:
 
 def test_forks_share_what_was_found_out() -> None:
     rig = rig_of({"inbox/a": b"x"})
-    room = rig.rooms["box"]
+    room = rig.prepared_simulators["box"]
     assert isinstance(room.base, Shelf)
-    forks = [Playground(rig.playground.environment, rig.rooms, "x") for _ in range(2)]
+    forks = [Playground(rig.playground.environment, rig.prepared_simulators, "x") for _ in range(2)]
     one, other = (fork.sandboxes["box"].state for fork in forks)
     assert isinstance(one, FilesState)
     assert isinstance(other, FilesState)

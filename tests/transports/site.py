@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.handle import Handle
@@ -60,7 +60,7 @@ class Site:
     def close(self) -> None:
         """End the run, then the listener."""
         self.playground.close()
-        self.gateway.dismiss(self.playground)
+        self.gateway.remove_playground(self.playground)
         self.listener.close()
 
 

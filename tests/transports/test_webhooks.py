@@ -31,11 +31,11 @@ from clerkship.model.environment import Environment, Simulator
 from clerkship.model.task import Task
 from clerkship.playground import clock_hold
 from clerkship.playground.agent_clock import skip, wait
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
-from clerkship.playground.pacer import run_paced_clock
+from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.handle import Refused
@@ -134,7 +134,7 @@ class Practice:
     def notify(self, *texts: str, sandbox: str = "notices") -> None:
         """Have notices for the agent."""
         with self.playground.lock:
-            act, state = self.playground.act(sandbox, "scenario"), self.playground.sandboxes[sandbox].state
+            act, state = self.playground.context_for(sandbox, "scenario"), self.playground.sandboxes[sandbox].state
             for text in texts:
                 act.emit(NoticeArrived(id=str(len(state.dump()) + 1), text=text))
 
@@ -151,7 +151,7 @@ class Practice:
     def close(self) -> None:
         """All of it."""
         self.playground.close()
-        self.gateway.dismiss(self.playground)
+        self.gateway.remove_playground(self.playground)
         self.agent.close()
         self.pool.close()
         self.http.close()

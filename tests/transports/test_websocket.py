@@ -236,7 +236,7 @@ def test_a_message_that_a_handler_cannot_parse_is_refused_and_the_run_goes_on(
 
 def test_a_recorder_receives_each_message_as_a_call_of_its_operation(site: Site) -> None:
     heard: list[object] = []
-    site.gateway.overhear(site.playground, lambda _, asked: heard.append(asked))
+    site.gateway.subscribe_requests(site.playground, lambda _, asked: heard.append(asked))
     with dial(site) as client:
         client.send("refuse please")
         client.send('values {"text": "hello"}')
@@ -263,7 +263,7 @@ def test_events_of_the_sandbox_are_pushed_until_the_websocket_closes(site: Site)
         pushed = [client.recv(timeout=10) for _ in range(2)]
         assert set(pushed) == {"event sandbox.answered FilesState"}
     wait_for(lambda: CLOSED == [1000])
-    wait_for(lambda: not site.playground._followers)
+    wait_for(lambda: not site.playground._subscribers)
 
 
 def wait_for(true: Any) -> None:
@@ -389,7 +389,7 @@ def test_the_end_of_a_run_closes_with_1001() -> None:
         client.send("x")
         replies(client, 1)
         site.playground.close()
-        site.gateway.dismiss(site.playground)
+        site.gateway.remove_playground(site.playground)
         closed = until_closed(client)
     assert closed.rcvd is not None
     assert (closed.rcvd.code, closed.rcvd.reason) == (1001, "the run is over")

@@ -187,7 +187,7 @@ class SimulatedPerson(Protocol):
     name: str
     watches: bool
     """Whether events other than what is said to them matter to them."""
-    thinks: bool
+    uses_model: bool
     """Whether it takes them time to find words: somebody else is asked for them. They may raise Unplayed."""
     leaving: bool
     """Whether they have said goodbye, and only wait for the answer."""

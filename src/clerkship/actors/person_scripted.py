@@ -27,7 +27,7 @@ class ScriptedPerson:
         self.name = script.name
         self._script = script
         self._voice: Voice | RecordedVoice | None = voice
-        self.thinks = voice is not None
+        self.uses_model = voice is not None
         self._opening, self._fallback = script.opening, script.fallback
         if voice is not None and script.is_played:
             self._opening = self._fallback = _LEFT_TO_THEM

@@ -76,7 +76,7 @@ def _check_refused(rig: SimulatorRig, route: Route, request: Request, headers: M
             title = f"{request.method} {request.path}"
             require(reply.ok, f"{title} is open, and answers {reply.status} to a client without a credential")
         else:
-            _check_refusal_format(route.refuse or rig.rooms[rig.name].spec.refuse, request, reply)
+            _check_refusal_format(route.refuse or rig.prepared_simulators[rig.name].spec.refuse, request, reply)
 
 
 def _check_refusal_format(refuse: Callable[[Refusal], Reply], request: Request, reply: Reply) -> None:
@@ -99,7 +99,7 @@ class _ListenerCall(OperationCall[Any, Any]):
 
 def _check_listeners(rig: SimulatorRig, other: SimulatorRig, *, has_ended: bool = False) -> None:
     """Check that listeners find no sandbox by a wrong address, and that their calls need the token of the sandbox."""
-    spec, own = rig.rooms[rig.name].spec, rig.locate()
+    spec, own = rig.prepared_simulators[rig.name].spec, rig.locate()
     for line in spec.listeners:
         listener = RunningListener(rig.gateway, spec.kind, line)
         for address in ("", UNKNOWN_ADDRESS, other.locate(), *([own] if has_ended else [])):

@@ -30,7 +30,7 @@ class DomainRig(ComponentRig):
     def call(self, call: DomainCall) -> Refusal | None:
         """Make one call, as the agent; return how the domain refused it, or None."""
         try:
-            call(self.playground.components[NAME].state, self.playground.act(NAME, "agent"))
+            call(self.playground.components[NAME].state, self.playground.context_for(NAME, "agent"))
         except Refusal as refusal:
             return refusal
         return None

@@ -19,7 +19,7 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground, PlaygroundOptions, SavedLog, replay
-from clerkship.playground.recording import ISSUED_CREDENTIAL, title_of
+from clerkship.playground.request_record import ISSUED_CREDENTIAL, title_of
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.operation import OperationCall, ProtocolCall
@@ -77,11 +77,15 @@ class ComponentRig:
     """A playground of prepared components, and what its log says when it is read back from its bytes."""
 
     def __init__(
-        self, environment: Environment, seed: str, rooms: Mapping[str, PreparedSimulator], domains: PreparedDomains
+        self,
+        environment: Environment,
+        seed: str,
+        prepared_simulators: Mapping[str, PreparedSimulator],
+        domains: PreparedDomains,
     ) -> None:
-        self.rooms, self.domains = rooms, domains
-        self.playground = Playground(environment, rooms, seed, PlaygroundOptions(domains=domains))
-        self._compared = (*list(rooms)[:1], *domains)
+        self.prepared_simulators, self.domains = prepared_simulators, domains
+        self.playground = Playground(environment, prepared_simulators, seed, PlaygroundOptions(domains=domains))
+        self._compared = (*list(prepared_simulators)[:1], *domains)
 
     @property
     def lines(self) -> list[bytes]:
@@ -90,7 +94,7 @@ class ComponentRig:
 
     def declared_events(self) -> list[type[Payload]]:
         """Return the events that the components declare."""
-        prepared = [*self.rooms.values(), *self.domains.values()]
+        prepared = [*self.prepared_simulators.values(), *self.domains.values()]
         return [event for component in prepared for event in component.spec.events]
 
     def dumped(self) -> bytes:
@@ -100,7 +104,7 @@ class ComponentRig:
 
     def rebuilt(self) -> bytes:
         """Return the same bytes, of states that are rebuilt from the datasets and the log's bytes alone."""
-        states = replay({**self.rooms, **self.domains}, self.logged_events())
+        states = replay({**self.prepared_simulators, **self.domains}, self.logged_events())
         return to_bytes({name: states[name].dump() for name in self._compared})
 
     def logged_events(self) -> list[Event]:
@@ -145,15 +149,15 @@ class SimulatorRig(ComponentRig):
         self.name = "box"
         self.counts = counts if counts is not None else RequestCounts()
         prepared = prepared or PreparedSimulator(spec, spec.config(), spec.prepare(()))
-        rooms = dict.fromkeys((self.name, *others), prepared)
-        simulators = {name: Simulator(kind=spec.kind) for name in rooms}
+        prepared_simulators = dict.fromkeys((self.name, *others), prepared)
+        simulators = {name: Simulator(kind=spec.kind) for name in prepared_simulators}
         environment = Environment(name="conformance", simulators=simulators)
-        super().__init__(environment, seed, rooms, prepare_domains(spec) if domains is None else domains)
+        super().__init__(environment, seed, prepared_simulators, prepare_domains(spec) if domains is None else domains)
         if spec.converses:
             self.playground.people.add_person(_build_person(), self.name)
             self.playground.people.listening = True
         self.gateway = Gateway()
-        self.gateway.admit(self.playground)
+        self.gateway.add_playground(self.playground)
         self._listener = open_http(self.gateway)
 
     def __enter__(self) -> Self:
@@ -170,7 +174,7 @@ class SimulatorRig(ComponentRig):
     @property
     def exercise(self) -> Sequence[ExerciseRequest]:
         """The requests of the simulator's exercise."""
-        return self.rooms[self.name].spec.exercise
+        return self.prepared_simulators[self.name].spec.exercise
 
     def url(self) -> str:
         """Where the sandbox is over HTTP."""
@@ -182,8 +186,8 @@ class SimulatorRig(ComponentRig):
 
     def fork(self) -> "SimulatorRig":
         """Open another playground that continues from the bytes of this one's log."""
-        mine, spec = self.playground, self.rooms[self.name].spec
-        other = SimulatorRig(spec, mine.seed, self.rooms[self.name], self.counts, domains=self.domains)
+        mine, spec = self.playground, self.prepared_simulators[self.name].spec
+        other = SimulatorRig(spec, mine.seed, self.prepared_simulators[self.name], self.counts, domains=self.domains)
         other.continue_from(self)
         if spec.converses:
             other.playground.people.restore_person(_build_person(), self.name)
@@ -213,7 +217,7 @@ class SimulatorRig(ComponentRig):
 
     def locate(self) -> str:
         """Return the address of the sandbox in protocols other than HTTP."""
-        return self.gateway.locate(self.playground, self.playground.sandboxes[self.name])
+        return self.gateway.assign_address(self.playground, self.playground.sandboxes[self.name])
 
     def authorize(self, request: Request) -> Mapping[str, str]:
         """Return the headers that authenticate a request, by the first scheme of the simulator."""

@@ -44,7 +44,7 @@ def send_garbage_messages(rig: SimulatorRig) -> None:
 
 def _opens_websocket(rig: SimulatorRig, request: Request) -> bool:
     try:
-        return find_route(rig.rooms[rig.name].spec.routes, request)[0].is_upgrade
+        return find_route(rig.prepared_simulators[rig.name].spec.routes, request)[0].is_upgrade
     except Refusal:
         return False
 

@@ -51,7 +51,7 @@ class BuiltTask:
     snapshot: Snapshot
     task: Task
     """As it is run: with environment variables put in, which the snapshot never has."""
-    rooms: Mapping[str, PreparedSimulator]
+    simulators: Mapping[str, PreparedSimulator]
     scenario: Scenario
     steps: tuple[tuple[timedelta | None, Step], ...]
     checks: tuple[tuple[Criterion, Assertion], ...]
@@ -68,7 +68,7 @@ class BuiltTask:
     fork_point: ForkPoint | None = None
     """What its trials continue, if they are forks."""
 
-    def people_in(self, trial: int) -> dict[str, ScenarioPerson]:
+    def people_for_trial(self, trial: int) -> dict[str, ScenarioPerson]:
         """Return the people as they are in a trial; in a fork, as they were in the forked trial."""
         number = trial if self.fork_point is None else self.fork_point.fork.trial
         return {sandbox: person.for_trial(number) for sandbox, person in self.people.items()}
@@ -77,15 +77,17 @@ class BuiltTask:
         self, seed: str, asker: TrialModel | None, prompts: Prompts, trial: int = 1
     ) -> dict[str, SimulatedPerson]:
         """Build the people of one trial by sandbox, in the order in which they are served, which the seed decides."""
-        people = list(self.people_in(trial).items())
+        people = list(self.people_for_trial(trial).items())
         return {
             sandbox: ScriptedPerson(
-                person, self._voice(sandbox, person, asker, prompts) if person.needs_model else None
+                person, self._build_voice(sandbox, person, asker, prompts) if person.needs_model else None
             )
             for sandbox, person in (people if len(people) < 2 else shuffle(people, derive_seed(seed, "people")))
         }
 
-    def _voice(self, sandbox: str, person: ScenarioPerson, asker: TrialModel | None, prompts: Prompts) -> Voice | None:
+    def _build_voice(
+        self, sandbox: str, person: ScenarioPerson, asker: TrialModel | None, prompts: Prompts
+    ) -> Voice | None:
         """Build what finds the words of a person that are not written; raise InputError if there is no model."""
         if not person.needs_model:
             return None
@@ -98,14 +100,14 @@ class BuiltTask:
     @lazy_property
     def observers(self) -> frozenset[str]:
         """The sandboxes and domains that record what is done to them, and do not only carry a conversation."""
-        return frozenset(name for name, room in self.rooms.items() if not room.spec.converses).union(
+        return frozenset(name for name, simulator in self.simulators.items() if not simulator.spec.converses).union(
             self.options.domains
         )
 
     @property
     def components(self) -> Mapping[str, PreparedComponent]:
         """Everything whose state is rebuilt from a log: simulators and domains."""
-        return {**self.rooms, **self.options.domains}
+        return {**self.simulators, **self.options.domains}
 
 
 def build_tasks(
@@ -113,14 +115,17 @@ def build_tasks(
 ) -> list[BuiltTask]:
     """Resolve everything snapshots name; those of one environment share its prepared simulators and domains."""
     prepared: dict[str, tuple[Mapping[str, PreparedSimulator], Mapping[str, PreparedComponent]]] = {}
-    written: dict[int, str] = {}
+    keys: dict[int, str] = {}
     """Tasks that were loaded together share one environment; those that were read back have one each, alike."""
     built = []
     for snapshot in snapshots:
-        place = snapshot.environment
-        key = written.get(id(place)) or written.setdefault(id(place), place.model_dump_json())
+        environment = snapshot.environment
+        key = keys.get(id(environment)) or keys.setdefault(id(environment), environment.model_dump_json())
         if key not in prepared:
-            prepared[key] = prepare_simulators(place, datasets, catalog), prepare_domains(place, datasets, catalog)
+            prepared[key] = (
+                prepare_simulators(environment, datasets, catalog),
+                prepare_domains(environment, datasets, catalog),
+            )
         built.append(_build_task(snapshot, *prepared[key], catalog))
     return built
 
@@ -133,7 +138,7 @@ def build_task(snapshot: Snapshot, datasets: Mapping[str, Dataset], catalog: Reg
 
 def _build_task(
     snapshot: Snapshot,
-    rooms: Mapping[str, PreparedSimulator],
+    simulators: Mapping[str, PreparedSimulator],
     domains: Mapping[str, PreparedComponent],
     catalog: RegisteredCatalog,
 ) -> BuiltTask:
@@ -142,14 +147,14 @@ def _build_task(
     return BuiltTask(
         snapshot=snapshot,
         task=task,
-        rooms=rooms,
+        simulators=simulators,
         scenario=scenario,
         steps=tuple((call.at, _validate(catalog.step(call.name), call.args or {}, task)) for call in scenario.steps),
         checks=tuple(
             (written, _build_assertion(criterion.assertion, task, catalog))
             for written, criterion in zip(snapshot.task.criteria, task.criteria, strict=True)
         ),
-        people={_find_sandbox(person, rooms): person for person in scenario.all_people},
+        people={_find_sandbox(person, simulators): person for person in scenario.all_people},
         task_item=orjson.dumps(task.task_item),
         slots=orjson.dumps(scenario.initial_slots),
         stubs=orjson.dumps(scenario.stubs),
@@ -175,9 +180,9 @@ def _validate(model: type[M], args: Any, task: Task) -> M:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, (getattr(model, "name", ""), *first["loc"])))
-        said = first["msg"].removeprefix("Value error, ")
+        reason = first["msg"].removeprefix("Value error, ")
         raise InputError.of(
-            f"task {task.name!r}: {place}: {said}", hint="has an environment variable changed?"
+            f"task {task.name!r}: {place}: {reason}", hint="has an environment variable changed?"
         ) from None
 
 
@@ -189,11 +194,11 @@ def expand_variables(snapshot: Snapshot) -> tuple[Task, Mapping[str, str]]:
     return Task.model_validate(expand_task(snapshot.task.model_dump(mode="json"), used, unset)), used.found
 
 
-def _unset_variable_error(what: str) -> Callable[[list[int | str], UnknownVariable], None]:
-    def told(path: list[int | str], unknown: UnknownVariable) -> None:
-        raise InputError.of(f"{what}: {unknown}", hint=unknown.hint)
+def _unset_variable_error(subject: str) -> Callable[[list[int | str], UnknownVariable], None]:
+    def fail(path: list[int | str], unknown: UnknownVariable) -> None:
+        raise InputError.of(f"{subject}: {unknown}", hint=unknown.hint)
 
-    return told
+    return fail
 
 
 def prepare_simulators(
@@ -222,25 +227,25 @@ def _prepare_component(
     spec: ComponentSpec, choice: ComponentConfig, environment: Environment, datasets: Mapping[str, Dataset]
 ) -> tuple[Frozen, Mapping[str, Any]]:
     """Read the config of a simulator or domain, and build its base from the datasets that fit."""
-    named = environment.datasets if choice.datasets is None else choice.datasets
-    fitting = [datasets[wanted] for wanted in named if datasets[wanted].type == spec.dataset]
-    return spec.configure(spec.config.model_validate(choice.config), environment), spec.prepare(fitting)
+    names = environment.datasets if choice.datasets is None else choice.datasets
+    matching = [datasets[name] for name in names if datasets[name].type == spec.dataset]
+    return spec.configure(spec.config.model_validate(choice.config), environment), spec.prepare(matching)
 
 
-def _find_sandbox(person: ScenarioPerson, rooms: Mapping[str, PreparedSimulator]) -> str:
+def _find_sandbox(person: ScenarioPerson, simulators: Mapping[str, PreparedSimulator]) -> str:
     """Return the sandbox of a person: the one they name, or the only one that carries a conversation."""
-    return person.sandbox or next(name for name, room in rooms.items() if room.spec.converses)
+    return person.sandbox or next(name for name, simulator in simulators.items() if simulator.spec.converses)
 
 
 def build_solver(reference: str, catalog: RegisteredCatalog, settings: Settings) -> Solver:
     """`nop`, `oracle`, or a sort of agent and which one: `python:module:name`, `command:./agent`, `http://…`."""
-    sort, _, rest = reference.partition(":")
-    if sort not in catalog.agents:
-        looks_like_one = any(sign in reference for sign in (" ", "/", ".")) and ":" not in reference
-        program = f"did you mean `command:{reference}`?" if looks_like_one else ""
-        hint = catalog.missing(sort) or program or did_you_mean(sort, catalog.agents)
+    kind, _, argument = reference.partition(":")
+    if kind not in catalog.agents:
+        looks_like_command = any(character in reference for character in (" ", "/", ".")) and ":" not in reference
+        program = f"did you mean `command:{reference}`?" if looks_like_command else ""
+        hint = catalog.missing(kind) or program or did_you_mean(kind, catalog.agents)
         raise InputError.of(f"unknown agent `{reference}`", hint=hint)
-    return catalog.agents.get(sort)(rest, settings)
+    return catalog.agents.get(kind)(argument, settings)
 
 
 def find_plugins_used(snapshots: Iterable[Snapshot], solver: str, catalog: RegisteredCatalog) -> dict[str, str]:

@@ -45,7 +45,7 @@ class AgentTime:
     def now(self) -> float:
         """Return the time in seconds."""
         time, people = self._watchdog.time(), self._playground.people
-        return time - people.thought.seconds if people.thinks else time
+        return time - people.model_time.seconds if people.uses_model else time
 
     def start_turn(self, seconds: float) -> None:
         """Set the deadline of a reply; the worker interrupts an agent that misses it."""
@@ -81,7 +81,7 @@ class ConversationDriver:
         self._built, self._playground = built, playground
         self._agent, self._sandboxes, self._time = agent, sandboxes, time
         self._max_turns = built.scenario.max_turns or DEFAULT_MAX_TURNS
-        self._patience = built.scenario.turn_timeout or DEFAULT_TURN_TIMEOUT
+        self._turn_timeout = built.scenario.turn_timeout or DEFAULT_TURN_TIMEOUT
 
     async def begin(self) -> Ending:
         """Let the agent prepare each conversation, open them, and drive them to their end."""
@@ -89,7 +89,7 @@ class ConversationDriver:
         if "on_start" in self._agent.entries:
             for start in self._starts(people.participants):
                 starting = cast(Starting, self._agent).on_start(start, self._sandboxes)
-                people.greet(start.sandbox, await self._limited(starting))
+                people.record_greeting(start.sandbox, await self._with_timeout(starting))
         open_conversations(self._playground, self._built)
         return await self._drive(TurnState())
 
@@ -98,7 +98,7 @@ class ConversationDriver:
         playground, agent = self._playground, self._agent
         try:
             starts = list(self._starts(people))
-            await fork_point.inform(agent, self._sandboxes, playground, starts, self._limited)
+            await fork_point.inform(agent, self._sandboxes, playground, starts, self._with_timeout)
         finally:  # also an agent that fails meanwhile ends where the other trial was
             fork_point.restore(playground, agent, self._built.steps, people, trial)
         read = {sandbox: fork_point.conversation(sandbox).read for sandbox in people}
@@ -112,8 +112,8 @@ class ConversationDriver:
             slots, task_item, stubs = map(orjson.loads, (built.slots, built.task_item, built.stubs))
             yield Start(slots, task_item, stubs, sandbox)
 
-    async def _limited(self, reply: Awaitable[T]) -> T:
-        self._time.start_turn(self._patience)
+    async def _with_timeout(self, reply: Awaitable[T]) -> T:
+        self._time.start_turn(self._turn_timeout)
         result = await reply
         self._time.end_turn()
         return result
@@ -132,7 +132,7 @@ class ConversationDriver:
                     break
                 if skip(playground):
                     continue
-                is_last = state.turns >= max_turns and people.thinks  # they were not asked for another message
+                is_last = state.turns >= max_turns and people.uses_model  # they were not asked for another message
                 return "turn_limit" if is_last else "nothing_left"
             if state.turns >= max_turns:
                 return "turn_limit"
@@ -140,9 +140,9 @@ class ConversationDriver:
             said, sandbox = cast(Utterance, message.payload), message.source
             playground.sidecar.hand_over(len(playground.log.events), sandbox if len(queue) > 1 else None)
             metadata = deepcopy(said.metadata)  # the agent may change its copy
-            handed = Message(said.text, said.turn, sandbox, task_item, metadata, slots)
-            self._time.start_turn(self._patience)
-            turn = await self._agent.on_turn(handed, self._sandboxes)
+            to_agent = Message(said.text, said.turn, sandbox, task_item, metadata, slots)
+            self._time.start_turn(self._turn_timeout)
+            turn = await self._agent.on_turn(to_agent, self._sandboxes)
             self._time.end_turn()
             state.replied[sandbox] = state.replied.get(sandbox) or any(isinstance(part, Say) for part in turn)
             if queue[-1].conversation.open and not people.deliver(sandbox, turn, last=state.turns >= max_turns):
@@ -169,5 +169,5 @@ def _ending(state: TurnState, people: Iterable[Participant]) -> Ending:
     """Return how a trial ended in which all people have left: as one who did not just say goodbye, if there is one."""
     if not all(state.replied.values()):
         return "agent_silent"  # one went through all their messages, and never got a reply
-    reasons = [each.left for each in people if each.left not in (None, "person_done")]
+    reasons = [each.leave_reason for each in people if each.leave_reason not in (None, "person_done")]
     return cast(Ending, reasons[0]) if reasons else "person_done"

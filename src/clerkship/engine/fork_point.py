@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple, cast
 
 from clerkship.actors.contract import Agent, History, Message, Remembering, SimulatedPerson, Start, Starting
-from clerkship.engine.past import AnsweredTurn, PastConversation, find_messages_to_agent
+from clerkship.engine.past_conversation import AnsweredTurn, PastConversation, find_messages_to_agent
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Utterance
 from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunForked, RunStarted, StepFailed, StepRan
@@ -42,7 +42,7 @@ class HandedMessage(NamedTuple):
 class ForkPoint:
     """A trial up to where its agent was handed one message of a person."""
 
-    before: SavedLog
+    log: SavedLog
     fork: ForkOrigin
     handed: Sequence[HandedMessage]
     """The messages that the agent was handed, with the one that is to be answered."""
@@ -52,19 +52,19 @@ class ForkPoint:
     @cached_property
     def seed(self) -> str:
         """The seed of the forked playground."""
-        return next(event.payload.seed for event in self.before.events if isinstance(event.payload, RunStarted))
+        return next(event.payload.seed for event in self.log.events if isinstance(event.payload, RunStarted))
 
     @cached_property
     def turns(self) -> list[AnsweredTurn]:
         """The turns that were answered."""
-        messages = {name: iter(find_messages_to_agent(self.before.events, name)) for _, name in self.handed}
+        messages = {name: iter(find_messages_to_agent(self.log.events, name)) for _, name in self.handed}
         return [
             AnsweredTurn(name, next(messages[name]), start, end) for (start, name), (end, _) in pairwise(self.handed)
         ]
 
     def conversation(self, sandbox: str) -> PastConversation:
         """Return the conversation of a sandbox so far."""
-        return PastConversation(self.before.events, sandbox, self.turns)
+        return PastConversation(self.log.events, sandbox, self.turns)
 
     @property
     def replied(self) -> dict[str, bool]:
@@ -78,7 +78,7 @@ class ForkPoint:
         """Return a conversation so far as an agent is told of it."""
         slots = {
             event.payload.name: event.payload.value
-            for event in self.before.events
+            for event in self.log.events
             if event.source == "agent" and isinstance(event.payload, SlotSet)
         }
         return History(deepcopy(tuple(self.conversation(sandbox).history())), deepcopy(slots), sandbox, start.task_item)
@@ -97,28 +97,30 @@ class ForkPoint:
 
         It sees the sandboxes as they were at each time. What it does to them, and what it says, is discarded.
         """
-        events = self.before.events
+        events = self.log.events
         if "on_start" in agent.entries:
-            began = next(number for number, event in enumerate(events, 1) if isinstance(event.payload, AgentStarted))
+            agent_start = next(
+                number for number, event in enumerate(events, 1) if isinstance(event.payload, AgentStarted)
+            )
             for start in starts:
-                playground.rewind(self._upto(began))
+                playground.rewind(self._log_until(agent_start))
                 await limited(cast(Starting, agent).on_start(start, sandboxes))
-        if self.told(agent) == "history":
+        if self.choose_briefing(agent) == "history":
             for start in starts:
-                playground.rewind(self.before)
+                playground.rewind(self.log)
                 await limited(cast(Remembering, agent).on_history(self.history(start.sandbox, start), sandboxes))
             return
         task_item, slots = starts[0].task_item, starts[0].slots
         for turn in self.turns:
-            playground.rewind(self._upto(turn.start))
+            playground.rewind(self._log_until(turn.start))
             said = cast(Utterance, events[turn.message].payload)
             message = Message(said.text, said.turn, turn.sandbox, task_item, deepcopy(said.metadata), slots)
             await limited(agent.on_turn(message, sandboxes))
 
-    def _upto(self, count: int) -> SavedLog:
-        return replace(self.before, events=self.before.events[:count], lines=self.before.lines[:count])
+    def _log_until(self, count: int) -> SavedLog:
+        return replace(self.log, events=self.log.events[:count], lines=self.log.lines[:count])
 
-    def told(self, agent: Agent) -> Literal["history", "warm_up", "nothing"]:
+    def choose_briefing(self, agent: Agent) -> Literal["history", "warm_up", "nothing"]:
         """Return how the agent learns what happened; nothing, where there was nothing before."""
         if "on_history" in agent.entries and not self.fork.warm_up:
             return "history"
@@ -133,29 +135,29 @@ class ForkPoint:
         with playground.lock:
             if playground.closed:
                 return  # the trial was given up while the agent was told
-            playground.rewind(self.before)
+            playground.rewind(self.log)
             playground.rng = Rng(derive_seed(self.seed, "fork", self.fork.turn, trial))
-            kept = (*self.before.lines, *self.before.blobs.values())
-            playground.ids.recall(text.decode(errors="replace") for text in kept)
+            texts = (*self.log.lines, *self.log.blobs.values())
+            playground.ids.recall(text.decode(errors="replace") for text in texts)
             self._restore_steps(playground, steps)
             for sandbox, person in people.items():
                 past = self.conversation(sandbox)
-                person.recall(past.lived())
-                playground.people.restore_person(person, sandbox, *past.waits())
-                playground.people.participants[sandbox].left = past.reason
+                person.recall(past.person_history())
+                playground.people.restore_person(person, sandbox, *past.pending_turns())
+                playground.people.participants[sandbox].leave_reason = past.reason
             for events, sandbox in self.handed[:-1]:
                 playground.sidecar.hand_over(events, sandbox if len(people) > 1 else None)
-            told, fork = self.told(agent), self.fork
-            playground.sidecar.facts["fork"] = {**fork.model_dump(mode="json"), "told": told}
-            playground.emit("run", RunForked(run=fork.run, trial=fork.trial, turn=fork.turn, told=told), "run")
+            briefing, fork = self.choose_briefing(agent), self.fork
+            playground.sidecar.facts["fork"] = {**fork.model_dump(mode="json"), "told": briefing}
+            playground.emit("run", RunForked(run=fork.run, trial=fork.trial, turn=fork.turn, told=briefing), "run")
             playground.people.listening = True
 
-    def settle(self, playground: Playground) -> None:
+    def rewind_unfinished(self, playground: Playground) -> None:
         """End a trial that was given up while its agent was told where the forked trial was, not somewhere in it."""
         with playground.lock:
-            after = playground.log.events[len(self.before.events) :]
+            after = playground.log.events[len(self.log.events) :]
             if not after or not isinstance(after[0].payload, RunForked):
-                playground.rewind(self.before)
+                playground.rewind(self.log)
 
     def _restore_steps(self, playground: Playground, steps: Steps) -> None:
         """Inject the faults of steps that have run, and schedule the steps that have not."""
@@ -163,17 +165,17 @@ class ForkPoint:
         later = sorted(
             ((at, number, step) for number, (at, step) in enumerate(steps) if at is not None), key=_schedule_order
         )
-        ran = [event for event in self.before.events if isinstance(event.payload, StepRan | StepFailed)]
+        ran = [event for event in self.log.events if isinstance(event.payload, StepRan | StepFailed)]
         done = max(len(ran) - len(at_once), 0)
         times: Counter[str] = Counter()
         for step in (*at_once, *(step for _, _, step in later[:done])):
             times[step.name] += 1
             if isinstance(step, FaultStep):
                 step.run(playground)
-                self._count_passed(playground.faults.active[-1], self._ran_at(step, times[step.name]))
+                self._count_skipped(playground.faults.active[-1], self._ran_at(step, times[step.name]))
         for at, _, step in later[done:]:
             playground.steps.schedule(at, step)
-        self._count_strikes(playground)
+        self._count_triggers(playground)
         playground.steps.errors += [
             f"step {event.payload.step}: {event.payload.reason}"
             for event in ran
@@ -182,33 +184,37 @@ class ForkPoint:
 
     def _ran_at(self, step: Step, time: int) -> int:
         """Return how many events there were when a step ran, the so many-th of its name."""
-        found = [e.seq for e in self.before.events if isinstance(e.payload, StepRan) and e.payload.step == step.name]
-        return found[time - 1] if time <= len(found) else 0
+        positions = [e.seq for e in self.log.events if isinstance(e.payload, StepRan) and e.payload.step == step.name]
+        return positions[time - 1] if time <= len(positions) else 0
 
-    def _count_passed(self, active: ActiveFault, since: int) -> None:
+    def _count_skipped(self, active: ActiveFault, since: int) -> None:
         """Count what a fault has let pass since it was injected: requests, and turns in which something was said."""
         fault = active.fault
         seen = [touch[1:] for touch in self.touches if touch[0] >= since]
-        if fault.strikes_turns:
-            had = [t for t in self.turns if t.end > since and self.conversation(t.sandbox).was_answered(t)]
-            seen += [(turn.sandbox, ON_TURN) for turn in had]
-        fits = [
+        if fault.affects_turns:
+            answered = [t for t in self.turns if t.end > since and self.conversation(t.sandbox).was_answered(t)]
+            seen += [(turn.sandbox, ON_TURN) for turn in answered]
+        matches = [
             (sandbox, operation)
             for sandbox, operation in seen
             if operation and fault.sandbox in (None, sandbox) and fault.operation in (None, operation)
         ]
-        active.passed = min(fault.skip, len(fits))
+        active.times_skipped = min(fault.skip, len(matches))
 
-    def _count_strikes(self, playground: Playground) -> None:
+    def _count_triggers(self, playground: Playground) -> None:
         """Count each effect of a fault for the first fault that it can be of."""
-        for event in self.before.events:
+        for event in self.log.events:
             if not isinstance(event.payload, FaultInjected):
                 continue
             for active in playground.faults.active:
                 fault = active.fault
-                fits = fault.name == event.payload.fault and fault.sandbox in (None, event.source)
-                if fits and fault.operation in (None, event.payload.operation) and active.strikes != fault.times:
-                    active.strikes, active.passed = active.strikes + 1, fault.skip
+                is_match = fault.name == event.payload.fault and fault.sandbox in (None, event.source)
+                if (
+                    is_match
+                    and fault.operation in (None, event.payload.operation)
+                    and active.times_triggered != fault.times
+                ):
+                    active.times_triggered, active.times_skipped = active.times_triggered + 1, fault.skip
                     break
 
 

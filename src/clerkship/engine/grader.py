@@ -59,6 +59,6 @@ class Grader:
         built, models, status = self._built, self._models, status_of(evidence.ending)
         checks = (*built.checks, *implied_checks(evidence))
         criteria = check_criteria(checks, evidence, skip_judged=models.skips_judged, variables=built.variables)
-        is_rated = models.rates(built.task) and status == "completed"
+        is_rated = models.rates_task(built.task) and status == "completed"
         quality = rate_conversation(evidence, self.asker("metrics"), built.variables) if is_rated else None
         return Grade(criteria, compute_score(criteria, status, crashed=is_crash(evidence.ending)), quality)

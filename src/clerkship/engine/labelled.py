@@ -40,18 +40,18 @@ def build_events(item: LabelledItem) -> Sequence[Event]:
     """What happened, a second after each other: the user speaks, the agent acts, then answers."""
     log, writer = open_log()
 
-    def tell(payload: Payload, source: str, actor: str) -> None:
+    def append(payload: Payload, source: str, actor: str) -> None:
         writer.append(source, payload, actor=actor, at=_START + timedelta(seconds=len(log.events)))
 
     number = 0
     for turn, done in zip(item.labelled.turns, item.events, strict=True):
         number += turn.user is not None
         if turn.user is not None:
-            tell(MessageSent(text=turn.user, turn=number), _CHAT, "person")
+            append(MessageSent(text=turn.user, turn=number), _CHAT, "person")
         for payload in cast(Iterable[Payload], done):
-            tell(payload, "agent", "agent")
+            append(payload, "agent", "agent")
         for text in turn.agent:
-            tell(MessageSent(text=text, turn=max(number, 1)), _CHAT, "agent")
+            append(MessageSent(text=text, turn=max(number, 1)), _CHAT, "agent")
     return log.ordered()
 
 

@@ -76,49 +76,49 @@ class ModelSelection:
             model = RecordedModel(self.session, model, role, (snapshot.task.name, trial))
         return TrialModel(model, role, trial, tally) if model is not None else None
 
-    def rates(self, task: Task) -> bool:
+    def rates_task(self, task: Task) -> bool:
         """Tell whether conversations of a task are rated: it is asked for, and there is a judge."""
         if self.judge is None or self.skips_judged:
             return False
         return self.asking.metrics or bool(task.metrics) or "metrics" in self.asking.prompts
 
-    def checks(self, person: ScenarioPerson) -> bool:
+    def checks_person(self, person: ScenarioPerson) -> bool:
         """Tell whether the judge checks how a person is played."""
         return (person.check == "model" or self.asking.checks_person) and person.needs_model
 
     def roles(self, task: Task) -> tuple[Role, ...]:
         """Return the roles in which models are asked in a task, whether or not a question comes up."""
         judged = not self.skips_judged and self.judge is not None
-        asked: dict[Role, bool] = {
+        roles: dict[Role, bool] = {
             "judge": judged,
             "person": True,
-            "metrics": self.rates(task),
-            "person_check": judged and any(map(self.checks, task.people)),
+            "metrics": self.rates_task(task),
+            "person_check": judged and any(map(self.checks_person, task.people)),
         }
-        return tuple(role for role, is_asked in asked.items() if is_asked)
+        return tuple(role for role, is_asked in roles.items() if is_asked)
 
-    def agent(self, solver: Solver, snapshot: Snapshot, trial: int, overhear: SubscribeRequests) -> Agent:
+    def open_agent(self, solver: Solver, snapshot: Snapshot, trial: int, subscribe: SubscribeRequests) -> Agent:
         """Open the agent of a trial: itself, while it is recorded, or as it was recorded."""
         if _is_informed(type(solver)):
             return cast(Informed, solver).open_for(snapshot, trial)
         if not self.session.solver:
             return solver.open(snapshot.solution, trial)
-        several, owner = len(snapshot.task.people) > 1, (snapshot.task.name, trial)
-        recording = AgentRecording(self.session, owner, snapshot.scene, names_sandbox=several)
+        has_several_people, owner = len(snapshot.task.people) > 1, (snapshot.task.name, trial)
+        recording = AgentRecording(self.session, owner, snapshot.scene, names_sandbox=has_several_people)
         if isinstance(solver, RecordedSolver):
             return RecordedAgent(recording)
         agent = RecordingAgent(solver.open(snapshot.solution, trial), recording)
-        overhear(agent.hear)
+        subscribe(agent.hear)
         return agent
 
-    def missed(self, task: str, trial: int) -> str:
+    def recording_error(self, task: str, trial: int) -> str:
         """Return what a trial asked for that is not recorded, or why it cannot be recorded; empty if neither."""
         return self.session.error_of((task, trial))
 
     def run_fields(self, snapshots: Iterable[Snapshot] = ()) -> dict[str, Any]:
         """Return what the record of a run of these tasks says of its models."""
-        asked = {"judge": self.judge_choice, "person": self.person_choice, "asking": self.asking}
-        return asked | {"judging": self.judge_identity(snapshots)}
+        fields = {"judge": self.judge_choice, "person": self.person_choice, "asking": self.asking}
+        return fields | {"judging": self.judge_identity(snapshots)}
 
     def judge_identity(self, snapshots: Iterable[Snapshot] = ()) -> JudgeIdentity | None:
         """Return the judge of criteria, and how it is asked; None if they are skipped.
@@ -134,7 +134,7 @@ class ModelSelection:
             model=self.judge_choice.who,
             parameters=self.judge_choice.parameters,
             prompt=self.prompts["criterion"].mark,
-            votes=min((one if isinstance(one, int) else usual for one in votes), default=usual),
+            votes=min((count if isinstance(count, int) else usual for count in votes), default=usual),
         )
 
     def close(self) -> None:

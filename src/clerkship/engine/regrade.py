@@ -60,9 +60,9 @@ def regrade(
         return graded.model_copy(update=_ERRORED | {"error": error, "snapshot": built.snapshot.hash})
     grader = Grader(built, models, graded.trial)
     criteria, score, quality = grade_log(grader, built, parse_log(lines, kinds, blob), graded.ending)
-    missed = models.missed(graded.task, graded.trial)
-    if missed:
-        return graded.model_copy(update=_ERRORED | {"error": missed, "snapshot": built.snapshot.hash})
+    recording_error = models.recording_error(graded.task, graded.trial)
+    if recording_error:
+        return graded.model_copy(update=_ERRORED | {"error": recording_error, "snapshot": built.snapshot.hash})
     return graded.model_copy(
         update={
             "criteria": criteria,

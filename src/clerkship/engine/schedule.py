@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from clerkship.engine.build import BuiltTask
-from clerkship.engine.finished import FinishedTrial
+from clerkship.engine.finished_trial import FinishedTrial
 from clerkship.engine.spec import TrialSpec
 from clerkship.kit.rng import shuffle
 from clerkship.kit.statistics import side_of_threshold
@@ -23,48 +23,52 @@ class TrialSchedule:
         plan: Plan,
         run: str,
         known: Iterable[TrialOutcome] = (),
-        again: Collection[Status] = frozenset({"cancelled"}),
+        repeated_statuses: Collection[Status] = frozenset({"cancelled"}),
     ) -> None:
         self._tasks = {built.snapshot.task.name: built for built in tasks}
         self._plan = plan
         self._run = run
-        self._again = again
+        self._repeated_statuses = repeated_statuses
         self._attempts: dict[tuple[str, int], int] = {}
         self._settled: dict[str, dict[int, Verdict | None]] = {name: {} for name in self._tasks}
-        self._asked = dict.fromkeys(self._tasks, 0)
+        self._scheduled = dict.fromkeys(self._tasks, 0)
         for outcome in known:
-            self._learn(outcome)
+            self._add_outcome(outcome)
 
-    def first(self) -> list[TrialSpec]:
+    def first_trials(self) -> list[TrialSpec]:
         """What can be done at once: the first trial of every task, then the second, and so on."""
-        jobs = [job for name in self._tasks for job in self._due(name)]
+        jobs = [job for name in self._tasks for job in self._next_round(name)]
         jobs.sort(key=lambda job: job.trial)
         return shuffle(jobs, self._plan.seed) if self._plan.shuffle else jobs
 
-    def after(self, finished: Iterable[FinishedTrial]) -> list[TrialSpec]:
+    def next_trials(self, finished: Iterable[FinishedTrial]) -> list[TrialSpec]:
         """What is to be done now that these have come out."""
         if self._plan.until_sure is None:
             return []
-        names = dict.fromkeys(self._learn(item.task_run.outcome()).task for item in finished)
-        return [job for name in names for job in self._due(name)]
+        names = dict.fromkeys(self._add_outcome(item.task_run.outcome()).task for item in finished)
+        return [job for name in names for job in self._next_round(name)]
 
-    def _learn(self, outcome: TrialOutcome) -> TrialOutcome:
+    def _add_outcome(self, outcome: TrialOutcome) -> TrialOutcome:
         self._attempts[outcome.task, outcome.trial] = outcome.attempt
-        if outcome.status not in self._again:
+        if outcome.status not in self._repeated_statuses:
             self._settled[outcome.task][outcome.trial] = outcome.verdict
         return outcome
 
-    def _due(self, name: str) -> list[TrialSpec]:
-        """The next round of a task, once all it was asked for is settled and it is not sure."""
-        settled, wave = self._settled[name], ROUND_SIZE if self._plan.until_sure else self._plan.trials
+    def _next_round(self, name: str) -> list[TrialSpec]:
+        """The next round of a task, once all it was scheduled for is settled and it is not sure."""
+        settled, round_size = self._settled[name], ROUND_SIZE if self._plan.until_sure else self._plan.trials
         jobs: list[TrialSpec] = []
-        while not jobs and self._asked[name] < self._plan.trials:
-            asked = range(1, self._asked[name] + 1)
-            if any(trial not in settled for trial in asked) or self._is_sure([settled[trial] for trial in asked]):
+        while not jobs and self._scheduled[name] < self._plan.trials:
+            scheduled = range(1, self._scheduled[name] + 1)
+            if any(trial not in settled for trial in scheduled) or self._is_sure(
+                [settled[trial] for trial in scheduled]
+            ):
                 break
-            upto = min(self._asked[name] + wave, self._plan.trials)
-            jobs = [self._job(name, trial) for trial in range(len(asked) + 1, upto + 1) if trial not in settled]
-            self._asked[name] = upto
+            last = min(self._scheduled[name] + round_size, self._plan.trials)
+            jobs = [
+                self._build_trial(name, trial) for trial in range(len(scheduled) + 1, last + 1) if trial not in settled
+            ]
+            self._scheduled[name] = last
         return jobs
 
     def _is_sure(self, verdicts: Sequence[Verdict | None]) -> bool:
@@ -75,6 +79,6 @@ class TrialSchedule:
             return True  # nothing that could be graded so far: more of it will not help
         return side_of_threshold(graded.count("pass"), len(graded), self._plan.until_sure.threshold) != "not sure"
 
-    def _job(self, name: str, trial: int) -> TrialSpec:
+    def _build_trial(self, name: str, trial: int) -> TrialSpec:
         attempt = self._attempts.get((name, trial), 0) + 1
         return TrialSpec(self._tasks[name], self._run, self._plan.seed, trial, attempt)

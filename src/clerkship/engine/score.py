@@ -4,7 +4,7 @@ can be done again."""
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from clerkship.assertions.agent_acted import AgentActed, had_a_turn
+from clerkship.assertions.agent_acted import AgentActed, had_turn
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.evaluation import AssertionOutcome, evaluate
 from clerkship.events.evidence import Evidence
@@ -58,17 +58,19 @@ def check_criteria(
     skip = "no model was to be asked" if skip_judged else _skip_reason(evidence.ending)
     pairs = tuple(checks)
     if skip or not any(assertion.asks_model for _, assertion in pairs):
-        found = tuple(_check_criterion(one, by, evidence, skip if by.asks_model else "") for one, by in pairs)
+        outcome = tuple(_check_criterion(one, by, evidence, skip if by.asks_model else "") for one, by in pairs)
     else:
-        found = _check_concurrently(pairs, evidence)
-    return tuple(redact_criterion(criterion, build_redactor(variables)) for criterion in found) if variables else found
+        outcome = _check_concurrently(pairs, evidence)
+    return (
+        tuple(redact_criterion(criterion, build_redactor(variables)) for criterion in outcome) if variables else outcome
+    )
 
 
 def implied_checks(evidence: Evidence) -> tuple[tuple[Criterion, Assertion], ...]:
     """Return the gate that every task has unless it allows inaction. It is left out under `compat: rasa`, which has no
     such rule, and where the agent never had a turn."""
     task = evidence.task
-    if task.allow_inaction or evidence.as_rasa or not had_a_turn(evidence):
+    if task.allow_inaction or evidence.as_rasa or not had_turn(evidence):
         return ()
     return (AGENT_ACTED_CHECK,)
 
@@ -91,12 +93,12 @@ def _skip_reason(ending: Ending) -> str:
 def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evidence, skip: str) -> CriterionRun:
     if criterion.input_entity_id is not None:
         evidence = evidence.about(criterion.input_entity_id)
-    found = _evaluate_without_model(assertion, evidence) if skip else evaluate(assertion, evidence)
-    check = Check.of(False, skip) if found is None else found.check
+    outcome = _evaluate_without_model(assertion, evidence) if skip else evaluate(assertion, evidence)
+    check = Check.of(False, skip) if outcome is None else outcome.check
     return CriterionRun(
         label=unescape_text(criterion.label),
         assertion=criterion.assertion.name,
-        status="skipped" if found is None else found.status,
+        status="skipped" if outcome is None else outcome.status,
         passed=check.passed,
         score=min(max(check.score, 0.0), 1.0),
         detail=check.detail,
@@ -105,15 +107,15 @@ def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evide
         axis=criterion.axis,
         input_entity_id=criterion.input_entity_id,
         gate=bool(criterion.gate),
-        traceback="" if found is None else found.traceback,
+        traceback="" if outcome is None else outcome.traceback,
     )
 
 
 def _evaluate_without_model(assertion: Assertion, evidence: Evidence) -> AssertionOutcome | None:
     """Return the result of an assertion that passes whatever a model would say; None if only a model can decide."""
-    rest = assertion.without_model()
-    found = None if rest is None else evaluate(rest, evidence)
-    return found if found is not None and found.check.passed else None
+    modelless = assertion.without_model()
+    outcome = None if modelless is None else evaluate(modelless, evidence)
+    return outcome if outcome is not None and outcome.check.passed else None
 
 
 def _limit_depth(row: FieldCheck) -> FieldCheck:
@@ -154,10 +156,10 @@ def _weighted_mean(criteria: Sequence[CriterionRun]) -> float | None:
 
 
 def _score_axes(judged: Sequence[CriterionRun]) -> dict[str, AxisScore]:
-    found: dict[str, list[CriterionRun]] = {}
+    outcome: dict[str, list[CriterionRun]] = {}
     for criterion in judged:
-        found.setdefault(criterion.axis or DEFAULT_AXIS, []).append(criterion)
-    return {axis: _score_axis(found[axis]) for axis in sorted(found)}
+        outcome.setdefault(criterion.axis or DEFAULT_AXIS, []).append(criterion)
+    return {axis: _score_axis(outcome[axis]) for axis in sorted(outcome)}
 
 
 def _score_axis(criteria: Sequence[CriterionRun]) -> AxisScore:

@@ -49,6 +49,6 @@ class BatchContext:
     """Called with each attempt before its agent is started."""
     models: ModelSelection = NO_MODELS
     """The models that judge, play people, and replay recordings."""
-    lines: ListenerPool | None = None
+    listeners: ListenerPool | None = None
     """The listeners of transports other than HTTP."""
     watchdog: Watchdog = field(default_factory=Watchdog)

@@ -13,7 +13,7 @@ from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, Ru
 from clerkship.actors.per_conversation import solver_for
 from clerkship.actors.reply import LOG_FULL
 from clerkship.engine.driver import AgentTime, ConversationDriver, TurnTimedOut
-from clerkship.engine.finished import FinishedTrial
+from clerkship.engine.finished_trial import FinishedTrial
 from clerkship.engine.setup import set_up
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.engine.trial_grader import TrialGrader
@@ -21,9 +21,9 @@ from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted,
 from clerkship.kit.text import replace_surrogates
 from clerkship.model.errors import InputError
 from clerkship.model.run import Ending
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.failure import TRACEBACK
-from clerkship.playground.pacer import run_paced_clock
+from clerkship.playground.in_process import open_sandboxes
+from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.playground.playground import Playground
 
 AGENT_STACK = "agent_stack"
@@ -39,15 +39,15 @@ class Trial:
         self._context = context
         built = spec.built
         self.timeout = built.snapshot.timeout
-        self.playground = Playground(built.snapshot.environment, built.rooms, spec.playground_seed, built.options)
+        self.playground = Playground(built.snapshot.environment, built.simulators, spec.playground_seed, built.options)
         self._grader = TrialGrader(spec, context, self.playground)
-        self.crowding = self._grader.crowding
+        self.overload = self._grader.overload
         self._time = AgentTime(context.watchdog, self.playground)
         self.time = self._time.now
         self._claim = threading.Lock()
-        self._gate = threading.Lock()
+        self._agent_lock = threading.Lock()
         self._agent: Agent | None = None
-        self._over = False
+        self._is_closed = False
 
     @property
     def turn_deadline(self) -> float:
@@ -96,30 +96,30 @@ class Trial:
                 playground.sidecar.facts["agent_traceback"] = self._without_folder(trace)
             return self._agent_failed(str(error))
 
-    def keep_stack(self, stack: str) -> None:
+    def save_stack(self, stack: str) -> None:
         """Keep where the agent was when it was stopped for the first time."""
         if stack:
             text = replace_surrogates(stack[-MAX_STACK_LENGTH:])
             self.playground.sidecar.facts.setdefault(AGENT_STACK, self._without_folder(text))
 
-    def keep_traceback(self, trace: str) -> None:
+    def save_traceback(self, trace: str) -> None:
         """Keep the first traceback of a bug of the platform."""
         if trace:
-            self.playground.sidecar.facts.setdefault(TRACEBACK, self.playground.redacted(trace))
+            self.playground.sidecar.facts.setdefault(TRACEBACK, self.playground.redact(trace))
 
     def _without_folder(self, trace: str) -> str:
         """Return a traceback without credentials; in a replay also without the folder, which differs by machine."""
         here = f"{Path.cwd()}{os.sep}"
-        return self.playground.redacted(trace.replace(here, "") if self._context.models.replays else trace)
+        return self.playground.redact(trace.replace(here, "") if self._context.models.replays else trace)
 
     async def _work(self, people: Mapping[str, SimulatedPerson]) -> Ending:
         built, playground, context = self.spec.built, self.playground, self._context
         starts = built.scenario.starts
         entry: Entry = "on_turn" if starts == "person" else "on_task"
-        agent = self._hold(self._open_agent())
+        agent = self._keep_agent(self._open_agent())
         if entry not in agent.entries:
             raise InputError.of(f"{context.solver.name} has no {entry}, and this task starts with the {starts}")
-        sandboxes = open_sandboxes(context.gateway, playground, context.base_url, context.lines)
+        sandboxes = open_sandboxes(context.gateway, playground, context.base_url, context.listeners)
         if built.fork_point is None:
             self._emit(AgentStarted(entry=entry, task_item=built.task.task_item))
         if entry == "on_task":
@@ -140,14 +140,14 @@ class Trial:
 
     def _open_agent(self) -> Agent:
         context, spec = self._context, self.spec
-        overhear = partial(context.gateway.overhear, self.playground)
+        subscribe = partial(context.gateway.subscribe_requests, self.playground)
         solver = solver_for(context.solver, conversations=len(spec.built.people))
-        return context.models.agent(solver, spec.built.snapshot, spec.trial, overhear)
+        return context.models.open_agent(solver, spec.built.snapshot, spec.trial, subscribe)
 
-    def _hold(self, agent: Agent) -> Agent:
+    def _keep_agent(self, agent: Agent) -> Agent:
         """Keep the agent to close it; close it at once if the trial was given up meanwhile."""
-        with self._gate:
-            if not self._over:
+        with self._agent_lock:
+            if not self._is_closed:
                 self._agent = agent
                 return agent
         agent.close()
@@ -155,19 +155,19 @@ class Trial:
 
     def _close_agent(self) -> None:
         """Close the agent, once, and keep what it returns beside the log."""
-        with self._gate:
-            agent, self._agent, self._over = self._agent, None, True
+        with self._agent_lock:
+            agent, self._agent, self._is_closed = self._agent, None, True
         if agent is not None:
             for name, fact in agent.close().items():
-                self.playground.sidecar.facts[name] = self.playground.redacted(fact) if isinstance(fact, str) else fact
+                self.playground.sidecar.facts[name] = self.playground.redact(fact) if isinstance(fact, str) else fact
 
     def _emit(self, payload: Any) -> None:
         with self.playground.lock:
             self.playground.emit("run", payload, "agent")
 
     def _agent_failed(self, error: str) -> Ending:
-        first, end, rest = error.partition("\n")
-        text = self.playground.redacted(replace_surrogates(first + self._last_refusal(error) + end + rest))
+        first_line, newline, more = error.partition("\n")
+        text = self.playground.redact(replace_surrogates(first_line + self._last_refusal(error) + newline + more))
         self._grader.agent_error = text
         self._emit(AgentFailed(error=text))
         return "agent_failed"
@@ -183,7 +183,7 @@ class Trial:
         """Close the agent, and grade what happened."""
         self._close_agent()
         if self.spec.built.fork_point is not None:
-            self.spec.built.fork_point.settle(self.playground)
+            self.spec.built.fork_point.rewind_unfinished(self.playground)
         return self._grader.finish(ending, error)
 
     def errored(self, error: str) -> FinishedTrial:

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from clerkship.actors.contract import OutOfRole
-from clerkship.engine.finished import FinishedTrial, build_task_run, mark_repeated
+from clerkship.engine.finished_trial import FinishedTrial, build_task_run, mark_repeated
 from clerkship.engine.grader import Grade, Grader
 from clerkship.engine.person_check import PersonCheckFailed, check_person, only_conversation
 from clerkship.engine.score import status_of
@@ -33,11 +33,11 @@ class TrialGrader(Grader):
     def __init__(self, spec: TrialSpec, context: BatchContext, playground: Playground) -> None:
         super().__init__(spec.built, context.models, spec.trial)
         self._spec, self._context, self._playground = spec, context, playground
-        self._began = perf_counter()
+        self._started_at = perf_counter()
         self.answers: list[Any] = []
         """The answer of the agent, if it gave one."""
         self.agent_error = ""
-        self.crowding = OverloadCounter()
+        self.overload = OverloadCounter()
         self.unchecked = False
         """Whether it could not be checked how a person was played."""
 
@@ -65,7 +65,9 @@ class TrialGrader(Grader):
         return self._build("errored", error)
 
     def _invalid_at(self) -> str:
-        return next(sandbox for sandbox, reason in self._playground.people.left.items() if reason == INVALID_PERSON)
+        return next(
+            sandbox for sandbox, reason in self._playground.people.leave_reasons.items() if reason == INVALID_PERSON
+        )
 
     def _describe(self, broken: OutOfRole, sandbox: str) -> str:
         said = broken.would_have_said
@@ -84,8 +86,8 @@ class TrialGrader(Grader):
         models = self._models
         if models.skips_judged or status_of(ending) != "completed":
             return ending, ""
-        for sandbox, person in self._spec.built.people_in(self._spec.trial).items():
-            if models.checks(person):
+        for sandbox, person in self._spec.built.people_for_trial(self._spec.trial).items():
+            if models.checks_person(person):
                 ending, error = self._check_person(sandbox, person, ending)
                 if error:
                     return ending, error
@@ -114,13 +116,15 @@ class TrialGrader(Grader):
         return (ending, "") if broken is None else (INVALID_PERSON, self._describe(broken, sandbox))
 
     def _build(self, ending: Ending, error: str, graded: Grade = Grade()) -> FinishedTrial:  # noqa: B008  (it is frozen)
-        self._context.gateway.dismiss(self._playground)
+        self._context.gateway.remove_playground(self._playground)
         spec, playground, models, log = self._spec, self._playground, self._models, self._playground.log
-        missed = models.missed(spec.built.snapshot.task.name, spec.trial)
-        if missed and ending != "cancelled":  # a question was not in the recording: nothing was graded on its answer
-            ending, error, graded = "errored", missed, Grade()
+        recording_error = models.recording_error(spec.built.snapshot.task.name, spec.trial)
+        if (
+            recording_error and ending != "cancelled"
+        ):  # a question was not in the recording: nothing was graded on its answer
+            ending, error, graded = "errored", recording_error, Grade()
         if not models.replays:
-            playground.sidecar.facts["wall_ms"] = round((perf_counter() - self._began) * 1000, 3)
+            playground.sidecar.facts["wall_ms"] = round((perf_counter() - self._started_at) * 1000, 3)
         task_run = build_task_run(
             spec,
             ending,
@@ -138,7 +142,7 @@ class TrialGrader(Grader):
         )
         sidecar = orjson.dumps(playground.sidecar.data(timed=not models.replays))
         finished = FinishedTrial(task_run, log.data(), log.blobs, sidecar)
-        is_repeated = task_run.status == "timed_out" and self.crowding and not spec.alone
+        is_repeated = task_run.status == "timed_out" and self.overload and not spec.alone
         return mark_repeated(finished, spec) if is_repeated else finished
 
     def _evidence(self, ending: Ending) -> Evidence:

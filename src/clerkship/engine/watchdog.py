@@ -9,7 +9,7 @@ from clerkship.kit.wall import monotonic, process_time
 MAX_GAP_SECONDS = 0.5
 """Seconds between two beats that are no loss: a watch is due every tenth of a second."""
 OVERLOADED_SHARE = 1 / 3
-"""Of the looks at a trial, how many must have found it crowded for a timeout not to count."""
+"""Of the looks at a trial, how many must have found it overloaded for a timeout not to count."""
 
 
 class Watchdog:
@@ -17,14 +17,16 @@ class Watchdog:
     overloaded. Its owner calls `beat` many times a second. A longer gap is time that no agent had, except as far as the
     process computed meanwhile: an agent that holds the interpreter's lock uses its own time."""
 
-    def __init__(self, clock: Callable[[], float] = monotonic, computed: Callable[[], float] = process_time) -> None:
-        self._clock, self._computed = clock, computed
-        self._last = (clock(), computed(), 0.0)
+    def __init__(
+        self, clock: Callable[[], float] = monotonic, processor_time: Callable[[], float] = process_time
+    ) -> None:
+        self._clock, self._processor_time = clock, processor_time
+        self._last = (clock(), processor_time(), 0.0)
         """When it beat last, the processor time then, and what was lost until then; one tuple, for several threads."""
 
     def beat(self) -> None:
         """Say that the process runs."""
-        now, computed = self._clock(), self._computed()
+        now, computed = self._clock(), self._processor_time()
         self._last = (now, computed, self._lost(now))
 
     def time(self) -> float:
@@ -36,7 +38,7 @@ class Watchdog:
     def _lost(self, now: float) -> float:
         beat, computed, lost = self._last
         late = now - beat - MAX_GAP_SECONDS
-        return lost + max(0.0, late - (self._computed() - computed)) if late > 0 else lost
+        return lost + max(0.0, late - (self._processor_time() - computed)) if late > 0 else lost
 
 
 class ProcessorLoad(NamedTuple):
@@ -54,16 +56,16 @@ def is_overloaded(loads: Collection[ProcessorLoad]) -> bool:
 
 
 class OverloadCounter:
-    """How often a trial was looked at, and how often it was crowded then."""
+    """How often a trial was looked at, and how often it was overloaded then."""
 
     def __init__(self) -> None:
-        self.looks = self.crowded = 0
+        self.checks = self.overloaded = 0
 
-    def note(self, crowded: bool) -> None:
+    def record(self, overloaded: bool) -> None:
         """Count one look."""
-        self.looks += 1
-        self.crowded += crowded
+        self.checks += 1
+        self.overloaded += overloaded
 
     def __bool__(self) -> bool:
-        """Whether it was crowded for a good part of its time."""
-        return self.crowded > 0 and self.crowded >= self.looks * OVERLOADED_SHARE
+        """Whether it was overloaded for a good part of its time."""
+        return self.overloaded > 0 and self.overloaded >= self.checks * OVERLOADED_SHARE

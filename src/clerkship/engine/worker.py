@@ -18,7 +18,7 @@ from typing import Any
 
 from clerkship.actors.agent_stack import task_stacks, thread_stack
 from clerkship.actors.contract import AgentStopped
-from clerkship.engine.finished import FinishedTrial, build_unstarted, mark_cancelled
+from clerkship.engine.finished_trial import FinishedTrial, build_unstarted, mark_cancelled
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.engine.trial import Trial
 from clerkship.engine.watchdog import ProcessorLoad
@@ -49,20 +49,23 @@ class Worker:
     """A thread with a loop of its own."""
 
     def __init__(
-        self, setting: BatchContext, jobs: "queue.SimpleQueue[TrialSpec | None]", done: Callable[["WorkerResult"], None]
+        self,
+        context: BatchContext,
+        jobs: "queue.SimpleQueue[TrialSpec | None]",
+        on_result: Callable[["WorkerResult"], None],
     ) -> None:
-        self._setting = setting
+        self._context = context
         self._jobs = jobs
-        self._done = done
-        self._gate = threading.Lock()
+        self._on_result = on_result
+        self._lock = threading.Lock()
         self._loop = _new_loop()
         self._loop.set_task_factory(self._make_task)
         self._task: asyncio.Task[None] | None = None
-        self._made: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
+        self._tasks: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
         """Tasks of this loop; asyncio itself only knows those of all loops together."""
         self.trial: Trial | None = None
         self._deadline = math.inf
-        self._used = (0.0, 0.0)
+        self._processor_seconds = (0.0, 0.0)
         """Processor seconds of its thread, and of its agent's program, when last asked."""
         self._interrupted = False
         self.retired = self.stopped = False
@@ -82,38 +85,38 @@ class Worker:
             self._loop.run_until_complete(self._serve())
         except (AgentStopped, asyncio.CancelledError):  # delivered after its trial had ended
             self.retired, self.finishing = True, False
-            self._done(WorkerResult(self, None))
+            self._on_result(WorkerResult(self, None))
         finally:
             self._loop.close()
 
     def _make_task(self, loop: asyncio.AbstractEventLoop, work: Any, **how: Any) -> asyncio.Task[Any]:
         task = asyncio.Task(work, loop=loop, **how)
-        self._made.add(task)
+        self._tasks.add(task)
         return task
 
     async def _serve(self) -> None:
         """Run all trials in one task: an agent that does not wait costs no turn of the loop."""
         self._task = asyncio.current_task()
         while not self.retired and (job := self._jobs.get()) is not None:
-            self._done(await self._perform(job))
+            self._on_result(await self._perform(job))
             self.finishing = False
 
     async def _perform(self, job: TrialSpec) -> "WorkerResult":
         try:
-            self._setting.begin(job.key())
+            self._context.begin(job.key())
         except Exception as error:  # the journal cannot be written: to be run again
-            return WorkerResult(self, build_unstarted(job, told(error), "cancelled"))
+            return WorkerResult(self, build_unstarted(job, _error_text(error), "cancelled"))
         try:
-            trial = Trial(job, self._setting)
+            trial = Trial(job, self._context)
         except Exception as error:  # around one run: whatever it was is data
-            return WorkerResult(self, build_unstarted(job, told(error), traceback=render_bug_traceback(error)))
+            return WorkerResult(self, build_unstarted(job, _error_text(error), traceback=render_bug_traceback(error)))
         ending, reason = await self._play(trial)
         if not self.retired:
-            await self._clear()
+            await self._clean_up()
         if not trial.claim():
             self.retired = True
             return WorkerResult(self, None)
-        if self.stopped and trial.playground.people.unplayed:
+        if self.stopped and trial.playground.people.model_failed:
             ending, reason = "cancelled", ""  # the model that plays the person was stopped
         finished = finish_trial(trial, ending, reason)
         if self.stopped and (_was_judge_stopped(finished.task_run) or trial.unchecked):
@@ -124,30 +127,30 @@ class Worker:
         deadline = trial.time() + trial.timeout
         try:
             try:
-                with self._gate:
+                with self._lock:
                     self.trial, self._deadline = trial, deadline
                 ending = await trial.play()
                 return (ending if trial.time() <= deadline else self._ending), ""
             finally:
-                with self._gate:
+                with self._lock:
                     self.trial, self._deadline, self.finishing = None, math.inf, True
-                    self._take_back()
+                    self._withdraw_interrupt()
         except asyncio.CancelledError:
             return trial.out_of_time(self._ending), ""
         except AgentStopped:
             self.retired = True  # its loop may be in any state
             return trial.out_of_time(self._ending), ""
         except BaseException as error:  # around one run: whatever it was is data, and must not end the thread
-            trial.keep_traceback(render_bug_traceback(error))
-            return "errored", told(error)
+            trial.save_traceback(render_bug_traceback(error))
+            return "errored", _error_text(error)
 
-    async def _clear(self) -> None:
+    async def _clean_up(self) -> None:
         """Forget that the trial was cancelled, if it was, and cancel what its agent left running."""
         while self._task is not None and self._task.cancelling():
             self._task.uncancel()
-        if len(self._made) == 1:
+        if len(self._tasks) == 1:
             return  # its own: most agents make none
-        left = [task for task in self._made if task is not self._task and not task.done()]
+        left = [task for task in self._tasks if task is not self._task and not task.done()]
         for task in left:
             task.cancel()
         if left:
@@ -160,13 +163,13 @@ class Worker:
         Where the system does not say, a thread with a trial computes."""
         thread = thread_seconds(self._thread.ident) if self._thread.ident is not None else None
         program = self.trial.program_seconds() if self.trial is not None else None
-        before, self._used = self._used, (thread or 0.0, program or 0.0)
+        before, self._processor_seconds = self._processor_seconds, (thread or 0.0, program or 0.0)
         is_busy = self.trial is not None if thread is None else thread - before[0] >= MIN_BUSY_SECONDS
         return ProcessorLoad(is_busy, program is not None and program - before[1] >= MIN_BUSY_SECONDS)
 
-    def overdue(self) -> Trial | None:
+    def stop_overdue(self) -> Trial | None:
         """Cancel a trial that is past its time, then interrupt it; return it once it can only be given up."""
-        with self._gate:
+        with self._lock:
             if self.trial is None or self.retired:
                 return None
             late = self.trial.time() - min(self._deadline, self.trial.turn_deadline)
@@ -180,7 +183,7 @@ class Worker:
 
     def stop(self) -> None:
         """Have the trial end now, as cancelled."""
-        with self._gate:
+        with self._lock:
             self.stopped = True
             if self.trial is not None:
                 self._ending = "cancelled"
@@ -191,7 +194,7 @@ class Worker:
 
         def cancel() -> None:
             if self.trial is trial and self._task is not None:
-                trial.keep_stack(task_stacks(self._made))
+                trial.save_stack(task_stacks(self._tasks))
                 self._task.cancel()
 
         if not self._loop.is_closed():
@@ -203,7 +206,7 @@ class Worker:
         Not while the thread holds the lock of the playground: an event must be recorded whole.
         """
         if self._thread.ident is not None:
-            trial.keep_stack(thread_stack(self._thread.ident))
+            trial.save_stack(thread_stack(self._thread.ident))
         if self._interrupted or self._thread.ident is None or not trial.playground.lock.acquire(blocking=False):
             return
         try:
@@ -212,7 +215,7 @@ class Worker:
         finally:
             trial.playground.lock.release()
 
-    def _take_back(self) -> None:
+    def _withdraw_interrupt(self) -> None:
         """Withdraw an exception that was set for this thread and has not been raised yet."""
         if self._interrupted and self._thread.ident is not None:
             _raise_in_thread(self._thread.ident, None)
@@ -254,11 +257,11 @@ def finish_trial(trial: Trial, ending: Ending, error: str = "") -> FinishedTrial
     try:
         return trial.finish(ending, error)
     except Exception as failure:  # around one run: whatever it was is data
-        trial.keep_traceback(render_bug_traceback(failure))
-        return trial.errored(told(failure))
+        trial.save_traceback(render_bug_traceback(failure))
+        return trial.errored(_error_text(failure))
 
 
-def told(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Describe what went wrong: by its message where that is meant for people, else with its type."""
     return str(error) if isinstance(error, ClerkshipError) else describe_error(error)
 

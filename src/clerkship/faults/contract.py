@@ -30,7 +30,7 @@ class Fault(Frozen):
     """Strikes requests to one sandbox, or to any; some of them, or so many times."""
 
     name: ClassVar[str]
-    doubles: ClassVar[bool] = False
+    repeats_request: ClassVar[bool] = False
     """Whether the sandbox gets the request once more."""
     sandbox: Annotated[str | None, Field(description="which sandbox; all if not given")] = None
     operation: Annotated[str | None, Field(description="which operation; all if not given")] = None
@@ -39,15 +39,15 @@ class Fault(Frozen):
     probability: Annotated[Number, Field(gt=0, le=1, description="how likely it strikes each")] = 1.0
 
     @property
-    def strikes_turns(self) -> bool:
+    def affects_turns(self) -> bool:
         """Whether it can strike what an agent says in a conversation without any request."""
         return False
 
-    def before(self, rng: Random) -> FaultEffect | None:
+    def on_request(self, rng: Random) -> FaultEffect | None:
         """Before the sandbox sees the request: with a reply or refusal it never does. None leaves it to `after`."""
         return None
 
-    def after(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> FaultEffect | None:
+    def on_reply(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> FaultEffect | None:
         """After the sandbox has answered; None if there is nothing here to spoil, and then it has not struck."""
         return None
 

@@ -21,7 +21,7 @@ class DripFault(Fault):
     over: Duration
     pieces: Annotated[Whole, Field(ge=2, le=1000, description="how many, if the body has as many bytes")] = 8
 
-    def after(self, reply: Reply, rng: object, *, wants_body: bool = True) -> FaultEffect | None:
+    def on_reply(self, reply: Reply, rng: object, *, wants_body: bool = True) -> FaultEffect | None:
         """Take it apart."""
         start = reply.body if reply.stream is None else reply.stream.peek(MAX_STREAM_PEEK)
         if not wants_body or not start:

@@ -18,15 +18,15 @@ class DropFault(Fault):
     when: Annotated[Literal["request", "reply"], Field(description="what gets lost")] = "request"
 
     @property
-    def strikes_turns(self) -> bool:
+    def affects_turns(self) -> bool:
         """What the agent says can get lost; it has nothing coming back."""
         return self.when == "request"
 
-    def before(self, rng: object) -> FaultEffect | None:
+    def on_request(self, rng: object) -> FaultEffect | None:
         """Lose the request."""
         return self.on_turn(rng) if self.when == "request" else None
 
-    def after(self, reply: Reply, rng: object, *, wants_body: bool = True) -> FaultEffect:
+    def on_reply(self, reply: Reply, rng: object, *, wants_body: bool = True) -> FaultEffect:
         """Lose the answer; the log keeps what it was."""
         return FaultEffect({"when": self.when, "status": reply.status}, reply=NO_REPLY)
 

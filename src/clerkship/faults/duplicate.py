@@ -11,4 +11,4 @@ class DuplicateFault(Fault):
     fault as its cause."""
 
     name: ClassVar[str] = "duplicate"
-    doubles: ClassVar[bool] = True
+    repeats_request: ClassVar[bool] = True

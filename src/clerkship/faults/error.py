@@ -21,7 +21,7 @@ class ErrorFault(Fault):
         Duration | None, Field(description="when to try again, said in a Retry-After header in whole seconds")
     ] = None
 
-    def before(self, rng: object) -> FaultEffect:
+    def on_request(self, rng: object) -> FaultEffect:
         """Answer instead. Retry-After as RFC 9110 §10.2.3 has it."""
         details: dict[str, JsonValue] = {"status": self.status}
         headers: dict[str, str] = {}

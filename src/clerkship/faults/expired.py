@@ -15,7 +15,7 @@ class ExpiredFault(Fault):
 
     name: ClassVar[str] = "expired"
 
-    def before(self, rng: object) -> FaultEffect:
+    def on_request(self, rng: object) -> FaultEffect:
         """Refuse it, as RFC 6750 §3.1 says."""
         challenge = f'Bearer realm="clerkship", error="invalid_token", error_description="{REASON}"'
         refusal = Refusal(401, "invalid_token", REASON)

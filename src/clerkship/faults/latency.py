@@ -19,11 +19,11 @@ class LatencyFault(Fault):
     jitter: Annotated[Duration, Field(description="up to this much more, by the seed")] = timedelta(0)
 
     @property
-    def strikes_turns(self) -> bool:
+    def affects_turns(self) -> bool:
         """A person can be kept waiting too."""
         return True
 
-    def before(self, rng: Random) -> FaultEffect:
+    def on_request(self, rng: Random) -> FaultEffect:
         """Delay it."""
         return self.on_turn(rng)
 

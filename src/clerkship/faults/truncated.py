@@ -20,7 +20,7 @@ class TruncatedFault(Fault):
     name: ClassVar[str] = "truncated"
     keep: Annotated[Whole | None, Field(ge=0, description="bytes that arrive; a number the seed decides")] = None
 
-    def after(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> FaultEffect | None:
+    def on_reply(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> FaultEffect | None:
         """Cut it."""
         if reply.stream is not None and wants_body:
             return self._cut_stream(reply, reply.stream, rng)

@@ -1,1 +1,1 @@
-"""One running environment: its clock, ids, log and sandboxes, and the ways in."""
+"""A playground is one running environment: its clock, ids, event log and sandboxes, and access to them."""

@@ -1,4 +1,4 @@
-"""The simulated clock as an agent uses it, in process and over HTTP: it may wait, within a limit."""
+"""The simulated clock as an agent uses it, in process and over HTTP."""
 
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,22 +16,25 @@ ADVANCING = "advancing the clock"
 
 
 class TimeLimitExceeded(ValueError):
-    """Simulated time would run too far ahead of its start."""
+    """Raised when an agent moves simulated time further than MAX_AHEAD from its start."""
 
 
 class AgentClock:
-    """Read the time, wait for a while, or wait for the next thing due."""
+    """Read the simulated time, wait for a while, or wait for the next scheduled event."""
 
     def __init__(self, playground: Playground) -> None:
         self._playground = playground
 
     @property
     def now(self) -> datetime:
-        """The simulated time, in the zone of the environment's `now`."""
+        """The simulated time, in the time zone of the environment's `now`."""
         return self._playground.now.astimezone(self._playground.zone)
 
     def advance(self, by: timedelta) -> None:
-        """Wait this long; raises TimeLimitExceeded where time would run more than MAX_AHEAD from its start."""
+        """Wait for a duration.
+
+        Raises TimeLimitExceeded if time would be more than MAX_AHEAD past its start.
+        """
         playground = self._playground
         by = timedelta(days=by.days, seconds=by.seconds, microseconds=by.microseconds)  # not a subclass of it
         if by < timedelta(0):
@@ -42,7 +45,7 @@ class AgentClock:
             guard(playground, ADVANCING, partial(self._wait, by))
 
     def skip(self) -> bool:
-        """Wait for the next thing due; false if there is none."""
+        """Wait for the next scheduled event; return false if there is none."""
         with self._playground.lock:
             return guard(self._playground, ADVANCING, self._skip)
 
@@ -55,7 +58,7 @@ class AgentClock:
         return skip(self._playground)
 
     def _record(self, seconds: float | None) -> None:
-        """Log that the agent waits; a full log has no room for it."""
+        """Log that the agent waits, unless the log is full."""
         if not self._playground.log.is_full and not self._playground.closed:
             self._playground.emit("run", ClockAdvanced(seconds=seconds), "agent")
 
@@ -84,7 +87,10 @@ def _parse_duration(text: str) -> timedelta:
 
 
 def wait(playground: Playground, by: timedelta) -> None:
-    """Let simulated time pass; a stepped clock stops at each thing due until calls to the agent have been made."""
+    """Let simulated time pass.
+
+    A stepped clock stops at each scheduled event until the deliveries that it causes have called the agent.
+    """
     with playground.lock:
         _wait_for_deliveries(playground)
         end = playground.now + by
@@ -94,7 +100,7 @@ def wait(playground: Playground, by: timedelta) -> None:
 
 
 def skip(playground: Playground) -> bool:
-    """Advance to the next thing due; return false if there is none."""
+    """Advance to the next scheduled event; return false if there is none."""
     with playground.lock:
         _wait_for_deliveries(playground)
         due = playground.clock.next_due()
@@ -110,7 +116,10 @@ def _advance_to(playground: Playground, time: datetime) -> None:
 
 
 def _wait_for_deliveries(playground: Playground) -> None:
-    """Wait until sandboxes have called the agent. Deliveries learn of events by lines of the log: write them."""
+    """Wait until the sandboxes have called the agent.
+
+    Deliveries read the log, so buffered events are written first.
+    """
     if not playground.clock_hold.is_used or playground.environment.time != "stepped":
         return
     holds = not playground.writer.hold()

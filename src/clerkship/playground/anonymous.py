@@ -1,4 +1,4 @@
-"""Requests without a valid credential: which are answered all the same, and how the others are refused."""
+"""Requests without a valid credential: which ones are still answered, and how the others are refused."""
 
 from clerkship.events.event import Event, Payload
 from clerkship.kit.ids import Ids
@@ -19,14 +19,14 @@ CLOCK_SCHEMES: tuple[AuthenticationScheme, ...] = (BearerToken(),)
 
 
 def answer_preflight(call: ProtocolCall, spec: Spec) -> Reply | None:
-    """Answer a preflight request of CORS, where the simulator allows it; return None for any other request."""
+    """Answer a CORS preflight request if the simulator allows it; return None for any other request."""
     if not isinstance(call, HttpCall) or spec.cors is None:
         return None
     return spec.cors.preflight(call.request, {route.method for route in spec.routes})
 
 
 def find_access(call: ProtocolCall, spec: Spec) -> OperationAccess:
-    """Return who may call the operation of a request; an unknown operation is not for everybody."""
+    """Return who may call the operation of a request. An unknown operation is for the agent only."""
     try:
         call.locate(spec)
     except Refusal:
@@ -35,7 +35,7 @@ def find_access(call: ProtocolCall, spec: Spec) -> OperationAccess:
 
 
 def build_unlogged_context(playground: Playground, sandbox: Sandbox) -> ActionContext:
-    """Return a context whose events are discarded, for clients without a credential: they change nothing."""
+    """Build a context that discards events, for clients without a credential, which may change nothing."""
     now, seed = playground.now, playground.seed
 
     def discard(payload: Payload) -> Event:
@@ -45,14 +45,14 @@ def build_unlogged_context(playground: Playground, sandbox: Sandbox) -> ActionCo
 
 
 def has_valid_login(call: ProtocolCall, playground: Playground, sandbox: Sandbox) -> bool:
-    """Return whether the input of a login operation has the user and the password of its sandbox; raises Refusal."""
+    """Return whether a login request has the user and the password of its sandbox; may raise Refusal."""
     call.check_size()
     context = OperationContext(sandbox.state, build_unlogged_context(playground, sandbox), call.base)
     return check_login(sandbox.spec.authentication, sandbox.credentials, call.parse(context))
 
 
 def refuse_anonymous(call: ProtocolCall, playground: Playground, sandbox: Sandbox | None) -> Refusal:
-    """Return the refusal of a request; `sandbox` is None for the clock."""
+    """Build the refusal of a request without a valid credential. `sandbox` is None for the clock."""
     if sandbox is None or not isinstance(call, HttpCall):
         return refuse_unknown(CLOCK_SCHEMES if sandbox is None else sandbox.spec.authentication)
     refusal = refuse_credential(sandbox.spec.authentication, call.request, sandbox.credentials, playground.clock)

@@ -1,4 +1,4 @@
-"""A sandbox as listeners reach it: through the gateway, with the token of the sandbox."""
+"""Access to a sandbox for listeners: through the gateway, with the sandbox's token."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -30,27 +30,27 @@ class GatewayClient:
     playground: Playground
     sandbox: Sandbox
     address: str
-    over: str
+    protocol: str
     """The name of the protocol, such as `sftp`."""
 
     @property
     def token(self) -> str:
-        """Its credential."""
+        """The token of the sandbox."""
         return self.sandbox.token
 
     @property
     def config(self) -> Frozen:
-        """How its simulator is configured."""
+        """The configuration of the simulator."""
         return self.sandbox.state.config
 
     @property
     def callbacks(self) -> Mapping[str, str]:
-        """Addresses that the agent registered."""
+        """The addresses that the agent registered, by name."""
         return self.sandbox.callbacks
 
     @property
     def open(self) -> bool:
-        """Whether its run has not ended."""
+        """Whether the run is still going on."""
         return not self.playground.closed
 
     async def call(self, call: ProtocolCall, actor: Actor = "agent") -> Reply:
@@ -60,48 +60,48 @@ class GatewayClient:
 
     def call_now(self, call: ProtocolCall, actor: Actor = "agent") -> Reply | Awaitable[Reply]:
         """Call an operation; return the reply itself if it is available at once."""
-        exchange = RequestContext(self.playground.id, self.sandbox.name, call, self.sandbox.token, actor)
-        reply = self.gateway.try_answer(exchange)
+        context = RequestContext(self.playground.id, self.sandbox.name, call, self.sandbox.token, actor)
+        reply = self.gateway.try_answer(context)
         if reply is None:
-            return self._in_time(exchange)
+            return self._answer_in_worker(context)
         return reply if reply.delivery is IMMEDIATE or not reply.delivery.delay else _delay_reply(reply)
 
-    async def _in_time(self, exchange: RequestContext) -> Reply:
+    async def _answer_in_worker(self, context: RequestContext) -> Reply:
         """In a worker thread."""
-        work, waits = partial(self.gateway.answer, exchange), self.playground.people.thinks
+        work, waits = partial(self.gateway.answer, context), self.playground.people.uses_model
         return await _delay_reply(await self.workers.run(self.playground.id, work, waits=waits))
 
     async def read_state(self, read: Callable[[Any], T]) -> T:
-        """Read its state."""
+        """Read the state of the sandbox, with the playground locked."""
         return await self.run_locked(lambda: read(self.sandbox.state))
 
     async def run_locked(self, work: Callable[[], T]) -> T:
-        """Run a function with the playground locked: at once where it is free, else in a worker thread."""
-        lock, thinks = self.playground.lock, self.playground.people.thinks
-        if thinks or not lock.acquire(blocking=False):
-            return await self.workers.run(self.playground.id, partial(self._lock, work), waits=thinks)
+        """Run a function with the playground locked: at once if the lock is free, else in a worker thread."""
+        lock, uses_model = self.playground.lock, self.playground.people.uses_model
+        if uses_model or not lock.acquire(blocking=False):
+            return await self.workers.run(self.playground.id, partial(self._run_with_lock, work), waits=uses_model)
         try:
             return work()
         finally:
             lock.release()
 
-    def _lock(self, work: Callable[[], T]) -> T:
+    def _run_with_lock(self, work: Callable[[], T]) -> T:
         with self.playground.lock:
             return work()
 
     def subscribe(self, callback: Callable[[str], None]) -> Callable[[], None]:
-        """Call callback with the kind of each event of the sandbox."""
+        """Call `callback` with the kind of each event of the sandbox; return a function that ends this."""
 
         def forward(event: Event) -> None:
             if event.source == self.sandbox.name:
                 callback(event.kind)
 
-        self.playground.follow(forward)
-        return partial(self.playground.unfollow, forward)
+        self.playground.subscribe(forward)
+        return partial(self.playground.unsubscribe, forward)
 
     async def fail(self, error: Exception) -> None:
         """Record a bug of the simulator."""
-        await self.run_locked(partial(record_failure, self.playground, error, f"{self.sandbox.name}: {self.over}"))
+        await self.run_locked(partial(record_failure, self.playground, error, f"{self.sandbox.name}: {self.protocol}"))
 
 
 async def _delay_reply(reply: Reply) -> Reply:

@@ -1,5 +1,7 @@
-"""Holds a stepped clock while sandboxes call their agent, one at a time, so that what follows from a call has the time
-of the call and the same seed gives the same log."""
+"""Holds a stepped clock while sandboxes call the agent, one at a time.
+
+Events that follow from a call then have the time of the call, and the same seed gives the same log.
+"""
 
 import threading
 from collections.abc import Callable
@@ -14,7 +16,7 @@ does for one that waits and answers in the same thread, or that lets time pass b
 
 @dataclass(eq=False)
 class DeliveryHold:
-    """The part of one delivery in holding the clock. Guarded by the lock of the playground."""
+    """How one delivery holds the clock. Guarded by the lock of the playground."""
 
     clock: "ClockHold"
     name: str
@@ -32,27 +34,27 @@ class DeliveryHold:
 
     @property
     def is_joined(self) -> bool:
-        """Whether the clock is held for it."""
+        """Whether this delivery can hold the clock."""
         return self.clock.deliveries.get(self.name) is self
 
     def is_busy(self, now: float) -> bool:
-        """Whether it has something to do, and has not taken too long."""
+        """Return whether the delivery has work to do and is within its deadline."""
         return self.deadline > now and (self.has_turn or self.finished < self.begun)
 
     def join(self) -> None:
-        """Hold the clock until it is done."""
+        """Add this delivery to the ones that hold the clock."""
         self.clock.deliveries[self.name] = self
         self.begin()
 
     def leave(self) -> None:
-        """Hold the clock no more."""
+        """Stop holding the clock."""
         with self.clock.changed:
             if self.is_joined:
                 del self.clock.deliveries[self.name]
             self.clock.next_turn()
 
     def begin(self) -> None:
-        """Note that it may have something to do."""
+        """Hold the clock because there may be work to do."""
         self.begun += 1
         self.extend()
 
@@ -61,15 +63,18 @@ class DeliveryHold:
         self.deadline = monotonic() + MAX_HOLD_SECONDS
 
     def finish(self, begun: int) -> None:
-        """Note that it has done what it had to do when `begin` had been called so often."""
+        """Mark the work as done that was begun up to the given count of `begin` calls."""
         with self.clock.changed:
             self.finished = begun
             self.clock.next_turn()
 
     def request_turn(self, granted: Callable[[], None]) -> None:
-        """Have a function called when it may make an attempt: no other delivery makes one, and none before it in the
-        order has something to do. Those that take longer than the clock is held are not waited for; call this again
-        after MAX_HOLD_SECONDS to have that checked."""
+        """Call `granted` when this delivery may make an attempt.
+
+        That is when no other delivery makes an attempt, and none that comes earlier in the order has work to do. A
+        delivery
+        that exceeds its deadline is not waited for: call this again after MAX_HOLD_SECONDS to check that.
+        """
         if not self.is_joined:
             granted()
         elif not self.has_turn:
@@ -77,7 +82,7 @@ class DeliveryHold:
             self.clock.next_turn()
 
     def end_turn(self) -> None:
-        """Note that it has made its attempt, or does not wait for its turn any more."""
+        """End the attempt, or stop waiting for a turn."""
         self.waiting, self.has_turn = None, False
         self.clock.next_turn()
 
@@ -95,13 +100,13 @@ class ClockHold:
         return bool(self.deliveries)
 
     def join(self, name: str, order: tuple[int, str]) -> DeliveryHold:
-        """Return the hold of a delivery, a new one unless it is there, and hold the clock until it is done."""
+        """Return the hold of a delivery, creating it if needed, and hold the clock until its work is done."""
         hold = self.deliveries.get(name) or DeliveryHold(self, name, order)
         hold.join()
         return hold
 
     def next_turn(self) -> None:
-        """Give the turn to the first delivery that waits for it, and wake those that wait for the clock."""
+        """Give the turn to the first delivery that waits for it, and wake up the threads that wait for the clock."""
         self.changed.notify_all()
         now = monotonic()
         active = [each for each in self.deliveries.values() if each.waiting is not None or each.is_busy(now)]
@@ -119,9 +124,10 @@ class ClockHold:
                 each.reset()
 
     def wait(self) -> None:
-        """Wait until no delivery is at work, or has been for too long.
+        """Wait until every delivery is idle or past its deadline.
 
-        Releases the lock meanwhile, however often the caller has acquired it: agents send requests before they answer.
+        Releases the lock meanwhile, however often the caller has acquired it: agents send requests before they
+        answer.
         """
         with self.changed:
             while (seconds := self._seconds_left()) > 0:

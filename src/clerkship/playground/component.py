@@ -1,4 +1,4 @@
-"""A running simulator or domain, and what it is built from."""
+"""Simulators and domains: prepared once, then running in each playground."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from clerkship.sandbox.state import State
 
 @dataclass(frozen=True)
 class PreparedComponent:
-    """A simulator or domain with its config read and its datasets loaded, once for all playgrounds."""
+    """A simulator or domain with its config parsed and its datasets loaded, once for all playgrounds."""
 
     spec: ComponentSpec
     config: Frozen

@@ -1,4 +1,4 @@
-"""The simulated people of a playground: what they hear, notice and say, each in the conversation of one sandbox."""
+"""The simulated people of a playground, each in the conversation of one sandbox."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -30,13 +30,13 @@ class Participant:
     sandbox: str
     person: SimulatedPerson
     conversation: Conversation
-    ahead: int = 0
+    messages_ahead: int = 0
     """Messages that the person sent without waiting for the reply to the one before."""
-    unheard: list[Say] = field(default_factory=list)
+    queued_replies: list[Say] = field(default_factory=list)
     """Replies to those messages; the person hears them together with the last one."""
-    held: list[Event] | None = None
+    held_events: list[Event] | None = None
     """Events while a turn of the agent is recorded: the person notices them after the turn. None outside of a turn."""
-    left: str | None = None
+    leave_reason: str | None = None
     """Why the person left, once they did."""
 
 
@@ -49,39 +49,39 @@ class People:
         self.participants: dict[str, Participant] = {}
         self.listening = False
         """Whether people are notified of events: after the scenario is set up, until the conversation is over."""
-        self.thinks = False
+        self.uses_model = False
         """Whether a person takes wall time to decide what to say."""
-        self.thought = Stopwatch(monotonic)
+        self.model_time = Stopwatch(monotonic)
         """How long people have taken to decide so far; it does not count as the agent's time."""
-        self.unplayed = False
+        self.model_failed = False
         """Whether the model that plays a person failed."""
         self.out_of_role: OutOfRole | None = None
         """How a person broke the contract, if one did."""
 
     @property
-    def left(self) -> dict[str, str]:
-        """Why people left, by sandbox; without those who are still there."""
-        return {name: each.left for name, each in self.participants.items() if each.left is not None}
+    def leave_reasons(self) -> dict[str, str]:
+        """Why people left, by sandbox, without those who are still there."""
+        return {name: each.leave_reason for name, each in self.participants.items() if each.leave_reason is not None}
 
     def add_person(self, person: SimulatedPerson, sandbox: str) -> None:
         """Start a conversation between a person and the agent in a sandbox."""
-        self._conversation(sandbox).start(self._host.act(sandbox, "person"), person.name)
+        self._conversation(sandbox).start(self._host.context_for(sandbox, "person"), person.name)
         self.restore_person(person, sandbox)
 
     def restore_person(
-        self, person: SimulatedPerson, sandbox: str, ahead: int = 0, unheard: Sequence[Say] = ()
+        self, person: SimulatedPerson, sandbox: str, messages_ahead: int = 0, queued_replies: Sequence[Say] = ()
     ) -> None:
-        """Add a person to a conversation that has begun already. See Participant for `ahead` and `unheard`."""
+        """Add a person to a conversation that has already begun. See Participant for the last two parameters."""
         conversation = self._conversation(sandbox)
         person.join(conversation.messages)
-        self.participants[sandbox] = Participant(sandbox, person, conversation, ahead, list(unheard))
-        self.thinks = self.thinks or person.thinks
+        self.participants[sandbox] = Participant(sandbox, person, conversation, messages_ahead, list(queued_replies))
+        self.uses_model = self.uses_model or person.uses_model
 
     def _conversation(self, sandbox: str) -> Conversation:
         return cast(Conversation, self._host.components[sandbox].state)
 
     def open(self, sandbox: str) -> None:
-        """Have the person of a sandbox say their first message."""
+        """Have the person of a sandbox send their first message."""
         participant = self.participants[sandbox]
         self._speak(participant, self._decide(participant, participant.person.open))
 
@@ -90,37 +90,38 @@ class People:
         with self._host.lock:
             self._speak(self.participants[sandbox], Speech(leaves=True, reason=reason))
 
-    def greet(self, sandbox: str, turn: Sequence[Said]) -> None:
-        """Record what the agent did and said before the first message of the person."""
+    def record_greeting(self, sandbox: str, turn: Sequence[Said]) -> None:
+        """Record what the agent did and said before the person's first message."""
         with self._host.lock:
             self._record(self.participants[sandbox], turn)
 
     def deliver(self, sandbox: str, turn: Sequence[Said], *, last: bool = False) -> bool:
-        """Record what the agent did and said in one turn, and have the person answer all of it.
+        """Record what the agent did and said in one turn, and have the person answer it.
 
-        After the `last` turn that the scenario allows, a model is not asked for an answer that could not be sent.
-        Returns false if the agent said nothing and the person does not go on.
+        After the `last` turn that the scenario allows, no model is asked for an answer that could not be sent.
+        Returns false
+        if the agent said nothing and the person does not continue.
         """
         participant = self.participants[sandbox]
         with self._host.lock:
             replies = [part for part in turn if isinstance(part, Say)]
-            if self._faults.active and replies and not self._arrives(participant, replies):
+            if self._faults.active and replies and not self._apply_faults(participant, replies):
                 self._record(participant, [part for part in turn if not isinstance(part, Say)])
                 return True
             said, noticed = self._record(participant, turn)
-            if participant.ahead:
-                participant.ahead -= 1
-                participant.unheard += replies
+            if participant.messages_ahead:
+                participant.messages_ahead -= 1
+                participant.queued_replies += replies
                 return True
-            if participant.unheard:
-                replies, participant.unheard = [*participant.unheard, *replies], []
+            if participant.queued_replies:
+                replies, participant.queued_replies = [*participant.queued_replies, *replies], []
                 said = said or _last_message(participant.conversation, by_agent=True)
             if self._notice_all(participant, noticed):
                 return True
             return self._answer(participant, replies, said, last=last)
 
     def _notice_all(self, participant: Participant, events: Sequence[Event]) -> bool:
-        """Have a person notice the events of a turn; return whether one of them was an answer to their message."""
+        """Have a person notice the events of a turn; return whether one of them was answered."""
         if not participant.person.watches:
             return False
         answers = [self._notice(participant, event) for event in events]
@@ -132,7 +133,7 @@ class People:
             speech = self._decide(participant, person.wait)
             self._speak(participant, speech)
             return speech is not None
-        if said is not None and (not last or not person.thinks or person.leaving):
+        if said is not None and (not last or not person.uses_model or person.leaving):
             self._hear(participant, join_replies(replies), said)
         return True
 
@@ -141,14 +142,14 @@ class People:
         self._speak(participant, speech, said.seq)
 
     def _decide(self, participant: Participant, decide: Callable[[], D]) -> D:
-        """Return what a person decides; the wall time of a model is measured."""
-        if not participant.person.thinks:
+        """Return what a person decides, and measure the time of a model."""
+        if not participant.person.uses_model:
             return decide()
-        with self.thought:
+        with self.model_time:
             try:
                 return decide()
             except Unplayed as error:
-                self.unplayed, self._host.broken = True, str(error)
+                self.model_failed, self._host.broken = True, str(error)
                 raise
 
     def _speak(self, participant: Participant, speech: Speech | None, cause: int | None = None) -> None:
@@ -156,22 +157,22 @@ class People:
         if speech is None:
             return
         if not speech.text and not speech.leaves:
-            self._do_without_words(participant, speech, cause)
+            self._act_silently(participant, speech, cause)
             return
         host, sandbox, conversation = self._host, participant.sandbox, participant.conversation
         host.clock.touch()  # what falls due may end the conversation
         if speech.text and conversation.open:
             extra = {"metadata": dict(speech.metadata)} if speech.metadata else {}
-            conversation.say(host.act(sandbox, "person", cause), speech.text, **extra)
+            conversation.say(host.context_for(sandbox, "person", cause), speech.text, **extra)
         if speech.leaves and conversation.open:
-            participant.left = speech.reason
+            participant.leave_reason = speech.reason
             detail = {"detail": speech.detail} if speech.detail else {}
-            conversation.end(host.act(sandbox, "person", cause), speech.reason, **detail)
+            conversation.end(host.context_for(sandbox, "person", cause), speech.reason, **detail)
         if speech.more is not None and conversation.open:
-            participant.ahead += 1
+            participant.messages_ahead += 1
             self._speak(participant, self._decide(participant, speech.more), cause)
 
-    def _do_without_words(self, participant: Participant, speech: Speech, cause: int | None) -> None:
+    def _act_silently(self, participant: Participant, speech: Speech, cause: int | None) -> None:
         """End the conversation of a person who breaks the contract, or have a person wait."""
         if speech.out_of_role is not None and participant.conversation.open:
             self._end_invalid(participant, speech.out_of_role, cause)
@@ -185,13 +186,13 @@ class People:
         self.listening = False  # or the person would be asked again because of the event
         payload = PersonBrokeContract(rule=broken.rule, reason=broken.reason, would_have_said=broken.would_have_said)
         event = self._host.emit(participant.sandbox, payload, "run", cause)
-        participant.left = INVALID_PERSON
-        participant.conversation.end(self._host.act(participant.sandbox, "run", event.seq), INVALID_PERSON)
+        participant.leave_reason = INVALID_PERSON
+        participant.conversation.end(self._host.context_for(participant.sandbox, "run", event.seq), INVALID_PERSON)
 
     def _record(self, participant: Participant, turn: Sequence[Said]) -> tuple[Event | None, list[Event]]:
-        """Record a turn in order; return the last message in it, and the events meanwhile."""
+        """Record a turn in order; return the last message in it, and the events that happened meanwhile."""
         host, sandbox, conversation = self._host, participant.sandbox, participant.conversation
-        participant.held = held = list[Event]()
+        participant.held_events = events = list[Event]()
         said: Event | None = None
         for part in turn:
             check_room(host.log)
@@ -200,51 +201,50 @@ class People:
                 continue
             host.clock.touch()  # what falls due may end the conversation
             if conversation.open:
-                said = conversation.say(host.act(sandbox, "agent"), **part.fields())
-        participant.held = None
-        return said, held
+                said = conversation.say(host.context_for(sandbox, "agent"), **part.fields())
+        participant.held_events = None
+        return said, events
 
-    def _arrives(self, participant: Participant, replies: Sequence[Say]) -> bool:
-        """Apply faults to a turn; return false if it is lost: the person then repeats their last message."""
+    def _apply_faults(self, participant: Participant, replies: Sequence[Say]) -> bool:
+        """Apply faults to a turn; return false if the turn is lost. The person then repeats their last message."""
         sandbox = participant.sandbox
         for active, rng in self._faults.matching(sandbox, ON_TURN):
-            altered = active.fault.on_turn(rng)
-            if altered.reply is None:
-                self._faults.trigger(active, sandbox, ON_TURN, altered.details)
-                self._host.clock.advance(altered.delay)
+            effect = active.fault.on_turn(rng)
+            if effect.reply is None:
+                self._faults.trigger(active, sandbox, ON_TURN, effect.details)
+                self._host.clock.advance(effect.delay)
                 continue
-            details = {**altered.details, "lost": [reply.text for reply in replies]}
-            self._repeat(participant, self._faults.trigger(active, sandbox, ON_TURN, details))
+            details = {**effect.details, "lost": [reply.text for reply in replies]}
+            self._repeat_last_message(participant, self._faults.trigger(active, sandbox, ON_TURN, details))
             return False
         return True
 
-    def _repeat(self, participant: Participant, lost: Event) -> None:
-        """Have a person repeat their last message after a while, unless they said something else meanwhile."""
+    def _repeat_last_message(self, participant: Participant, lost: Event) -> None:
+        """Have a person repeat their last message after a while, unless they sent another one meanwhile."""
         last = _last_message(participant.conversation, by_agent=False)
         self._host.clock.advance(REPEAT_AFTER)
         if last is not None and _last_message(participant.conversation, by_agent=False) is last:
             self._speak(participant, Speech(cast(Utterance, last.payload).text), lost.seq)
 
     def notify(self, event: Event) -> None:
-        """Have people notice an event, and the person it was said to answer it."""
+        """Have people notice an event; the person whom a message was sent to answers it."""
         if event.actor == "person":
             return
         for participant in self.participants.values():
-            if participant.held is not None:
-                participant.held.append(event)
+            if participant.held_events is not None:
+                participant.held_events.append(event)
             elif not self._notice(participant, event) and participant.sandbox == event.source:
                 self._hear_message(participant, event)
 
     def _hear_message(self, participant: Participant, event: Event) -> None:
         said = event.payload
         if isinstance(said, Utterance):
-            participant.ahead = 0
+            participant.messages_ahead = 0
             heard = Heard(said.text, said.buttons, (said.custom,) if said.custom is not None else ())
             self._hear(participant, heard, event)
 
     def _notice(self, participant: Participant, event: Event) -> bool:
-        """Have a person notice an event, if they watch for any; return whether it was in their conversation and they
-        answered."""
+        """Have a person notice an event; return whether it was in their conversation and they answered."""
         person = participant.person
         speech = self._decide(participant, partial(person.notice, event)) if person.watches else None
         if speech is None:
@@ -254,7 +254,7 @@ class People:
 
 
 def join_replies(replies: Sequence[Say]) -> Heard:
-    """Join the replies of a turn to what the person hears."""
+    """Join the replies of a turn into what the person hears."""
     if len(replies) == 1 and replies[0].custom is None:
         return Heard(replies[0].text, replies[0].buttons)
     return Heard(

@@ -1,4 +1,4 @@
-"""A sandbox as its deliveries reach it: they call the agent, and hold the clock meanwhile."""
+"""Access to a sandbox for its deliveries, which call the agent and hold the clock meanwhile."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -23,11 +23,11 @@ class DeliveryClient(GatewayClient):
     hold: clock_hold.DeliveryHold
 
     async def call_as_run(self, call: ProtocolCall) -> Reply:
-        """Call an operation as the run."""
+        """Call an operation as the run, not as the agent."""
         return await self.call(call, "run")
 
     async def resolve(self, address: OutboundAddress) -> ResolvedAddress:
-        """Check an address by the policy of the entry point, and that none of our own listeners is there."""
+        """Check an address against the outbound policy, and that none of our own listeners is there."""
         self.gateway.check_address(address)
         return await self.gateway.policy.check(address)
 
@@ -40,12 +40,12 @@ class DeliveryClient(GatewayClient):
             self.playground.emit(self.sandbox.name, payload, "run")
 
     async def schedule(self, after: timedelta, due: Callable[[], None]) -> None:
-        """Have a function called once so much simulated time has passed."""
+        """Call `due` after a simulated duration."""
         playground = self.playground
         await self.run_locked(lambda: playground.clock.schedule(playground.now + after, due))
 
     def random(self) -> float:
-        """Return a number that the seed of the run decides."""
+        """Return a random number that depends on the seed of the run."""
         return self.playground.rng.stream(f"outbound/{self.hold.name}").random()
 
     @property
@@ -63,7 +63,7 @@ class DeliveryClient(GatewayClient):
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for the turn of the delivery; on a paced clock there are no turns."""
+        """Wait for the turn of this delivery. A paced clock has no turns."""
         if self.playground.environment.time != "stepped":
             yield
             return

@@ -1,4 +1,4 @@
-"""Record a failure of the platform in the run it happens in: the operation, the error and the traceback."""
+"""Record a failure of the platform in the run in which it happens."""
 
 import sys
 from collections.abc import Callable
@@ -16,19 +16,19 @@ T = TypeVar("T")
 
 
 class SimulatorBroken(PlatformError):
-    """A simulator failed where it should have answered."""
+    """Raised when a simulator fails with a bug."""
 
 
 def record_failure(playground: Playground, error: BaseException, operation: str) -> str:
-    """Mark a playground as broken by a bug of ours, unless it is already; return the reason."""
+    """Mark a playground as broken, unless it already is; return the reason."""
     if playground.broken is None:
-        playground.broken = playground.redacted(f"{operation}: {describe_error(error)}")
-        playground.sidecar.facts[TRACEBACK] = playground.redacted(render_traceback(error))
+        playground.broken = playground.redact(f"{operation}: {describe_error(error)}")
+        playground.sidecar.facts[TRACEBACK] = playground.redact(render_traceback(error))
     return playground.broken
 
 
 def guard(playground: Playground, title: str, work: Callable[[], T]) -> T:
-    """Run code of a simulator outside of a request; where it fails, record that and raise SimulatorBroken."""
+    """Run code of a simulator outside of a request. If it fails, record the failure and raise SimulatorBroken."""
     try:
         return work()
     except Exception as error:  # a simulator's bug is ours: the run is errored, the agent not blamed
@@ -37,7 +37,7 @@ def guard(playground: Playground, title: str, work: Callable[[], T]) -> T:
 
 
 def call_depth() -> int:
-    """Count the frames of the caller."""
+    """Count the stack frames of the caller."""
     frame, depth = sys._getframe(1), 0
     while frame.f_back is not None:
         frame, depth = frame.f_back, depth + 1

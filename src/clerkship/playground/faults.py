@@ -1,4 +1,4 @@
-"""The faults of a playground: which are active, which requests and turns they match, how often each took effect."""
+"""The active faults of a playground."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ ON_TURN = "on_turn"
 
 @dataclass
 class ActiveFault:
-    """An injected fault: how many requests it let pass, and how often it took effect."""
+    """An injected fault, and how often it was skipped and triggered."""
 
     fault: Fault
-    passed: int = 0
-    strikes: int = 0
+    times_skipped: int = 0
+    times_triggered: int = 0
 
     def matches(self, sandbox: str, operation: str, rng: Random) -> bool:
-        """Return whether it takes effect on a request; counts those that it lets pass."""
+        """Return whether the fault affects a request, and count the request if the fault skips it."""
         fault = self.fault
         if fault.sandbox not in (None, sandbox) or fault.operation not in (None, operation):
             return False
-        if self.passed < fault.skip:
-            self.passed += 1
+        if self.times_skipped < fault.skip:
+            self.times_skipped += 1
             return False
-        if fault.times is not None and self.strikes >= fault.times:
+        if fault.times is not None and self.times_triggered >= fault.times:
             return False
         return fault.probability >= 1 or rng.random() < fault.probability
 
@@ -43,13 +43,13 @@ class FaultInjector:
         self.active: list[ActiveFault] = []
 
     def inject(self, fault: Fault) -> None:
-        """Have a fault take effect on later requests."""
+        """Add a fault that affects later requests."""
         self.active.append(ActiveFault(fault))
 
     def matching(self, sandbox: str, operation: str) -> Iterator[tuple[ActiveFault, Random]]:
-        """Yield the faults that take effect on a request or a turn, each with its random generator."""
+        """Yield the faults that affect a request or a turn, each with its random generator."""
         for active in self.active:
-            if operation == ON_TURN and not active.fault.strikes_turns:
+            if operation == ON_TURN and not active.fault.affects_turns:
                 continue
             rng = self._host.rng.stream(f"fault/{active.fault.name}")
             if active.matches(sandbox, operation, rng):
@@ -57,6 +57,6 @@ class FaultInjector:
 
     def trigger(self, active: ActiveFault, sandbox: str, operation: str, details: Mapping[str, Any]) -> Event:
         """Count and log that a fault took effect."""
-        active.strikes += 1
+        active.times_triggered += 1
         injected = FaultInjected(fault=active.fault.name, operation=operation, details=dict(details))
         return self._host.emit(sandbox, injected, "scenario")

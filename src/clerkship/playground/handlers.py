@@ -1,6 +1,6 @@
-"""The handlers of the gateway: each looks at a request, may answer it, and may record it.
+"""The handlers of the gateway. Each one looks at a request, and may answer or record it.
 
-The order in which they run is in `Gateway`.
+`Gateway` defines the order in which they run.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -25,9 +25,9 @@ from clerkship.playground.anonymous import (
     refuse_anonymous,
 )
 from clerkship.playground.faults import ActiveFault
-from clerkship.playground.pace import Shape
 from clerkship.playground.playground import Playground
-from clerkship.playground.recording import add_body, describe_request, find_record, is_body_logged, title_of
+from clerkship.playground.request_record import add_body, describe_request, find_record, is_body_logged, title_of
+from clerkship.playground.request_timings import Shape
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme, refuse_expired
 from clerkship.sandbox.operation import OperationContext, ProtocolCall, ignore_callback
@@ -42,7 +42,7 @@ CLOCK = "clock"
 
 @dataclass(slots=True)
 class RequestContext:
-    """A request on its way: where it goes, what it is, how it was answered."""
+    """A request on its way through the handlers, and its reply."""
 
     playground_id: str
     sandbox_name: str
@@ -60,140 +60,145 @@ class RequestContext:
     shape: Shape | None = None
     reply: Reply | None = None
     refusal: Refusal | None = None
-    struck: list[tuple[ActiveFault, Random]] = field(default_factory=list)
+    pending_faults: list[tuple[ActiveFault, Random]] = field(default_factory=list)
     """Faults that wait for the answer."""
     delay: timedelta = timedelta(0)
     cause: int | None = None
     """The fault that sent it once more."""
-    objection: Refusal | None = None
+    transport_refusal: Refusal | None = None
     """Why the transport refuses it; the client is told once it is authenticated."""
-    counts: bool = True
+    is_logged: bool = True
     """Whether it is recorded in the log: not without a valid credential, nor when the log is full."""
-    routed_at: int | None = None
+    events_before: int | None = None
     """How many events there were when the simulator was given the request; None if it was not."""
-    faults: list[Event] = field(default_factory=list)
+    fault_events: list[Event] = field(default_factory=list)
     """The events of the faults that took effect on it."""
-    began: float = field(default_factory=perf_counter)
+    started_at: float = field(default_factory=perf_counter)
 
     @property
     def operation(self) -> str:
-        """The name of the operation; empty as long as it is not known."""
+        """The name of the operation; empty until it is known."""
         return self.call.operation.name if self.is_routed and self.call.operation is not None else ""
 
     @property
     def title(self) -> str:
-        """The sandbox and the request, to name it in an error."""
+        """The sandbox and the request, for error messages."""
         return f"{self.sandbox_name}: {title_of(self.call)}"
 
 
 Handler = Callable[[RequestContext], None]
 
 
-def serve_asset(exchange: RequestContext, sandbox: Sandbox) -> None:
-    """Answer a request for a static file. It needs no credential, leaves no event and meets no fault."""
-    if not isinstance(exchange.call, HttpCall):
+def serve_asset(context: RequestContext, sandbox: Sandbox) -> None:
+    """Answer a request for a static file, which needs no credential, causes no event and is not affected by faults."""
+    if not isinstance(context.call, HttpCall):
         return
-    request = exchange.call.request
+    request = context.call.request
     folder = next((folder for folder in sandbox.spec.assets if folder.covers(request)), None)
     if folder is not None:
-        exchange.counts = False  # not in the log even if it is refused: anyone could write to it otherwise
-        exchange.reply = folder.serve(request)
+        context.is_logged = False  # not in the log even if it is refused: anyone could write to it otherwise
+        context.reply = folder.serve(request)
 
 
-def authenticate(exchange: RequestContext) -> None:
-    """Check the credential of a request by the schemes of its simulator; the clock takes the token of any sandbox."""
-    playground, sandbox = exchange.playground, exchange.sandbox
+def authenticate(context: RequestContext) -> None:
+    """Check the credential of a request against the schemes of its simulator. The clock accepts the token of any
+    sandbox.
+    """
+    playground, sandbox = context.playground, context.sandbox
     if sandbox is not None:
-        if _has_credential(exchange, sandbox, sandbox.spec.authentication):
+        if _has_credential(context, sandbox, sandbox.spec.authentication):
             return
-    elif any(_has_credential(exchange, box, CLOCK_SCHEMES) for box in playground.sandboxes.values()):
+    elif any(_has_credential(context, box, CLOCK_SCHEMES) for box in playground.sandboxes.values()):
         return
-    exchange.counts = False  # not in the log: anyone could write to it otherwise
-    if sandbox is None or not _is_allowed_without_credential(exchange, sandbox):
-        raise refuse_anonymous(exchange.call, playground, sandbox)
+    context.is_logged = False  # not in the log: anyone could write to it otherwise
+    if sandbox is None or not _is_allowed_without_credential(context, sandbox):
+        raise refuse_anonymous(context.call, playground, sandbox)
 
 
-def _has_credential(exchange: RequestContext, sandbox: Sandbox, schemes: Iterable[AuthenticationScheme]) -> bool:
-    """Return whether a request carries the token of a sandbox, or a credential by one of its schemes over HTTP."""
-    if exchange.token:
-        return equal_in_constant_time(sandbox.token, exchange.token)
-    call, playground = exchange.call, exchange.playground
+def _has_credential(context: RequestContext, sandbox: Sandbox, schemes: Iterable[AuthenticationScheme]) -> bool:
+    """Return whether a request has the token of a sandbox, or over HTTP a credential for one of its schemes."""
+    if context.token:
+        return equal_in_constant_time(sandbox.token, context.token)
+    call, playground = context.call, context.playground
     if not isinstance(call, HttpCall):
         return False
     request, credentials, clock = call.request, sandbox.credentials, playground.clock
     return any(scheme.verify(request, credentials, clock) for scheme in schemes)
 
 
-def _is_allowed_without_credential(exchange: RequestContext, sandbox: Sandbox) -> bool:
-    """Return whether a request without a valid credential is answered: a preflight request, an open operation, or a
-    login with the right user and password, which is logged."""
-    exchange.reply = answer_preflight(exchange.call, sandbox.spec)
-    if exchange.reply is not None:
+def _is_allowed_without_credential(context: RequestContext, sandbox: Sandbox) -> bool:
+    """Return whether a request is answered without a valid credential.
+
+    That is a preflight request, an open operation, or a login with the right user and password. Only a login is
+    logged.
+    """
+    context.reply = answer_preflight(context.call, sandbox.spec)
+    if context.reply is not None:
         return True
-    access = find_access(exchange.call, sandbox.spec)
-    if access == "login" and exchange.objection is None:
-        exchange.counts = has_valid_login(exchange.call, exchange.playground, sandbox)
-    return exchange.counts or access == "open"
+    access = find_access(context.call, sandbox.spec)
+    if access == "login" and context.transport_refusal is None:
+        context.is_logged = has_valid_login(context.call, context.playground, sandbox)
+    return context.is_logged or access == "open"
 
 
-def find_operation(exchange: RequestContext) -> None:
-    """Find the operation that the request is; simulated time moves by one tick if the client has a credential."""
-    if exchange.sandbox is None:
-        if exchange.objection is not None:
-            raise exchange.objection
-        assert isinstance(exchange.call, HttpCall)
-        exchange.reply = answer_clock(exchange.playground, exchange.call.request)
+def find_operation(context: RequestContext) -> None:
+    """Find the operation of a request. For an authenticated client, the simulated clock advances by one tick."""
+    if context.sandbox is None:
+        if context.transport_refusal is not None:
+            raise context.transport_refusal
+        assert isinstance(context.call, HttpCall)
+        context.reply = answer_clock(context.playground, context.call.request)
         return
-    if exchange.counts:
-        exchange.playground.clock.touch()
-    if exchange.counts and exchange.playground.log.is_full:
-        exchange.counts = False  # the log is what must not grow
+    if context.is_logged:
+        context.playground.clock.touch()
+    if context.is_logged and context.playground.log.is_full:
+        context.is_logged = False  # the log is what must not grow
         raise Refusal(LOG_FULL, "too_many_requests", "this run's log is full; nothing more is done in it")
-    if exchange.objection is not None:
-        raise exchange.objection
-    exchange.call.locate(exchange.sandbox.spec)
-    exchange.call.check_size()
-    exchange.is_routed = True
+    if context.transport_refusal is not None:
+        raise context.transport_refusal
+    context.call.locate(context.sandbox.spec)
+    context.call.check_size()
+    context.is_routed = True
 
 
-def inject_faults(exchange: RequestContext) -> None:
+def inject_faults(context: RequestContext) -> None:
     """Apply active faults to the request, in the order in which they were injected."""
-    playground = exchange.playground
-    if not playground.faults.active or not exchange.counts:
+    playground = context.playground
+    if not playground.faults.active or not context.is_logged:
         return
-    for active, rng in playground.faults.matching(exchange.sandbox_name, exchange.operation):
-        spoiled = active.fault.before(rng)
-        if spoiled is None:
-            exchange.struck.append((active, rng))
+    for active, rng in playground.faults.matching(context.sandbox_name, context.operation):
+        effect = active.fault.on_request(rng)
+        if effect is None:
+            context.pending_faults.append((active, rng))
             continue
-        _trigger_fault(exchange, active, spoiled.details)
+        _trigger_fault(context, active, effect.details)
         if playground.environment.time == "stepped":
-            playground.clock.advance(spoiled.delay)
+            playground.clock.advance(effect.delay)
         else:
-            exchange.delay += spoiled.delay  # to be waited for, where the request came in
-        exchange.reply = spoiled.reply
-        if spoiled.refusal is not None:  # not taken down as the sandbox's: it never saw the request
-            worded = render_refusal(exchange, spoiled.refusal)
-            exchange.reply = replace(worded, headers={**worded.headers, **spoiled.headers})
-            if spoiled.refusal.status == 401 and exchange.sandbox is not None:
-                expired = refuse_expired(exchange.sandbox.spec.authentication, spoiled.refusal.reason)
-                exchange.reply = replace(exchange.reply, headers={**exchange.reply.headers, **expired.headers})
-        if exchange.reply is not None:
-            exchange.struck.clear()  # there is no answer of the sandbox for them to strike
+            context.delay += effect.delay  # to be waited for, where the request came in
+        context.reply = effect.reply
+        if effect.refusal is not None:  # not taken down as the sandbox's: it never saw the request
+            worded = render_refusal(context, effect.refusal)
+            context.reply = replace(worded, headers={**worded.headers, **effect.headers})
+            if effect.refusal.status == 401 and context.sandbox is not None:
+                expired = refuse_expired(context.sandbox.spec.authentication, effect.refusal.reason)
+                context.reply = replace(context.reply, headers={**context.reply.headers, **expired.headers})
+        if context.reply is not None:
+            context.pending_faults.clear()  # there is no answer of the sandbox for them to strike
             return
 
 
-def run_operation(exchange: RequestContext) -> None:
-    """Have the simulator do it."""
-    playground, sandbox, call = exchange.playground, exchange.sandbox, exchange.call
+def run_operation(context: RequestContext) -> None:
+    """Run the operation in the simulator."""
+    playground, sandbox, call = context.playground, context.sandbox, context.call
     assert sandbox is not None
     operation = call.operation
     assert operation is not None
-    exchange.routed_at = len(playground.log.events)
-    if exchange.counts:
-        context = OperationContext(
+    context.events_before = len(playground.log.events)
+    if context.is_logged:
+        operation_context = OperationContext(
             sandbox.state,
-            playground.act(sandbox.name, exchange.actor, exchange.cause),
+            playground.context_for(sandbox.name, context.actor, context.cause),
             call.base,
             sandbox.address,
             sandbox.register_callback or ignore_callback,
@@ -202,132 +207,135 @@ def run_operation(exchange: RequestContext) -> None:
             sandbox.credentials,
         )
     else:
-        context = OperationContext(sandbox.state, build_unlogged_context(playground, sandbox), call.base)
+        operation_context = OperationContext(sandbox.state, build_unlogged_context(playground, sandbox), call.base)
     began = perf_counter()
-    exchange.reply = call.render(context, operation.run(context, call.parse(context)))
-    if exchange.shape is not None:
-        sandbox.prepared.pace.note(exchange.shape, perf_counter() - began)
+    context.reply = call.render(operation_context, operation.run(operation_context, call.parse(operation_context)))
+    if context.shape is not None:
+        sandbox.prepared.timings.record(context.shape, perf_counter() - began)
 
 
-def record_request(exchange: RequestContext) -> None:
-    """Make an event that the request caused its record, or add one; beside the log if it has no credential."""
-    playground, since = exchange.playground, exchange.routed_at
-    if not exchange.counts:
-        _record_unauthenticated(exchange)
+def record_request(context: RequestContext) -> None:
+    """Log the request, unless an event of the simulator already records it.
+
+    Requests without a credential are listed beside the log.
+    """
+    playground, since = context.playground, context.events_before
+    if not context.is_logged:
+        _record_unauthenticated(context)
         return
-    if exchange.refusal is None and (exchange.sandbox is None or since is None):
+    if context.refusal is None and (context.sandbox is None or since is None):
         return  # it was for the clock, which logs by itself, or a fault answered it
     event = None
-    if exchange.refusal is None and since is not None:
-        event = find_record(playground.log.events, since, exchange.sandbox_name, exchange.actor)
-    event = event or _emit_record(playground, exchange)
-    if exchange.actor != "agent":
+    if context.refusal is None and since is not None:
+        event = find_record(playground.log.events, since, context.sandbox_name, context.actor)
+    event = event or _emit_record(playground, context)
+    if context.actor != "agent":
         return
-    holds = not exchange.call.body or (since is not None and is_body_logged(playground.log.events, since))
-    playground.writer.attach(event, _describe_request(exchange) if holds else _describe_with_body(exchange))
+    holds = not context.call.body or (since is not None and is_body_logged(playground.log.events, since))
+    playground.writer.attach(event, _describe_request(context) if holds else _describe_with_body(context))
 
 
-def _describe_with_body(exchange: RequestContext) -> AgentRequest:
-    """Describe the request with its body, where that may be kept. What is too large is not even read over HTTP."""
-    described, call, refusal = _describe_request(exchange), exchange.call, exchange.refusal
+def _describe_with_body(context: RequestContext) -> AgentRequest:
+    """Describe a request with its body, unless the body is too large or the operation forbids logging it."""
+    description, call, refusal = _describe_request(context), context.call, context.refusal
     too_large = refusal is not None and refusal.status == TOO_LARGE
-    operation = call.operation if exchange.is_routed else None
+    operation = call.operation if context.is_routed else None
     if not call.body or too_large or (operation is not None and not operation.logs_body):
-        return described
-    playground = exchange.playground
-    return add_body(described, call, playground.redactor(), playground.log.request_bodies)
+        return description
+    playground = context.playground
+    return add_body(description, call, playground.redactor(), playground.log.request_bodies)
 
 
-def _emit_record(playground: Playground, exchange: RequestContext) -> Event:
-    """Record a refusal, or a request that no event of the simulator records."""
-    refusal, payload = exchange.refusal, cast(Payload, RequestAnswered(operation=exchange.operation))
+def _emit_record(playground: Playground, context: RequestContext) -> Event:
+    """Log a refusal, or a request that no event of the simulator records."""
+    refusal, payload = context.refusal, cast(Payload, RequestAnswered(operation=context.operation))
     if refusal is not None:
-        reason = playground.redacted(refusal.reason)  # it may quote the request
-        payload = RequestRefused(operation=exchange.operation, status=refusal.status, code=refusal.code, reason=reason)
-    return playground.emit(exchange.sandbox_name, payload, exchange.actor, exchange.cause)
+        reason = playground.redact(refusal.reason)  # it may quote the request
+        payload = RequestRefused(operation=context.operation, status=refusal.status, code=refusal.code, reason=reason)
+    return playground.emit(context.sandbox_name, payload, context.actor, context.cause)
 
 
-def _describe_request(exchange: RequestContext) -> AgentRequest:
-    playground, reply = exchange.playground, exchange.reply
+def _describe_request(context: RequestContext) -> AgentRequest:
+    playground, reply = context.playground, context.reply
     assert reply is not None
-    return describe_request(exchange.call, reply, playground.redactor())
+    return describe_request(context.call, reply, playground.redactor())
 
 
-def _record_unauthenticated(exchange: RequestContext) -> None:
-    refusal, playground = exchange.refusal, exchange.playground
+def _record_unauthenticated(context: RequestContext) -> None:
+    refusal, playground = context.refusal, context.playground
     if refusal is None or refusal.status != LOG_FULL:
-        described, reason = (
-            _describe_request(exchange),
+        description, reason = (
+            _describe_request(context),
             "answered without a credential" if refusal is None else refusal.reason,
         )
-        fields = {name: getattr(described, name) for name in ("method", "path", "query", "status", "over")}
-        playground.sidecar.unauthenticated.add(sandbox=exchange.sandbox_name, reason=reason, **fields)
+        fields = {name: getattr(description, name) for name in ("method", "path", "query", "status", "over")}
+        playground.sidecar.unauthenticated.add(sandbox=context.sandbox_name, reason=reason, **fields)
 
 
-def record_faults(exchange: RequestContext) -> None:
-    """Say in the events of faults which request they took effect on, and what the agent was answered."""
-    if not exchange.faults:
+def record_faults(context: RequestContext) -> None:
+    """Add to the events of faults which request they affected, and how it was answered."""
+    if not context.fault_events:
         return
-    playground = exchange.playground
-    described = _describe_request(exchange) if exchange.routed_at is not None else _describe_with_body(exchange)
-    for event in exchange.faults:
-        playground.writer.attach(event, described)
+    playground = context.playground
+    description = _describe_request(context) if context.events_before is not None else _describe_with_body(context)
+    for event in context.fault_events:
+        playground.writer.attach(event, description)
 
 
-def _trigger_fault(exchange: RequestContext, active: ActiveFault, details: Mapping[str, Any]) -> Event:
-    event = exchange.playground.faults.trigger(active, exchange.sandbox_name, exchange.operation, details)
-    exchange.faults.append(event)
+def _trigger_fault(context: RequestContext, active: ActiveFault, details: Mapping[str, Any]) -> Event:
+    event = context.playground.faults.trigger(active, context.sandbox_name, context.operation, details)
+    context.fault_events.append(event)
     return event
 
 
-def repeat_request(exchange: RequestContext) -> None:
-    """A request that was doubled on its way comes again, a touch later; its answer is the one that counts."""
-    for active, _ in exchange.struck:
-        if not active.fault.doubles:
+def repeat_request(context: RequestContext) -> None:
+    """Run a duplicated request again, one tick later. The agent gets the second reply."""
+    for active, _ in context.pending_faults:
+        if not active.fault.repeats_request:
             continue
-        playground = exchange.playground
-        first = 0 if exchange.reply is None else exchange.reply.status
-        event = _trigger_fault(exchange, active, {"first_status": first})
-        exchange.cause, exchange.refusal = event.seq, None
+        playground = context.playground
+        first = 0 if context.reply is None else context.reply.status
+        event = _trigger_fault(context, active, {"first_status": first})
+        context.cause, context.refusal = event.seq, None
         playground.clock.touch()
         try:
-            run_operation(exchange)
+            run_operation(context)
         except Refusal as refusal:
-            exchange.refusal = refusal
-            exchange.reply = render_refusal(exchange, refusal)
-        record_request(exchange)
+            context.refusal = refusal
+            context.reply = render_refusal(context, refusal)
+        record_request(context)
 
 
-def alter_reply(exchange: RequestContext) -> None:
-    """What is in the way of the answer strikes, in the order it was put there."""
-    playground, reply = exchange.playground, exchange.reply
+def alter_reply(context: RequestContext) -> None:
+    """Apply active faults to the reply, in the order in which they were injected."""
+    playground, reply = context.playground, context.reply
     assert reply is not None
-    for active, rng in exchange.struck:
-        spoiled = active.fault.after(reply, rng, wants_body=exchange.call.wants_body)
-        if spoiled is None:
+    for active, rng in context.pending_faults:
+        effect = active.fault.on_reply(reply, rng, wants_body=context.call.wants_body)
+        if effect is None:
             continue
-        _trigger_fault(exchange, active, spoiled.details)
-        reply = spoiled.reply or reply
+        _trigger_fault(context, active, effect.details)
+        reply = effect.reply or reply
         if reply.lost:
             break
     if reply.delivery.over and playground.environment.time == "stepped":
         playground.clock.advance(timedelta(seconds=reply.delivery.over))
         reply = replace(reply, delivery=replace(reply.delivery, over=0.0))
-    if exchange.delay:
-        reply = replace(reply, delivery=replace(reply.delivery, delay=exchange.delay.total_seconds()))
-    exchange.reply = reply
+    if context.delay:
+        reply = replace(reply, delivery=replace(reply.delivery, delay=context.delay.total_seconds()))
+    context.reply = reply
 
 
-def record_touch(exchange: RequestContext) -> None:
-    """What differs between machines goes to the sidecar."""
-    assert exchange.reply is not None
-    playground = exchange.playground
-    wall_ms = (perf_counter() - exchange.began) * 1000
+def record_touch(context: RequestContext) -> None:
+    """Record the wall time of a request in the sidecar, because it differs between machines."""
+    assert context.reply is not None
+    playground = context.playground
+    wall_ms = (perf_counter() - context.started_at) * 1000
     seq = len(playground.log.events)
-    operation = exchange.operation if exchange.counts else ""  # a fork counts by it what a fault has let pass
-    playground.sidecar.touch(seq, exchange.sandbox_name, operation, exchange.reply.status, wall_ms)
+    operation = context.operation if context.is_logged else ""  # a fork counts by it what a fault has let pass
+    playground.sidecar.touch(seq, context.sandbox_name, operation, context.reply.status, wall_ms)
 
 
-def render_refusal(exchange: RequestContext, refusal: Refusal) -> Reply:
-    """Write a refusal in the words of the protocol and of the simulator."""
-    return exchange.call.refuse(refusal, None if exchange.sandbox is None else exchange.sandbox.spec)
+def render_refusal(context: RequestContext, refusal: Refusal) -> Reply:
+    """Render a refusal in the format of the protocol and of the simulator."""
+    return context.call.refuse(refusal, None if context.sandbox is None else context.sandbox.spec)

@@ -1,4 +1,4 @@
-"""The playground as its parts use it: the conversations, the fault injector and the step runner."""
+"""The playground as its own parts use it: conversations, fault injector and step runner."""
 
 import threading
 from collections.abc import Iterable, Mapping
@@ -29,14 +29,16 @@ class PlaygroundHost(StepHost, Protocol):
     def emit(self, source: str, payload: Payload, actor: str, cause: int | None = None) -> Event:
         """Append an event to the log and apply it."""
 
-    def act(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
+    def context_for(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
         """Build the context in which an actor changes a sandbox or domain."""
 
     def fork(self, events: Iterable[Event]) -> StepHost:
-        """Return another playground whose states are what these events make of the datasets."""
+        """Return a new playground whose states are rebuilt from the datasets and these events."""
 
 
 def weak_host(host: PlaygroundHost) -> PlaygroundHost:
-    """Return a weak reference to a playground for the parts that it owns: without a reference cycle, the memory of a
-    playground is freed as soon as its run is over."""
+    """Return a weak reference to a playground, for the parts that it owns.
+
+    Without a reference cycle, the memory of a playground is freed as soon as its run is over.
+    """
     return cast(PlaygroundHost, proxy(host))

@@ -19,26 +19,26 @@ from clerkship.transports.limits import ConnectionLimits
 
 @dataclass(slots=True)
 class GatewayRequest:
-    """A request on its way through a gateway. A simulator that fails is answered 500; its run is errored."""
+    """An HTTP request to a gateway. If a simulator fails, the reply is a 500 and the run is errored."""
 
     gateway: Gateway
     context: RequestContext
     handler: Gateway | ControlEndpoint
 
     def try_answer(self) -> Reply | None:
-        """Answer if that is quick."""
+        """Answer the request if that is quick, else return None."""
         return self.handler.try_answer(self.context)
 
     def answer(self) -> Reply:
-        """Answer, however long it takes."""
+        """Answer the request, however long it takes."""
         return self.handler.answer(self.context)
 
     def read(self, stream: ByteStream) -> bytes | None:
-        """Return the next chunk of a reply; where making it fails, the run is errored."""
+        """Return the next chunk of a streamed reply. If producing it fails, the run is errored."""
         return guard(self.context.playground, self.context.title, lambda: next(stream, None))
 
     def open_websocket(self, workers: WorkerPool) -> SandboxClient:
-        """Return the sandbox as a WebSocket reaches it."""
+        """Return a client of the sandbox for a WebSocket."""
         playground, sandbox = self.context.playground, self.context.sandbox
         assert sandbox is not None
         address = f"{self.context.playground_id}/{sandbox.name}"
@@ -46,19 +46,21 @@ class GatewayRequest:
 
     @property
     def queue(self) -> str:
-        """The playground. The clock has its own queue: while it waits for a call to the agent, the agent may send
-        requests."""
+        """The name of the worker queue: one per playground.
+
+        The clock has a queue of its own, because the agent may send requests while the clock waits for a call to it.
+        """
         context = self.context
         return f"{context.playground_id}/{CLOCK}" if context.sandbox_name == CLOCK else context.playground_id
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for a model."""
-        return self.gateway.thinks(self.context)
+        """Whether the request waits for a model, or for a call to the agent."""
+        return self.gateway.may_wait(self.context)
 
 
 class GatewayApplication:
-    """A gateway as the HTTP server sees it."""
+    """The application that the HTTP server runs."""
 
     def __init__(self, gateway: Gateway, control: ControlEndpoint | None = None) -> None:
         self._gateway, self._control = gateway, control
@@ -70,7 +72,7 @@ class GatewayApplication:
             incoming.playground_id,
             incoming.sandbox_name,
             HttpCall(incoming.request, incoming.base),
-            objection=incoming.objection,
+            transport_refusal=incoming.objection,
         )
         control = self._control
         handler = self._gateway if control is None or not control.covers(incoming) else control
@@ -80,5 +82,5 @@ class GatewayApplication:
 def open_http(
     gateway: Gateway, port: int = 0, limits: ConnectionLimits | None = None, control: ControlEndpoint | None = None
 ) -> HttpListener:
-    """Build the HTTP server of a gateway; it listens from the first time its address is asked for."""
+    """Build the HTTP server of a gateway. It starts to listen when its address is first read."""
     return HttpListener(GatewayApplication(gateway, control), port, limits)

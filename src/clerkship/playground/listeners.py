@@ -1,4 +1,4 @@
-"""The protocol listeners of this process: each is opened once, when first needed, in a thread of its own."""
+"""The protocol listeners of this process. Each is opened when it is first needed, in its own thread."""
 
 import importlib.util
 import os
@@ -24,7 +24,7 @@ MAX_CLOSE_SECONDS = 3.0
 
 @dataclass
 class RunningListener:
-    """One listener, its event loop and its thread."""
+    """A listener, its event loop and its thread."""
 
     gateway: Gateway
     kind: str
@@ -35,12 +35,11 @@ class RunningListener:
     _thread: LoopThread = field(init=False)
 
     def __post_init__(self) -> None:
-        """Create the listener and its thread."""
         self.listener, self._thread = self.listener_type(self), LoopThread(self.listener_type.name)
 
     def find(self, address: str) -> SandboxClient | None:
         """Return the sandbox with this address, if it is of the listener's kind."""
-        found = self.gateway.at(address)
+        found = self.gateway.find_by_address(address)
         if found is None:
             return None
         playground, sandbox = found
@@ -49,20 +48,23 @@ class RunningListener:
         return GatewayClient(self.gateway, self.workers, playground, sandbox, sandbox.address, self.listener_type.name)
 
     def list_refused(self, address: str, operation: str, reason: str) -> None:
-        """List a request without a valid credential: beside the log of its trial if the address is known."""
-        found = self.gateway.at(address)
-        name, listed = "", self.gateway.unplaced
+        """List a request without a valid credential, beside the log of its trial if the address is known."""
+        found = self.gateway.find_by_address(address)
+        name, listed = "", self.gateway.unmatched
         if found is not None:
             name, listed = found[1].name, found[0].sidecar.unauthenticated
         listed.add(sandbox=name, over=self.listener_type.name, method=operation, reason=reason)
 
     def client_for(self, playground: Playground, sandbox: Sandbox) -> GatewayClient:
-        """Return the client of the listener for a sandbox."""
-        address = self.gateway.locate(playground, sandbox)
+        """Return a client of a sandbox for this listener."""
+        address = self.gateway.assign_address(playground, sandbox)
         return GatewayClient(self.gateway, self.workers, playground, sandbox, address, self.listener_type.name)
 
     def start(self) -> None:
-        """Start the listener and wait until it is open."""
+        """Start the listener and wait until it is open.
+
+        Raises PortTaken or ListenerFailed.
+        """
         name = self.listener_type.name
         try:
             self._thread.start(partial(self.listener.open, HOST, self.port), self.listener.close, MAX_START_SECONDS)
@@ -79,7 +81,7 @@ class RunningListener:
         self._thread.submit(partial(self.listener.run_ended, address))
 
     def stop(self) -> None:
-        """Close the listener, and wait a few seconds at most. From any thread."""
+        """Close the listener, waiting a few seconds at most. Can be called from any thread."""
         self._thread.stop(MAX_CLOSE_SECONDS)
         self.workers.close()
 
@@ -94,21 +96,23 @@ class ListenerPool:
         self._lock = threading.Lock()
         self._closed = False
         self._outbound = OutboundPool(gateway)
-        gateway.on_registered, gateway.on_leave = self._outbound.start, self._left
+        gateway.on_registered, gateway.on_run_ended = self._outbound.start, self._end_run
         gateway.listener_ports = self._open_ports
 
-    def of(self, playground: Playground, sandbox: Sandbox) -> dict[str, tuple[ProtocolListener, ConnectionInfo]]:
-        """Return the listeners of a sandbox with their connection info; start those that are not running."""
-        found = {
+    def open_listeners(
+        self, playground: Playground, sandbox: Sandbox
+    ) -> dict[str, tuple[ProtocolListener, ConnectionInfo]]:
+        """Return the listeners of a sandbox with their connection details, starting those that are not running."""
+        opened = {
             each.name: (running.listener, running.listener.connection_info(running.client_for(playground, sandbox)))
             for each in sandbox.spec.listeners
-            if (running := self._run(sandbox.spec.kind, each)) is not None
+            if (running := self._ensure_running(sandbox.spec.kind, each)) is not None
         }
-        sandbox.connection_info = {name: info for name, (_, info) in found.items()}
-        return found
+        sandbox.connection_info = {name: info for name, (_, info) in opened.items()}
+        return opened
 
     def prepare(self, playground: Playground) -> None:
-        """Start to call the agent where a config says how it is reached."""
+        """Start the deliveries of sandboxes whose config has the address of the agent."""
         self._outbound.prepare(playground)
 
     def close(self) -> None:
@@ -120,7 +124,7 @@ class ListenerPool:
             listener.stop()
         self._outbound.close()
 
-    def _run(self, kind: str, listener_type: type[ProtocolListener]) -> RunningListener | None:
+    def _ensure_running(self, kind: str, listener_type: type[ProtocolListener]) -> RunningListener | None:
         if not is_available(listener_type):
             return None
         with self._lock:
@@ -135,10 +139,10 @@ class ListenerPool:
             return found
 
     def _open_ports(self) -> list[int]:
-        """Return the ports of the running listeners, whether or not an agent has them."""
+        """Return the ports of all running listeners."""
         return [port for running in list(self._running.values()) for port in running.listener.ports()]
 
-    def _left(self, address: str) -> None:
+    def _end_run(self, address: str) -> None:
         with self._lock:
             running = list(self._running.values())
         for listener in running:

@@ -1,4 +1,4 @@
-"""Runs the deliveries of all playgrounds of this process, in one thread with an event loop of its own."""
+"""Runs the deliveries of all playgrounds of this process, in one thread with its own event loop."""
 
 import asyncio
 import threading
@@ -38,15 +38,17 @@ class OutboundPool:
         self._closed = False
 
     def prepare(self, playground: Playground) -> None:
-        """Start the deliveries of sandboxes whose config has an address."""
+        """Start the deliveries of sandboxes whose config has the address of the agent."""
         for sandbox in playground.sandboxes.values():
             if any(kind.configured(sandbox.state.config) for kind in sandbox.spec.outbound):
                 self.start(playground, sandbox)
 
     def start(self, playground: Playground, sandbox: Sandbox) -> None:
-        """Start the deliveries of a sandbox, or have them start over: its agent has registered an address, or removed
-        it. From any thread."""
-        address = self._gateway.locate(playground, sandbox)
+        """Start the deliveries of a sandbox, or restart them after the agent registered or removed an address.
+
+        Can be called from any thread.
+        """
+        address = self._gateway.assign_address(playground, sandbox)
         for kind in sandbox.spec.outbound:
             order = list(playground.sandboxes).index(sandbox.name), kind.name
             hold = playground.clock_hold.join(f"{sandbox.name}/{kind.name}", order)
@@ -54,7 +56,7 @@ class OutboundPool:
             self._submit(partial(self._start, kind, client))
 
     def stop(self, address: str) -> None:
-        """Stop the deliveries of a sandbox whose run is over. From any thread; does not wait."""
+        """Stop the deliveries of a sandbox whose run is over. Can be called from any thread; does not wait."""
         if self._thread is not None:
             self._submit(partial(self._stop, address))
 
@@ -67,7 +69,7 @@ class OutboundPool:
         self._workers.close()
 
     def _submit(self, work: Work) -> None:
-        """Run work in the loop, whose thread is started when it is first needed."""
+        """Run work in the event loop, starting its thread if needed."""
         with self._lock:
             if self._closed:
                 return
@@ -92,8 +94,10 @@ class OutboundPool:
             running.delivery.reset()
 
     async def _run(self, delivery: OutboundDelivery, client: DeliveryClient) -> None:
-        """Run a delivery until the run is over. An exception is a bug of the simulator, so the run is errored; the next
-        registration starts the delivery anew."""
+        """Run a delivery until the run is over.
+
+        An exception is a bug of the simulator: the run is errored. The next registration starts the delivery again.
+        """
         try:
             try:
                 await delivery.run()

@@ -1,4 +1,4 @@
-"""A copy-on-write view of a dataset: forking costs the same for ten records and for a million."""
+"""A copy-on-write view of a dataset: a fork costs the same for ten records and for a million."""
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from copy import deepcopy
@@ -15,8 +15,9 @@ _IDENTITY: Any = object.__eq__
 class Overlay(MutableMapping[str, Any]):
     """The records of one playground: its changes over a base that all playgrounds share.
 
-    Records are frozen when they are read or stored, so the only way to change one is to store another. An object that
-    is not plain data cannot be frozen: the playground gets its own deep copy of it on first access, and keeps it.
+    Records are frozen when they are read or stored, so a record can only be changed by storing another one. An
+    object that
+    is not plain data cannot be frozen: the playground gets its own deep copy on first access.
     """
 
     __slots__ = ("_changes", "_copies", "_size", "base")
@@ -36,9 +37,9 @@ class Overlay(MutableMapping[str, Any]):
         value = self.base[key]
         if type(value) is bytes:  # the usual kind of record
             return value
-        return value if type(value) in IMMUTABLE else self._isolated(key, value)
+        return value if type(value) in IMMUTABLE else self._isolate(key, value)
 
-    def _isolated(self, key: str, value: Any) -> Any:
+    def _isolate(self, key: str, value: Any) -> Any:
         """Return a record of the base in a form that cannot affect other playgrounds."""
         if key in self._copies:
             return self._copies[key]
@@ -64,7 +65,6 @@ class Overlay(MutableMapping[str, Any]):
             del self._changes[key]
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the base's keys that are not deleted, then over the new ones."""
         changes = self._changes
         yield from (key for key in self.base if changes.get(key) is not _DELETED)
         yield from (key for key, value in changes.items() if value is not _DELETED and key not in self.base)
@@ -77,13 +77,13 @@ class Overlay(MutableMapping[str, Any]):
         return key in self.base if value is self else value is not _DELETED
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """Return a record, after storing the default if there is none."""
+        """Return a record, storing the default first if there is none."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def changed(self) -> dict[str, tuple[Any, Any]]:
-        """Return each record that differs from the base, before and after; None where there was, or is, nothing."""
+        """Return each record that differs from the base, as a pair of the old and the new value; None for no record."""
         now = {key: None if value is _DELETED else value for key, value in self._changes.items()}
         changed = {key: value for key, value in now.items() if self.base.get(key) != value}
         copies = {key: own for key, own in self._copies.items() if key not in now}
@@ -92,7 +92,7 @@ class Overlay(MutableMapping[str, Any]):
 
 
 def _is_same(one: Any, other: Any, compared: set[tuple[int, int]]) -> bool:
-    """Return whether a copy has the value of its original; objects without `__eq__` are compared by their state."""
+    """Return whether a copy equals its original. Objects without `__eq__` are compared by their state."""
     if one == other or (id(one), id(other)) in compared:
         return True
     if type(one) is not type(other):

@@ -1,4 +1,4 @@
-"""A playground: forked from an environment, changed only through events, sealed into evidence."""
+"""A playground: forked from an environment, changed only through events."""
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ from clerkship.playground.conversation import People
 from clerkship.playground.faults import FaultInjector
 from clerkship.playground.host import PlaygroundHost, weak_host
 from clerkship.playground.reactions import ReactionRunner, bind_reactions
-from clerkship.playground.recording import NO_SECRETS, CredentialRedactor, build_redactor
+from clerkship.playground.request_record import NO_SECRETS, CredentialRedactor, build_redactor
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.playground.steps import StepRunner
 from clerkship.reactions.registry import BoundReactions
@@ -37,7 +37,7 @@ S = TypeVar("S", bound=State)
 
 
 class DomainCaller:
-    """Records the events of one action, and names the last of them as the cause of what a domain does for it."""
+    """Records the events of one action, and makes the last one the cause of what a domain does for the action."""
 
     __slots__ = ("_actor", "_cause", "_domains", "_host", "_last", "_source")
 
@@ -56,7 +56,7 @@ class DomainCaller:
     def find_domain(self, kind: type[State], name: str | None) -> tuple[State, ActionContext]:
         """Find a domain by the type of its state, and build the context in which the same actor changes it."""
         chosen, state = find_state(self._domains, kind, name)
-        return state, self._host.act(chosen, self._actor, self._last)
+        return state, self._host.context_for(chosen, self._actor, self._last)
 
 
 def add_domains(
@@ -66,7 +66,7 @@ def add_domains(
     source: str,
     cause: int | None,
 ) -> ActionContext:
-    """Give an action access to the domains of its playground."""
+    """Return an action context with access to the domains of its playground."""
     states = {name: domain.state for name, domain in domains.items()}
     caller = DomainCaller(host, states, source, context.actor, cause)
     return context._replace(emit=caller.record, find_domain=caller.find_domain)
@@ -74,7 +74,7 @@ def add_domains(
 
 @dataclass(frozen=True)
 class SavedLog:
-    """The beginning of a log: its events, their lines, and the bodies that are too large for a line."""
+    """The log that a playground starts from: its events, their lines, and the bodies that are too large for a line."""
 
     events: Sequence[Event] = ()
     lines: Sequence[bytes] = ()
@@ -86,7 +86,7 @@ EMPTY_LOG = SavedLog()
 
 @dataclass(frozen=True)
 class PlaygroundOptions:
-    """What a playground may have beside its sandboxes."""
+    """Options of a playground besides its simulators."""
 
     names: VariableNames = NO_NAMES
     """Environment variables whose values the log replaces by their names."""
@@ -97,10 +97,11 @@ class PlaygroundOptions:
 
 
 class Playground:
-    """Everything that one trial can touch. One thread at a time, by its lock.
+    """One running environment. Only the thread that holds its lock may use it.
 
-    What is set in `__init__` outlives a rewind: the id, the credentials and addresses of the sandboxes, the followers.
-    What is set in `_start` is built anew.
+    Attributes set in `__init__` survive a rewind: the id, the credentials and addresses of the sandboxes, the
+    subscribers.
+    Attributes set in `_start` are built again.
     """
 
     def __init__(
@@ -122,29 +123,29 @@ class Playground:
         self.started_at = environment.now.astimezone(UTC)  # all times in the log are in UTC
         self.sandboxes = {name: Sandbox(name, prepared) for name, prepared in simulators.items()}
         self.domains = {name: RunningComponent(name, prepared) for name, prepared in options.domains.items()}
-        every = {**self.sandboxes, **self.domains} if self.domains else self.sandboxes
-        self.components: Mapping[str, RunningComponent] = every
+        components = {**self.sandboxes, **self.domains} if self.domains else self.sandboxes
+        self.components: Mapping[str, RunningComponent] = components
         self.broken: str | None = None
         """The first failure of the platform: the run is errored, and stays so when it is rewound."""
         self.closed = False
         self._options = options
-        self._bound = bind_reactions(environment) if options.reactions is None else options.reactions
-        self._followers: list[Subscriber] = []
+        self._bound_reactions = bind_reactions(environment) if options.reactions is None else options.reactions
+        self._subscribers: list[Subscriber] = []
         self._facts: dict[str, Any] = {}
         self._unauthenticated = UnloggedRequests()
-        self._redactor, self._redacts = NO_SECRETS, list[object]()
+        self._redactor, self._redactor_inputs = NO_SECRETS, list[object]()
         self._start(EMPTY_LOG)
 
-    def _start(self, before: SavedLog) -> None:
-        """Build the state of a run in which these events have happened, and nothing else."""
-        events, now = before.events, self.started_at
+    def _start(self, saved: SavedLog) -> None:
+        """Build the state of a run in which exactly the events of a saved log have happened."""
+        events, now = saved.events, self.started_at
         if events:
-            self.log, self.writer = reopen_log(events, before.lines, before.blobs, self._options.names)
+            self.log, self.writer = reopen_log(events, saved.lines, saved.blobs, self._options.names)
             now = max(event.at for event in events).astimezone(UTC)
         else:
             self.log, self.writer = open_log(self._options.names)
-        for follower in self._followers:
-            self.log.subscribe(follower)
+        for subscriber in self._subscribers:
+            self.log.subscribe(subscriber)
         self.sidecar = Sidecar(self._facts, unauthenticated=self._unauthenticated)
         is_stepped = self.environment.time == "stepped"
         self.clock: Clock = SteppedClock(now, self.environment.tick) if is_stepped else PacedClock(now, monotonic)
@@ -152,7 +153,7 @@ class Playground:
         for component in self.components.values():
             component.state = component.prepared.new_state()
         self._apply(events)
-        self._reactions = ReactionRunner(self._bound, self.components) if self._bound else None
+        self._reactions = ReactionRunner(self._bound_reactions, self.components) if self._bound_reactions else None
         host = weak_host(self)
         self.faults = FaultInjector(host)
         self.steps = StepRunner(host)
@@ -164,35 +165,35 @@ class Playground:
                 self.components[event.source].state.apply(event)
 
     def fork(self, events: Iterable[Event]) -> "Playground":
-        """Return another playground whose states are what these events make of the datasets; its log is empty."""
+        """Return a new playground whose states are rebuilt from the datasets and these events. Its log is empty."""
         simulators = {name: sandbox.prepared for name, sandbox in self.sandboxes.items()}
         fork = Playground(self.environment, simulators, self.seed, self._options)
         fork._apply(events)
         return fork
 
-    def rewind(self, before: SavedLog) -> None:
-        """Start over after the events of `before`: without people, faults and scheduled steps.
+    def rewind(self, saved: SavedLog) -> None:
+        """Start over from a saved log, without people, faults and scheduled steps.
 
-        The id, credentials and addresses stay, so that clients keep working.
+        The id, credentials and addresses stay the same, so that clients keep working.
         """
         with self.lock:
             if not self.closed:
-                self._start(before)
+                self._start(saved)
                 self.clock_hold.reset()
 
     @cached_property
     def clock_hold(self) -> ClockHold:
-        """What keeps a stepped clock still while a sandbox calls the agent."""
+        """Holds a stepped clock while a sandbox calls the agent."""
         return ClockHold(self.lock)
 
     @cached_property
     def zone(self) -> timezone:
-        """The zone of the environment's `now`: what agents are told the time in."""
+        """The time zone of the environment's `now`, in which agents see the time."""
         return timezone(self.environment.now.utcoffset() or timedelta(0))
 
     @property
     def now(self) -> datetime:
-        """The simulated time."""
+        """The simulated time, in UTC."""
         return self.clock.now
 
     def emit(self, source: str, payload: Payload, actor: str, cause: int | None = None) -> Event:
@@ -202,12 +203,12 @@ class Playground:
         if component is not None:
             component.state.apply(event)
             if self._reactions is not None:
-                self._reactions.run(event, self.act)
+                self._reactions.run(event, self.context_for)
         if self.people.listening:
             self.people.notify(event)
         return event
 
-    def act(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
+    def context_for(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
         """Build the context in which an actor changes a sandbox or domain."""
         record = partial(self.emit, sandbox, actor=actor, cause=cause)
         context = ActionContext(actor, self.clock.now, self.ids, self.rng, record)
@@ -220,10 +221,10 @@ class Playground:
         states = {name: component.state for name, component in self.components.items()}
         name, state = find_state(states, kind, sandbox)
         converses = name in self.sandboxes and self.sandboxes[name].spec.converses
-        return state, self.act(name, "person" if converses else "scenario")
+        return state, self.context_for(name, "person" if converses else "scenario")
 
     def inject(self, fault: Fault) -> None:
-        """Have a fault take effect on later requests."""
+        """Add a fault that affects later requests."""
         self.faults.inject(fault)
 
     def advance(self, by: timedelta) -> None:
@@ -231,39 +232,41 @@ class Playground:
         with self.lock:
             self.clock.advance(by)
 
-    def follow(self, follower: Subscriber) -> None:
-        """Call a function with every event from now on, also of the log after a rewind."""
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Call a function with every later event, also with those after a rewind."""
         with self.lock:
-            self._followers.append(follower)
-            self.log.subscribe(follower)
+            self._subscribers.append(subscriber)
+            self.log.subscribe(subscriber)
 
-    def unfollow(self, follower: Subscriber) -> None:
-        """Stop calling a function that was passed to `follow`."""
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        """Stop calling a function that was passed to `subscribe`."""
         with self.lock:
-            self._followers.remove(follower)
-            self.log.unsubscribe(follower)
+            self._subscribers.remove(subscriber)
+            self.log.unsubscribe(subscriber)
 
-    def redacted(self, text: str) -> str:
-        """Replace credentials, and what differs between machines: neither may get into the log."""
+    def redact(self, text: str) -> str:
+        """Replace credentials, and text that differs between machines: neither may get into the log."""
         return self.redactor()(text)
 
     def redactor(self) -> CredentialRedactor:
-        """Return the redactor for all that was opened so far."""
-        sandboxes = [(box.address, box.opened, box.connection_info) for box in self.sandboxes.values()]
-        known: list[object] = [self.id, self.address, *sandboxes]
-        if known != self._redacts:
+        """Return the redactor for all credentials and addresses that exist so far."""
+        sandboxes = [
+            (sandbox.address, sandbox.has_credentials, sandbox.connection_info) for sandbox in self.sandboxes.values()
+        ]
+        inputs: list[object] = [self.id, self.address, *sandboxes]
+        if inputs != self._redactor_inputs:
             hidden = {self.id: "[playground]", self.address: "[address]"}
-            self._redactor, self._redacts = build_redactor(hidden, self.sandboxes), known
+            self._redactor, self._redactor_inputs = build_redactor(hidden, self.sandboxes), inputs
         return self._redactor
 
     def end(self, ending: Ending) -> None:
-        """Log the last event, which people are not notified of, and close."""
+        """Log the last event, without notifying people, and close the playground."""
         self.people.listening = False
         self.emit("run", RunEnded(ending=ending), "run")
         self.close()
 
     def close(self) -> None:
-        """Accept no more requests and events; the log stays."""
+        """Accept no more requests and events. The log stays readable."""
         self.closed = True
         self.writer.close()
 

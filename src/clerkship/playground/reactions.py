@@ -17,7 +17,7 @@ ContextFactory = Callable[[str, str, int | None], ActionContext]
 
 
 class ReactionLoop(PlatformError):
-    """Reactions that cause each other without end."""
+    """Raised when reactions cause each other without end."""
 
 
 def bind_reactions(environment: Environment, registry: ReactionRegistry = SHIPPED) -> BoundReactions:
@@ -30,7 +30,7 @@ def bind_reactions(environment: Environment, registry: ReactionRegistry = SHIPPE
 
 
 class ReactionRunner:
-    """Run the reactions to each event at once, in the order in which the environment lists them."""
+    """Runs the reactions to each event at once, in the order in which the environment lists them."""
 
     def __init__(self, bound: BoundReactions, components: Mapping[str, RunningComponent]) -> None:
         self._bound = bound
@@ -38,29 +38,32 @@ class ReactionRunner:
         self._depth = 0
         self._results: dict[int, list[ReactionResult]] = {}
 
-    def run(self, event: Event, act: ContextFactory) -> None:
-        """Run the reactions to an event. Raises ReactionLoop if they are nested too deep."""
+    def run(self, event: Event, context_for: ContextFactory) -> None:
+        """Run the reactions to an event.
+
+        Raises ReactionLoop if they are nested too deeply.
+        """
         for reaction in self._bound.get((event.source, event.kind), ()):
             if self._depth >= MAX_REACTION_DEPTH:
                 place = f"{event.source} -> {reaction.target}"
                 raise ReactionLoop(f"reactions are nested more than {MAX_REACTION_DEPTH} deep: {place}")
             self._depth += 1
             try:
-                result = self._run_one(reaction, event, act(reaction.target, "reaction", event.seq))
+                result = self._run_one(reaction, event, context_for(reaction.target, "reaction", event.seq))
             finally:
                 self._depth -= 1
             self._results.setdefault(event.seq, []).append(result)
 
-    def _run_one(self, reaction: BoundReaction, event: Event, act: ActionContext) -> ReactionResult:
+    def _run_one(self, reaction: BoundReaction, event: Event, context: ActionContext) -> ReactionResult:
         try:
-            result = reaction.react(self._components[reaction.target].state, act, event)
+            result = reaction.react(self._components[reaction.target].state, context, event)
         except Refusal as refusal:
             operation = f"react to {event.kind}"
             status, code, reason = refusal.status, refusal.code, refusal.reason
-            act.emit(RequestRefused(operation=operation, status=status, code=code, reason=reason))
+            context.emit(RequestRefused(operation=operation, status=status, code=code, reason=reason))
             return ReactionResult(reaction.target, refusal=refusal)
         return ReactionResult(reaction.target, result)
 
     def results(self, event: Event) -> Sequence[ReactionResult]:
-        """Return what came of each reaction to an event, in the order in which they ran."""
+        """Return the result of each reaction to an event, in the order in which they ran."""
         return self._results.get(event.seq, ())

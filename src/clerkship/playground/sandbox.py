@@ -1,4 +1,4 @@
-"""One running simulator, and what it is made from."""
+"""A sandbox: one running simulator with its credentials and addresses."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from clerkship.playground.component import PreparedComponent, RunningComponent
-from clerkship.playground.pace import RequestTimings
+from clerkship.playground.request_timings import RequestTimings
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.listener import ConnectionInfo
@@ -15,10 +15,10 @@ from clerkship.simulators.spec import Spec
 
 @dataclass(frozen=True)
 class PreparedSimulator(PreparedComponent):
-    """A simulator made ready once, for every playground that will be forked from it."""
+    """A simulator with its config parsed and its datasets loaded, from which all playgrounds are forked."""
 
     spec: Spec
-    pace: RequestTimings = field(default_factory=RequestTimings)
+    timings: RequestTimings = field(default_factory=RequestTimings)
     """How long requests of each shape have taken."""
 
 
@@ -37,31 +37,30 @@ class Sandbox(RunningComponent):
 
     @cached_property
     def callbacks(self) -> dict[str, str]:
-        """Addresses that the agent registered to be called at, by name. Never logged: they differ between machines."""
+        """Addresses where the agent accepts calls, by name. Never logged: they differ between machines."""
         return {}
 
     @property
-    def opened(self) -> bool:
-        """Whether its credentials have been made."""
+    def has_credentials(self) -> bool:
+        """Whether the credentials have been created."""
         return "credentials" in self.__dict__
 
     @cached_property
     def credentials(self) -> SandboxCredentials:
-        """Its credentials, made when they are first needed."""
+        """The credentials, created when they are first needed."""
         return SandboxCredentials(self.name, self.prepared.config)
 
     @property
     def token(self) -> str:
-        """Its token."""
         return self.credentials.token
 
     def secrets(self) -> list[str]:
-        """Return its credentials that may stand in no log; none as long as they are not made."""
-        schemes = self.spec.authentication if self.opened else ()
+        """Return the credentials that may not appear in a log; none if they have not been created."""
+        schemes = self.spec.authentication if self.has_credentials else ()
         return [secret for scheme in schemes for secret in scheme.secrets(self.credentials)]
 
     def authentication_info(self, url: str) -> dict[str, ConnectionInfo]:
-        """Return what an agent needs to authenticate at `url`, by scheme; nothing for a scheme that takes the token."""
+        """Return what an agent needs to authenticate at `url`, by scheme, except for schemes that use the token."""
         schemes = select_http_schemes(self.spec.authentication)
         infos = {scheme.name: scheme.connection_info(self.credentials, url) for scheme in schemes}
         return {name: info for name, info in infos.items() if info}

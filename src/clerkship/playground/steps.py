@@ -1,4 +1,4 @@
-"""Run the steps of a scenario, and tell the author's mistakes from what the agent made impossible."""
+"""Run the steps of a scenario, and tell mistakes of the author from failures that the agent caused."""
 
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
@@ -13,21 +13,22 @@ from clerkship.steps.contract import Step
 
 
 class StepRunner:
-    """Runs steps at once or at a simulated time, and collects the errors that are the author's."""
+    """Runs steps at once or at a simulated time, and collects the errors that the author made."""
 
     def __init__(self, host: PlaygroundHost) -> None:
         self._host = host
         self.errors: list[str] = []
 
     def schedule(self, after: timedelta, step: Step) -> None:
-        """Run a step so long after the start of the run."""
+        """Run a step at a time after the start of the run."""
         self._host.clock.schedule(self._host.started_at + after, partial(self.run, step))
 
     def run(self, step: Step) -> None:
         """Run a step and log the outcome.
 
-        A failure is the author's mistake and errors the run, unless the step would have succeeded without the agent's
-        changes: then the run goes on and is graded.
+        A failure is a mistake of the author and errors the run, unless the step would have succeeded without the
+        agent's
+        changes. In that case the run continues and is graded.
         """
         host = self._host
         with host.lock:
@@ -45,8 +46,10 @@ class StepRunner:
                 host.emit("scenario", StepRan(step=step.name), "scenario")
 
     def _is_caused_by_agent(self, step: Step) -> bool:
-        """Return whether a failed step succeeds in a playground without the agent's changes. After one such step this
-        is assumed of all others: they may have needed it."""
+        """Return whether a failed step succeeds in a playground without the agent's changes.
+
+        After one such step, all later failures count as caused by the agent too: they may depend on that step.
+        """
         host, events = self._host, self._host.log.events
         if any(isinstance(event.payload, StepFailed) and event.payload.by_agent for event in events):
             return True

@@ -6,7 +6,7 @@ import orjson
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.fork_point import ForkPoint, HandedMessage
-from clerkship.engine.past import find_handed_messages
+from clerkship.engine.past_conversation import find_handed_messages
 from clerkship.engine.regrade import parse_log
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import AgentStarted, RunStarted

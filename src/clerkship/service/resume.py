@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from clerkship.actors.contract import Solver
 from clerkship.engine.build import BuiltTask, find_plugins_used
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.finished import FinishedTrial, build_unstarted
+from clerkship.engine.finished_trial import FinishedTrial, build_unstarted
 from clerkship.engine.model_resolver import ModelRequest
 from clerkship.engine.schedule import TrialSchedule
 from clerkship.engine.spec import TrialSpec

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from clerkship.engine.batch import TrialBatch
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.finished import FinishedTrial
+from clerkship.engine.finished_trial import FinishedTrial
 from clerkship.engine.schedule import TrialSchedule
 from clerkship.engine.spec import BatchContext
 from clerkship.kit.descriptors import check_limit, limit_agents
@@ -99,10 +99,10 @@ def carry_out(
     gateway = Gateway(plan.outbound)
     listener, lines = open_http(gateway), ListenerPool(gateway)
     setting = BatchContext(
-        plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models, lines=lines
+        plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models, listeners=lines
     )
-    batch = TrialBatch(schedule.first(), setting, limit_agents(plan.concurrency), save, schedule.after)
-    with isolated(plan.solver, plan.run.isolation, plan.hidden, store), batch.hearing_ctrl_c():
+    batch = TrialBatch(schedule.first_trials(), setting, limit_agents(plan.concurrency), save, schedule.next_trials)
+    with isolated(plan.solver, plan.run.isolation, plan.hidden, store), batch.handle_stop_signals():
         try:
             batch.run()
         finally:
@@ -114,7 +114,7 @@ def carry_out(
         end["completed_at"] = _end_of(plan.run)
         seals = end_run(store, plan.run.id, end["status"], end["completed_at"], ledger)
     told = recording.finish(whole=not batch.cancelled, known=plan.known, trials=plan.plan.trials)
-    unplaced = gateway.unplaced.data()
+    unplaced = gateway.unmatched.data()
     return RunResult(
         plan.run.model_copy(update=end), ledger.counts(), told, unplaced=unplaced, seals=seals, ledger=ledger
     )

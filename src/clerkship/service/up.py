@@ -38,7 +38,7 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import CLOCK
 from clerkship.playground.http import open_http
 from clerkship.playground.listeners import ListenerPool, is_available
-from clerkship.playground.pacer import run_paced_clock
+from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.playground.playground import Playground, PlaygroundOptions
 from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
@@ -135,7 +135,7 @@ def open_play(
     snapshot = library.snapshot(loaded, settings.timeout) if loaded else None
     models = _people(snapshot, library, settings, catalog)
     built = build_task(snapshot, library.datasets, catalog) if snapshot else None
-    rooms = built.rooms if built is not None else prepare_simulators(environment, library.datasets, catalog)
+    rooms = built.simulators if built is not None else prepare_simulators(environment, library.datasets, catalog)
     domains = built.options.domains if built is not None else prepare_domains(environment, library.datasets, catalog)
     check_lines(request.line_ports, rooms.values())
     # As the first trial of a run has it: the same seed, the same ids.
@@ -147,7 +147,7 @@ def open_play(
     if subscriber is not None:
         playground.log.subscribe(subscriber)
     gateway = Gateway(request.outbound)
-    gateway.admit(playground)
+    gateway.add_playground(playground)
     about = describe(playground, loaded, library.datasets) | {"variables": sorted(used)}
     control = ControlEndpoint(playground, about)
     check_limit()
@@ -172,7 +172,7 @@ def open_play(
                 build_redactor(used, shortest=MIN_SECRET_LENGTH),
             )
     finally:
-        gateway.dismiss(playground)
+        gateway.remove_playground(playground)
         models.close()  # before the door: whoever is in the middle of a request may wait for the person
         lines.close()
         listener.close(STOP_WITHIN)
@@ -304,7 +304,7 @@ def _ways(playground: Playground, url: str, lines: ListenerPool) -> dict[str, Wa
     try:
         lines.prepare(playground)
         return {
-            name: _way(sandbox, f"{url}/{name}", lines.of(playground, sandbox))
+            name: _way(sandbox, f"{url}/{name}", lines.open_listeners(playground, sandbox))
             for name, sandbox in playground.sandboxes.items()
         }
     except PortTaken as taken:

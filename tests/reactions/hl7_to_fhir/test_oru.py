@@ -302,7 +302,7 @@ def test_an_observation_that_came_another_way_is_the_same_one() -> None:
     clinic = Clinic()
     first = clinic.file(ORU, PID, obr("P"), obx(more="|||||P"))
     held = {name: value for name, value in clinic.get(first[0]).items() if name != "identifier"}
-    with Transaction(clinic.state, clinic.playground.act("ehr", "agent")) as transaction:
+    with Transaction(clinic.state, clinic.playground.context_for("ehr", "agent")) as transaction:
         put_resource(transaction, held, "put")
     assert clinic.file(ORU, PID, obr("F"), obx(value="5", more="|||||F")) == first
 

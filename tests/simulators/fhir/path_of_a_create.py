@@ -49,7 +49,7 @@ def main() -> None:
     gateway, chart = Gateway(), Chart(render_resource(resource) for resource in CHART)
     environment = Environment(name="clinic", simulators={"ehr": Simulator(kind="fhir")})
     playground = Playground(environment, {"ehr": PreparedSimulator(SPEC, FhirConfig(), chart)}, "seed")
-    gateway.admit(playground)
+    gateway.add_playground(playground)
     token, body = playground.sandboxes["ehr"].token, dumps(without(POTASSIUM, "id"))
     request = Request("POST", "/Observation", headers={"content-type": FHIR_JSON}, body=body)
     for _ in range(2):  # what is worked out once is done with the first

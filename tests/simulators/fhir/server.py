@@ -120,7 +120,7 @@ class Server:
 
     def rebuilt(self) -> Any:
         """The state as the log alone gives it."""
-        states = replay(self.rig.rooms, self.events())
+        states = replay(self.rig.prepared_simulators, self.events())
         return states["box"].dump()
 
     @contextmanager

@@ -2,8 +2,8 @@
 
 import pytest
 
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.sandbox.handle import Refused
 from clerkship.simulators.fhir.handle import Fhir
 from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, without

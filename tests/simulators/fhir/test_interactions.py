@@ -18,7 +18,7 @@ NEW = without(BEN, "id", "meta")
 
 def run(server: Server, operation: Operation[Any, FhirResponse], input: Any) -> FhirResponse:
     """Call an operation in process, as the agent."""
-    return operation.run(OperationContext(server.state, server.rig.playground.act("box", "agent")), input)
+    return operation.run(OperationContext(server.state, server.rig.playground.context_for("box", "agent")), input)
 
 
 def test_each_operation_has_a_name_of_its_own() -> None:

@@ -203,7 +203,7 @@ def test_a_read_only_server_refuses_the_agent_and_nobody_else() -> None:
         ):
             answer = server.send(method, target, body)
             assert (answer.status, answer.codes) == (403, ["forbidden"]), target
-    act = server.rig.playground.act("box", "scenario")
+    act = server.rig.playground.context_for("box", "scenario")
     with Transaction(server.state, act) as transaction:
         operations = [{"op": "add", "path": "/active", "value": True}]
         patch_resource(transaction, "Patient/ada", operations, operation="fhir.patch")
@@ -212,7 +212,7 @@ def test_a_read_only_server_refuses_the_agent_and_nobody_else() -> None:
 
 def test_the_state_for_steps_and_criteria() -> None:
     server = Server()
-    act = server.rig.playground.act("box", "scenario")
+    act = server.rig.playground.context_for("box", "scenario")
     with Transaction(server.state, act) as transaction:
         key = put_resource(transaction, {"resourceType": "Patient", "name": [{"family": "Zimmer"}]}, "put")
         put_resource(transaction, {**BEN, "active": True}, "put")

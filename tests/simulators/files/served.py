@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from clerkship.events.event import Payload
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
@@ -66,7 +66,7 @@ class Served:
     def end(self) -> None:
         """The run is over."""
         self.playground.close()
-        self.gateway.dismiss(self.playground)
+        self.gateway.remove_playground(self.playground)
 
     def write_keys(self, folder: Path) -> tuple[Path, Path]:
         """Its private key and its host's, as OpenSSH wants them in files."""

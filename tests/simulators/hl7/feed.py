@@ -8,9 +8,9 @@ from typing import Any
 
 from clerkship.hl7.message import Hl7Message, parse_message
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
@@ -106,7 +106,7 @@ class Feed:
         """All of it."""
         for playground in self.playgrounds:
             playground.close()
-            self.gateway.dismiss(playground)
+            self.gateway.remove_playground(playground)
         self.lines.close()
         self.http.close()
 
@@ -157,7 +157,7 @@ class Lab:
     def end(self) -> None:
         """The run is over."""
         self.playground.close()
-        self.feed.gateway.dismiss(self.playground)
+        self.feed.gateway.remove_playground(self.playground)
 
 
 class Wire:

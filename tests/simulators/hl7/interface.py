@@ -9,8 +9,8 @@ from clerkship.conformance.rig import SimulatorRig
 from clerkship.events.event import Event
 from clerkship.hl7.ack import Ack, parse_ack
 from clerkship.hl7.message import MEDIA_TYPE, parse_message
-from clerkship.playground.doors import open_sandboxes
 from clerkship.playground.gateway import Gateway
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import replay
 from clerkship.sandbox.request import Reply, Request
 from clerkship.simulators.hl7 import SPEC
@@ -106,5 +106,5 @@ class Interface:
 
     def holds_by_its_log(self) -> bool:
         """Whether the log, replayed, leads to the same state."""
-        states = replay(self.rig.rooms, self.rig.playground.log.events)
+        states = replay(self.rig.prepared_simulators, self.rig.playground.log.events)
         return bool(states[self.rig.name].dump() == self.state.dump())

@@ -75,7 +75,7 @@ def test_nobodys_message_is_rejected_by_the_line_and_taken_down_nowhere(feed: Fe
         assert "NOBODY" in (wire.ask(message("NOBODY")).value("ERR.8") or "")
         assert said(wire.ask(message(lab.facility)))[0] == "AA"  # the connection is as good as before
     assert lab.kinds() == ["hl7.oru.sent"]
-    assert feed.gateway.unplaced.count == 4
+    assert feed.gateway.unmatched.count == 4
 
 
 def test_who_asks_for_no_answer_or_for_a_commit_gets_that_from_the_line_too(feed: Feed) -> None:

@@ -17,7 +17,7 @@ from clerkship.faults.drop import DropFault
 from clerkship.faults.error import ErrorFault
 from clerkship.hl7.message import Hl7Message, parse_message
 from clerkship.playground.agent_clock import skip, wait
-from clerkship.playground.pacer import run_paced_clock
+from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.sandbox.handle import Refused
 from clerkship.simulators.hl7 import mllp_delivery as module
 from clerkship.simulators.hl7.config import Hl7Config

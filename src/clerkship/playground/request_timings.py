@@ -1,8 +1,8 @@
 """Decides which requests are answered on the event loop, and which by a worker thread.
 
-A request on the loop holds up every other connection, so only what is known to be quick is answered there. Requests of
-one shape (the same operation with the same query parameters) cost about the same: where one is answered depends on what
-the last one took.
+A request on the event loop delays every other connection, so only quick ones are answered there. Requests of the
+same
+shape (operation and names of the query parameters) take about the same time, so the last one of a shape decides.
 """
 
 from collections.abc import Sized
@@ -20,7 +20,7 @@ Shape = tuple[str, tuple[str, ...]]
 
 
 def shape_of(call: ProtocolCall) -> Shape | None:
-    """Return the shape of a request, or None where it always goes to a worker."""
+    """Return the shape of a request, or None if it always needs a worker thread."""
     names = call.shape() if len(call.body) <= MAX_QUICK_BODY else None
     if call.operation is None or names is None or len(names) > MAX_QUICK_PARAMETERS:
         return None
@@ -28,7 +28,7 @@ def shape_of(call: ProtocolCall) -> Shape | None:
 
 
 class RequestTimings:
-    """What requests of each shape cost the last time, in all playgrounds of one environment."""
+    """Whether the last request of each shape was quick, in all playgrounds of one environment."""
 
     __slots__ = ("_quick",)
 
@@ -38,13 +38,12 @@ class RequestTimings:
     def is_quick(self, shape: Shape, records: Sized) -> bool:
         """Return whether the last request of this shape was quick.
 
-        The first of a shape may have to build an index, so over a dataset of more than a few records it is taken to be
-        slow.
+        The first one of a shape may have to build an index, so it counts as slow if the dataset is not small.
         """
         quick = self._quick.get(shape)
         return len(records) <= MAX_SMALL_DATASET if quick is None else quick
 
-    def note(self, shape: Shape, seconds: float) -> None:
-        """Remember what a request of this shape took, not counting the time it waited for its playground."""
+    def record(self, shape: Shape, seconds: float) -> None:
+        """Remember how long a request of this shape took, without the time that it waited for its playground."""
         if shape in self._quick or len(self._quick) < MAX_SHAPES:
             self._quick[shape] = seconds <= MAX_QUICK_SECONDS

@@ -1,5 +1,4 @@
-"""Requests of the agent as the log keeps them: short, readable, without what opens a playground or differs between
-machines."""
+"""Requests of the agent as the log records them: short, readable, without credentials and machine-specific text."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,28 +32,27 @@ ISSUED_CREDENTIAL = re.compile(rf"(?:{SESSION_PREFIX}|{ACCESS_TOKEN_PREFIX})_[\w
 
 
 def replace_secrets(text: str, hidden: Mapping[str, str], ports: Mapping[int, str]) -> str:
-    """Replace secrets, in upper or lower case, and ports, which are known by the host or the word before them."""
+    """Replace secrets, ignoring case, and ports that follow a local host name or the word `port`."""
     for secret in sorted(hidden, key=len, reverse=True):
-        instead = hidden[secret]
-        text = re.sub(re.escape(secret), lambda _, instead=instead: instead, text, flags=re.IGNORECASE)  # type: ignore[misc]
+        replacement = hidden[secret]
+        text = re.sub(re.escape(secret), lambda _, replacement=replacement: replacement, text, flags=re.IGNORECASE)  # type: ignore[misc]
     for port, name in ports.items():
         text = re.sub(rf"({_BEFORE_PORT}\W{{1,5}}){port}(?!\d)", rf"\g<1>[{name}]", text, flags=re.IGNORECASE)
     return ISSUED_CREDENTIAL.sub("[issued credential]", text)
 
 
 class CredentialRedactor:
-    """Replace tokens, addresses and ports in texts. Most texts contain none, and are only searched."""
+    """Replaces tokens, addresses and ports in texts. Most texts contain none, so a quick search comes first."""
 
     def __init__(self, hidden: Mapping[str, str], ports: Mapping[int, str]) -> None:
         self._hidden, self._ports = dict(hidden), dict(ports)
-        self._signs = [secret.lower() for secret in hidden] + [str(port) for port in ports]
-        self._signs += [SESSION_PREFIX, ACCESS_TOKEN_PREFIX]
+        self._markers = [secret.lower() for secret in hidden] + [str(port) for port in ports]
+        self._markers += [SESSION_PREFIX, ACCESS_TOKEN_PREFIX]
 
     def __call__(self, text: str) -> str:
-        """Return the text without secrets."""
         lower = text.lower()
-        for sign in self._signs:  # for each text of each request: `any` would take twice as long
-            if sign in lower:
+        for marker in self._markers:  # for each text of each request: `any` would take twice as long
+            if marker in lower:
                 return replace_secrets(text, self._hidden, self._ports)
         return text
 
@@ -63,7 +61,7 @@ NO_SECRETS = CredentialRedactor({}, {})
 
 
 def build_redactor(hidden: Mapping[str, str], sandboxes: Mapping[str, Sandbox]) -> CredentialRedactor:
-    """Build the redactor of a playground from further texts to replace, and what its sandboxes have opened."""
+    """Build the redactor of a playground from the secrets of its sandboxes and further texts to replace."""
     hidden, ports = dict(hidden), dict[int, str]()
     for name, sandbox in sandboxes.items():
         hidden |= secrets_of(name, sandbox.connection_info)
@@ -74,17 +72,17 @@ def build_redactor(hidden: Mapping[str, str], sandboxes: Mapping[str, Sandbox]) 
     return CredentialRedactor(hidden, ports)
 
 
-def secrets_of(name: str, lines: Mapping[str, ConnectionInfo]) -> Iterator[tuple[str, str]]:
-    """Yield what opens a sandbox, in each form that it may be quoted in, and what to write instead."""
-    for told in lines.values():
-        for key, value in told.items():
+def secrets_of(name: str, connections: Mapping[str, ConnectionInfo]) -> Iterator[tuple[str, str]]:
+    """Yield the secrets of a sandbox, in each form in which a text may quote them, with their replacements."""
+    for info in connections.values():
+        for key, value in info.items():
             if isinstance(value, str) and key != "host":
                 for form in _quoted_forms(value):
                     yield form, f"[{key} of {name}]"
 
 
 def _quoted_forms(value: str) -> Iterator[str]:
-    """Yield a secret whole, with its line ends escaped, line by line, and the long words of its lines."""
+    """Yield a secret whole, with its line breaks escaped, line by line, and the long words in it."""
     whole = value.strip()
     if len(whole) >= MIN_SECRET_LENGTH:
         yield from {whole, whole.replace("\n", "\\n"), whole.replace("\n", "\\\\n")}
@@ -97,18 +95,19 @@ def _quoted_forms(value: str) -> Iterator[str]:
             yield word
 
 
-def ports_of(name: str, lines: Mapping[str, ConnectionInfo]) -> Iterator[tuple[int, str]]:
-    """Yield the ports of a sandbox, and what to write instead."""
-    for line, told in lines.items():
-        if isinstance(port := told.get("port"), int) and port:
-            yield port, f"{line} port of {name}"
+def ports_of(name: str, connections: Mapping[str, ConnectionInfo]) -> Iterator[tuple[int, str]]:
+    """Yield the ports of a sandbox with their replacements."""
+    for protocol, info in connections.items():
+        if isinstance(port := info.get("port"), int) and port:
+            yield port, f"{protocol} port of {name}"
 
 
 def describe_request(call: ProtocolCall, reply: Reply, redact: CredentialRedactor) -> AgentRequest:
-    """Describe a request and how it was answered, without its body: over HTTP by method and path, over another protocol
-    by its operation and what that is about.
+    """Describe a request and its reply, without the body.
 
-    The address of the sandbox differs between machines: links to the sandbox are recorded as relative ones.
+    Over HTTP a request is described by method and path, over another protocol by its operation and subject. Links to
+    the
+    sandbox are recorded as relative ones, because its address differs between machines.
     """
     method, path, query = _request_parts(call, redact)
     path = redact(path)
@@ -128,33 +127,38 @@ def _request_parts(call: ProtocolCall, redact: CredentialRedactor) -> tuple[str,
 
 
 def title_of(call: ProtocolCall) -> str:
-    """Name a request in an error."""
+    """Return the name of a request for an error message."""
     return " ".join(call.title)
 
 
 def describe_unmatched(sandbox: str, call: ProtocolCall, refusal: Refusal) -> dict[str, str | int]:
-    """Describe a request whose address names no trial under way."""
+    """Describe a request whose address belongs to no running trial."""
     method, path, query = _request_parts(call, NO_SECRETS)
-    shown = {"sandbox": sandbox, "method": method, "path": path, "query": query}
-    return {**shown, "status": refusal.status, "reason": refusal.reason}
+    parts = {"sandbox": sandbox, "method": method, "path": path, "query": query}
+    return {**parts, "status": refusal.status, "reason": refusal.reason}
 
 
-def add_body(described: AgentRequest, call: ProtocolCall, redact: CredentialRedactor, kept_before: int) -> AgentRequest:
-    """Add the body of a request, as far as the limits allow; of earlier bodies, so many bytes were kept."""
+def add_body(
+    description: AgentRequest, call: ProtocolCall, redact: CredentialRedactor, logged_bytes: int
+) -> AgentRequest:
+    """Add the body of a request, as far as the limits allow after `logged_bytes` of earlier bodies."""
     body, base = call.body, call.base
-    room = min(MAX_BODY, MAX_TOTAL_BODIES - kept_before)
-    text = body[: room + MAX_SECRET].decode(errors="surrogateescape")
+    limit = min(MAX_BODY, MAX_TOTAL_BODIES - logged_bytes)
+    text = body[: limit + MAX_SECRET].decode(errors="surrogateescape")
     size = len(body)
     if base and base in text:
         relative = body.replace(f"{base}/".encode(), b"")
-        size, text = len(relative), relative[: room + MAX_SECRET].decode(errors="surrogateescape")
-    kept = redact(text).encode(errors="surrogateescape")[:room]
-    return described._replace(size=size, body=kept)
+        size, text = len(relative), relative[: limit + MAX_SECRET].decode(errors="surrogateescape")
+    logged = redact(text).encode(errors="surrogateescape")[:limit]
+    return description._replace(size=size, body=logged)
 
 
 def find_record(events: Sequence[Event], since: int, sandbox: str, actor: str) -> Event | None:
-    """Return the event, since a place in the log, that is the record of a request: the first that its actor caused in
-    the sandbox, or one that sums up those before it."""
+    """Return the event after position `since` that records a request.
+
+    It is the first event that the actor of the request caused in the sandbox, or the last one if that summarizes the
+    others. Returns None if there is no such event.
+    """
     caused = [event for event in events[since:] if event.actor == actor and event.source == sandbox]
     if not caused:
         return None
@@ -162,12 +166,12 @@ def find_record(events: Sequence[Event], since: int, sandbox: str, actor: str) -
 
 
 def is_body_logged(events: Sequence[Event], since: int) -> bool:
-    """Tell whether an event since a place in the log contains what the agent sent."""
+    """Return whether an event after position `since` contains the body that the agent sent."""
     return any(event.payload.holds_body and event.actor == "agent" for event in events[since:])
 
 
 def _render_query(pairs: Sequence[tuple[str, str]], redact: CredentialRedactor, base: str) -> str:
-    """Percent-encode a query as far as needed to tell its parts; the same whichever way the request came in."""
+    """Percent-encode a query only as far as needed, and the same way for every transport."""
     text = "&".join(
         f"{_quote(redact(name))}={_render_value(name, value, redact, base)}" for name, value in pairs[:MAX_PAIRS]
     )

@@ -1,4 +1,4 @@
-"""Keeps a paced playground's appointments: what is due happens then, though nobody touches anything."""
+"""Runs scheduled work of a paced playground when it is due, even if no request comes in."""
 
 import threading
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def _paced_clock(playground: Playground) -> Iterator[None]:
 
 
 def run_paced_clock(playground: Playground) -> AbstractContextManager[None]:
-    """Keep its appointments for as long as this is open; a stepped playground needs nobody for that."""
+    """Return a context manager that runs due work in a thread. A stepped playground needs no thread."""
     return _paced_clock(playground) if playground.environment.time == "paced" else nullcontext()
 
 

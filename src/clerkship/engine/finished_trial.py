@@ -23,7 +23,7 @@ class FinishedTrial:
     log: bytes
     blobs: dict[str, bytes]
     sidecar: bytes
-    again: TrialSpec | None = None
+    retry: TrialSpec | None = None
     """The trial to run in its place, if it does not count."""
 
 
@@ -49,16 +49,16 @@ def build_task_run(spec: TrialSpec, ending: Ending, log: Log, error: str, **grad
 
 def mark_cancelled(finished: FinishedTrial) -> FinishedTrial:
     """Return a trial that was played but not graded to its end: stored with its log, and to be run again."""
-    unjudged: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (), "quality": None}
-    unjudged |= {"status": "cancelled", "ending": "cancelled"}
-    return replace(finished, task_run=finished.task_run.model_copy(update=unjudged))
+    updates: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (), "quality": None}
+    updates |= {"status": "cancelled", "ending": "cancelled"}
+    return replace(finished, task_run=finished.task_run.model_copy(update=updates))
 
 
 def mark_repeated(finished: FinishedTrial, spec: TrialSpec) -> FinishedTrial:
     """Return a trial that timed out while agents held each other up: stored with its log, and to be run again alone."""
     stopped = mark_cancelled(finished)
     task_run = stopped.task_run.model_copy(update={"error": OVERLOADED})
-    return replace(stopped, task_run=task_run, again=replace(spec, attempt=spec.attempt + 1, alone=True))
+    return replace(stopped, task_run=task_run, retry=replace(spec, attempt=spec.attempt + 1, alone=True))
 
 
 def build_unstarted(

@@ -1,4 +1,4 @@
-"""The two doors to a sandbox: in process, and where it is over HTTP."""
+"""The sandboxes of a playground for an agent in this process."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -13,7 +13,7 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
-from clerkship.playground.recording import title_of
+from clerkship.playground.request_record import title_of
 from clerkship.sandbox.direct_call import CallRecord, to_call
 from clerkship.sandbox.handle import Dropped, Sandboxes
 from clerkship.sandbox.listener import ConnectionInfo
@@ -25,7 +25,7 @@ BaseUrl = Callable[[], str]
 
 
 class InProcessTransport:
-    """Enters the gateway's list directly, below HTTP."""
+    """Sends requests to one sandbox through the gateway, without HTTP."""
 
     def __init__(
         self,
@@ -33,84 +33,84 @@ class InProcessTransport:
         playground: Playground,
         sandbox: str,
         base_url: BaseUrl,
-        lines: ListenerPool | None = None,
+        listeners: ListenerPool | None = None,
     ) -> None:
         self._gateway = gateway
         self._playground = playground
         self._sandbox = playground.sandboxes[sandbox]
         self._base_url = base_url
-        self._lines = lines
+        self._listeners = listeners
         self._base = f"http://{sandbox}.invalid"  # RFC 6761 §6.4: nobody's, on every machine the same
 
     @property
     def kind(self) -> str:
-        """What sort of simulator is behind it."""
+        """The kind of the simulator."""
         return self._sandbox.spec.kind
 
     @property
     def routes(self) -> Sequence[Route]:
-        """What can be asked of it."""
+        """The HTTP routes of the simulator."""
         return self._sandbox.spec.routes
 
     @property
     def operations(self) -> Sequence[Operation[Any, Any]]:
-        """Its operations, with and without an HTTP route."""
+        """The operations of the simulator, with and without an HTTP route."""
         return self._sandbox.spec.operations
 
     @property
     def url(self) -> str:
-        """Where the sandbox is over HTTP; asking starts the listener if it is not up."""
+        """The URL of the sandbox. Reading it starts the HTTP server if it is not running."""
         base = self._base_url()
         self._playground.address = base.partition("//")[2]
-        return f"{base}/{self._gateway.admit(self._playground)}/{self._sandbox.name}"
+        return f"{base}/{self._gateway.add_playground(self._playground)}/{self._sandbox.name}"
 
     @property
     def token(self) -> str:
-        """The sandbox's credential."""
+        """The token of the sandbox."""
         return self._sandbox.token
 
     @property
     def credentials(self) -> dict[str, ConnectionInfo]:
-        """What its authentication schemes need over HTTP beside the token, by scheme."""
+        """The connection details of each authentication scheme over HTTP that does not use the token."""
         return self._sandbox.authentication_info(self.url)
 
     @property
     def lines(self) -> dict[str, ConnectionInfo]:
         """The other ways in, by name; asking opens them if they are not open."""
-        if self._lines is None:
+        if self._listeners is None:
             return {}
-        found = self._lines.of(self._playground, self._sandbox)
-        return {name: told for name, (_, told) in found.items()}
+        opened = self._listeners.open_listeners(self._playground, self._sandbox)
+        return {name: info for name, (_, info) in opened.items()}
 
     def send(self, request: Request) -> Reply:
-        """Ask, and be answered. What takes wall time over HTTP moves a paced clock on here."""
+        """Send a request. The delay that a client would see over HTTP advances a paced clock."""
         return self._handle(HttpCall(check_request(request), self._base))
 
     def call(self, record: CallRecord) -> Reply:
-        """Call an operation by name; raises ValueError for one that is not there."""
+        """Call an operation by name; raise ValueError if there is none of that name."""
         return self._handle(to_call(record, self.operations))
 
     def _handle(self, call: ProtocolCall) -> Reply:
-        playground = self._gateway.admit(self._playground)
+        playground = self._gateway.add_playground(self._playground)
         reply = self._gateway.handle(RequestContext(playground, self._sandbox.name, call, self.token))
         if reply.delivery is not IMMEDIATE:
             self._playground.advance(timedelta(seconds=reply.delivery.delay + reply.delivery.over))
         if reply.lost:
-            asked = title_of(call).partition(" ")[0]
-            raise Dropped(f"the connection to {self._sandbox.name} broke before the answer to {asked}")
+            request_name = title_of(call).partition(" ")[0]
+            raise Dropped(f"the connection to {self._sandbox.name} broke before the answer to {request_name}")
         if reply.stream is not None:
             return guard(self._playground, f"{self._sandbox.name}: {title_of(call)}", reply.joined)
         return reply
 
 
 def open_sandboxes(
-    gateway: Gateway, playground: Playground, base_url: BaseUrl, lines: ListenerPool | None = None
+    gateway: Gateway, playground: Playground, base_url: BaseUrl, listeners: ListenerPool | None = None
 ) -> Sandboxes:
-    """A typed handle to every sandbox, as an agent in this process gets them."""
-    if lines is not None:
-        lines.prepare(playground)
+    """Return a typed handle to every sandbox, for an agent in this process."""
+    if listeners is not None:
+        listeners.prepare(playground)
     handles = {
-        name: sandbox.spec.handle(InProcessTransport(gateway, playground, name, base_url, lines))
+        name: sandbox.spec.handle(InProcessTransport(gateway, playground, name, base_url, listeners))
         for name, sandbox in playground.sandboxes.items()
     }
     return Sandboxes(handles, AgentClock(playground), partial(report_event, playground), playground.agent_events)

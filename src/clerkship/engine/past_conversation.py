@@ -42,7 +42,7 @@ class PastConversation:
         upto = self._turns[-1].message + 1 if self._turns else 0
         return sum(isinstance(e.payload, Utterance) and e.source == self._sandbox for e in self._events[:upto])
 
-    def lived(self) -> list[Past]:
+    def person_history(self) -> list[Past]:
         """Return each message of the person with what came after it; the last one is not answered yet."""
         events, messages = self._events, self._messages
         greeting = self._heard(events[: messages[0]] if messages else events)
@@ -64,19 +64,19 @@ class PastConversation:
             said = cast(Utterance, self._events[turn.message].payload)
             yield Turn(number, said.text, said.metadata, self._answer(turn.start, turn.end, until, with_lost=True))
 
-    def waits(self) -> tuple[int, list[Say]]:
+    def pending_turns(self) -> tuple[int, list[Say]]:
         """Return, of a person who went on without waiting, how many replies they expect before they go on, and the
         replies they have had since."""
         ahead, unheard, seen = 0, list[Say](), 0
         for turn in self._turns:
-            ahead += sum(seen <= message < turn.start for message in self._unwaited)
+            ahead += sum(seen <= message < turn.start for message in self._sent_without_waiting)
             seen = turn.start
             answer = self._events[turn.start : turn.end]
             if any(map(is_lost_reply, answer)):
                 continue
             unheard = [*unheard, *self._replies(answer)] if ahead else []
             ahead = max(ahead - 1, 0)
-        return ahead + sum(seen <= message for message in self._unwaited), unheard
+        return ahead + sum(seen <= message for message in self._sent_without_waiting), unheard
 
     def was_answered(self, turn: AnsweredTurn) -> bool:
         """Return whether the agent said something in a turn; a reply that was lost on the way was said."""
@@ -90,7 +90,7 @@ class PastConversation:
         return getattr(ends[-1].payload, "reason", None) if ends else None
 
     @cached_property
-    def _unwaited(self) -> list[int]:
+    def _sent_without_waiting(self) -> list[int]:
         """The messages that the person sent without waiting for a reply to the one before: before the agent was handed
         that, and for the same cause. A message that a step sent is none."""
         events, starts = self._events, [turn.start for turn in self._turns]
@@ -119,15 +119,15 @@ class PastConversation:
     def _answer(self, start: int, end: int, until: int, *, with_lost: bool = False) -> tuple[Said, ...]:
         """Return what the agent did from `start` to `end`, and what it said in this conversation from `start` to
         `until`; if asked for, with the replies that were lost."""
-        found: list[Said] = []
+        answer: list[Said] = []
         for index, event in enumerate(self._events[start:until], start):
             if with_lost and index < end and is_lost_reply(event):
-                found += [Say(text) for text in cast(FaultInjected, event.payload).details["lost"]]
+                answer += [Say(text) for text in cast(FaultInjected, event.payload).details["lost"]]
             if self._is_reply(event):
-                found.append(_to_say(cast(Utterance, event.payload)))
+                answer.append(_to_say(cast(Utterance, event.payload)))
             elif event.actor == "agent" and event.source == "agent" and index < end:
-                found.append(event.payload)
-        return tuple(found)
+                answer.append(event.payload)
+        return tuple(answer)
 
 
 def _to_say(said: Utterance) -> Say:
@@ -156,10 +156,10 @@ def find_messages_to_agent(events: Sequence[Event], sandbox: str) -> list[int]:
 
 def find_handed_messages(events: Sequence[Event], sandbox: str) -> list[int]:
     """Return how many events there were when the agent was handed each message, for logs without a record of it."""
-    found: list[int] = []
+    counts: list[int] = []
     for message in find_messages_to_agent(events, sandbox):
         end = message + 1
         while end < len(events) and isinstance(events[end].payload, StepRan | StepFailed):
             end += 1  # it was said in a step, which ends with it
-        found.append(end)
-    return found
+        counts.append(end)
+    return counts
