@@ -12,7 +12,7 @@ import pytest
 
 from clerkship.model.errors import InputError
 from clerkship.rasa.agent import load_rasa
-from clerkship.rasa.server import sign
+from clerkship.rasa.server import sign_jwt
 from clerkship.settings import Settings
 from tests.live.bots import HERE, Server
 
@@ -108,7 +108,7 @@ def test_silence_is_said_to_be_silence(desk: Server, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sort", ["rasa_jwt", "rasa_jwt_secret"])
 def test_a_jwt_opens_it_too(desk: Server, tmp_path: Path, sort: str) -> None:
-    key = sign(desk.jwt_secret) if sort == "rasa_jwt" else desk.jwt_secret
+    key = sign_jwt(desk.jwt_secret) if sort == "rasa_jwt" else desk.jwt_secret
     ran = run(tmp_path, "order", desk, **{sort: key})
     assert ran.code == 0, ran.said
 

@@ -9,7 +9,7 @@ from clerkship.library.agent_mentions import find_event_needs, find_mentions
 from clerkship.library.foreign import find_domain, is_project_file, read_domain
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.errors import InputError
-from clerkship.rasa.names import ACTIONS, RESPONSES, SLOTS
+from clerkship.rasa.names import BUILT_IN_ACTIONS, BUILT_IN_RESPONSES, BUILT_IN_SLOTS
 from tests.library.seed import DOMAIN
 from tests.library.shelf import Shelf
 
@@ -331,15 +331,15 @@ def test_what_assertions_read_are_events_that_there_are() -> None:
 
 
 def test_the_names_of_every_rasa_agent_are_what_they_are_called() -> None:
-    assert {"action_listen", "action_session_start", "action_clean_stack"} <= ACTIONS
-    assert {"utter_flow_cancelled_rasa", "utter_internal_error_rasa"} <= RESPONSES
+    assert {"action_listen", "action_session_start", "action_clean_stack"} <= BUILT_IN_ACTIONS
+    assert {"utter_flow_cancelled_rasa", "utter_internal_error_rasa"} <= BUILT_IN_RESPONSES
     assert {
         "requested_slot",
         "session_started_metadata",
         "return_value",
         "flow_hashes",
         "dialogue_stack",
-    } <= SLOTS.keys()
+    } <= BUILT_IN_SLOTS.keys()
 
 
 # A Rasa project's own files.

@@ -12,7 +12,7 @@ from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
-from clerkship.rasa.results import Results, ScenarioSummary, place_for, safe, slugs
+from clerkship.rasa.results import RasaResults, ScenarioSummary, build_slugs, find_results_folder, to_path_component
 from clerkship.report.jsonl import Kept
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from tests import workbench
@@ -193,7 +193,7 @@ def rendered(task_run: TaskRun, **sidecar: Any) -> tuple[str, dict[str, Any], di
         ),
     )
     snapshot = Snapshot(task=task, environment=CONVERSATION_ENVIRONMENT, timeout=1, source="scenarios/t.yml")
-    results = Results(run, {"T": snapshot}, "eval/results/now")
+    results = RasaResults(run, {"T": snapshot}, "eval/results/now")
     files = dict(results.render([Kept(task_run, (), json.dumps(sidecar).encode())], lambda _: b""))
     summary = json.loads(files["summary.json"])["entries"][0]
     return files["t/run_1.txt"].decode(), json.loads(files["t/run_1.json"]), summary
@@ -281,7 +281,7 @@ def test_text_by_others_adds_no_line_of_ours() -> None:
 
 
 def test_each_task_has_a_folder_of_its_own_by_a_name_that_any_disk_takes() -> None:
-    found = slugs(
+    found = build_slugs(
         {"Refund": "a/x.yml", "Hours": "b/X.yml", "Other": "y.yml", "A/B: c?": "many.yml", "A_B c": "many.yml"}
     )
     assert found == {
@@ -291,8 +291,8 @@ def test_each_task_has_a_folder_of_its_own_by_a_name_that_any_disk_takes() -> No
         "A/B: c?": "many-A_B_c_",
         "A_B c": "many-A_B_c",
     }
-    assert slugs({"a": "q.yml", "A": "q.yml"}) == {"a": "q-a", "A": "q-A-2"}
-    assert [safe(name) for name in ("..", " ", 'a<b>"|?*\\c', "x" * 300)] == [
+    assert build_slugs({"a": "q.yml", "A": "q.yml"}) == {"a": "q-a", "A": "q-A-2"}
+    assert [to_path_component(name) for name in ("..", " ", 'a<b>"|?*\\c', "x" * 300)] == [
         "scenario",
         "scenario",
         "a_b_c",
@@ -315,7 +315,7 @@ def test_the_folder_is_where_it_is_looked_for(
     path: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert place_for(path) == Path(folder)
+    assert find_results_folder(path) == Path(folder)
 
 
 def test_a_share_is_of_the_runs() -> None:

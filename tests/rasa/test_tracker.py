@@ -23,7 +23,7 @@ from clerkship.events.agent import (
     SlotSet,
     ToolExecuted,
 )
-from clerkship.rasa.tracker import TrackerCursor, last_session, parse_events, parse_messages
+from clerkship.rasa.tracker import TrackerCursor, parse_events, parse_messages, select_last_session
 from tests.rasa.servers import LISTEN, START, action, bot, slot
 
 BUTTONS = [{"title": "Yes", "payload": "/affirm"}, {"title": "No", "payload": "/deny"}]
@@ -216,5 +216,5 @@ def test_every_event_is_seen_once_wherever_a_tracker_is_cut(names: list[str], da
 
 def test_a_session_started_twice_counts_once() -> None:
     rows = [*START, {"event": "user", "text": "/session_start"}, action("action_session_start"), bot("Hi"), LISTEN]
-    assert last_session(rows) == rows[-3:]
-    assert last_session([LISTEN, 5]) == [LISTEN, 5]
+    assert select_last_session(rows) == rows[-3:]
+    assert select_last_session([LISTEN, 5]) == [LISTEN, 5]

@@ -18,8 +18,8 @@ from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
 from clerkship.rasa.capabilities import fetch_capabilities
 from clerkship.rasa.history import render_history
-from clerkship.rasa.server import HINTS, RasaKeys, RasaServer, refusal
-from clerkship.rasa.tracker import TrackerCursor, last_session, parse_events, parse_messages
+from clerkship.rasa.server import HINTS, RasaCredentials, RasaServer, describe_refusal
+from clerkship.rasa.tracker import TrackerCursor, parse_events, parse_messages, select_last_session
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.settings import Settings
 
@@ -57,7 +57,7 @@ class RasaAgent:
             return []
         async with self._open() as client:
             messages = await self._send(client, SESSION_START_MESSAGE, SIMULATION_METADATA)
-            done = self._told(last_session(await self._fresh(client)), messages)
+            done = self._told(select_last_session(await self._fresh(client)), messages)
             await self._set(client, start.slots)
             _check_slots_were_set(start.slots, await self._fresh(client))  # what is there is not the assistant's doing
         return done
@@ -167,7 +167,7 @@ class RasaAgent:
 
     def _check(self, path: str, status: int, location: str, data: bytes) -> None:
         """What the tests' author can mend is theirs; anything else is the assistant's failure."""
-        problem = refusal(self._server, path, status, location, data)
+        problem = describe_refusal(self._server, path, status, location, data)
         if problem and status in HINTS:
             raise InputError.of(problem, hint=HINTS[status])
         if problem:
@@ -220,5 +220,5 @@ def load_rasa(rest: str, settings: Settings) -> RasaSolver:
             f"agent `rasa:{address}`: the address has a query", hint="a token goes in CLERKSHIP_RASA_TOKEN"
         )
     address = parse_address(rest, f"rasa:{rest}").rstrip("/").removesuffix(CHANNEL_PATH).rstrip("/")
-    keys = RasaKeys(settings.rasa_token, settings.rasa_jwt, settings.rasa_jwt_secret)
+    keys = RasaCredentials(settings.rasa_token, settings.rasa_jwt, settings.rasa_jwt_secret)
     return RasaSolver(RasaServer(address, urlsplit(address).netloc, keys))

@@ -10,8 +10,8 @@ from clerkship.kit.http_body import ResponseTooLarge
 from clerkship.llm.wire import fetch
 from clerkship.model.agent_domain import AgentCapabilities, AgentDomain
 from clerkship.model.errors import InputError
-from clerkship.rasa.names import ACTIONS
-from clerkship.rasa.server import API, HINTS, RasaServer, refusal
+from clerkship.rasa.names import BUILT_IN_ACTIONS
+from clerkship.rasa.server import API_HINT, HINTS, RasaServer, describe_refusal
 
 REQUEST_TIMEOUT = 30.0
 MAX_RESPONSE_BYTES = 32_000_000
@@ -53,7 +53,7 @@ def parse_domain(domain: Mapping[str, Any], source: str, flows: frozenset[str] |
     return AgentDomain(
         source=source,
         slots={name: _type(slot) for name, slot in _pairs(domain.get("slots"))},
-        actions=declared | responses | ACTIONS,
+        actions=declared | responses | BUILT_IN_ACTIONS,
         responses=responses,
         flows=flows,
     )
@@ -95,7 +95,7 @@ def _get_map(server: RasaServer, path: str) -> dict[str, Any]:
     status, location, data = _get(server, path)
     found = _parse_response(server, path, status, location, data)
     if not isinstance(found, dict):
-        raise InputError.of(f"{server.host} answers {path} with what is no map: {server.shown(data)}", hint=API)
+        raise InputError.of(f"{server.host} answers {path} with what is no map: {server.shown(data)}", hint=API_HINT)
     return found
 
 
@@ -106,7 +106,7 @@ def _get(server: RasaServer, path: str) -> tuple[int, str, bytes]:
         response, data = fetch(server.url(path), server.headers, MAX_RESPONSE_BYTES, REQUEST_TIMEOUT)
     except ResponseTooLarge:
         raise InputError.of(
-            f"{server.host} answers {path} with more than {MAX_RESPONSE_BYTES:,} bytes", hint=API
+            f"{server.host} answers {path} with more than {MAX_RESPONSE_BYTES:,} bytes", hint=API_HINT
         ) from None
     except httpx.TimeoutException:
         raise InputError.of(f"{server.host} does not answer {path} in time", hint="is the server busy?") from None
@@ -120,7 +120,7 @@ def _get(server: RasaServer, path: str) -> tuple[int, str, bytes]:
 
 
 def _parse_response(server: RasaServer, path: str, status: int, location: str, data: bytes) -> Any:
-    problem = refusal(server, path, status, location, data)
+    problem = describe_refusal(server, path, status, location, data)
     if problem:
         raise InputError.of(problem, hint=HINTS.get(status, ""))
     try:

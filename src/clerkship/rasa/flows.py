@@ -12,7 +12,7 @@ from clerkship.library.yaml import YamlTree
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
 from clerkship.rasa.flow import END, Flow, FlowEdge, FlowStep, StepKind
-from clerkship.rasa.names import FLOWS
+from clerkship.rasa.names import BUILT_IN_FLOW_PREFIX
 
 _FLOWS_KEY = "flows"
 _STEP_KINDS: tuple[StepKind, ...] = ("collect", "action", "call", "link", "set_slots", "noop")
@@ -76,7 +76,7 @@ class _FlowReader:
             self.warn(tree, [_FLOWS_KEY], f"expected a map of flows by id, not {describe_value(flows)}")
             return
         for name, written in flows.items():
-            if not str(name).startswith(FLOWS):  # the engine's own, changed: no person starts them
+            if not str(name).startswith(BUILT_IN_FLOW_PREFIX):  # the engine's own, changed: no person starts them
                 self._flow(tree, str(name), written)
 
     def _flow(self, tree: YamlTree, name: str, written: Any) -> None:

@@ -10,13 +10,13 @@ DOMAIN_KEYS = frozenset[str](_NAMES["domain_keys"])
 _FILE_KEYS = DOMAIN_KEYS | frozenset[str](_NAMES["project_keys"])
 """Top-level keys of all files of a project, results of its tests and sub-agents included."""
 _FILE_NAMES = ("credentials", "endpoints", "docker-compose")
-SLOTS: dict[str, str] = _NAMES["slots"]
+BUILT_IN_SLOTS: dict[str, str] = _NAMES["slots"]
 """Slots with their types, from the engine and from its default patterns."""
-ACTIONS = frozenset[str](_NAMES["actions"])
-RESPONSES = frozenset[str](_NAMES["responses"])
+BUILT_IN_ACTIONS = frozenset[str](_NAMES["actions"])
+BUILT_IN_RESPONSES = frozenset[str](_NAMES["responses"])
 NOTED_EVENTS = frozenset[str](_NAMES["noted_events"])
 """Events of a tracker that are kept under their own names: no assertion is about them."""
-FLOWS = "pattern_"
+BUILT_IN_FLOW_PREFIX = "pattern_"
 """How the names of the engine's own flows begin."""
 
 
@@ -28,5 +28,5 @@ def is_project_file(path: Path, keys: set[str]) -> bool:
 def is_built_in(sort: str, name: str) -> bool:
     """Return whether every Rasa agent has an action, a response or a flow of this name."""
     if sort == "flow":
-        return name.startswith(FLOWS)
-    return name in RESPONSES or (sort == "action" and name in ACTIONS)
+        return name.startswith(BUILT_IN_FLOW_PREFIX)
+    return name in BUILT_IN_RESPONSES or (sort == "action" and name in BUILT_IN_ACTIONS)

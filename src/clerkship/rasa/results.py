@@ -25,15 +25,15 @@ from clerkship.report.jsonl import Kept
 from clerkship.report.outcome import outcome
 from clerkship.report.plain import on_one_line
 
-JUDGED = "judged"
+JUDGED_ASSERTION = "judged"
 """The assertion that a model decides: what a scenario file calls a criterion."""
 MAX_EVENTS = 10_000
 """Events of one run that are put in its file; the store has them all."""
-STAMP = "%Y-%m-%d_%H-%M-%S"
+FOLDER_NAME_FORMAT = "%Y-%m-%d_%H-%M-%S"
 _MAX_NAME_LENGTH = 100
 _MAX_LINE_LENGTH = 2000
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*\s]+')
-_INSPECTOR = "webhooks/inspector/inspect.html"
+_INSPECTOR_PATH = "webhooks/inspector/inspect.html"
 
 
 @dataclass
@@ -65,7 +65,7 @@ class ScenarioSummary:
 
 
 @dataclass
-class Results:
+class RasaResults:
     """One folder of results, file by file."""
 
     run: BenchmarkRun
@@ -78,10 +78,10 @@ class Results:
     def render(self, trials: Iterable[Kept], blob: Callable[[str], bytes]) -> Iterator[tuple[str, bytes]]:
         """Every file, by its path in the folder; the summaries last, when all is known."""
         sources = {task: snapshot.source for task, snapshot in self.snapshots.items()}
-        self.entries = {task: ScenarioSummary(task, slug) for task, slug in slugs(sources).items()}
+        self.entries = {task: ScenarioSummary(task, slug) for task, slug in build_slugs(sources).items()}
         for kept in trials:
             entry = self.entries[kept.task_run.task]
-            trial = _Trial(self.run, entry.slug, self._labelled(kept), blob)
+            trial = _TrialResult(self.run, entry.slug, self._labelled(kept), blob)
             entry.total += 1
             entry.passed += trial.passed
             entry.errored += is_errored(kept.task_run)
@@ -89,7 +89,7 @@ class Results:
             name = f"{entry.slug}/run_{kept.task_run.trial}"
             yield f"{name}.txt", trial.text().encode()
             yield f"{name}.json", trial.json()
-        seconds = _seconds(self.run)
+        seconds = _get_duration(self.run)
         entries = [entry for entry in self.entries.values() if entry.total]
         summary = {"wall_clock_s": round(seconds, 3), "entries": [entry.data() for entry in entries]}
         yield "summary.json", orjson.dumps(summary, option=orjson.OPT_INDENT_2) + b"\n"
@@ -113,7 +113,7 @@ class Results:
         return kept._replace(task_run=kept.task_run.model_copy(update={"criteria": (*criteria, *implied)}))
 
 
-def passes(task_run: TaskRun) -> bool:
+def is_passed(task_run: TaskRun) -> bool:
     """Whether all held and nothing broke. One that has nothing to be graded by passes if nothing broke."""
     ungraded = task_run.verdict == "ungraded" and not any(criterion.gate for criterion in task_run.criteria)
     return task_run.verdict == "pass" or ungraded
@@ -124,14 +124,14 @@ def is_errored(task_run: TaskRun) -> bool:
     return outcome(task_run) in ("errored", "invalid_person", "cancelled", "inconclusive")
 
 
-def slugs(sources: Mapping[str, str]) -> dict[str, str]:
+def build_slugs(sources: Mapping[str, str]) -> dict[str, str]:
     """A name for each task's folder: its file's, and the task's own with it where files are alike or hold several."""
-    stems = {task: safe(PurePosixPath(source).stem or task) for task, source in sources.items()}
+    stems = {task: to_path_component(PurePosixPath(source).stem or task) for task, source in sources.items()}
     count = Counter(stem.lower() for stem in stems.values())
     found: dict[str, str] = {}
     taken: set[str] = set()
     for task, stem in stems.items():
-        slug = plain = stem if count[stem.lower()] == 1 else f"{stem}-{safe(task)}"[:_MAX_NAME_LENGTH]
+        slug = plain = stem if count[stem.lower()] == 1 else f"{stem}-{to_path_component(task)}"[:_MAX_NAME_LENGTH]
         number = 1
         while slug.lower() in taken:  # names that differ in capitals are one on some disks
             number += 1
@@ -141,24 +141,26 @@ def slugs(sources: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def safe(name: str) -> str:
+def to_path_component(name: str) -> str:
     """One component of a path, on whatever system."""
     return _UNSAFE.sub("_", name.strip()).strip(". ")[:_MAX_NAME_LENGTH].strip(". ") or "scenario"
 
 
-def place_for(path: str) -> Path:
+def find_results_folder(path: str) -> Path:
     """Where a run's results are looked for: in the `eval` folder that was run, or in that of the working folder."""
     folder = Path(path) if not path.endswith((".yml", ".yaml")) else Path(path).parent
     whole = folder.resolve()
     if whole.name == "eval":
         return folder / "results"
-    return (folder.parent if folder.name else whole.parent) / "results" if whole.name == "scenarios" else _ELSEWHERE
+    return (
+        (folder.parent if folder.name else whole.parent) / "results" if whole.name == "scenarios" else _DEFAULT_FOLDER
+    )
 
 
-_ELSEWHERE = Path("eval") / "results"
+_DEFAULT_FOLDER = Path("eval") / "results"
 
 
-class _Trial:
+class _TrialResult:
     """One run of a scenario, as text and as JSON."""
 
     def __init__(self, run: BenchmarkRun, slug: str, kept: Kept, blob: Callable[[str], bytes]) -> None:
@@ -173,11 +175,11 @@ class _Trial:
                 self._events.append(line)
             if b'"turn":' in line:
                 self._hear(orjson.loads(line), blob)
-        self.judged = [c for c in self.task_run.criteria if c.assertion == JUDGED]
-        others = [c for c in self.task_run.criteria if c.assertion != JUDGED and (c.gate or c.weight)]
+        self.judged = [c for c in self.task_run.criteria if c.assertion == JUDGED_ASSERTION]
+        others = [c for c in self.task_run.criteria if c.assertion != JUDGED_ASSERTION and (c.gate or c.weight)]
         self.asserted = [c for c in others if c.status != "skipped"]
-        self.passed = passes(self.task_run)
-        self.timestamp = _utc(run.started_at)
+        self.passed = is_passed(self.task_run)
+        self.timestamp = _to_utc(run.started_at)
 
     def _hear(self, event: dict[str, Any], blob: Callable[[str], bytes]) -> None:
         payload, large = event["payload"], event.get("blobs", {}).get("text")
@@ -219,7 +221,7 @@ class _Trial:
         sort, _, address = self._run.solver.partition(":")
         if sort != "rasa" or not self._sidecar.get("conversation_id"):
             return ""
-        return f"{address.rstrip('/')}/{_INSPECTOR}?sender={self.conversation}"
+        return f"{address.rstrip('/')}/{_INSPECTOR_PATH}?sender={self.conversation}"
 
     @property
     def _completed(self) -> bool | None:
@@ -245,7 +247,7 @@ class _Trial:
             ],
         }
         if data["criteria"]:
-            data["criteria_summary"] = _counted([c for c in self.judged if c.status != "skipped"])
+            data["criteria_summary"] = _count_passed([c for c in self.judged if c.status != "skipped"])
         if self.judge_error:
             data["criteria_error"] = self.judge_error
         if self.asserted:
@@ -253,8 +255,8 @@ class _Trial:
                 {"index": n, "assertion": c.label, "passed": c.passed, "detail": c.detail, "status": c.status}
                 for n, c in enumerate(self.asserted)
             ]
-            data["assertions_summary"] = _counted(self.asserted)
-        data |= _rated(task_run.quality)
+            data["assertions_summary"] = _count_passed(self.asserted)
+        data |= _build_metrics(task_run.quality)
         data |= {"scenario_name": task_run.task, "run": task_run.run, "status": task_run.status}
         data |= {"verdict": task_run.verdict, "score": task_run.score, "ending": task_run.ending}
         data |= {"error": self.error or None}
@@ -264,12 +266,12 @@ class _Trial:
         return orjson.dumps(data) + b"\n"
 
 
-def _counted(criteria: list[CriterionRun]) -> dict[str, Any]:
+def _count_passed(criteria: list[CriterionRun]) -> dict[str, Any]:
     good = sum(criterion.passed for criterion in criteria)
     return {"passed": good, "total": len(criteria), "all_passed": good == len(criteria)}
 
 
-def _rated(quality: Quality | None) -> dict[str, Any]:
+def _build_metrics(quality: Quality | None) -> dict[str, Any]:
     """The metrics: the numbers as this format has them, and with their reasons as we do."""
     if quality is None:
         return {}
@@ -277,11 +279,11 @@ def _rated(quality: Quality | None) -> dict[str, Any]:
     return {"scale_metrics": scores, "bot_quality": quality.bot_quality, "quality": quality.model_dump(mode="json")}
 
 
-def _utc(moment: str) -> str:
+def _to_utc(moment: str) -> str:
     return datetime.fromisoformat(moment).astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _seconds(run: BenchmarkRun) -> float:
+def _get_duration(run: BenchmarkRun) -> float:
     if run.completed_at is None:
         return 0.0
     return (datetime.fromisoformat(run.completed_at) - datetime.fromisoformat(run.started_at)).total_seconds()

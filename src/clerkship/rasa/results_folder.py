@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from clerkship.kit.wall import now
-from clerkship.rasa.results import STAMP, Results, place_for
+from clerkship.rasa.results import FOLDER_NAME_FORMAT, RasaResults, find_results_folder
 from clerkship.service.exporting import ReportFailed, redacted_bodies, redacted_trials
 from clerkship.service.frozen import snapshot_at
 from clerkship.service.redacting import redactor_for
@@ -18,8 +18,8 @@ MAX_FOLDERS = 1000
 def write_results(store: Store, reference: str, wanted: Path | None) -> Path:
     """Write into a new folder, below the one that is wanted or else the usual one; returns it."""
     run = store.run(reference)
-    parent = wanted or place_for(run.path)
-    folder = _new_folder(parent, f"{moment(run, now()):{STAMP}}")
+    parent = wanted or find_results_folder(run.path)
+    folder = _new_folder(parent, f"{moment(run, now()):{FOLDER_NAME_FORMAT}}")
     shown = f"eval/results/{folder.name}" if parent.resolve().parts[-2:] == ("eval", "results") else folder.as_posix()
     hashes: dict[str, str] = {}
     for task_run in store.each(run.id):
@@ -27,7 +27,7 @@ def write_results(store: Store, reference: str, wanted: Path | None) -> Path:
     snapshots = {task: snapshot_at(store, digest) for task, digest in hashes.items()}
     by = redactor_for(store, run)
     trials = redacted_trials(store, run.id, by)
-    for name, data in Results(run, snapshots, shown).render(trials, redacted_bodies(store, by)):
+    for name, data in RasaResults(run, snapshots, shown).render(trials, redacted_bodies(store, by)):
         target = folder / name
         target.parent.mkdir(exist_ok=True)
         target.write_bytes(data)

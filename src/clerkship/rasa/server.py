@@ -11,16 +11,16 @@ import orjson
 
 from clerkship.actors.messages import shown
 
-API = "start it with `rasa run --enable-api`, and the `rest` channel in credentials.yml"
+API_HINT = "start it with `rasa run --enable-api`, and the `rest` channel in credentials.yml"
 HINTS = {
     401: "set CLERKSHIP_RASA_TOKEN, CLERKSHIP_RASA_JWT or CLERKSHIP_RASA_JWT_SECRET as the server was started with",
     403: "the JWT must be one of an admin: {'user': {'username': …, 'role': 'admin'}}",
-    404: API,
-    405: API,
+    404: API_HINT,
+    405: API_HINT,
     409: "train a model, and start the server with it",
 }
 """What to do about a refusal that is the doing of whoever set the server up, not the assistant's."""
-_WORDS = {
+_STATUS_MEANINGS = {
     401: "does not know who asks",
     403: "does not let us in",
     404: "has nothing",
@@ -29,22 +29,24 @@ _WORDS = {
 }
 
 
-_NO_REASON = (b"", b"{}", b"[]", b"null")
+_EMPTY_BODIES = (b"", b"{}", b"[]", b"null")
 
 
-def _part(value: bytes) -> str:
+def _encode_base64url(value: bytes) -> str:
     return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
 
 
-def sign(secret: str) -> str:
+def sign_jwt(secret: str) -> str:
     """A JWT of an admin by HMAC-SHA256 (RFC 7515, HS256), as Rasa wants it for the whole of its API."""
     claims = {"user": {"username": "clerkship", "role": "admin"}}
-    said = f"{_part(orjson.dumps({'alg': 'HS256', 'typ': 'JWT'}))}.{_part(orjson.dumps(claims))}"
-    return f"{said}.{_part(hmac.digest(secret.encode(), said.encode(), hashlib.sha256))}"
+    said = (
+        f"{_encode_base64url(orjson.dumps({'alg': 'HS256', 'typ': 'JWT'}))}.{_encode_base64url(orjson.dumps(claims))}"
+    )
+    return f"{said}.{_encode_base64url(hmac.digest(secret.encode(), said.encode(), hashlib.sha256))}"
 
 
 @dataclass(frozen=True)
-class RasaKeys:
+class RasaCredentials:
     """What a server wants to see. Never shown, never kept."""
 
     token: str = field(default="", repr=False)
@@ -54,7 +56,7 @@ class RasaKeys:
     @cached_property
     def bearer(self) -> str:
         """The JWT we were given, or one of our own."""
-        return self.jwt or (sign(self.jwt_secret) if self.jwt_secret else "")
+        return self.jwt or (sign_jwt(self.jwt_secret) if self.jwt_secret else "")
 
     @cached_property
     def all(self) -> tuple[str, ...]:
@@ -69,7 +71,7 @@ class RasaServer:
 
     address: str
     host: str
-    keys: RasaKeys
+    keys: RasaCredentials
 
     @property
     def name(self) -> str:
@@ -98,7 +100,7 @@ class RasaServer:
         return self.redacted(shown(data))
 
 
-def refusal(server: RasaServer, path: str, status: int, location: str, data: bytes) -> str:
+def describe_refusal(server: RasaServer, path: str, status: int, location: str, data: bytes) -> str:
     """What a status says in words; empty if it says yes."""
     if 200 <= status < 300:
         return ""
@@ -106,7 +108,7 @@ def refusal(server: RasaServer, path: str, status: int, location: str, data: byt
     if 300 <= status < 400:
         there = server.redacted(location[:300]) or "nowhere"
         return f"{server.host} redirects ({status}) {path} to {there}; redirects are not followed: give that address"
-    if status in _WORDS:
-        reason = f": {server.shown(data)}" if data.strip() not in _NO_REASON else ""
-        return f"{server.host} {_WORDS[status]} ({status} at {path}){reason}"
+    if status in _STATUS_MEANINGS:
+        reason = f": {server.shown(data)}" if data.strip() not in _EMPTY_BODIES else ""
+        return f"{server.host} {_STATUS_MEANINGS[status]} ({status} at {path}){reason}"
     return f"{server.host} answers {path} with status {status}: {server.shown(data)}"

@@ -11,22 +11,22 @@ from clerkship.events import agent
 from clerkship.events.event import Payload
 from clerkship.rasa.names import NOTED_EVENTS
 
-Row = Mapping[str, Any]
+TrackerRow = Mapping[str, Any]
 """One event as the tracker has it."""
 
-DROPPED = frozenset({"user", "user_featurization", "entities", "stack"})
+IGNORED_EVENTS = frozenset({"user", "user_featurization", "entities", "stack"})
 """What the person said, which the log has already, and how the engine keeps its own books."""
-CLARIFICATION = "pattern_clarification"
+CLARIFICATION_FLOW = "pattern_clarification"
 SESSION_START = "action_session_start"
-NOT_TEXT = ("custom", "image", "attachment", "elements", "quick_replies")
+ATTACHMENT_KEYS = ("custom", "image", "attachment", "elements", "quick_replies")
 """What an utterance may have beside its text and buttons."""
 
 
-class Misshapen(Exception):
+class MalformedEvent(Exception):
     """An event lacks what events of its sort have."""
 
 
-class Mark(NamedTuple):
+class TrackerEventId(NamedTuple):
     """What tells one event of a tracker from another."""
 
     event: object
@@ -34,14 +34,14 @@ class Mark(NamedTuple):
     name: object
 
 
-def mark(row: Any) -> Mark:
+def build_event_id(row: Any) -> TrackerEventId:
     """By sort, time and name; all three stay as they are however often a tracker is read."""
     if not isinstance(row, dict):
-        return Mark(None, None, None)
-    return Mark(*(_plain(row.get(key)) for key in Mark._fields))
+        return TrackerEventId(None, None, None)
+    return TrackerEventId(*(_to_hashable(row.get(key)) for key in TrackerEventId._fields))
 
 
-def _plain(value: Any) -> object:
+def _to_hashable(value: Any) -> object:
     """Itself, if it can be compared and kept."""
     return value if isinstance(value, str | int | float | None) else repr(value)
 
@@ -54,21 +54,25 @@ class TrackerCursor:
     """
 
     def __init__(self) -> None:
-        self._marks: list[Mark] = []
+        self._marks: list[TrackerEventId] = []
 
     def fresh(self, rows: Sequence[Any]) -> list[Any]:
         """The events that were not there before."""
         seen = len(self._marks)
-        if 0 < seen <= len(rows) and mark(rows[0]) == self._marks[0] and mark(rows[seen - 1]) == self._marks[-1]:
-            self._marks += [mark(row) for row in rows[seen:]]  # it has grown at its end, as most do
+        if (
+            0 < seen <= len(rows)
+            and build_event_id(rows[0]) == self._marks[0]
+            and build_event_id(rows[seen - 1]) == self._marks[-1]
+        ):
+            self._marks += [build_event_id(row) for row in rows[seen:]]  # it has grown at its end, as most do
             return list(rows[seen:])
-        marks = [mark(row) for row in rows]
+        marks = [build_event_id(row) for row in rows]
         known = self._overlap(marks)
         found = list(rows[known:]) if known or not self._marks else self._later(rows)
         self._marks = marks or self._marks
         return found
 
-    def _overlap(self, marks: list[Mark]) -> int:
+    def _overlap(self, marks: list[TrackerEventId]) -> int:
         """How many at the beginning are the end of what was seen."""
         seen = self._marks
         if not marks:
@@ -83,7 +87,7 @@ class TrackerCursor:
         last = max((m.timestamp for m in self._marks if isinstance(m.timestamp, int | float)), default=None)
         if last is None:
             return list(rows)
-        times = [mark(row).timestamp for row in rows]
+        times = [build_event_id(row).timestamp for row in rows]
         return [
             row
             for row, time in zip(rows, times, strict=True)
@@ -91,7 +95,7 @@ class TrackerCursor:
         ]
 
 
-def last_session(rows: Sequence[Any]) -> list[Any]:
+def select_last_session(rows: Sequence[Any]) -> list[Any]:
     """From the last session's start on.
 
     A server opens a session for any new conversation, and some open another for `/session_start` itself: whoever asks
@@ -112,70 +116,70 @@ def parse_events(rows: Sequence[Any], skipped: Counter[str]) -> list[Said]:
         sort = row.get("event") if isinstance(row, dict) else None
         try:
             found += _parse(sort, row)
-        except (Misshapen, ValidationError):
+        except (MalformedEvent, ValidationError):
             skipped[sort[:80] if isinstance(sort, str) else "nameless"] += 1
     return found
 
 
-def _parse(sort: object, row: Row) -> Sequence[Said]:
+def _parse(sort: object, row: TrackerRow) -> Sequence[Said]:
     if not isinstance(sort, str):
-        raise Misshapen
-    if sort in DROPPED:
+        raise MalformedEvent
+    if sort in IGNORED_EVENTS:
         return ()
     if sort in NOTED_EVENTS:
-        return (agent.Noted(what=sort, data=_rest(row)),)
-    read = _READERS.get(sort)
+        return (agent.Noted(what=sort, data=_copy_fields(row)),)
+    read = _PARSERS.get(sort)
     if read is None:
-        raise Misshapen
+        raise MalformedEvent
     return read(row)
 
 
-PASSING = frozenset({"session_id", "model_id", "assistant_id", "message_id"})
+VOLATILE_KEYS = frozenset({"session_id", "model_id", "assistant_id", "message_id"})
 """What is another in each session or with each model: it tells of the server, not of what happened."""
 
 
-def _rest(row: Row) -> dict[str, Any]:
-    found = {key: value for key, value in row.items() if key not in ("event", "timestamp", *PASSING)}
+def _copy_fields(row: TrackerRow) -> dict[str, Any]:
+    found = {key: value for key, value in row.items() if key not in ("event", "timestamp", *VOLATILE_KEYS)}
     if "metadata" in found:
-        found["metadata"] = _metadata(row) or None
+        found["metadata"] = _read_metadata(row) or None
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _metadata(row: Row) -> dict[str, Any]:
+def _read_metadata(row: TrackerRow) -> dict[str, Any]:
     found = row.get("metadata")
-    return {key: value for key, value in found.items() if key not in PASSING} if isinstance(found, dict) else {}
+    return {key: value for key, value in found.items() if key not in VOLATILE_KEYS} if isinstance(found, dict) else {}
 
 
-def _text(row: Row, key: str) -> str:
+def _require_text(row: TrackerRow, key: str) -> str:
     found = row.get(key)
     if not isinstance(found, str) or not found:
-        raise Misshapen
+        raise MalformedEvent
     return found
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def _filter_texts(value: Any) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 
-def _optional(row: Row, key: str) -> str | None:
+def _read_text(row: TrackerRow, key: str) -> str | None:
     found = row.get(key)
     return found if isinstance(found, str) else None
 
 
-def _bot(row: Row) -> Sequence[Said]:
-    text, data, metadata = row.get("text"), row.get("data") or {}, _metadata(row)
+def _parse_bot(row: TrackerRow) -> Sequence[Said]:
+    text, data, metadata = row.get("text"), row.get("data") or {}, _read_metadata(row)
     if not isinstance(text, str | None) or not isinstance(data, dict):
-        raise Misshapen
+        raise MalformedEvent
     utter_name = metadata.get("utter_action")
-    return (utterance(text, data, utter_name if isinstance(utter_name, str) else None, metadata or None),)
+    return (build_utterance(text, data, utter_name if isinstance(utter_name, str) else None, metadata or None),)
 
 
-def utterance(
-    text: str | None, data: Row, utter_name: str | None = None, metadata: dict[str, Any] | None = None
+def build_utterance(
+    text: str | None, data: TrackerRow, utter_name: str | None = None, metadata: dict[str, Any] | None = None
 ) -> Say:
     """Something said: its text, its buttons, and under their own names an image, an attachment, a payload."""
     buttons = data.get("buttons")
-    custom = {key: data[key] for key in NOT_TEXT if data.get(key)}
+    custom = {key: data[key] for key in ATTACHMENT_KEYS if data.get(key)}
     return Say(
         text or "",
         utter_name,
@@ -189,88 +193,88 @@ def parse_messages(messages: Sequence[Any]) -> list[Say]:
     """What the REST channel answered, where the tracker has nothing of it."""
     texts = [(message, message.get("text")) for message in messages if isinstance(message, dict)]
     return [
-        utterance(text if isinstance(text, str) else None, message)
+        build_utterance(text if isinstance(text, str) else None, message)
         for message, text in texts
-        if text or any(message.get(key) for key in ("buttons", *NOT_TEXT))
+        if text or any(message.get(key) for key in ("buttons", *ATTACHMENT_KEYS))
     ]
 
 
-def _action(row: Row) -> Sequence[Said]:
+def _parse_action(row: TrackerRow) -> Sequence[Said]:
     # A bot trained end to end predicts what to say instead of the name of an action.
-    return (agent.ActionExecuted(name=_text(row, "name" if row.get("name") else "action_text")),)
+    return (agent.ActionExecuted(name=_require_text(row, "name" if row.get("name") else "action_text")),)
 
 
-def _slot(row: Row) -> Sequence[Said]:
-    return (agent.SlotSet(name=_text(row, "name"), value=row.get("value")),)
+def _parse_slot(row: TrackerRow) -> Sequence[Said]:
+    return (agent.SlotSet(name=_require_text(row, "name"), value=row.get("value")),)
 
 
-def _flow_started(row: Row) -> Sequence[Said]:
-    flow_id, metadata = _text(row, "flow_id"), _metadata(row)
+def _parse_flow_started(row: TrackerRow) -> Sequence[Said]:
+    flow_id, metadata = _require_text(row, "flow_id"), _read_metadata(row)
     started = agent.FlowStarted(flow_id=flow_id)
-    if flow_id != CLARIFICATION:
+    if flow_id != CLARIFICATION_FLOW:
         return (started,)
-    ids, names = _texts(metadata.get("clarification_ids")), _texts(metadata.get("names"))
+    ids, names = _filter_texts(metadata.get("clarification_ids")), _filter_texts(metadata.get("names"))
     return started, agent.ClarificationOffered(flow_ids=ids, names=names)
 
 
-def _flow(sort: type[Payload]) -> Callable[[Row], Sequence[Said]]:
-    def read(row: Row) -> Sequence[Said]:
-        found = {"flow_id": _text(row, "flow_id"), "flow_step_id": _optional(row, "step_id")}
+def _build_flow_parser(sort: type[Payload]) -> Callable[[TrackerRow], Sequence[Said]]:
+    def read(row: TrackerRow) -> Sequence[Said]:
+        found = {"flow_id": _require_text(row, "flow_id"), "flow_step_id": _read_text(row, "step_id")}
         return (sort.model_validate(found),)
 
     return read
 
 
-def _fields(sort: type[Payload], **keys: str) -> Callable[[Row], Sequence[Said]]:
+def _build_field_parser(sort: type[Payload], **keys: str) -> Callable[[TrackerRow], Sequence[Said]]:
     """An event of ours from one of theirs with the same fields, some under other keys; null is as good as absent."""
 
-    def read(row: Row) -> Sequence[Said]:
+    def read(row: TrackerRow) -> Sequence[Said]:
         theirs = {field: row.get(keys.get(field, field)) for field in sort.model_fields}
         return (sort.model_validate({field: value for field, value in theirs.items() if value is not None}),)
 
     return read
 
 
-def _tool(row: Row, source: str | None = None) -> Sequence[Said]:
-    metadata = _metadata(row)
+def _parse_tool(row: TrackerRow, source: str | None = None) -> Sequence[Said]:
+    metadata = _read_metadata(row)
     arguments = row.get("arguments")
     return (
         agent.ToolExecuted.model_validate(
             {
-                "tool_name": _text(row, "tool_name"),
+                "tool_name": _require_text(row, "tool_name"),
                 "arguments": arguments if isinstance(arguments, dict) else {},
                 "source": source or row.get("source") or "local",
-                "mcp_server": _optional(row, "mcp_server") or _optional(metadata, "mcp_server"),
-                "skill_id": _optional(row, "skill_id") or _optional(metadata, "skill_id"),
+                "mcp_server": _read_text(row, "mcp_server") or _read_text(metadata, "mcp_server"),
+                "skill_id": _read_text(row, "skill_id") or _read_text(metadata, "skill_id"),
                 "result": row.get("result"),
                 "is_error": row.get("is_error") is True,
-                "error_message": _optional(row, "error_message"),
+                "error_message": _read_text(row, "error_message"),
             }
         ),
     )
 
 
-_READERS: Mapping[str, Callable[[Row], Sequence[Said]]] = {
-    "bot": _bot,
-    "action": _action,
-    "slot": _slot,
-    "flow_started": _flow_started,
-    "flow_completed": _flow(agent.FlowCompleted),
-    "flow_cancelled": _flow(agent.FlowCancelled),
-    "flow_interrupted": _flow(agent.FlowInterrupted),
-    "flow_resumed": _flow(agent.FlowResumed),
-    "skill_activated": _fields(agent.SkillActivated),
-    "skill_completed": _fields(agent.SkillCompleted),
-    "skill_cancelled": _fields(agent.SkillCancelled),
-    "skill_interrupted": _fields(agent.SkillInterrupted),
-    "skill_resumed": _fields(agent.SkillResumed),
-    "ordered_block_entered": _fields(agent.BlockEntered),
-    "ordered_block_completed": _fields(agent.BlockCompleted),
-    "ordered_block_cancelled": _fields(agent.BlockCancelled),
-    "ordered_block_interrupted": _fields(agent.BlockInterrupted),
-    "ordered_block_resumed": _fields(agent.BlockResumed),
-    "memory_set": _fields(agent.MemorySet, name="key"),
-    "memory_cleared": _fields(agent.MemoryCleared, name="key"),
-    "tool_executed": _tool,
-    "mcp_tool_executed": lambda row: _tool(row, "mcp"),
+_PARSERS: Mapping[str, Callable[[TrackerRow], Sequence[Said]]] = {
+    "bot": _parse_bot,
+    "action": _parse_action,
+    "slot": _parse_slot,
+    "flow_started": _parse_flow_started,
+    "flow_completed": _build_flow_parser(agent.FlowCompleted),
+    "flow_cancelled": _build_flow_parser(agent.FlowCancelled),
+    "flow_interrupted": _build_flow_parser(agent.FlowInterrupted),
+    "flow_resumed": _build_flow_parser(agent.FlowResumed),
+    "skill_activated": _build_field_parser(agent.SkillActivated),
+    "skill_completed": _build_field_parser(agent.SkillCompleted),
+    "skill_cancelled": _build_field_parser(agent.SkillCancelled),
+    "skill_interrupted": _build_field_parser(agent.SkillInterrupted),
+    "skill_resumed": _build_field_parser(agent.SkillResumed),
+    "ordered_block_entered": _build_field_parser(agent.BlockEntered),
+    "ordered_block_completed": _build_field_parser(agent.BlockCompleted),
+    "ordered_block_cancelled": _build_field_parser(agent.BlockCancelled),
+    "ordered_block_interrupted": _build_field_parser(agent.BlockInterrupted),
+    "ordered_block_resumed": _build_field_parser(agent.BlockResumed),
+    "memory_set": _build_field_parser(agent.MemorySet, name="key"),
+    "memory_cleared": _build_field_parser(agent.MemoryCleared, name="key"),
+    "tool_executed": _parse_tool,
+    "mcp_tool_executed": lambda row: _parse_tool(row, "mcp"),
 }

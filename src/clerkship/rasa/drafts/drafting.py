@@ -161,7 +161,7 @@ def _doubts(plans: Iterable[DraftPlan], project: Project) -> list[InputProblem]:
         for slot in (step.name for step in path.collected if not project.knows(step.name)):
             found[flow, slot] = _doubt(plan, f"it collects `{slot}`, and {domain.source} has no such slot")
         for action in path.actions() if domain.actions is not None else ():
-            if action not in (domain.actions or ()) and action not in names.ACTIONS:
+            if action not in (domain.actions or ()) and action not in names.BUILT_IN_ACTIONS:
                 found[flow, action] = _doubt(plan, f"the action `{action}` is not in {domain.source}")
     return list(found.values())
 

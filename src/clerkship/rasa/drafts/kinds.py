@@ -33,7 +33,7 @@ class Project:
 
     def knows(self, slot: str) -> bool:
         """Return whether the domain has a slot; true if there is no domain."""
-        return self.domain is None or slot in self.domain.slots or slot in names.SLOTS
+        return self.domain is None or slot in self.domain.slots or slot in names.BUILT_IN_SLOTS
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ def _from_the_end(steps: tuple[FlowStep, ...]) -> Iterator[int]:
 
 def _worth(step: FlowStep) -> int:
     """Return how much a step counts for a path: responses that turn the user away count against it."""
-    if step.target in names.ACTIONS:  # the engine's own: calling off, starting anew
+    if step.target in names.BUILT_IN_ACTIONS:  # the engine's own: calling off, starting anew
         return -1
     if step.kind == "link" or _said(step):
         return -1 if _TURNS_AWAY.search(step.target) else 1

@@ -19,7 +19,7 @@ class Samples(NamedTuple):
 def type_of(slot: str, domain: AgentDomain | None) -> str:
     """Return the type of a slot; `any` if it is unknown."""
     known = domain.slots if domain is not None else {}
-    return known.get(slot) or names.SLOTS.get(slot, "any")
+    return known.get(slot) or names.BUILT_IN_SLOTS.get(slot, "any")
 
 
 def samples(slot: str, domain: AgentDomain | None) -> Samples:
