@@ -10,14 +10,14 @@ import pytest
 
 from clerkship.actors.contract import Agent
 from clerkship.actors.openai_chat import MAX_ROUNDS, RESULT_LIMIT, ChatAgent, ChatSolver, load_openai
-from clerkship.llm.completions import ApiCredentials, Endpoint
+from clerkship.llm.endpoint import ApiCredentials, Endpoint
+from clerkship.llm.retry import ModelRetryPolicy
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
 from clerkship.settings import Settings, load_settings
-from llm.retry import ModelRetryPolicy
 from tests.actors.programs import TALK, WORK, suite
 from tests.actors.servers import Answered, Asked, Served
 from tests.workbench import CATALOG, Workbench

@@ -10,9 +10,9 @@ from clerkship.assertions.generative_response_is_grounded import GenerativeRespo
 from clerkship.assertions.generative_response_is_relevant import GenerativeResponseIsRelevant as Relevant
 from clerkship.events.evidence import Evidence
 from clerkship.llm.contract import BadAnswer
+from clerkship.llm.retry import ModelOutage
 from clerkship.model.run import FieldCheck
 from clerkship.model.task import Task
-from llm.retry import ModelOutage
 from tests.assertions.judge import FakeJudge
 from tests.assertions.story import Story
 

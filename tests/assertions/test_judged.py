@@ -25,9 +25,9 @@ from clerkship.events.ledger import NO_ACTIONS, render_ledger, render_transcript
 from clerkship.events.lifecycle import AgentAnswered, AgentStarted
 from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.llm.prompts import BUILT_IN
+from clerkship.llm.retry import ModelOutage
 from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.task import Task
-from llm.retry import ModelOutage
 from tests.assertions.judge import FakeJudge
 from tests.assertions.story import Story
 

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ValidationError
 
 from clerkship.assertions.judged import Judged
 from clerkship.events.evidence import Evidence
+from clerkship.llm.concurrency import MAX_THREADS, map_concurrently
 from clerkship.llm.contract import BadAnswer, ModelAnswer, NoModel, Question
-from clerkship.llm.together import MAX_THREADS, map_concurrently
-from llm.retry import ModelOutage
+from clerkship.llm.retry import ModelOutage
 from tests.assertions.judge import SeveralMinds
 from tests.assertions.story import Story
 

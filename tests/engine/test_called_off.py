@@ -14,11 +14,11 @@ from clerkship.engine.finished_trial import FinishedTrial
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.llm.contract import ModelAnswer, Question
+from clerkship.llm.retry import ModelOutage
 from clerkship.playground.gateway import Gateway
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
-from llm.retry import ModelOutage
 from tests.workbench import CATALOG, Workbench
 
 T = TypeVar("T", bound=BaseModel)

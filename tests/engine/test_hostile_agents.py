@@ -20,6 +20,7 @@ from clerkship.engine.finished_trial import FinishedTrial
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.events.agent import SlotSet
 from clerkship.kit.wall import monotonic
+from clerkship.llm.retry import ModelOutage
 from clerkship.model.errors import PlatformError
 from clerkship.playground.gateway import Gateway
 from clerkship.sandbox.handle import Refused
@@ -27,7 +28,6 @@ from clerkship.sandbox.request import Request
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
-from llm.retry import ModelOutage
 from tests.workbench import Workbench, written
 
 TASK = """

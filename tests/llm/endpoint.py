@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from clerkship.llm.completions import ApiCredentials
+from clerkship.llm.endpoint import ApiCredentials
 from clerkship.llm.endpoint_pool import EndpointPool
+from clerkship.llm.model_reference import ModelReference
 from clerkship.llm.openai import OpenAiApi, OpenAiEmbedder
 from clerkship.llm.remote import RemoteModel, RequestOptions
-from llm.model_reference import ModelReference
 from tests.actors.servers import Answered, Asked, Served
 
 KEY = "sk-judges-have-keys-too"

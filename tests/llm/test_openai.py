@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, Field
 
-from clerkship.llm.asker import TrialModel, UsageCounter
 from clerkship.llm.contract import BadAnswer, Question
 from clerkship.llm.remote import MAX_REPAIRS
+from clerkship.llm.retry import ModelOutage, RequestDeclined
+from clerkship.llm.trial_model import TrialModel, UsageCounter
 from clerkship.model.frozen import Flag
 from clerkship.model.usage import Prices, Usage
-from llm.retry import ModelOutage, RequestDeclined
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, bodies, in_turn, model, refused, said
 

@@ -11,9 +11,10 @@ from pydantic import BaseModel
 from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.yaml import parse_yaml
-from clerkship.llm.asker import TrialModel, UsageCounter
 from clerkship.llm.contract import ModelAnswer, Question
 from clerkship.llm.prompts import Prompts
+from clerkship.llm.retry import ModelOutage, RequestDeclined
+from clerkship.llm.trial_model import TrialModel, UsageCounter
 from clerkship.model.usage import Usage
 from clerkship.rasa.domain import read_domain
 from clerkship.rasa.drafts.kinds import KINDS, Draft, Kind, Project, plan_draft
@@ -21,7 +22,6 @@ from clerkship.rasa.drafts.model_writer import MAX_ATTEMPTS, ask_all
 from clerkship.rasa.flows import read_flows
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.settings import Settings
-from llm.retry import ModelOutage, RequestDeclined
 from tests.actors.servers import Served
 from tests.llm.endpoint import KEY, bodies, in_turn, refused, said
 

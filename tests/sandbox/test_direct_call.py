@@ -9,7 +9,7 @@ import pytest
 from clerkship.actors.openai_chat import Toolbox
 from clerkship.conformance.rig import SimulatorRig
 from clerkship.playground.in_process import open_sandboxes
-from clerkship.recording import agent_acts
+from clerkship.recording import agent_actions
 from clerkship.sandbox.direct_call import DirectCall, decode_bytes, encode_bytes
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.operation import OperationCall
@@ -82,10 +82,10 @@ def test_a_recorded_call_leads_to_the_same_log(spec: Spec, call: OperationCall[A
     acts: list[dict[str, Any] | None] = []
     with SimulatorRig(spec) as first, SimulatorRig(spec) as again:
         first.gateway.subscribe_requests(
-            first.playground, lambda _, asked: acts.append(agent_acts.to_recorded_action("box", asked))
+            first.playground, lambda _, asked: acts.append(agent_actions.to_recorded_action("box", asked))
         )
         first.send(call)
         [act] = orjson.loads(orjson.dumps(acts))
-        agent_acts.repeat_action(act, open_sandboxes(again.gateway, again.playground, lambda: "http://127.0.0.1:1"))
+        agent_actions.repeat_action(act, open_sandboxes(again.gateway, again.playground, lambda: "http://127.0.0.1:1"))
         assert again.lines == first.lines
         assert first.playground.broken is None

@@ -12,8 +12,10 @@ from pydantic import JsonValue
 from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import ActionExecuted
-from clerkship.llm.completions import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
-from clerkship.llm.wire import check_reachable
+from clerkship.llm.endpoint import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
+from clerkship.llm.http_client import check_reachable
+from clerkship.llm.model_reference import check_key, parse_reference
+from clerkship.llm.retry import RequestDeclined
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import IsolationLevel
@@ -21,8 +23,6 @@ from clerkship.sandbox.handle import Dropped, Incomplete, Refused, Sandboxes
 from clerkship.sandbox.request import JSON, Reply, Request
 from clerkship.sandbox.tools import BadArguments, Tool, build_tools, index_by_name
 from clerkship.settings import Settings
-from llm.model_reference import check_key, parse_reference
-from llm.retry import RequestDeclined
 
 if TYPE_CHECKING:
     import httpx

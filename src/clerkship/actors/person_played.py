@@ -19,9 +19,9 @@ from clerkship.actors.person_contract import Bounds, Moment, Uttered, breach, st
 from clerkship.actors.person_patterns import Breach
 from clerkship.events.event import Event, Utterance
 from clerkship.events.ledger import quote_text, to_json
-from clerkship.llm.asker import TrialModel
 from clerkship.llm.contract import BadAnswer, EarlierMessage, NoModel, Question
 from clerkship.llm.prompts import BUILT_IN, Prompts, RenderedPrompt, section
+from clerkship.llm.trial_model import TrialModel
 from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Flag
 from clerkship.model.scenario import ScenarioPerson

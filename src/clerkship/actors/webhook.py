@@ -27,7 +27,7 @@ from clerkship.actors.messages import (
 from clerkship.kit.http_body import ResponseTooLarge
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
-from clerkship.llm.wire import CONNECT_TIMEOUT, check_reachable, open_client, parse_address, post
+from clerkship.llm.http_client import CONNECT_TIMEOUT, check_reachable, open_client, parse_address, post
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.handle import Sandboxes

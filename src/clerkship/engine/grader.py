@@ -9,7 +9,7 @@ from clerkship.engine.quality import rate_conversation
 from clerkship.engine.score import Score, check_criteria, compute_score, implied_checks, is_crash, status_of
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.llm.asker import TrialModel, UsageCounter
+from clerkship.llm.trial_model import TrialModel, UsageCounter
 from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, Ending
 from clerkship.model.usage import Role

@@ -7,9 +7,18 @@ from pydantic import RootModel
 
 from clerkship.library.model_file import load_model_file
 from clerkship.llm.anthropic import AnthropicApi
-from clerkship.llm.completions import ApiCredentials
 from clerkship.llm.contract import Model
+from clerkship.llm.endpoint import ApiCredentials
 from clerkship.llm.endpoint_pool import EndpointPool
+from clerkship.llm.model_reference import (
+    ANTHROPIC,
+    AZURE,
+    OPENAI,
+    ModelReference,
+    check_key,
+    parse_model,
+    parse_reference,
+)
 from clerkship.llm.openai import OpenAiApi, OpenAiEmbedder
 from clerkship.llm.remote import ANSWER_TIMEOUT, Embedder, RemoteModel, RequestOptions
 from clerkship.llm.scripted import SCRIPTED, Script, ScriptedModel, is_scripted
@@ -18,7 +27,6 @@ from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import Prices
 from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
-from llm.model_reference import ANTHROPIC, AZURE, OPENAI, ModelReference, check_key, parse_model, parse_reference
 
 
 class PriceList(RootModel[dict[str, Prices]]):

@@ -8,8 +8,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_va
 from clerkship.assertions.matter import cautioned, matter, took_part
 from clerkship.events.evidence import Evidence
 from clerkship.kit.text import replace_surrogates
-from clerkship.llm.asker import TrialModel
 from clerkship.llm.contract import BadAnswer, NoModel, Question
+from clerkship.llm.trial_model import TrialModel
 from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Flag
 from clerkship.model.quality import MetricRating, Quality

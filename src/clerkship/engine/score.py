@@ -9,7 +9,7 @@ from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.evaluation import AssertionOutcome, evaluate
 from clerkship.events.evidence import Evidence
 from clerkship.kit.depth import cut_at_depth
-from clerkship.llm.together import map_concurrently
+from clerkship.llm.concurrency import map_concurrently
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.redaction import build_redactor, redact_criterion

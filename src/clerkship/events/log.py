@@ -6,8 +6,8 @@ from datetime import datetime
 from itertools import islice, pairwise
 
 from clerkship.events.event import Event, Payload, freeze_payload, render_event
-from clerkship.events.named import NO_NAMES, VariableNames
 from clerkship.events.request import AgentRequest
+from clerkship.events.variable_names import NO_NAMES, VariableNames
 from clerkship.model.errors import PlatformError
 
 Subscriber = Callable[[Event], None]

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from clerkship.llm.completions import ApiCredentials
+from clerkship.llm.endpoint import ApiCredentials
 from clerkship.llm.endpoint_pool import HostConnections
+from clerkship.llm.http_client import is_loopback
+from clerkship.llm.model_reference import ModelReference
 from clerkship.llm.remote import AnswerFormat, ChatMessage, ChatRequest, ModelReply, RequestOptions, StopReason
-from clerkship.llm.wire import is_loopback
+from clerkship.llm.retry import EndpointBusy, ModelOutage, build_status_error, call_with_retries
 from clerkship.model.errors import InputError
 from clerkship.model.usage import Prices, Usage
-from llm.model_reference import ModelReference
-from llm.retry import EndpointBusy, ModelOutage, build_status_error, call_with_retries
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic

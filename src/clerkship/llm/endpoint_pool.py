@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from clerkship.llm.wire import open_client
-from llm.retry import ConcurrencyLimit
+from clerkship.llm.http_client import open_client
+from clerkship.llm.retry import ConcurrencyLimit
 
 if TYPE_CHECKING:
     import httpx

@@ -8,13 +8,13 @@ from urllib.parse import quote, urlsplit
 import orjson
 from pydantic import JsonValue
 
-from clerkship.llm.completions import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
 from clerkship.llm.contract import Embeddings, NoModel, Question
+from clerkship.llm.endpoint import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
 from clerkship.llm.endpoint_pool import HostConnections
+from clerkship.llm.model_reference import AZURE, ModelReference
 from clerkship.llm.remote import AnswerFormat, ChatRequest, ModelReply, RequestOptions, StopReason
+from clerkship.llm.retry import ConcurrencyLimit, ModelOutage
 from clerkship.model.usage import Prices, Usage
-from llm.model_reference import AZURE, ModelReference
-from llm.retry import ConcurrencyLimit, ModelOutage
 
 _STOP_REASONS: Mapping[Any, StopReason] = {"length": "cut off", "content_filter": "filtered"}
 

@@ -9,9 +9,8 @@ from pydantic import BaseModel, JsonValue
 from clerkship.llm.answer import parse_answer
 from clerkship.llm.contract import BadAnswer, Embeddings, ModelAnswer, Question
 from clerkship.llm.endpoint_pool import CallCancelled, EndpointClient, EndpointPool, HostConnections
-from clerkship.model.usage import NO_USAGE, Prices, Usage
-from llm.model_reference import ModelReference
-from llm.retry import (
+from clerkship.llm.model_reference import ModelReference
+from clerkship.llm.retry import (
     INITIAL_BACKOFF,
     MAX_RATE_LIMITED,
     ConcurrencyLimit,
@@ -20,6 +19,7 @@ from llm.retry import (
     RequestDeclined,
     TimeSpent,
 )
+from clerkship.model.usage import NO_USAGE, Prices, Usage
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")

@@ -11,9 +11,9 @@ from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import RunEnded
 from clerkship.events.log import Subscriber, open_log, reopen_log
-from clerkship.events.named import NO_NAMES, VariableNames
 from clerkship.events.sidecar import Sidecar, UnloggedRequests
 from clerkship.events.states import find_state
+from clerkship.events.variable_names import NO_NAMES, VariableNames
 from clerkship.faults.contract import Fault
 from clerkship.kit.clock import Clock, PacedClock, SteppedClock
 from clerkship.kit.ids import Ids

@@ -12,7 +12,7 @@ from clerkship.actors.contract import Agent, AgentError, Entry, History, Message
 from clerkship.actors.reply import parse_replies
 from clerkship.kit.http_body import ResponseTooLarge
 from clerkship.kit.secrets import new_name
-from clerkship.llm.wire import CONNECT_TIMEOUT, get, open_client, parse_address, post
+from clerkship.llm.http_client import CONNECT_TIMEOUT, get, open_client, parse_address, post
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel

@@ -22,7 +22,7 @@ from clerkship.recording.cassette import (
     split_prompt,
     unpack_vector,
 )
-from clerkship.recording.nearest import describe_nearest_embedding, describe_nearest_question
+from clerkship.recording.nearest_entry import describe_nearest_embedding, describe_nearest_question
 from clerkship.recording.session import REFRESH_HINT, DescribeNearest, NotRecorded, RecordingSession
 
 T = TypeVar("T", bound=BaseModel)

@@ -19,13 +19,13 @@ from clerkship.engine.models import NO_MODELS, ModelSelection
 from clerkship.engine.setup import open_conversations, set_up
 from clerkship.events.lifecycle import AgentStarted, RunStarted
 from clerkship.events.log import Subscriber
-from clerkship.events.named import VariableNames
+from clerkship.events.variable_names import VariableNames
 from clerkship.kit.descriptors import check_limit
 from clerkship.kit.rng import derive_seed
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load_library
-from clerkship.llm.asker import UsageCounter
+from clerkship.llm.trial_model import UsageCounter
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 from clerkship.model.errors import InputError

@@ -13,8 +13,8 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_build import build_model
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.library.foreign import find_domain, read_domain
-from clerkship.llm.asker import TrialModel, UsageCounter
 from clerkship.llm.prompts import Prompts
+from clerkship.llm.trial_model import TrialModel, UsageCounter
 from clerkship.model.errors import InputError, InputProblem, PlatformError
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean

@@ -9,13 +9,13 @@ from typing import Annotated
 from pydantic import BaseModel, Field, JsonValue
 
 from clerkship.events.ledger import quote_text
-from clerkship.llm.asker import TrialModel
 from clerkship.llm.contract import BadAnswer, Question
 from clerkship.llm.prompts import Prompts
+from clerkship.llm.retry import ModelOutage, RequestDeclined
+from clerkship.llm.trial_model import TrialModel
 from clerkship.model.agent_domain import describe_slot_mismatch
 from clerkship.rasa.drafts.kinds import Draft, DraftPlan, Project, skeleton, spoken
 from clerkship.rasa.drafts.values import type_of
-from llm.retry import ModelOutage, RequestDeclined
 
 MAX_ATTEMPTS = 3
 MAX_CONCURRENT = 8

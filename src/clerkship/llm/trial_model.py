@@ -9,8 +9,8 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from clerkship.llm.contract import BadAnswer, Embeddings, Model, ModelAnswer, Question, is_instant
+from clerkship.llm.retry import ModelOutage, RequestDeclined
 from clerkship.model.usage import NO_USAGE, Role, Usage
-from llm.retry import ModelOutage, RequestDeclined
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 import orjson
 
 from clerkship.kit.http_body import ResponseTooLarge
-from clerkship.llm.wire import open_client, post
-from clerkship.model.usage import NO_USAGE, Usage
-from llm.retry import (
+from clerkship.llm.http_client import open_client, post
+from clerkship.llm.retry import (
     ConcurrencyLimit,
     EndpointBusy,
     ModelOutage,
@@ -21,6 +20,7 @@ from llm.retry import (
     build_status_error,
     call_with_retries,
 )
+from clerkship.model.usage import NO_USAGE, Usage
 
 if TYPE_CHECKING:
     import httpx
