@@ -125,7 +125,7 @@ def test_a_group_that_may_be_empty_and_come_again() -> None:
     assert structure.find_deviations(["A"], 9) == []
     assert structure.find_deviations(["A", "B", "B", "C", "C", "B", "D"], 9) == []
     assert [found.text for found in structure.find_deviations(["A", "D", "B"], 9)] == [
-        "B (segment 3) may not stand after D"
+        "B (segment 3) may not follow D"
     ]
 
 
@@ -135,7 +135,7 @@ def test_a_choice_of_more_than_names() -> None:
         structure.find_deviations(["A", "C", "D", "D", "F"], 9) == structure.find_deviations(["A", "B", "F"], 9) == []
     )
     assert [found.text for found in structure.find_deviations(["A", "B", "D"], 9)] == [
-        "D (segment 3) may not stand after B"
+        "D (segment 3) may not follow B"
     ]
     assert [found.text for found in structure.find_deviations(["A"], 9)] == ["B or C or E is missing after A"]
 

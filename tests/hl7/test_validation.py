@@ -42,9 +42,9 @@ def test_valid_messages_have_no_flaws() -> None:
         ([EVN, PID], ["100 PV1 is missing after PID"]),
         ([PID, PV1], ["100 EVN is missing after MSH"]),
         ([EVN], ["100 PID is missing after EVN", "100 PV1 is missing after EVN"]),
-        ([EVN, PV1, PID], ["100 PV1 (segment 3) may not stand before PID (segment 4)"]),
-        ([EVN, PID, PV1, PV1], ["100 PV1 (segment 5) may stand here only once"]),
-        ([EVN, PID, PV1, "AL1|1||X", "NK1|1"], ["100 NK1 (segment 6) may not stand after AL1"]),
+        ([EVN, PV1, PID], ["100 PV1 (segment 3) may not precede PID (segment 4)"]),
+        ([EVN, PID, PV1, PV1], ["100 PV1 (segment 5) may occur here only once"]),
+        ([EVN, PID, PV1, "AL1|1||X", "NK1|1"], ["100 NK1 (segment 6) may not follow AL1"]),
         ([EVN, PID, PV1, "ABC|1"], ["100 ABC (segment 5) does not belong in ADT_A01"]),
         ([EVN, PID, PV1, "hello world"], ["100 'hello world' (segment 5) does not belong in ADT_A01"]),
         ([EVN, PID, PV1, "IN2|1"], ["100 IN1 is missing after PV1"]),
@@ -55,7 +55,7 @@ def test_the_order_of_segments(lines: list[str], expected: list[str]) -> None:
 
 
 def test_an_observation_before_its_order() -> None:
-    assert said("ORU^R01", PID, OBX, OBR) == ["100 OBX (segment 3) may not stand before OBR (segment 4)"]
+    assert said("ORU^R01", PID, OBX, OBR) == ["100 OBX (segment 3) may not precede OBR (segment 4)"]
     assert said("ORU^R01", PID, OBX) == ["100 OBR is missing after PID"]
 
 
@@ -64,7 +64,7 @@ def test_one_of_a_choice_is_enough_and_needed() -> None:
     assert said("ORM^O01", "ORC|NW|1", "DG1|1||||20260101|A", version="2.4") == [
         "100 OBR or RQD or RQ1 or RXO or ODS or ODT is missing after ORC"
     ]
-    assert said("ORM^O01", "ORC|NW|1", OBR, "RXO|1", version="2.4") == ["100 RXO (segment 4) may not stand after OBR"]
+    assert said("ORM^O01", "ORC|NW|1", OBR, "RXO|1", version="2.4") == ["100 RXO (segment 4) may not follow OBR"]
 
 
 RXO, RXR, RXC = "RXO|00074-4332^Ampicillin^NDC|500||mg", "RXR|PO", "RXC|B|D5W^Dextrose^LN|1000|ml"
@@ -78,10 +78,10 @@ def test_a_pharmacy_order_has_routes_and_components(version: str) -> None:
     rest = [RXO, note, RXR, RXC, note, RXC, "OBX|1|ST|9^Weight||70||||||F"]
     assert said(kind, PID, order, *rest, version=version) == []
     assert said(kind, PID, order, RXO, version=version) == []
-    assert said(kind, PID, order, RXO, RXC, RXR, version=version) == ["100 RXR (segment 6) may not stand after RXC"]
-    assert said(kind, PID, order, OBR, RXR, version=version) == ["100 RXR (segment 5) may not stand after OBR"]
+    assert said(kind, PID, order, RXO, RXC, RXR, version=version) == ["100 RXR (segment 6) may not follow RXC"]
+    assert said(kind, PID, order, OBR, RXR, version=version) == ["100 RXR (segment 5) may not follow OBR"]
     assert said(kind, PID, order, RXO, "RXC|B", version=version)[:1] == [
-        f"101 RXC-2 is missing: it must be there in version {version}"
+        f"101 RXC-2 is missing: it is required in version {version}"
     ]
 
 
@@ -163,7 +163,7 @@ def test_fields(line: str, expected: Flaw | None) -> None:
         ("TM", "2561", "102 OBX-5: '2561' is not a time of day as HH[MM[SS[.S]]][+/-ZZZZ]"),
         ("TX", "a~b", None),
         ("QQ", "1", "103 OBX-2: there is no data type 'QQ'"),
-        ("", "1", "101 OBX-2 is missing: it says what OBX-5 is"),
+        ("", "1", "101 OBX-2 is missing: it is required with OBX-5"),
         ("", "", None),
     ],
 )
@@ -183,7 +183,7 @@ def test_hours_alone_are_a_time_from_2_5_on() -> None:
 def test_a_component_may_be_required() -> None:
     line = PID.replace("77^^^NORTH^MR", "^^^NORTH^MR")
     assert said("ADT^A01^ADT_A01", EVN, line, PV1) == []
-    assert said("ADT^A01^ADT_A01", EVN, line, PV1, version="2.6") == ["101 PID-3.1: it must be there"]
+    assert said("ADT^A01^ADT_A01", EVN, line, PV1, version="2.6") == ["101 PID-3.1: it is required"]
 
 
 @pytest.mark.parametrize("version", ["2.6", "2.7", "2.8"])
@@ -201,12 +201,12 @@ def test_fields_that_were_withdrawn_may_be_there() -> None:
 def test_what_an_appointment_easily_lacks(missing: int) -> None:
     values = {1: "1", 6: "R^Routine", 16: "9^Who", 20: "8^Who"}
     line = "|".join(["SCH", *("" if number == missing else values.get(number, "") for number in range(1, 21))])
-    assert said("SIU^S12", line, "RGS|1") == [f"101 SCH-{missing} is missing: it must be there in version 2.5.1"]
+    assert said("SIU^S12", line, "RGS|1") == [f"101 SCH-{missing} is missing: it is required in version 2.5.1"]
 
 
 def test_what_a_document_easily_lacks() -> None:
     assert said("MDM^T01", EVN, PID, PV1, "TXA|1|CN||||||||||9") == [
-        "101 TXA-17 is missing: it must be there in version 2.5.1"
+        "101 TXA-17 is missing: it is required in version 2.5.1"
     ]
 
 

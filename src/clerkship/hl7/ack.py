@@ -12,9 +12,9 @@ from clerkship.hl7.tables import VERSIONS, resolve_version
 
 AckMode = Literal["original", "enhanced"]
 _DEFAULT_VERSION = "2.5.1"
-"""In which an answer is given to a message of a version that is not known."""
+"""The version of the acknowledgment of a message whose version is unknown."""
 _DEFAULT_CHARSET = "UNICODE UTF-8"
-"""The charset of an answer to a message whose own is not known."""
+"""The charset of the acknowledgment of a message whose charset is unknown."""
 _FIRST_WITH_ERR_FIELDS = VERSIONS.index("2.5")
 _FIRST_WITHOUT_MSA_3 = VERSIONS.index("2.7")
 
@@ -24,9 +24,9 @@ def ack_mode(message: Hl7Message) -> AckMode:
     return "enhanced" if message.header.raw(15) or message.header.raw(16) else "original"
 
 
-def is_ack_wanted(condition: str, good: bool) -> bool:
+def is_ack_wanted(condition: str, accepted: bool) -> bool:
     """Return whether an acknowledgment is wanted under this condition (table 0155). An empty condition means never."""
-    return {"AL": True, "NE": False, "": False, "ER": not good, "SU": good}.get(condition, True)
+    return {"AL": True, "NE": False, "": False, "ER": not accepted, "SU": accepted}.get(condition, True)
 
 
 def build_ack(
@@ -36,9 +36,9 @@ def build_ack(
     version = resolve_version(message.version) or _DEFAULT_VERSION
     number = VERSIONS.index(version)
     delimiters = message.delimiters
-    said = {1: code, 2: message.header.raw(10)}
+    values = {1: code, 2: message.header.raw(10)}
     if text and number < _FIRST_WITHOUT_MSA_3:  # MSA-3 is withdrawn from 2.7 on
-        said[3] = escape(text, delimiters)
+        values[3] = escape(text, delimiters)
     if text and not flaws and number >= _FIRST_WITHOUT_MSA_3 and code[1:] != "A":
         flaws = [Flaw("207", text)]
     errors = (
@@ -47,14 +47,14 @@ def build_ack(
         else _build_errors_before_2_5(flaws, delimiters)
     )
     header = _build_header(message, version, control_id, at)
-    return Hl7Message(_replace_unencodable([header, build_segment("MSA", said, delimiters), *errors]))
+    return Hl7Message(_replace_unencodable([header, build_segment("MSA", values, delimiters), *errors]))
 
 
 def _build_header(message: Hl7Message, version: str, control_id: str, at: datetime) -> Segment:
-    asked, delimiters = message.header, message.delimiters
+    source, delimiters = message.header, message.delimiters
     kind = "ACK" if version == "2.3" else build_field("ACK", message.trigger, "ACK", delimiters=delimiters)
-    sender, receiver = [asked.raw(3), asked.raw(4)], [asked.raw(5), asked.raw(6)]
-    stated = asked.raw(12) if resolve_version(message.version) else version
+    sender, receiver = [source.raw(3), source.raw(4)], [source.raw(5), source.raw(6)]
+    stated = source.raw(12) if resolve_version(message.version) else version
     written = [
         *receiver,
         *sender,
@@ -62,13 +62,13 @@ def _build_header(message: Hl7Message, version: str, control_id: str, at: dateti
         "",
         kind,
         escape(control_id, delimiters),
-        asked.raw(11) or "P",
+        source.raw(11) or "P",
         stated,
     ]
     header = Segment(["MSH", delimiters.field, delimiters.encoding, *written], delimiters)
     return (
-        header.with_field(18, asked.raw(18) if choose_codec(asked.raw(18)) else _DEFAULT_CHARSET)
-        if asked.raw(18)
+        header.with_field(18, source.raw(18) if choose_codec(source.raw(18)) else _DEFAULT_CHARSET)
+        if source.raw(18)
         else header
     )
 
@@ -142,28 +142,28 @@ class Ack(NamedTuple):
     """The content of an acknowledgment."""
 
     code: str
-    """AA, AE, AR; CA, CE, CR for the accept level of the enhanced mode."""
+    """AA, AE or AR; CA, CE or CR for accept acknowledgments in enhanced mode."""
     control_id: str
-    """MSH-10 of what it answers."""
+    """MSH-10 of the acknowledged message."""
     text: str
     errors: tuple[Flaw, ...]
 
 
 def parse_ack(message: Hl7Message) -> Ack:
     """Parse an acknowledgment. Raises `BadMessage` if it has no MSA segment."""
-    said = message.first("MSA")
-    if said is None:
-        raise BadMessage("an acknowledgement has an MSA segment; this message has none")
+    msa = message.first("MSA")
+    if msa is None:
+        raise BadMessage("an acknowledgment has an MSA segment; this message has none")
     errors = [flaw for segment in message.all("ERR") for flaw in _parse_errors(segment)]
-    return Ack(said.text(1), said.text(2), said.text(3), tuple(errors))
+    return Ack(msa.text(1), msa.text(2), msa.text(3), tuple(errors))
 
 
 def _parse_errors(segment: Segment) -> list[Flaw]:
     if segment.raw(3) or segment.raw(2):
         number = _parse_number(segment.text(2, 2)) or 1
         place = [_parse_number(segment.text(2, part)) for part in (3, 4, 5)]
-        words = segment.text(8) or segment.text(7) or segment.text(3, 2)
-        return [Flaw(segment.text(3, 1), words, segment.text(2, 1), number, *place)]
+        text = segment.text(8) or segment.text(7) or segment.text(3, 2)
+        return [Flaw(segment.text(3, 1), text, segment.text(2, 1), number, *place)]
     return [
         Flaw(
             segment.text(1, 4, 1, at=at),

@@ -9,15 +9,15 @@ from clerkship.hl7.message import MAX_SHOWN_LENGTH, BadMessage, Segment, decode_
 
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 _PADDING = "\x00\x0b\x1c"
-"""What may stand around a segment and is nothing: the marks of MLLP, and what fills up a block."""
+"""Characters around a segment without meaning: the framing bytes of MLLP, and block padding."""
 _LEADING_PADDING = f"{_PADDING} \t\ufeff"
-"""And before it: after it, blanks are a part of its last field."""
+"""Characters before a segment without meaning. After it, spaces belong to its last field."""
 _BYTE_ORDER_MARK_AS_LATIN = b"\xef\xbb\xbf".decode("latin-1")
 _NOT_IN_SINGLE_MESSAGE = (
     *("\n", "\r\r", "\r ", " \r", "\r\t", "\t\r", "\x00", "\x0b", "\x1c", "\x1b", "\ufeff"),
     *("\rMSH", "\rFHS", "\rBHS", "\rBTS", "\rFTS"),
 )
-"""What is in no text that is one message and nothing else; an escape character changes the charset (ISO 2022)."""
+"""Texts that a single message in normal form does not contain. An escape character switches the charset (ISO 2022)."""
 _HEADERS = ("FHS", "BHS")
 _TRAILERS = ("BTS", "FTS")
 MAX_BATCH_FLAWS = 20
@@ -29,9 +29,9 @@ class MessageBatch:
 
     messages: list[str] = field(default_factory=list)
     flaws: list[Flaw] = field(default_factory=list)
-    """What is wrong with what stands around them: counts, headers, trailers, text that belongs nowhere."""
+    """Errors outside the messages: counts, headers, trailers, stray text."""
     control_ids: list[str] = field(default_factory=list)
-    """FHS-11 and BHS-11, in order; empty where a header has none."""
+    """FHS-11 and BHS-11, in order; empty if a header has none."""
     headers: list[Segment] = field(default_factory=list)
     trailers: list[Segment] = field(default_factory=list)
 
@@ -69,16 +69,16 @@ def _is_segment(line: str, *names: str) -> bool:
     """Return whether a line is one of these segments. The field separator must be ASCII, because the charset is not
     known yet.
     """
-    sign = line[3:4]
-    return line[:3] in names and sign.isascii() and not sign.isalnum()
+    separator = line[3:4]
+    return line[:3] in names and separator.isascii() and not separator.isalnum()
 
 
 def _is_single_message(data: str) -> bool:
     """Return whether the text is one message in normal form, as nearly all are. This check is fast."""
     if not _is_segment(data, "MSH") or not data.endswith("\r"):
         return False
-    for sign in _NOT_IN_SINGLE_MESSAGE:  # noqa: SIM110  (each message comes by here)
-        if sign in data:
+    for text in _NOT_IN_SINGLE_MESSAGE:  # noqa: SIM110  (a loop is faster; every message is checked)
+        if text in data:
             return False
     return True
 
@@ -112,9 +112,9 @@ class _BatchReader:
         elif self._lines:
             self._lines.append(line)
         elif not self._stray_reported:
-            self._stray_reported = True  # said once, however much of it there is
+            self._stray_reported = True  # reported once, however many such lines there are
             self._report(
-                "100", f"{line[:MAX_SHOWN_LENGTH]!r} belongs to no message: a message begins with MSH", line[:3]
+                "100", f"{line[:MAX_SHOWN_LENGTH]!r} does not belong to a message: a message starts with MSH", line[:3]
             )
 
     def finish(self) -> MessageBatch:
@@ -128,9 +128,9 @@ class _BatchReader:
 
     def _begin_message(self, line: str) -> None:
         if self._file_ended:
-            self._report("100", "a message stands after FTS, which ends the file", "MSH")
+            self._report("100", "a message follows FTS, the end of the file", "MSH")
         elif self.batch.headers and self._batch_header is None and self._batch_count:
-            self._report("100", "a message stands after BTS, outside of any batch", "MSH")
+            self._report("100", "a message follows BTS, outside any batch", "MSH")
         self._lines = [line]
         self._stray_reported = False
         self._message_count += 1
@@ -146,14 +146,14 @@ class _BatchReader:
         name = segment.name
         if name == "FHS":
             if self._file_header is not None or self.batch.messages or self._batch_header is not None:
-                self._report("100", "FHS may only stand at the very beginning", name)
+                self._report("100", "FHS may only be the first segment", name)
             self._file_header = segment
             self._file_ended = False
         else:
             if self._batch_header is not None:
                 self._report_missing_trailer("BHS", "BTS")
             elif self.batch.messages and not self._batch_count:
-                self._report("100", "BHS stands after messages that are in no batch", name)
+                self._report("100", "BHS follows messages that are in no batch", name)
             self._batch_header, self._message_count = segment, 0
         self.batch.headers.append(segment)
         self.batch.control_ids.append(segment.text(11))
@@ -163,49 +163,50 @@ class _BatchReader:
         self.batch.trailers.append(segment)
         if segment.name == "BTS":
             if self._batch_header is None:
-                self._report("100", "BTS ends a batch that BHS did not begin", "BTS")
+                self._report("100", "BTS without BHS", "BTS")
             self._check_count(segment, self._message_count, "message", "in the batch")
             self._batch_count += 1
             self._batch_header, self._message_count = None, 0
             return
         if self._file_header is None:
-            self._report("100", "FTS ends a file that FHS did not begin", "FTS")
+            self._report("100", "FTS without FHS", "FTS")
         if self._batch_header is not None:
             self._report_missing_trailer("BHS", "BTS")
             self._batch_header = None
             self._batch_count += 1
-        bare = bool(self.batch.messages) and not self._batch_count  # BHS and BTS may be missing: one batch, or none
-        if not bare or segment.text(1) != "0":
-            self._check_count(segment, self._batch_count + bare, "batch", "in the file")
+        # BHS and BTS may be missing: FTS-1 may then count one batch, or none
+        is_implicit = bool(self.batch.messages) and not self._batch_count
+        if not is_implicit or segment.text(1) != "0":
+            self._check_count(segment, self._batch_count + is_implicit, "batch", "in the file")
         self._file_ended = True
 
     def _parse_segment(self, line: str) -> Segment:
         head = self.batch.headers[-1] if self.batch.headers else None
         try:
             delimiters = parse_delimiters(line if line[:3] in _HEADERS or head is None else head.render())
-        except BadMessage as wrong:
+        except BadMessage as error:
             if line[:3] in _HEADERS:
-                self._report("102", str(wrong), line[:3], field=2)
+                self._report("102", str(error), line[:3], field=2)
             return parse_segment(line)
         return parse_segment(line, delimiters)
 
-    def _check_count(self, segment: Segment, found: int, what: str, where: str) -> None:
+    def _check_count(self, segment: Segment, count: int, unit: str, where: str) -> None:
         stated = segment.text(1)
         if not stated:
             return
         if not (stated.isascii() and stated.isdigit() and len(stated) < 10):
             self._report(
-                "102", f"{segment.name}-1 is a number, not {stated[:MAX_SHOWN_LENGTH]!r}", segment.name, field=1
+                "102", f"{segment.name}-1 must be a number, not {stated[:MAX_SHOWN_LENGTH]!r}", segment.name, field=1
             )
-        elif int(stated) != found:
-            plural = {"message": "messages", "batch": "batches"}[what] if found != 1 else what
-            verb = "are" if found != 1 else "is"
+        elif int(stated) != count:
+            plural = {"message": "messages", "batch": "batches"}[unit] if count != 1 else unit
+            verb = "are" if count != 1 else "is"
             self._report(
-                "102", f"{segment.name}-1 says {stated}, but there {verb} {found} {plural} {where}", segment.name, 1
+                "102", f"{segment.name}-1 says {stated}, but there {verb} {count} {plural} {where}", segment.name, 1
             )
 
     def _report_missing_trailer(self, header: str, trailer: str) -> None:
-        self._report("100", f"{trailer} is missing: nothing ends what {header} began", trailer)
+        self._report("100", f"{header} without {trailer}", trailer)
 
     def _report(self, code: str, text: str, segment: str, field: int | None = None) -> None:
         if len(self.batch.flaws) < MAX_BATCH_FLAWS:

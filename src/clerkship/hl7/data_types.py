@@ -9,9 +9,9 @@ from clerkship.hl7.escape import Delimiters
 from clerkship.hl7.tables import VERSIONS, load_tables
 
 NULL = '""'
-"""Two quotes: the sender wants the value removed (§2.5.3). It is a value like any other, of any type."""
+"""Two quotes: the receiver shall delete the value (§2.5.3). Valid for every data type."""
 MISSING = "101"
-"""Table 0357: something that must be there is not."""
+"""Table 0357: required field missing."""
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _DATE = r"(?P<year>\d{4})(?:(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])?)?"
 _ZONE = r"(?:[+-](?:0\d|1[0-5])[0-5]\d)?"
@@ -24,17 +24,17 @@ _DTM = re.compile(rf"{_FULL_DATE}(?:{_HOUR}(?:{_CLOCK})?)?)?)?{_ZONE}", re.ASCII
 _DTM_OLD = re.compile(rf"{_FULL_DATE}(?:{_HOUR}{_CLOCK})?)?)?{_ZONE}", re.ASCII)
 _NM = re.compile(r" *[+-]?(?:\d+(?:\.\d*)?|\.\d+) *", re.ASCII)
 _SI = re.compile(r" *\d+ *", re.ASCII)
-"""Feeds that come from fixed columns fill numbers and dates up with blanks: they are not a part of them."""
+"""Feeds generated from fixed columns pad numbers and dates with spaces, which are ignored."""
 
 
 def _is_date(text: str, pattern: re.Pattern[str]) -> bool:
-    found = pattern.fullmatch(text)
-    if found is None:
+    match = pattern.fullmatch(text)
+    if match is None:
         return False
-    month, day = found["month"], found["day"]
+    month, day = match["month"], match["day"]
     if not day or int(day) < 29:
         return True
-    year = int(found["year"])
+    year = int(match["year"])
     if month == "02" and day == "29":
         return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     return int(day) <= _DAYS[int(month) - 1]
@@ -53,11 +53,11 @@ VALUE_FORMATS = {
     "DT": ValueFormat(lambda text: _is_date(text.strip(" "), _DT), "a date as YYYY[MM[DD]]"),
     "TM": ValueFormat(_TM.fullmatch, "a time of day as HH[MM[SS[.S]]][+/-ZZZZ]"),
     "DTM": _TIME,
-    "TS": _TIME,  # no longer a type from 2.6 on, and still seen in OBX-2
+    "TS": _TIME,  # withdrawn in 2.6, but still used in OBX-2
     "NM": ValueFormat(_NM.fullmatch, "a number"),
     "SI": ValueFormat(_SI.fullmatch, "a whole number, not negative"),
 }
-"""What a value of a data type without components looks like; of a type that is not here, any text will do."""
+"""The formats of data types without components. For a type that is not listed, any text is valid."""
 _VERSIONS_BEFORE_2_5 = VERSIONS[: VERSIONS.index("2.5")]
 
 
@@ -66,7 +66,7 @@ class DataType(NamedTuple):
 
     format: ValueFormat | None = None
     components: "tuple[tuple[int, bool, DataType | None], ...]" = ()
-    """Component (from 0), whether it must be there, what has to be checked of it."""
+    """(index of the component, whether it is required, its checks)."""
 
 
 class TypeMismatch(NamedTuple):
@@ -75,7 +75,7 @@ class TypeMismatch(NamedTuple):
     component: int | None
     text: str
     code: str = "102"
-    """Of table 0357."""
+    """An error code of table 0357."""
 
 
 @lru_cache(maxsize=1000)
@@ -88,7 +88,7 @@ def _build_data_type(types: Mapping[str, list[str]], name: str, older: bool, dep
     if name not in types:
         form = _OLD_TIME if older and name == "DTM" else VALUE_FORMATS.get(name)
         return DataType(form) if form is not None else None
-    if depth == 0:  # there is no delimiter left: what stands there is the first of its components
+    if depth == 0:  # no delimiter is left for components: the value is the first component
         return _build_data_type(types, types[name][0].rstrip("!*"), older, 0)
     components = [
         (number, "!" in part, _build_data_type(types, part.rstrip("!*"), older, depth - 1))
@@ -106,15 +106,15 @@ def find_mismatches(value: str, kind: DataType, delimiters: Delimiters) -> Itera
         if not kind.format.matches(value):
             yield TypeMismatch(None, f"{quote_value(value)} is not {kind.format.description}")
         return
-    found = value.split(delimiters.component) if delimiters.component else [value]
+    values = value.split(delimiters.component) if delimiters.component else [value]
     for number, required, inner in kind.components:
-        part = found[number] if number < len(found) else ""
+        part = values[number] if number < len(values) else ""
         if not part:
             if required:
-                yield TypeMismatch(number + 1, "it must be there", MISSING)
+                yield TypeMismatch(number + 1, "it is required", MISSING)
         elif inner is not None:
-            for wrong in _find_component_mismatches(part, inner, delimiters.subcomponent):
-                yield wrong._replace(component=number + 1)
+            for mismatch in _find_component_mismatches(part, inner, delimiters.subcomponent):
+                yield mismatch._replace(component=number + 1)
 
 
 def matches_type(value: str, kind: DataType, delimiters: Delimiters) -> bool:
@@ -123,10 +123,10 @@ def matches_type(value: str, kind: DataType, delimiters: Delimiters) -> bool:
         return True
     if kind.format is not None:
         return bool(kind.format.matches(value))
-    found = value.split(delimiters.component) if delimiters.component else [value]
-    count = len(found)
+    values = value.split(delimiters.component) if delimiters.component else [value]
+    count = len(values)
     for number, required, inner in kind.components:
-        part = found[number] if number < count else ""
+        part = values[number] if number < count else ""
         if not part:
             if required:
                 return False
@@ -147,12 +147,12 @@ def _find_component_mismatches(value: str, kind: DataType, separator: str) -> It
         if not kind.format.matches(value):
             yield TypeMismatch(None, f"{quote_value(value)} is not {kind.format.description}")
         return
-    found = value.split(separator) if separator else [value]
+    values = value.split(separator) if separator else [value]
     for number, required, inner in kind.components:
-        part = found[number] if number < len(found) else ""
+        part = values[number] if number < len(values) else ""
         if not part:
             if required:
-                yield TypeMismatch(None, f"its part {number + 1} must be there", MISSING)
+                yield TypeMismatch(None, f"its subcomponent {number + 1} is required", MISSING)
         elif inner is not None and inner.format is not None and part != NULL and not inner.format.matches(part):
             yield TypeMismatch(None, f"{quote_value(part)} is not {inner.format.description}")
 

@@ -13,7 +13,7 @@ class Delimiters(NamedTuple):
     escape: str = "\\"
     subcomponent: str = "&"
     truncation: str = ""
-    """From version 2.7 on; empty where MSH-2 has four characters."""
+    """From version 2.7 on; empty if MSH-2 has four characters."""
 
     @property
     def encoding(self) -> str:
@@ -32,17 +32,17 @@ def unescape(text: str, delimiters: Delimiters = DEFAULT_DELIMITERS) -> str:
     if not mark or mark not in text:
         return text
     parts = text.split(mark)
-    found = [parts[0]]
+    output = [parts[0]]
     number = 1
     while number < len(parts):
-        meant = _decode_sequence(parts[number], delimiters) if number + 1 < len(parts) else None
-        if meant is None:  # not a sequence: the mark stands for itself
-            found.append(mark + parts[number])
+        decoded = _decode_sequence(parts[number], delimiters) if number + 1 < len(parts) else None
+        if decoded is None:  # not a sequence: the escape character is literal
+            output.append(mark + parts[number])
             number += 1
         else:
-            found.append(meant + parts[number + 1])
+            output.append(decoded + parts[number + 1])
             number += 2
-    return "".join(found)
+    return "".join(output)
 
 
 def _decode_sequence(sequence: str, delimiters: Delimiters) -> str | None:
@@ -53,7 +53,7 @@ def _decode_sequence(sequence: str, delimiters: Delimiters) -> str | None:
         "E": delimiters.escape,
         "T": delimiters.subcomponent,
         "P": delimiters.truncation or "#",
-        "H": "",  # highlighting begins and ends: nothing of it is text
+        "H": "",  # start and end of highlighting, which has no text
         "N": "",
     }
     if sequence in simple:
@@ -73,8 +73,8 @@ def escape(text: str, delimiters: Delimiters = DEFAULT_DELIMITERS) -> str:
     mark = delimiters.escape
     if text.isalnum():
         return text
-    if not mark:  # nothing can be escaped: what would break the message becomes blank
-        return "".join(" " if sign in delimiters or ord(sign) < 0x20 else sign for sign in text)
+    if not mark:  # nothing can be escaped: characters that would break the message become spaces
+        return "".join(" " if character in delimiters or ord(character) < 0x20 else character for character in text)
     sequences = {
         delimiters.escape: "E",
         delimiters.field: "F",
@@ -87,10 +87,10 @@ def escape(text: str, delimiters: Delimiters = DEFAULT_DELIMITERS) -> str:
     if delimiters.truncation:
         sequences[delimiters.truncation] = "P"
     return "".join(
-        f"{mark}{sequences[sign]}{mark}"
-        if sign in sequences
-        else f"{mark}X{ord(sign):02X}{mark}"
-        if ord(sign) < 0x20
-        else sign
-        for sign in text.replace("\r\n", "\n")
+        f"{mark}{sequences[character]}{mark}"
+        if character in sequences
+        else f"{mark}X{ord(character):02X}{mark}"
+        if ord(character) < 0x20
+        else character
+        for character in text.replace("\r\n", "\n")
     )

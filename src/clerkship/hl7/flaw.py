@@ -5,7 +5,7 @@ from typing import NamedTuple
 from clerkship.hl7.tables import load_code_table
 
 ERROR_CONDITIONS = load_code_table("0357")
-"""HL7 table 0357: what each code is called."""
+"""HL7 table 0357: error code -> name."""
 
 
 class Flaw(NamedTuple):
@@ -13,10 +13,10 @@ class Flaw(NamedTuple):
 
     code: str
     text: str
-    """A sentence for whoever sent it."""
+    """A description for the sender."""
     segment: str = ""
     sequence: int = 1
-    """Which of the segments with this name."""
+    """Which of the segments with this name, counted from one."""
     field: int | None = None
     repetition: int | None = None
     component: int | None = None

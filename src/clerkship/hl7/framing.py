@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 START_BLOCK = b"\x0b"
 END_BLOCK = b"\x1c\r"
 MAX_TRUNCATED_BYTES = 65536
-"""What is kept of a frame that is too large: enough to read its MSH, and answer."""
+"""Bytes kept of a frame that is too large: enough to parse its MSH and answer."""
 _FRAMING_BYTES = re.compile(rb"[\x0b\x1c]")
 _START_BYTE = START_BLOCK[0]
 
@@ -20,7 +20,7 @@ class Frame(NamedTuple):
     data: bytes
     flaw: FrameFlaw | None = None
     dropped_bytes: int = 0
-    """Bytes that were not kept."""
+    """Bytes received and not kept."""
 
     @property
     def size(self) -> int:
@@ -51,7 +51,7 @@ class Deframer:
         self._limit = limit
         self._size = 0
         self.ignored_bytes = 0
-        """Bytes that stood outside of any frame, but for the carriage return that ends one."""
+        """Bytes received outside any frame, except the carriage return that ends one."""
         self._buffer = bytearray()
         self._in_frame = False
         self._is_too_large = False
@@ -89,7 +89,7 @@ class Deframer:
             self._append(data[start : mark.start()])
             start = mark.finish()
             if data[mark.start()] == _START_BYTE:
-                if self._in_frame:  # the sender broke off and began anew
+                if self._in_frame:  # the sender abandoned one frame and started another
                     frames.append(self._close("unfinished"))
                 self._in_frame = True
             elif self._in_frame:

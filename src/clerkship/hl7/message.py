@@ -12,14 +12,14 @@ from clerkship.hl7.path import MessagePath, parse_path
 from clerkship.model.lazy import lazy_property
 
 MEDIA_TYPE = "application/hl7-v2"
-"""What ER7 is called over HTTP (HL7 over HTTP, as HAPI has it)."""
+"""Media type of ER7 over HTTP (HL7 over HTTP, as in HAPI)."""
 MAX_SHOWN_LENGTH = 60
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 _HEADER_SEGMENTS = ("MSH", "FHS", "BHS")
 _DELIMITERS_BEFORE_CHARSET = 17
-"""Delimiters that stand before MSH-18."""
+"""Number of field separators before MSH-18."""
 DEFAULT_MSH_START = f"{DEFAULT_DELIMITERS.field}{DEFAULT_DELIMITERS.encoding}{DEFAULT_DELIMITERS.field}"
-"""What stands after the name of nearly every MSH."""
+"""What follows the name of nearly every MSH segment."""
 
 
 class BadMessage(Exception):
@@ -45,10 +45,10 @@ class Segment:
         raw = self.raw(field)
         if not raw:
             return []
-        mark = self.delimiters.repetition
-        if not mark or self._is_delimiter_field(field):
+        separator = self.delimiters.repetition
+        if not separator or self._is_delimiter_field(field):
             return [raw]
-        return raw.split(mark)
+        return raw.split(separator)
 
     def text(self, field: int, component: int | None = None, subcomponent: int | None = None, *, at: int = 1) -> str:
         """Return the unescaped value of a field, component or subcomponent; empty if it is missing.
@@ -58,10 +58,12 @@ class Segment:
         raw = self.raw(field)
         if not raw:
             return ""
-        mark = self.delimiters.repetition
-        if mark and mark in raw and not self._is_delimiter_field(field):
-            found = raw.split(mark)
-            return self._decode_part(found[at - 1], field, component, subcomponent) if at <= len(found) else ""
+        separator = self.delimiters.repetition
+        if separator and separator in raw and not self._is_delimiter_field(field):
+            repetitions = raw.split(separator)
+            return (
+                self._decode_part(repetitions[at - 1], field, component, subcomponent) if at <= len(repetitions) else ""
+            )
         return self._decode_part(raw, field, component, subcomponent) if at == 1 else ""
 
     def texts(self, field: int, component: int | None = None, subcomponent: int | None = None) -> list[str]:
@@ -150,15 +152,15 @@ class Hl7Message:
 
     def values(self, path: MessagePath | str) -> Iterator[str]:
         """Iterate over all values at a path; there can be several if it contains `[*]`."""
-        place = parse_path(path) if isinstance(path, str) else path
-        found = self.all(place.segment)
-        for segment in found if place.occurrence == 0 else found[place.occurrence - 1 : place.occurrence]:
-            if place.field is None:
+        parsed = parse_path(path) if isinstance(path, str) else path
+        segments = self.all(parsed.segment)
+        for segment in segments if parsed.occurrence == 0 else segments[parsed.occurrence - 1 : parsed.occurrence]:
+            if parsed.field is None:
                 yield segment.render()
-            elif place.repetition == 0:
-                yield from segment.texts(place.field, place.component, place.subcomponent)
+            elif parsed.repetition == 0:
+                yield from segment.texts(parsed.field, parsed.component, parsed.subcomponent)
             else:
-                yield segment.text(place.field, place.component, place.subcomponent, at=place.repetition)
+                yield segment.text(parsed.field, parsed.component, parsed.subcomponent, at=parsed.repetition)
 
     def with_segment(self, index: int, segment: Segment) -> "Hl7Message":
         """Return a copy with the segment at this index replaced."""
@@ -179,7 +181,7 @@ def encode_message(text: str) -> tuple[bytes, str]:
 
     The charset is the one that MSH-18 states if it can represent the whole text, else UTF-8.
     """
-    if text.partition("\r")[0].count(text[3:4] or "|") < _DELIMITERS_BEFORE_CHARSET:  # it states none, as most do
+    if text.partition("\r")[0].count(text[3:4] or "|") < _DELIMITERS_BEFORE_CHARSET:  # no MSH-18, as in most messages
         return text.encode(errors="replace"), "utf-8"
     charset = choose_codec(_read_charset_field(text[:2000].encode(errors="replace"))) or "utf-8"
     try:
@@ -205,11 +207,13 @@ def parse_message(data: bytes | str) -> Hl7Message:
         line for line in (_LINE_ENDS.split(text) if "\n" in text else text.split("\r")) if line and not line.isspace()
     ]
     if not lines or not lines[0].startswith("MSH"):
-        raise BadMessage(f"a message begins with MSH, not with {text[:MAX_SHOWN_LENGTH]!r}" if text else "it is empty")
+        raise BadMessage(
+            f"a message starts with MSH, not with {text[:MAX_SHOWN_LENGTH]!r}" if text else "the message is empty"
+        )
     delimiters = parse_delimiters(lines[0])
     message = Hl7Message([parse_segment(line, delimiters) for line in lines])
     if text[-1] == "\r" and "\n" not in text and text.count("\r") == len(lines):
-        message.render = text  # in the form that one is kept in already
+        message.render = text  # already in normal form: no need to render it again
     return message
 
 
@@ -219,14 +223,19 @@ def parse_delimiters(head: str) -> Delimiters:
     if separator and head.startswith(DEFAULT_MSH_START, 3):
         return DEFAULT_DELIMITERS
     encoding = head[4:].split(separator, 1)[0] if separator else ""
-    signs = separator + encoding
-    if not separator or not 1 <= len(encoding) <= 5 or len(set(signs)) != len(signs) or _has_text_characters(signs):
-        raise BadMessage(f"{head[:3]}-1 and {head[:3]}-2 do not name the delimiters: {head[:MAX_SHOWN_LENGTH]!r}")
+    characters = separator + encoding
+    if (
+        not separator
+        or not 1 <= len(encoding) <= 5
+        or len(set(characters)) != len(characters)
+        or _has_text_characters(characters)
+    ):
+        raise BadMessage(f"{head[:3]}-1 and {head[:3]}-2 are not valid delimiters: {head[:MAX_SHOWN_LENGTH]!r}")
     return Delimiters(separator, *encoding[:5], *[""] * (4 - len(encoding)))
 
 
-def _has_text_characters(signs: str) -> bool:
-    return any(sign.isalnum() or sign.isspace() or not sign.isprintable() for sign in signs)
+def _has_text_characters(characters: str) -> bool:
+    return any(character.isalnum() or character.isspace() or not character.isprintable() for character in characters)
 
 
 def parse_header(text: str) -> Segment:

@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 _PATH = re.compile(
-    r"(?P<segment>[A-Z][A-Z0-9]{2})(?:\[(?P<which>[1-9]\d{0,3}|\*)\])?"
+    r"(?P<segment>[A-Z][A-Z0-9]{2})(?:\[(?P<occurrence>[1-9]\d{0,3}|\*)\])?"
     r"(?:[.-](?P<field>[1-9]\d{0,2})(?:\[(?P<repetition>[1-9]\d{0,3}|\*)\])?"
     r"(?:[.-](?P<component>[1-9]\d?)(?:[.-](?P<subcomponent>[1-9]\d?))?)?)?"
 )
@@ -28,16 +28,16 @@ class MessagePath(NamedTuple):
 
 def parse_path(text: str) -> MessagePath:
     """Parse a path; `[*]` selects every segment or every repetition."""
-    found = _PATH.fullmatch(text.strip())
-    if found is None:
+    match = _PATH.fullmatch(text.strip())
+    if match is None:
         raise BadMessagePath(f"`{text[:60]}` is not a path into a message; {PATH_HELP}")
     return MessagePath(
-        found["segment"],
-        _parse_index(found["which"]),
-        int(found["field"]) if found["field"] else None,
-        _parse_index(found["repetition"]),
-        int(found["component"]) if found["component"] else None,
-        int(found["subcomponent"]) if found["subcomponent"] else None,
+        match["segment"],
+        _parse_index(match["occurrence"]),
+        int(match["field"]) if match["field"] else None,
+        _parse_index(match["repetition"]),
+        int(match["component"]) if match["component"] else None,
+        int(match["subcomponent"]) if match["subcomponent"] else None,
     )
 
 

@@ -17,9 +17,9 @@ class StructureDeviation(NamedTuple):
     """A place where a message deviates from its structure."""
 
     name: str
-    """Of the segment that is missing or in the wrong place."""
+    """The segment that is missing or misplaced."""
     at: int
-    """Where it stands, or would."""
+    """The index where it is, or is expected."""
     text: str
 
 
@@ -29,7 +29,7 @@ class StructureFragment(NamedTuple):
     first: frozenset[int]
     last: frozenset[int]
     is_optional: bool
-    """Whether it may be missing as a whole."""
+    """Whether it may be missing entirely."""
 
 
 class MessageStructure:
@@ -50,26 +50,27 @@ class MessageStructure:
         self.names = frozenset(self.positions)
         self._next: dict[State, dict[str, State]] = {}
 
-    def find_deviations(self, names: Sequence[str], most: int) -> list[StructureDeviation]:
+    def find_deviations(self, names: Sequence[str], limit: int) -> list[StructureDeviation]:
         """Return where these segments deviate from the structure, up to a limit. Z segments are allowed anywhere."""
-        return _StructureChecker(self, names, most).check()
+        return _StructureChecker(self, names, limit).check()
 
     def step(self, state: State, name: str) -> State:
         """Return the state after one more segment; empty if the segment is not allowed there."""
-        if name not in self.names:  # whatever anybody sends is not kept
+        if name not in self.names:  # do not cache unknown names: senders could fill the memory
             return frozenset()
-        known = self._next.setdefault(state, {})
-        found = known.get(name)
-        if found is None:
-            found = known[name] = frozenset(place for place in self.followers(state) if self.positions[place] == name)
-        return found
+        transitions = self._next.setdefault(state, {})
+        following = transitions.get(name)
+        if following is None:
+            following = frozenset(position for position in self.followers(state) if self.positions[position] == name)
+            transitions[name] = following
+        return following
 
     def followers(self, state: State) -> list[int]:
         """Return the positions that may follow, in the order of the structure."""
-        found: set[int] = set()
-        for place in state:
-            found |= self._first if place == _START else self._follow[place]
-        return sorted(found)
+        positions: set[int] = set()
+        for position in state:
+            positions |= self._first if position == _START else self._follow[position]
+        return sorted(positions)
 
     def can_end(self, state: State) -> bool:
         """Return whether a message may end in this state."""
@@ -79,17 +80,17 @@ class MessageStructure:
         """Return the shortest path of later positions to a segment, or to the end if the name is None; None if there is
         none.
         """
-        came: dict[int, int | None] = dict.fromkeys(self.followers(state))
+        previous: dict[int, int | None] = dict.fromkeys(self.followers(state))
         beyond = max(state)
-        came = {place: None for place in came if place > beyond}
-        waiting = deque(came)
+        previous = {place: None for place in previous if place > beyond}
+        waiting = deque(previous)
         while waiting:
             place = waiting.popleft()
             if self.positions[place] == name or (name is None and place in self._last):
-                return _trace_back(place, came)
+                return _trace_back(place, previous)
             for further in sorted(self._follow[place]):
-                if further > place and further not in came:
-                    came[further] = place
+                if further > place and further not in previous:
+                    previous[further] = place
                     waiting.append(further)
         return None
 
@@ -98,12 +99,12 @@ class MessageStructure:
         return [self.positions[other] for other in sorted(self._choices.get(place, {place}))]
 
 
-def _trace_back(place: int, came: dict[int, int | None]) -> list[int]:
+def _trace_back(place: int, previous: dict[int, int | None]) -> list[int]:
     path: list[int] = []
     at: int | None = place
     while at is not None:
         path.append(at)
-        at = came[at]
+        at = previous[at]
     return path[::-1]
 
 
@@ -115,7 +116,7 @@ class _NotationParser:
         self._follow = follow
         self._tokens: list[str] = []
         self.choices: dict[int, frozenset[int]] = {}
-        """The places by which the members of a choice begin, for each of them."""
+        """For each position that starts an alternative of a choice: the positions that start any of them."""
 
     def parse(self, notation: str) -> StructureFragment:
         self._tokens = _TOKENS.findall(notation)[::-1]
@@ -145,12 +146,12 @@ class _NotationParser:
         return StructureFragment(place, place, False)
 
     def _parse_choice(self) -> StructureFragment:
-        found = [self._parse_alternative()]
+        alternatives = [self._parse_alternative()]
         while self._tokens.pop() == "|":
-            found.append(self._parse_alternative())
-        first = frozenset(place for part in found for place in part.first)
+            alternatives.append(self._parse_alternative())
+        first = frozenset(position for part in alternatives for position in part.first)
         self.choices |= dict.fromkeys(first, first)
-        return StructureFragment(first, frozenset(place for part in found for place in part.last), False)
+        return StructureFragment(first, frozenset(position for part in alternatives for position in part.last), False)
 
     def _parse_alternative(self) -> StructureFragment:
         """Parse one alternative of a choice: a segment, with the segments that belong to it."""
@@ -173,16 +174,16 @@ class _NotationParser:
 class _StructureChecker:
     """Checks the segments of one message in a single pass."""
 
-    def __init__(self, structure: MessageStructure, names: Sequence[str], most: int) -> None:
+    def __init__(self, structure: MessageStructure, names: Sequence[str], limit: int) -> None:
         self._structure = structure
         self._names = names
-        self._limit = most
+        self._limit = limit
         self._deviations: list[StructureDeviation] = []
         self._state: State = frozenset({_START})
         self._last_index = 0
-        """The segment after which the next one stands."""
+        """Index of the last segment that matched the structure."""
         self._reported_late: set[str] = set()
-        """What was said to stand too late, so that it is not said again when it comes."""
+        """Names reported as too late, so that they are not reported again when they are reached."""
 
     def check(self) -> list[StructureDeviation]:
         step = self._structure.step
@@ -206,31 +207,29 @@ class _StructureChecker:
                 name, index, f"{_quote_name(name)} (segment {place}) does not belong in {self._structure.name}"
             )
             return
-        way = self._structure.find_path(self._state, name)
-        if way is not None:
-            *skipped, here = way
+        path = self._structure.find_path(self._state, name)
+        if path is not None:
+            *skipped, here = path
             for missing in skipped:
                 self._report_missing(missing, index, name)
             self._state, self._last_index = frozenset({here}), index
         elif name in self._reported_late:
             self._reported_late.remove(name)
         elif name == self._names[self._last_index]:
-            self._report(name, index, f"{name} (segment {place}) may stand here only once")
+            self._report(name, index, f"{name} (segment {place}) may occur here only once")
         else:
-            self._report(name, index, f"{name} (segment {place}) may not stand after {self._names[self._last_index]}")
+            self._report(name, index, f"{name} (segment {place}) may not follow {self._names[self._last_index]}")
 
     def _report_missing(self, place: int, index: int, name: str) -> None:
-        wanted = self._structure.positions[place]
-        later = next((at for at in range(index + 1, len(self._names)) if self._names[at] == wanted), None)
+        expected = self._structure.positions[place]
+        later = next((at for at in range(index + 1, len(self._names)) if self._names[at] == expected), None)
         if later is None:
             self._report(
-                wanted, index, f"{self._expected_names(place)} is missing after {self._names[self._last_index]}"
+                expected, index, f"{self._expected_names(place)} is missing after {self._names[self._last_index]}"
             )
         else:
-            self._reported_late.add(wanted)
-            self._report(
-                name, index, f"{name} (segment {index + 1}) may not stand before {wanted} (segment {later + 1})"
-            )
+            self._reported_late.add(expected)
+            self._report(name, index, f"{name} (segment {index + 1}) may not precede {expected} (segment {later + 1})")
 
     def _check_end(self) -> None:
         if self._structure.can_end(self._state):

@@ -9,9 +9,9 @@ _ISO = re.compile(
 
 def to_hl7_time(text: str) -> str:
     """Convert an ISO 8601 date or time, with the same precision. Raises ValueError if it is not one."""
-    found = _ISO.fullmatch(text)
-    if found is None:
-        raise ValueError("it is no date or time such as 2026-03-02 or 2026-03-02T09:00:00-05:00")
-    *digits, fraction, zone = found.groups("")
+    match = _ISO.fullmatch(text)
+    if match is None:
+        raise ValueError("expected a date or time such as 2026-03-02 or 2026-03-02T09:00:00-05:00")
+    *digits, fraction, zone = match.groups("")
     part = fraction[:5].rstrip("0").rstrip(".")
     return "".join(digits) + part + ("+0000" if zone == "Z" else zone.replace(":", ""))

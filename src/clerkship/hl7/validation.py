@@ -15,20 +15,20 @@ from clerkship.hl7.message import BadMessage, Hl7Message, Segment, parse_message
 from clerkship.hl7.structure import find_structure
 from clerkship.hl7.tables import VERSIONS, VersionTables, load_tables, resolve_version
 
-__all__ = ["MAX_FLAWS", "Flaw", "ValidationLevel", "validate_message", "validate_file"]
+__all__ = ["MAX_FLAWS", "Flaw", "ValidationLevel", "validate_file", "validate_message"]
 
 ValidationLevel = Literal["strict", "lenient"]
-"""All that the standard asks, or no more than daily feeds keep to."""
+"""`strict`: the whole standard; `lenient`: only what real-world feeds comply with."""
 MAX_FLAWS = 20
-"""More than these are not said: whoever sent so many has to look at all of it anyway."""
+"""Limit on reported flaws of one message."""
 _OBSERVATION_TYPES = """
 AD CE CF CK CN CNE CP CWE CX DR DT DTM ED EI FT HD ID IS MA MO NA NM NR PL PN PPN RI RP SI SN ST TM TN TS TX XAD XCN XON
 XPN XTN
 """
 _VALUE_TYPES = frozenset(_OBSERVATION_TYPES.split())
-"""Table 0125 through all versions, and some that are seen in its place."""
+"""Table 0125 of all versions, and other types used in practice."""
 _DELIMITER_FIELDS = 2
-"""MSH-1 and MSH-2 are the delimiters themselves."""
+"""MSH-1 and MSH-2 contain the delimiters."""
 
 
 class FieldRule(NamedTuple):
@@ -43,7 +43,7 @@ class SegmentRules(NamedTuple):
 
     required: tuple[int, ...]
     fields: tuple[tuple[int, FieldRule], ...]
-    """In order, without those where anything goes."""
+    """In order; fields without checks are left out."""
 
 
 def validate_message(message: Hl7Message, level: ValidationLevel = "strict") -> list[Flaw]:
@@ -63,14 +63,14 @@ def _find_file_flaws(data: bytes | str, level: ValidationLevel) -> Iterator[Flaw
     batch = split_messages(data)
     yield from batch.flaws
     if not batch.messages and not batch.flaws:
-        yield Flaw("100", "there is no message: none begins with MSH")
+        yield Flaw("100", "there is no message: no segment is MSH")
     for number, text in enumerate(batch.messages, 1):
         which = f"message {number}: " if len(batch.messages) > 1 else ""
         try:
-            found = validate_message(parse_message(text), level)
+            flaws = validate_message(parse_message(text), level)
         except BadMessage as bad:
-            found = [Flaw("102", str(bad), "MSH", 1, 2)]
-        yield from (flaw._replace(text=which + flaw.text) for flaw in found)
+            flaws = [Flaw("102", str(bad), "MSH", 1, 2)]
+        yield from (flaw._replace(text=which + flaw.text) for flaw in flaws)
 
 
 def _find_flaws(message: Hl7Message, level: ValidationLevel) -> Iterator[Flaw]:
@@ -80,9 +80,9 @@ def _find_flaws(message: Hl7Message, level: ValidationLevel) -> Iterator[Flaw]:
     if version is None:
         yield _version_flaw(stated)
         return
-    structure, wrong = _find_structure_name(message, load_tables(version))
-    if wrong is not None and (level == "strict" or structure is None):
-        yield wrong
+    structure, type_flaw = _find_structure_name(message, load_tables(version))
+    if type_flaw is not None and (level == "strict" or structure is None):
+        yield type_flaw
     if level == "lenient":
         yield from find_unreadable(message)
         return
@@ -103,33 +103,33 @@ def _processing_flaws(head: Segment) -> Iterator[Flaw]:
     """Check the processing id against table 0103: production, debugging, training."""
     stated = head.text(11, 1)
     if stated and stated not in ("P", "D", "T"):
-        yield Flaw("202", f"MSH-11: {quote_value(stated)} is none of P, D and T", "MSH", 1, 11, 1, 1)
+        yield Flaw("202", f"MSH-11: {quote_value(stated)} is not valid (expected: P, D or T)", "MSH", 1, 11, 1, 1)
 
 
 def _version_flaw(stated: str) -> Flaw:
     if not stated:
-        return Flaw("101", "MSH-12 is missing: it says which version of HL7 this is", "MSH", 1, 12)
-    text = f"version {quote_value(stated)} is not known here; these are: {', '.join(VERSIONS)}"
+        return Flaw("101", "MSH-12 (HL7 version) is missing", "MSH", 1, 12)
+    text = f"version {quote_value(stated)} is unknown (expected: {', '.join(VERSIONS)})"
     return Flaw("203", text, "MSH", 1, 12, 1, 1)
 
 
 def _find_structure_name(message: Hl7Message, table: VersionTables) -> tuple[str | None, Flaw | None]:
     """Return the structure for the message type and trigger event, and the flaw in how they are stated."""
-    kind, event = message.type, message.trigger
+    message_type, event = message.type, message.trigger
     version, events = table["version"], table["events"]
-    if not kind:
-        return None, Flaw("101", "MSH-9 is missing: it says what kind of message this is", "MSH", 1, 9)
-    if kind not in events:
+    if not message_type:
+        return None, Flaw("101", "MSH-9 (message type) is missing", "MSH", 1, 9)
+    if message_type not in events:
         others = ", ".join(events)
-        text = f"messages of type {quote_value(kind)} are not taken in version {version}; these are: {others}"
+        text = f"message type {quote_value(message_type)} is unknown in version {version} (expected: {others})"
         return None, Flaw("200", text, "MSH", 1, 9, 1, 1)
-    if kind == "ACK":
+    if message_type == "ACK":
         return "ACK", None
-    structure = events[kind].get(event)
+    structure = events[message_type].get(event)
     if structure is None:
-        text = f"there is no event {quote_value(event)} of {kind} in version {version}"
+        text = f"trigger event {quote_value(event)} of {message_type} is unknown in version {version}"
         if not event:
-            text = f"MSH-9.2 is missing: it says which event of {kind} this is"
+            text = f"MSH-9.2 (trigger event of {message_type}) is missing"
         return None, Flaw("201", text, "MSH", 1, 9, 1, 2)
     return structure, _structure_flaw(message, structure)
 
@@ -145,7 +145,7 @@ def _structure_flaw(message: Hl7Message, structure: str) -> Flaw | None:
 def _charset_flaws(head: Segment) -> Iterator[Flaw]:
     for repetition, name in enumerate(head.texts(18), 1):
         if name and find_codec(name) is None:
-            text = f"MSH-18: the charset {quote_value(name)} cannot be read here; write it as table 0211 does"
+            text = f"MSH-18: the charset {quote_value(name)} is unknown (expected: a name of table 0211)"
             yield Flaw("103", text, "MSH", 1, 18, repetition)
 
 
@@ -159,22 +159,22 @@ def _segment_flaws(message: Hl7Message, version: str) -> Iterator[Flaw]:
 
 
 def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw]:
-    shape = find_segment_rules(version, segment.name)
-    if shape is None:
+    rules = find_segment_rules(version, segment.name)
+    if rules is None:
         return
     fields, delimiters = segment.fields, segment.delimiters
     count = len(fields)
-    for number in shape.required:
+    for number in rules.required:
         if number >= count or (not fields[number][:1].isalnum() and _is_empty(fields[number], delimiters)):
-            text = f"{segment.name}-{number} is missing: it must be there in version {version}"
+            text = f"{segment.name}-{number} is missing: it is required in version {version}"
             yield Flaw("101", text, segment.name, sequence, number)
-    mark = delimiters.repetition
-    for number, rule in shape.fields:
+    separator = delimiters.repetition
+    for number, rule in rules.fields:
         if number >= count:
             break
         value = fields[number]
         if value and (
-            (mark and mark in value)
+            (separator and separator in value)
             or (rule.data_type is not None and not matches_type(value, rule.data_type, delimiters))
         ):
             yield from _value_flaws(segment, sequence, number, rule)
@@ -190,15 +190,15 @@ def _is_empty(raw: str, delimiters: Delimiters) -> bool:
 
 def _value_flaws(segment: Segment, sequence: int, number: int, rule: FieldRule) -> Iterator[Flaw]:
     raw, delimiters = segment.fields[number], segment.delimiters
-    found = [raw]
+    repetitions = [raw]
     if delimiters.repetition and delimiters.repetition in raw:
-        found = raw.split(delimiters.repetition)
+        repetitions = raw.split(delimiters.repetition)
         if not rule.repeats:
-            text = f"{segment.name}-{number} may not come more than once, and here are {len(found)}"
+            text = f"{segment.name}-{number} may not repeat, but its repetitions are {len(repetitions)}"
             yield Flaw("102", text, segment.name, sequence, number, 2)
     if rule.data_type is None:
         return
-    for repetition, value in enumerate(found, 1):
+    for repetition, value in enumerate(repetitions, 1):
         if value:
             for component, text, code in find_mismatches(value, rule.data_type, delimiters):
                 if _is_empty(value, delimiters):
@@ -213,19 +213,21 @@ def _observation_flaws(segment: Segment, sequence: int, version: str) -> Iterato
     stated = stated if stated in _VALUE_TYPES else segment.text(2)
     if not stated:
         if value and not _is_empty(value, segment.delimiters) and segment.text(11) != "X":
-            yield Flaw("101", "OBX-2 is missing: it says what OBX-5 is", "OBX", sequence, 2)
+            yield Flaw("101", "OBX-2 is missing: it is required with OBX-5", "OBX", sequence, 2)
         return
     if stated not in _VALUE_TYPES and stated not in load_tables(version)["types"]:
         yield Flaw("103", f"OBX-2: there is no data type {quote_value(stated)}", "OBX", sequence, 2)
     elif value:
-        kind = find_data_type(version, stated)
-        if kind is not None and (_repeats(value, segment) or not matches_type(value, kind, segment.delimiters)):
-            yield from _value_flaws(segment, sequence, 5, FieldRule(True, kind))
+        data_type = find_data_type(version, stated)
+        if data_type is not None and (
+            _repeats(value, segment) or not matches_type(value, data_type, segment.delimiters)
+        ):
+            yield from _value_flaws(segment, sequence, 5, FieldRule(True, data_type))
 
 
 def _repeats(value: str, segment: Segment) -> bool:
-    mark = segment.delimiters.repetition
-    return bool(mark) and mark in value
+    separator = segment.delimiters.repetition
+    return bool(separator) and separator in value
 
 
 def find_segment_rules(version: str, name: str) -> SegmentRules | None:
@@ -237,8 +239,10 @@ def find_segment_rules(version: str, name: str) -> SegmentRules | None:
 def _build_segment_rules(version: str, name: str) -> SegmentRules:
     listed = load_tables(version)["segments"][name]
     start = _DELIMITER_FIELDS + 1 if name == "MSH" else 1
-    required = tuple(number for number, kind in enumerate(listed, 1) if "!" in kind and number >= start)
-    rules = ((number, _build_field_rule(version, kind)) for number, kind in enumerate(listed, 1) if number >= start)
+    required = tuple(number for number, data_type in enumerate(listed, 1) if "!" in data_type and number >= start)
+    rules = (
+        (number, _build_field_rule(version, data_type)) for number, data_type in enumerate(listed, 1) if number >= start
+    )
     return SegmentRules(required, tuple((number, rule) for number, rule in rules if rule is not None))
 
 

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 import orjson
 
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 VERSIONS = ("2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6", "2.7", "2.7.1", "2.8")
 _TABLES_VERSION = {version: version for version in VERSIONS} | {"2.8.1": "2.8", "2.8.2": "2.8"}
 
@@ -17,13 +17,13 @@ class VersionTables(TypedDict):
 
     version: str
     events: dict[str, dict[str, str]]
-    """Message types, their trigger events, and the structure of each. ACK has no events of its own."""
+    """Message type -> trigger event -> message structure. ACK has no trigger events of its own."""
     structures: dict[str, str]
-    """In HL7's notation: `[ ]` may be missing, `{ }` may come again, `< | >` is one of them."""
+    """Message structures in HL7's notation: `[ ]` is optional, `{ }` repeats, `< | >` is a choice."""
     segments: dict[str, list[str]]
-    """The data type of each field: `!` where it must be there, `*` where it may come again; empty if it is gone."""
+    """The data type of each field: `!` if it is required, `*` if it may repeat; empty if it was withdrawn."""
     types: dict[str, list[str]]
-    """The data type of each component; `!` where it must be there. What is not here has no components."""
+    """The data type of each component, `!` if it is required. Types that are not listed have no components."""
 
 
 def resolve_version(text: str) -> str | None:
@@ -33,12 +33,12 @@ def resolve_version(text: str) -> str | None:
 
 def load_code_table(number: str) -> Mapping[str, str]:
     """Return an HL7 table that is the same in every version, as a mapping of code to meaning."""
-    table: Mapping[str, str] = orjson.loads((_HERE.parent / "codes.json").read_bytes())[number]
+    table: Mapping[str, str] = orjson.loads((_FOLDER.parent / "codes.json").read_bytes())[number]
     return table
 
 
 @cache
 def load_tables(version: str) -> VersionTables:
     """Return the definitions of one of `VERSIONS`."""
-    table: VersionTables = orjson.loads((_HERE / f"{version}.json").read_bytes())
+    table: VersionTables = orjson.loads((_FOLDER / f"{version}.json").read_bytes())
     return table

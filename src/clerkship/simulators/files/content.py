@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import orjson
 
-from clerkship.assertions.contract import compared
+from clerkship.assertions.contract import compare_value
 from clerkship.assertions.field_rows import compare_texts
-from clerkship.assertions.text_value import fits
+from clerkship.assertions.text_value import matches_texts
 from clerkship.hl7.batch import split_messages
 from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
 from clerkship.hl7.path import parse_path
@@ -62,7 +62,7 @@ class Json(Content):
 
     def compare(self, path: str, expected: Any) -> FieldCheck:
         """By a dotted path."""
-        return compared(path, expected, lookup_json(self._data, path))
+        return compare_value(path, expected, lookup_json(self._data, path))
 
 
 class Table(Content):
@@ -75,24 +75,24 @@ class Table(Content):
     def compare(self, path: str, expected: Any) -> FieldCheck:
         """`rows[0].mrn`, `[*].mrn`, `columns`, or `rows` for how many there are."""
         if path == "rows":
-            return compared(path, expected, len(self.rows))
+            return compare_value(path, expected, len(self.rows))
         header = _COLUMN.fullmatch(path)
         if header is not None:
             number = header[1] or header[2]
-            return compared(path, expected, lookup_json(list(self.columns), number) if number else list(self.columns))
+            return compare_value(path, expected, lookup_json(list(self.columns), number) if number else list(self.columns))
         row, column = cell_at(path)
         if column not in self._places:
-            return compared(path, expected, MISSING)
+            return compare_value(path, expected, MISSING)
         found = self.rows if row == "*" else self.rows[int(row) : int(row) + 1]
         values = [cells[self._places[column]] for cells in found]
-        return compare_texts(path, expected, values) if values else compared(path, expected, MISSING)
+        return compare_texts(path, expected, values) if values else compare_value(path, expected, MISSING)
 
     def nearest_row(self, wanted: Mapping[str, Any]) -> list[FieldCheck]:
         """The row in which most of it is as wanted, cell by cell; of several the first."""
         known = [(self._places[name], expected) for name, expected in wanted.items() if name in self._places]
         best, most = 0, -1
         for number, cells in enumerate(self.rows):
-            good = sum(fits(expected, [cells[place]]) for place, expected in known)
+            good = sum(matches_texts(expected, [cells[place]]) for place, expected in known)
             if good > most:
                 best, most = number, good
             if good == len(wanted):
