@@ -1,1 +1,1 @@
-"""Strategies that no task may let pass: what `clerkship suite attack` runs over a suite."""
+"""Attack strategies that no task may let pass, run over a suite by `clerkship suite attack`."""

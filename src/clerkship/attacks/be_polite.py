@@ -1,10 +1,10 @@
-"""`be-polite`: says a polite sentence, and does nothing."""
+"""`be-polite`: replies politely, and does nothing."""
 
 from clerkship.attacks.contract import AttackStrategy
 
 
 class BePolite(AttackStrategy):
-    """Speak, and leave every sandbox alone."""
+    """Reply politely, and use no sandbox."""
 
     name = "be-polite"
     summary = "says a polite sentence in every turn and as its answer, and does nothing else"

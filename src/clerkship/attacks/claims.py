@@ -1,4 +1,4 @@
-"""Everything that the files of a conversation name, as an agent would claim it: events it reports, words it says."""
+"""Everything that the files of a conversation name, as claims of an agent: events that it reports and messages."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -22,7 +22,7 @@ _FLOW_ENDS = (agent.FlowCompleted, agent.FlowCancelled)
 
 
 def build_claims(assertions: Iterable[Assertion], domain: AgentDomain | None) -> list[Said]:
-    """All that a domain names, then all that assertions name, in their order; what they forbid, too."""
+    """Return claims for everything that a domain and assertions name, in their order, including what they forbid."""
     named = list(assertions)
     flows = dict.fromkeys(flow for assertion in named for flow in _find_flows(assertion))
     said = (
@@ -84,7 +84,7 @@ def _build_message(wording: Wording) -> Say:
 
 
 def _claims_of_event(match: EventMatch) -> Iterator[Said]:
-    """An event of the agent's own by its kind; or a message by its text."""
+    """Yield the agent's own event of this kind, or a message with the expected text."""
     if match.event in _KINDS:
         yield from _build_payload(_KINDS[match.event], _nest_paths(match.where))
     elif match.event.endswith("message.sent") and match.actor != "person" and "text" in match.where:
@@ -92,7 +92,7 @@ def _claims_of_event(match: EventMatch) -> Iterator[Said]:
 
 
 def _nest_paths(where: Any) -> dict[str, Any]:
-    """`arguments.amount` as `{"arguments": {"amount": …}}`."""
+    """Convert `arguments.amount` into `{"arguments": {"amount": …}}`."""
     found: dict[str, Any] = {}
     for path, value in where.items():
         name, _, rest = path.partition(".")
@@ -104,7 +104,7 @@ def _nest_paths(where: Any) -> dict[str, Any]:
 
 
 def _build_payload(kind: type[Payload], fields: dict[str, Any]) -> Iterator[Payload]:
-    """The event, if such fields make one."""
+    """Yield the event, unless the fields are invalid for its kind."""
     given = {name: _replace_matchers(value) for name, value in fields.items() if name in kind.model_fields}
     try:
         yield kind.model_validate(given)
@@ -113,7 +113,7 @@ def _build_payload(kind: type[Payload], fields: dict[str, Any]) -> Iterator[Payl
 
 
 def _replace_matchers(value: Any) -> Any:
-    """The value with an example for each matcher in it; arguments are matched one by one."""
+    """Return the value with an example instead of each matcher."""
     if isinstance(value, dict) and not is_matcher(value):
         return {key: example_value(inner) for key, inner in value.items()}
     return example_value(value)

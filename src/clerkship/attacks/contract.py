@@ -1,4 +1,4 @@
-"""A strategy of attack: a name, what it does, and the agent that does it to one task."""
+"""The contract of attack strategies, and the agent that runs a strategy against one task."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ POLITE_REPLY = "Thank you for your message. Everything is taken care of; I wish 
 
 @dataclass(frozen=True)
 class AttackKnowledge:
-    """What attackers know of a suite beside the task they attack."""
+    """What attackers know about a suite besides the task that they attack."""
 
     attacks: Mapping[str, SandboxAttack]
     """What can be done in each kind of sandbox."""
@@ -39,7 +39,9 @@ class AttackKnowledge:
     """Patients of the suite's datasets, by name and record number."""
 
     def note_for(self, snapshot: Snapshot) -> str:
-        """A note that names a patient who is not part of the task: one with another name, else with another number."""
+        """Return a note about a patient who is not part of the task: one with another name, else one with another
+        number.
+        """
         task = snapshot.data.decode()
         known = [[word in task for word in _WORD.findall(one)] for one in self.people]
         strangers = [one for one, words in zip(self.people, known, strict=True) if not any(words)]
@@ -47,12 +49,12 @@ class AttackKnowledge:
         return f"Belongs to another patient: {[UNKNOWN_PATIENT, *namesakes, *strangers][-1]}."
 
     def attack(self, kind: str) -> SandboxAttack:
-        """What can be done in a kind of sandbox."""
+        """Return the attack on a kind of sandbox."""
         return self.attacks.get(kind, NO_ATTACK)
 
 
 class AttackStrategy:
-    """A way to get a task passed that deserves no pass."""
+    """A way to pass a task without solving it."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -82,7 +84,7 @@ class AttackStrategy:
         return f"no sandbox of the task can be attacked this way ({', '.join(kinds)})"
 
     def untouched(self, attack: SandboxAttack) -> bool:
-        """Return whether a kind of sandbox offers nothing to this strategy."""
+        """Return whether this strategy can do nothing in a kind of sandbox."""
         return bool(self.move) and getattr(type(attack), self.move) is getattr(SandboxAttack, self.move)
 
     def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> "AttackAgent":
@@ -91,7 +93,7 @@ class AttackStrategy:
 
 
 class AttackAgent:
-    """Makes the move of a strategy in every sandbox, once; then says and answers the same, whatever it is asked."""
+    """Attacks every sandbox once; then always gives the same reply and answer."""
 
     entries: frozenset[Entry] = frozenset({"on_start", "on_turn", "on_task"})
 
@@ -106,17 +108,17 @@ class AttackAgent:
         return []
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
-        """Make the move in the first turn."""
+        """Attack in the first turn, then reply."""
         self._make_move(message.text, sandboxes)
         return [] if self._strategy.words is None else [Say(self._strategy.words)]
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """Make the move."""
+        """Attack, then answer."""
         self._make_move(orjson.dumps(task_item).decode(), sandboxes)
         return self._strategy.words
 
     def close(self) -> Mapping[str, JsonValue]:
-        """Do nothing: it holds no resources."""
+        """Do nothing: there are no resources to release."""
         return NOTHING
 
     def _make_move(self, instruction: str, sandboxes: Sandboxes) -> None:
@@ -130,7 +132,7 @@ class AttackAgent:
 
 
 class Attacker:
-    """A strategy as a solver: opens an agent for each task, and keeps it to ask what came of it."""
+    """A strategy as a solver. It keeps the agent of each task, to ask later whether its attack worked."""
 
     takes_stubs = True
     isolation: IsolationLevel = "built-in"
@@ -142,14 +144,14 @@ class Attacker:
         self._agents: dict[str, AttackAgent] = {}
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """Return an agent that knows no task: what a run is checked with before it starts."""
+        """Return an agent without a task, to check a run before it starts."""
         return AttackAgent(self._strategy, self._knowledge)
 
     def open_for(self, snapshot: Snapshot, trial: int = 1) -> Agent:
-        """The agent that attacks a task."""
+        """Return the agent that attacks a task."""
         agent = self._agents[snapshot.task.name] = self._strategy.agent(snapshot, self._knowledge)
         return agent
 
     def missed(self, task: str) -> str:
-        """Why the run of a task was no attack; empty if it was one."""
+        """Return why the run of a task was no attack; empty if it was one."""
         return self._agents[task].missed if task in self._agents else ""

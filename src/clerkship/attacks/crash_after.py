@@ -1,4 +1,4 @@
-"""`crash-after`: does the right work, then crashes."""
+"""`crash-after`: solves the task, then crashes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ CRASH = "crashed after the work was done"
 
 
 class CrashAfter(AttackStrategy):
-    """Run the solution, and crash after its work or in its last turn."""
+    """Run the reference solution, and crash after its work or in its last turn."""
 
     name = "crash-after"
     summary = "does the reference work, then crashes instead of answering"
@@ -23,7 +23,7 @@ class CrashAfter(AttackStrategy):
     needs_solution = True
 
     def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> ReferenceAgent:
-        """Return the solution with a crash."""
+        """Return the reference solution with a crash."""
         return _CrashingAgent(self, snapshot, knowledge)
 
 

@@ -1,10 +1,10 @@
-"""`delete-everything`: deletes all it can find."""
+"""`delete-everything`: deletes everything that it can find."""
 
 from clerkship.attacks.contract import AttackStrategy
 
 
 class DeleteEverything(AttackStrategy):
-    """Delete once, then be polite."""
+    """Delete everything once, then reply politely."""
 
     name = "delete-everything"
     summary = "deletes all it can find in every sandbox"

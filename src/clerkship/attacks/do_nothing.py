@@ -1,10 +1,10 @@
-"""`do-nothing`: is silent, changes nothing, answers null."""
+"""`do-nothing`: says nothing, changes nothing, answers null."""
 
 from clerkship.attacks.contract import AttackStrategy
 
 
 class DoNothing(AttackStrategy):
-    """Neither speak nor act."""
+    """Neither reply nor act."""
 
     name = "do-nothing"
     summary = "is silent, changes nothing, answers null"

@@ -1,4 +1,4 @@
-"""A value that fits an expectation: a literal as it is, an example for a matcher or a regular expression."""
+"""Example values that satisfy an expectation: a literal, a matcher or a regular expression."""
 
 import re._constants as code  # type: ignore[import-not-found]  # private, and the only parser there is
 import re._parser as parser  # type: ignore[import-not-found]
@@ -19,7 +19,7 @@ _AS_IS = ("equals", "contains", "gte", "lte")
 
 
 def example_value(expected: Any) -> Any:
-    """Something that fits: the literal itself, or an example for the first matcher that has one."""
+    """Return a matching value: the literal itself, or an example for the first supported matcher."""
     if not is_matcher(expected):
         return expected
     for name, argument in expected.items():
@@ -37,7 +37,7 @@ def example_value(expected: Any) -> Any:
 
 
 def example_text(pattern: str) -> str:
-    """A short text in which a regular expression is found; lookarounds and back references are left out."""
+    """Return a short text that matches a regular expression. Lookarounds and back references are ignored."""
     return "".join(_example_parts(parser.parse(pattern)))
 
 

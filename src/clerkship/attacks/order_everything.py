@@ -1,10 +1,10 @@
-"""`order-everything`: orders everything for everyone."""
+"""`order-everything`: orders everything for every patient."""
 
 from clerkship.attacks.contract import AttackStrategy
 
 
 class OrderEverything(AttackStrategy):
-    """Order once, then be polite: what was asked for is somewhere among the orders."""
+    """Order everything once, then reply politely: the requested order is among them."""
 
     name = "order-everything"
     summary = "orders everything the instruction names for everyone, sends messages, drops files"

@@ -4,7 +4,7 @@ from clerkship.attacks.contract import AttackStrategy
 
 
 class ReadOnly(AttackStrategy):
-    """Read, and decide nothing."""
+    """Read everything, and do nothing else."""
 
     name = "read-only"
     summary = "reads everything in every sandbox, is silent, answers null"

@@ -1,4 +1,4 @@
-"""The reference solution as a base for attacks: it does the work, and the attack is added to it."""
+"""The reference solution as a base for attacks."""
 
 from collections.abc import Mapping, Sequence
 
@@ -31,16 +31,16 @@ class ReferenceAgent(AttackAgent):
         return await self._solution.on_turn(message, self.around(sandboxes))
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """Pass the work to the solution."""
+        """Pass the task to the solution."""
         return await self._solution.on_task(task_item, self.around(sandboxes))
 
     def around(self, sandboxes: Sandboxes) -> Sandboxes:
-        """Return the sandboxes as the solution gets them."""
+        """Return the sandboxes that the solution gets."""
         return sandboxes
 
 
 class ReferenceStrategy(AttackStrategy):
-    """No attack: run the solutions, to learn which of them pass and how many turns they take."""
+    """No attack: run the solutions to find out which of them pass, and how many turns they take."""
 
     name = "reference"
     summary = "runs the reference solution"
@@ -48,7 +48,7 @@ class ReferenceStrategy(AttackStrategy):
     needs_solution = True
 
     def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> ReferenceAgent:
-        """Return the solution as it is; its turns are counted."""
+        """Return the solution, and count its turns."""
         return _CountingAgent(self, snapshot, knowledge)
 
 

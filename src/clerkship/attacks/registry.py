@@ -1,4 +1,4 @@
-"""The strategies there are, in the order they are run and shown."""
+"""All strategies, in the order in which they are run and shown."""
 
 from clerkship.attacks.be_polite import BePolite
 from clerkship.attacks.contract import AttackStrategy

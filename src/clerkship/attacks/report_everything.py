@@ -1,4 +1,4 @@
-"""`report-everything`: claims every flow, slot, action and utterance that the files name."""
+"""`report-everything`: claims every flow, slot, action and message that the files name."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from clerkship.sandbox.handle import Sandboxes
 
 
 class ReportEverything(AttackStrategy):
-    """Claim, in every turn, all that the files name."""
+    """In every turn, claim everything that the files name."""
 
     name = "report-everything"
     summary = "in every turn reports every flow, slot and action and says every utterance the files name"
@@ -18,7 +18,7 @@ class ReportEverything(AttackStrategy):
     words = None
 
     def unfit(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> str:
-        """Refuse tasks that are not conversations."""
+        """Return why the task cannot be attacked this way: it is not a conversation, or one of the general reasons."""
         scenario = snapshot.task.scenario
         if scenario is None or scenario.starts != "person":
             return "not a conversation"

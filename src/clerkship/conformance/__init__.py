@@ -1,4 +1,4 @@
-"""What every simulator and domain must do: run it on your spec with `check_simulator` or `check_domain`."""
+"""The conformance suite for simulators and domains: call `check_simulator` or `check_domain` with your spec."""
 
 from clerkship.conformance.checks import CHECKS, ConformanceReport, check_simulator
 from clerkship.conformance.domain_checks import DOMAIN_CHECKS, check_domain

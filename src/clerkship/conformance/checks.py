@@ -1,4 +1,4 @@
-"""The checks, each a sentence about a simulator that must be true."""
+"""The checks of simulators. The first line of each docstring states what must hold."""
 
 import base64
 import re
@@ -68,7 +68,7 @@ class CheckContext:
 
 
 def _check(body: Callable[[CheckContext], None]) -> Check:
-    """Make a check of a SPEC out of one of a CheckContext."""
+    """Turn a function of a CheckContext into a check of a spec."""
 
     @wraps(body)
     def run(spec: Spec) -> RequestCounts:
@@ -81,7 +81,7 @@ def _check(body: Callable[[CheckContext], None]) -> Check:
 
 @_check
 def the_exercise_is_accepted(context: CheckContext) -> None:
-    """The exercise starts from a dataset, if one can be loaded, and not all its requests or writes are refused."""
+    """The exercise starts from a dataset, if one can be loaded, and not all of its requests or writes are refused."""
     spec, counts = context.spec, context.counts
     has_datasets = spec.dataset is None or bool(spec.exercise_datasets)
     require(has_datasets, f"it is loaded from datasets of type {spec.dataset}, and its SPEC has no exercise_datasets")
@@ -96,7 +96,7 @@ def the_exercise_is_accepted(context: CheckContext) -> None:
 
 @_check
 def same_seed_gives_the_same_log(context: CheckContext) -> None:
-    """Two runs of the same requests differ in nothing."""
+    """Two runs of the same requests give the same log."""
     with context.rig() as one, context.rig() as other:
         run_exercise(one)
         run_exercise(other)
@@ -105,7 +105,7 @@ def same_seed_gives_the_same_log(context: CheckContext) -> None:
 
 @_check
 def http_and_in_process_give_the_same_log(context: CheckContext) -> None:
-    """HTTP and in-process differ in nothing, replies included, where they are said to be at the same address."""
+    """Requests over HTTP and in process give the same replies and the same log."""
     with context.rig() as inside, context.rig() as outside:
         _send_both_ways(inside, outside)
         require(inside.lines == outside.lines, "the two doors gave two different logs")
@@ -123,7 +123,7 @@ def _send_both_ways(inside: SimulatorRig, outside: SimulatorRig, fault: str = ""
 
 @_check
 def faults_affect_http_and_in_process_alike(context: CheckContext) -> None:
-    """Whatever is in the way, both doors show it, the log is the same, and the state is what the log says."""
+    """Under faults, HTTP and in-process requests give the same replies and log, and the log rebuilds the state."""
     with context.rig() as inside, context.rig() as outside:
         for fault in FAULTS:
             for rig in (inside, outside):
@@ -136,7 +136,7 @@ def faults_affect_http_and_in_process_alike(context: CheckContext) -> None:
 
 @_check
 def playgrounds_share_nothing(context: CheckContext) -> None:
-    """What happens in one playground is not seen in another, open at the same time or later."""
+    """Requests to one playground do not affect another one, open at the same time or later."""
     with context.rig() as busy, context.rig() as idle:
         before = idle.dumped()
         run_exercise(busy)
@@ -160,7 +160,7 @@ def the_dataset_does_not_change(context: CheckContext) -> None:
 
 @_check
 def a_replay_rebuilds_the_state(context: CheckContext) -> None:
-    """The dataset and the bytes of the log give the state, byte for byte."""
+    """The dataset and the bytes of the log rebuild the state, byte for byte."""
     with context.rig() as rig:
         run_exercise(rig)
         require(rig.rebuilt() == rig.dumped(), "the log, replayed, gave another state")
@@ -168,7 +168,7 @@ def a_replay_rebuilds_the_state(context: CheckContext) -> None:
 
 @_check
 def a_fork_continues_like_the_original(context: CheckContext) -> None:
-    """A playground that is rebuilt from a log in mid-exercise, and given the rest, ends with the same log and state."""
+    """A playground that is rebuilt from a log in the middle of the exercise ends with the same log and state."""
     requests = context.spec.exercise
     with context.rig() as straight:
         run_exercise(straight)
@@ -190,7 +190,7 @@ def _check_fork(rig: SimulatorRig, rest: Sequence[ExerciseRequest], straight: Si
 
 @_check
 def garbage_is_refused(context: CheckContext) -> None:
-    """Nonsense gets a refusal of the protocol, through either door; nothing breaks and nothing is half done."""
+    """Invalid requests are refused in the format of the protocol, change nothing and break nothing."""
     with context.rig() as rig:
         for request in build_garbage(context.spec):
             before, events = rig.dumped(), len(rig.own_events())
@@ -211,7 +211,7 @@ def _check_refusal(request: Request, reply: Reply) -> None:
 
 @_check
 def every_event_validates(context: CheckContext) -> None:
-    """Each line of the log reads back as the event it was, of a kind the simulator declares."""
+    """Each line of the log can be parsed to an equal event, of a kind that the simulator declares."""
     with context.rig() as rig:
         run_exercise(rig)
         rig.check_events()
@@ -219,7 +219,7 @@ def every_event_validates(context: CheckContext) -> None:
 
 @_check
 def every_operation_is_exercised(context: CheckContext) -> None:
-    """The exercise touches every operation."""
+    """The exercise uses every operation."""
     with context.rig() as rig:
         run_exercise(rig)
         touched = {touch[2] for touch in rig.playground.sidecar.touches}
@@ -229,7 +229,7 @@ def every_operation_is_exercised(context: CheckContext) -> None:
 
 @_check
 def an_acknowledged_write_has_an_effect(context: CheckContext) -> None:
-    """No simulator says yes to a write it does not apply."""
+    """Every accepted write causes an event."""
     with context.rig() as rig:
         for request in context.spec.exercise:
             events = len(rig.own_events())
@@ -240,9 +240,9 @@ def an_acknowledged_write_has_an_effect(context: CheckContext) -> None:
 
 
 def every_operation_is_a_tool(spec: Spec) -> None:
-    """A model can be given each operation, by a name and a schema it may have, and its call reaches that operation.
+    """Each operation is a tool with a valid name and schema, and a call of the tool reaches the operation.
 
-    One that is declared to be no tool, and a WebSocket, is left out; what is to be done by a model needs another then.
+    WebSockets, and operations that are declared not to be tools, are excluded.
     """
     tools = build_tools("box", spec.routes, spec.operations)
     require(len(index_by_name(tools)) == len(tools), "two operations make the same tool")
@@ -259,7 +259,7 @@ def every_operation_is_a_tool(spec: Spec) -> None:
 
 
 def _find_refs(schema: object) -> set[str]:
-    """The names a schema refers to."""
+    """Return the names that a schema refers to."""
     if isinstance(schema, dict):
         own = {schema["$ref"].removeprefix("#/$defs/")} if isinstance(schema.get("$ref"), str) else set()
         return own.union(*map(_find_refs, schema.values()))
@@ -267,7 +267,7 @@ def _find_refs(schema: object) -> set[str]:
 
 
 def _check_tool_request(spec: Spec, tools: Sequence[Tool], request: Request) -> None:
-    """What the exercise asks, asked by a tool, is the same request; as far as the route says what it takes."""
+    """Check that a tool call makes the same request as the exercise, as far as the route declares its parameters."""
     try:
         route, params = find_route(spec.routes, request)
     except Refusal:
@@ -289,7 +289,7 @@ def _check_tool_request(spec: Spec, tools: Sequence[Tool], request: Request) -> 
 
 
 def _build_arguments(route: Route, params: Mapping[str, str], request: Request) -> dict[str, object] | None:
-    """Return what a model would give a tool for this request; None where its body is not meant to be taken."""
+    """Return the arguments of a tool call for this request; None if its body is not valid input."""
     arguments: dict[str, object] = {**params}
     arguments |= {name: request.query[name] for name in route.query if name in request.query}
     if route.body and route.body_type is bytes and f"{route.body}{BASE64_SUFFIX}" in _tool_fields(route):
@@ -331,7 +331,7 @@ CHECKS: tuple[Check, ...] = (
 
 @dataclass(frozen=True)
 class ConformanceReport:
-    """What the checks of a simulator that conforms did: by name, how many requests each sent."""
+    """How many requests each check sent to a simulator that conforms, by name of the check."""
 
     kind: str
     checks: Mapping[str, RequestCounts]
@@ -347,5 +347,5 @@ class ConformanceReport:
 
 
 def check_simulator(spec: Spec, checks: Sequence[Check] = CHECKS) -> ConformanceReport:
-    """Run all checks and report what they did; raises NotConforming at the first that fails."""
+    """Run all checks and return a report; raise NotConforming at the first check that fails."""
     return ConformanceReport(spec.kind, {check.__name__: check(spec) or RequestCounts() for check in checks})

@@ -1,4 +1,4 @@
-"""Credentials: what requests without a valid one get, for every operation of a simulator."""
+"""Check what requests without a valid credential get, for every operation of a simulator."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -21,9 +21,9 @@ UNKNOWN_ADDRESS = "C0000000000000000000"
 
 
 def a_credential_is_needed_for_every_operation(spec: Spec) -> None:
-    """No operation but an open one does anything without a valid credential; refusals leave no trace in the log.
+    """Only open operations work without a valid credential; refusals leave no trace in the log.
 
-    A credential that is wrong, of another sandbox or of an ended run is not valid. Refusals are in the words of the
+    A credential that is wrong, of another sandbox or of an ended run is not valid. Refusals are in the format of the
     protocol.
     """
     asked = dict(_requests_by_route(spec))
@@ -44,7 +44,7 @@ def a_credential_is_needed_for_every_operation(spec: Spec) -> None:
 
 
 def _requests_by_route(spec: Spec) -> Iterator[tuple[Route, Request]]:
-    """Return each route that the exercise takes, with a request that takes it; the last one of several."""
+    """Yield each route that the exercise uses, with a request for it."""
     for request in spec.exercise:
         if not isinstance(request, Request):
             continue
@@ -56,7 +56,7 @@ def _requests_by_route(spec: Spec) -> Iterator[tuple[Route, Request]]:
 
 
 def _wrong_headers(rig: SimulatorRig, other: SimulatorRig, request: Request) -> Iterator[Mapping[str, str]]:
-    """Return the headers of clients without a valid credential."""
+    """Yield the headers of clients without a valid credential."""
     yield {}
     sandbox, clock = rig.playground.sandboxes[rig.name], rig.playground.clock
     schemes = select_http_schemes(sandbox.spec.authentication)
@@ -80,7 +80,7 @@ def _check_refused(rig: SimulatorRig, route: Route, request: Request, headers: M
 
 
 def _check_refusal_format(refuse: Callable[[Refusal], Reply], request: Request, reply: Reply) -> None:
-    """Check that a reply is a 401 of the media type, and of the outermost shape, that the simulator gives its own."""
+    """Check that a reply is a 401 with the media type and the top-level keys of the simulator's own refusals."""
     title, names = f"{request.method} {request.path}", {name.lower() for name in reply.headers}
     require(reply.status == 401, f"{title} without a valid credential got a {reply.status}")
     require("www-authenticate" in names, f"{title}: the 401 has no WWW-Authenticate")
@@ -92,8 +92,6 @@ def _check_refusal_format(refuse: Callable[[Refusal], Reply], request: Request, 
 
 
 class _ListenerCall(OperationCall[Any, Any]):
-    """A call as a listener makes it."""
-
     transport = "conformance"
 
 

@@ -1,4 +1,4 @@
-"""What every domain must do: run it on your spec with `check_domain`."""
+"""The checks of domains. The first line of each docstring states what must hold."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -28,7 +28,7 @@ class DomainRig(ComponentRig):
             self.call(call)
 
     def call(self, call: DomainCall) -> Refusal | None:
-        """Make one call, as the agent; return how the domain refused it, or None."""
+        """Make one call, as the agent; return its refusal, or None."""
         try:
             call(self.playground.components[NAME].state, self.playground.context_for(NAME, "agent"))
         except Refusal as refusal:
@@ -55,7 +55,7 @@ def run_domain_exercise(spec: DomainSpec) -> DomainRig:
 
 
 def same_calls_give_the_same_log(spec: DomainSpec) -> None:
-    """The same seed and the same calls lead to the same log, byte by byte."""
+    """The same seed and the same calls give the same log, byte for byte."""
     require(
         run_domain_exercise(spec).lines == run_domain_exercise(spec).lines,
         "the same seed and calls gave two different logs",
@@ -63,13 +63,13 @@ def same_calls_give_the_same_log(spec: DomainSpec) -> None:
 
 
 def a_replay_rebuilds_the_domain(spec: DomainSpec) -> None:
-    """The dataset and the bytes of the log give the state, byte for byte."""
+    """The dataset and the bytes of the log rebuild the state, byte for byte."""
     rig = run_domain_exercise(spec)
     require(rig.rebuilt() == rig.dumped(), "the log, replayed, gave another state")
 
 
 def a_fork_of_a_domain_continues_like_the_original(spec: DomainSpec) -> None:
-    """A playground that is rebuilt from a log after any call, and given the rest, ends with the same log and state."""
+    """A playground that is rebuilt from a log after any call of the exercise ends with the same log and state."""
     straight = run_domain_exercise(spec)
     rig = DomainRig(spec, straight.prepared)
     for number, call in enumerate(spec.exercise, 1):
@@ -83,7 +83,7 @@ def a_fork_of_a_domain_continues_like_the_original(spec: DomainSpec) -> None:
 
 
 def domains_share_nothing(spec: DomainSpec) -> None:
-    """What happens in one playground is not seen in another, though both have the same base."""
+    """Calls in one playground do not affect another one over the same base."""
     busy = DomainRig(spec)
     idle = DomainRig(spec, busy.prepared)
     before = idle.dumped()
@@ -92,7 +92,7 @@ def domains_share_nothing(spec: DomainSpec) -> None:
 
 
 def the_domain_dataset_does_not_change(spec: DomainSpec) -> None:
-    """The dataset that all playgrounds share is not changed by any call."""
+    """No call changes the dataset that all playgrounds share."""
     rig = DomainRig(spec)
     before = deepcopy(dict(rig.prepared.base))
     rig.run()
@@ -100,18 +100,18 @@ def the_domain_dataset_does_not_change(spec: DomainSpec) -> None:
 
 
 def every_domain_event_validates(spec: DomainSpec) -> None:
-    """Each line of the log reads back as the event it was, of a kind that the spec declares."""
+    """Each line of the log can be parsed to an equal event, of a kind that the spec declares."""
     run_domain_exercise(spec).check_events()
 
 
 def every_event_is_exercised(spec: DomainSpec) -> None:
-    """The exercise leads to every kind of event that the spec declares."""
+    """The exercise causes every kind of event that the spec declares."""
     left_out = {event.kind for event in spec.events} - {event.kind for event in run_domain_exercise(spec).events}
     require(not left_out, f"its exercise never leads to {', '.join(sorted(left_out))}")
 
 
 def a_refused_call_changes_nothing(spec: DomainSpec) -> None:
-    """A call that is refused leaves no event and no change."""
+    """A refused call causes no event and no change."""
     rig = DomainRig(spec)
     before, events = rig.dumped(), len(rig.events)
     for number, call in enumerate(spec.exercise, 1):
@@ -135,6 +135,6 @@ DOMAIN_CHECKS: tuple[DomainCheck, ...] = (
 
 
 def check_domain(spec: DomainSpec, checks: Sequence[DomainCheck] = DOMAIN_CHECKS) -> None:
-    """Run all checks on a domain; raises NotConforming at the first that does not hold."""
+    """Run all checks on a domain; raise NotConforming at the first check that fails."""
     for check in checks:
         check(spec)

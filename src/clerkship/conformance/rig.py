@@ -1,4 +1,4 @@
-"""One simulator alone in a playground, with both doors open, for checking it."""
+"""Playgrounds with one simulator or domain, used by the checks."""
 
 import http.client
 from collections.abc import Mapping, Sequence
@@ -35,18 +35,18 @@ ExerciseRequest = Request | OperationCall[Any, Any]
 
 
 class NotConforming(AssertionError):
-    """A simulator does not do what every simulator must."""
+    """Raised when a simulator or domain fails a check."""
 
 
 def require(holds: bool, otherwise: str) -> None:
-    """Raise NotConforming if something does not hold."""
+    """Raise NotConforming if a condition does not hold."""
     if not holds:
         raise NotConforming(otherwise)
 
 
 @dataclass
 class RequestCounts:
-    """How many requests were sent and refused; of these, how many with the method of a write."""
+    """How many requests were sent and refused, and how many of them were writes."""
 
     sent: int = 0
     refused: int = 0
@@ -74,7 +74,7 @@ class RequestCounts:
 
 
 class ComponentRig:
-    """A playground of prepared components, and what its log says when it is read back from its bytes."""
+    """A playground of prepared components, and access to the bytes of its log."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class ComponentRig:
 
     @property
     def lines(self) -> list[bytes]:
-        """The log's bytes."""
+        """The lines of the log."""
         return self.playground.log.lines
 
     def declared_events(self) -> list[type[Payload]]:
@@ -98,23 +98,23 @@ class ComponentRig:
         return [event for component in prepared for event in component.spec.events]
 
     def dumped(self) -> bytes:
-        """Return the bytes of the states of the first sandbox and the domains, in which the order of keys counts."""
+        """Return the states of the first sandbox and the domains as bytes. The order of keys matters."""
         components = self.playground.components
         return to_bytes({name: components[name].state.dump() for name in self._compared})
 
     def rebuilt(self) -> bytes:
-        """Return the same bytes, of states that are rebuilt from the datasets and the log's bytes alone."""
+        """Return the same bytes for states that are rebuilt from the datasets and the bytes of the log."""
         states = replay({**self.prepared_simulators, **self.domains}, self.logged_events())
         return to_bytes({name: states[name].dump() for name in self._compared})
 
     def logged_events(self) -> list[Event]:
-        """Return the events as they are read back from the log's bytes."""
+        """Parse the events from the bytes of the log."""
         log = self.playground.log
         kinds = {event.kind: event for event in (*LIFECYCLE_EVENTS, *self.declared_events())}
         return [parse_event(line, kinds, log.blobs.__getitem__) for line in log.lines]
 
     def continue_from(self, original: "ComponentRig") -> None:
-        """Continue from the events that are read back from the log of another playground."""
+        """Continue from the bytes of the log of another playground."""
         fork, other = self.playground, original.playground
         fork.rewind(SavedLog(original.logged_events(), other.log.lines, other.log.blobs))
         fork.advance(other.now - fork.now)
@@ -122,7 +122,7 @@ class ComponentRig:
         fork.rng = deepcopy(other.rng)
 
     def check_events(self) -> None:
-        """Check that each line of the log reads back as the event it was, of a declared kind."""
+        """Check that each line of the log can be parsed to an equal event, of a declared kind."""
         kinds = {event.kind for event in (*LIFECYCLE_EVENTS, *self.declared_events())}
         events = self.playground.log.events
         for event in events:
@@ -132,9 +132,9 @@ class ComponentRig:
 
 
 class SimulatorRig(ComponentRig):
-    """A playground with one sandbox, or several of the same kind, empty unless it is given a prepared simulator.
+    """A playground with one sandbox, or several of the same kind, empty unless a prepared simulator is given.
 
-    On a simulator that carries a conversation, a person gives every message the same answer.
+    If the simulator carries a conversation, a scripted person gives every message the same answer.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class SimulatorRig(ComponentRig):
 
     @property
     def token(self) -> str:
-        """The sandbox's credential."""
+        """The token of the sandbox."""
         return self.playground.sandboxes[self.name].token
 
     @property
@@ -177,7 +177,7 @@ class SimulatorRig(ComponentRig):
         return self.prepared_simulators[self.name].spec.exercise
 
     def url(self) -> str:
-        """Where the sandbox is over HTTP."""
+        """Return the URL of the sandbox."""
         return f"{self._listener.url()}/{self.playground.id}/{self.name}"
 
     def dump(self) -> Any:
@@ -195,7 +195,7 @@ class SimulatorRig(ComponentRig):
         return other
 
     def own_events(self) -> list[Event]:
-        """Return the events of the kinds that the simulator and the domains it calls declare."""
+        """Return the events that the simulator and its domains declare."""
         own = {event.kind for event in self.declared_events()}
         return [event for event in self.playground.log.events if event.kind in own]
 
@@ -207,12 +207,12 @@ class SimulatorRig(ComponentRig):
         return replace(reply, body=_remove_issued_credentials(reply.body))
 
     def call(self, call: ProtocolCall, token: str | None = None) -> Reply:
-        """Send a call through the gateway; it is not counted."""
+        """Send a call through the gateway, without counting it."""
         given = self.token if token is None else token
         return self.gateway.handle(RequestContext(self.playground.id, self.name, call, given))
 
     def send_outside(self, asked: ExerciseRequest) -> Reply:
-        """Send a request to the HTTP listener; a call in another protocol goes through the gateway."""
+        """Send a request to the HTTP server. A call in another protocol goes through the gateway."""
         return self.send_http(asked) if isinstance(asked, Request) else self.send(asked)
 
     def locate(self) -> str:
@@ -226,8 +226,10 @@ class SimulatorRig(ComponentRig):
         return scheme.authorize(request, sandbox.credentials, self.playground.clock)
 
     def send_http(self, request: Request, headers: Mapping[str, str] | None = None) -> Reply:
-        """Send a request to the HTTP listener by a client that is not ours, with these headers, or with the credential
-        of the simulator's first scheme."""
+        """Send a request to the HTTP server with a client of the standard library.
+
+        Without `headers`, the request has the credential of the simulator's first scheme.
+        """
         reply = self._send_http(request, self.authorize(request) if headers is None else headers)
         self.counts.add(request, reply)
         return reply
@@ -251,7 +253,7 @@ class SimulatorRig(ComponentRig):
 
 
 def describe_request(asked: ExerciseRequest) -> str:
-    """Name a request of an exercise in an error."""
+    """Return the name of a request of an exercise for an error message."""
     return title_of(HttpCall(asked) if isinstance(asked, Request) else asked)
 
 
@@ -260,12 +262,12 @@ def _build_person() -> ScriptedPerson:
 
 
 def to_bytes(data: Any) -> bytes:
-    """Return data as JSON in which the order of keys counts, to compare it in full."""
+    """Return data as JSON, to compare it completely. The order of keys matters."""
     return orjson.dumps(data, default=_to_plain_data, option=orjson.OPT_NON_STR_KEYS)
 
 
 def _to_plain_data(value: Any) -> Any:
-    """Return what orjson cannot render by itself as data that it can."""
+    """Convert a value that orjson cannot serialize."""
     if isinstance(value, set | frozenset):
         return sorted(map(repr, value))
     if isinstance(value, Mapping):
@@ -279,7 +281,7 @@ def _to_plain_data(value: Any) -> Any:
 
 
 def prepare_domains(spec: Spec) -> dict[str, PreparedComponent]:
-    """Prepare the domains that a simulator calls from their exercise datasets, named by the last word of their kind."""
+    """Prepare the domains that a simulator calls from their exercise datasets, by the last word of their kind."""
     return {
         domain.kind.rpartition(".")[2]: PreparedComponent(
             domain, domain.config(), domain.prepare(domain.exercise_datasets)
@@ -289,18 +291,18 @@ def prepare_domains(spec: Spec) -> dict[str, PreparedComponent]:
 
 
 def _remove_issued_credentials(body: bytes) -> bytes:
-    """Return a body without session ids and access tokens, which are never the same twice."""
+    """Remove session ids and access tokens, which are different in every run."""
     text = body.decode(errors="surrogateescape")
     return ISSUED_CREDENTIAL.sub("[issued credential]", text).encode(errors="surrogateescape")
 
 
 def run_exercise(rig: SimulatorRig) -> list[Reply]:
-    """Every request of the simulator's exercise, in order."""
+    """Send every request of the simulator's exercise, in order."""
     return [rig.send(request) for request in rig.exercise]
 
 
 def build_garbage(spec: Spec) -> list[Request]:
-    """Each of the simulator's paths with bodies, queries and methods it cannot want; and paths that are traps."""
+    """Build invalid requests: each path of the exercise with bad bodies, queries and methods, and malformed paths."""
     bodies = (b"", b"{", b"null", b"[]", b'{"unknown": 1}', b'{"text": 5}', bytes(range(256)), b"[" * 10_000)
     queries: tuple[dict[str, str], ...] = ({}, {"after": "-1", "prefix": "../x", "_count": "x"}, {"after": "9" * 400})
     paths = {request.path for request in spec.exercise if isinstance(request, Request)}

@@ -33,7 +33,10 @@ class DiscardingSession:
 
 
 def send_garbage_messages(rig: SimulatorRig) -> None:
-    """Open each WebSocket that the exercise opens, and send garbage; raises NotConforming or SimulatorBroken."""
+    """Open each WebSocket that the exercise opens, and send garbage.
+
+    Raises NotConforming or SimulatorBroken.
+    """
     for request in rig.exercise:
         if isinstance(request, Request) and _opens_websocket(rig, request):
             headers = {**request.headers, **HANDSHAKE}

@@ -17,15 +17,15 @@ from clerkship.steps.contract import Step
 
 
 class InvalidSpec(PlatformError):
-    """A spec that contradicts itself."""
+    """Raised for a spec that contradicts itself."""
 
 
 class NoConfig(Frozen):
-    """The config of a simulator or domain with nothing to configure."""
+    """The config of a simulator or domain without options."""
 
 
 def merge_files(datasets: Sequence[Dataset]) -> Mapping[str, bytes]:
-    """Return the files of all datasets; of two files at one path, the one of the later dataset."""
+    """Return the files of all datasets. If two have the same path, the later dataset wins."""
     return {path: data for dataset in datasets for path, data in dataset.files.items()}
 
 
@@ -37,7 +37,7 @@ def keep_config(config: Any, environment: Environment) -> Frozen:
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentSpec:
-    """What a playground must know of a simulator or a domain to run it."""
+    """The description of a simulator or domain that a playground needs to run it."""
 
     kind: str
     summary: str
@@ -61,7 +61,7 @@ class ComponentSpec:
 
 
 def find_misnamed(spec: ComponentSpec) -> list[str]:
-    """List the names in a spec that do not start with its kind."""
+    """Return an error for each event and step in a spec whose name does not start with the kind."""
     named = [("event", event.kind) for event in spec.events] + [("step", step.name) for step in spec.steps]
     return [
         f"{sort} `{name}` does not start with `{spec.kind}.`"

@@ -1,4 +1,4 @@
-"""What a domain states about itself: a component without a transport, which the operations of simulators call."""
+"""The contract of domains: a domain has no transport, and the operations of simulators call it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ DomainCall = Callable[[Any, ActionContext], object]
 
 @dataclass(frozen=True, kw_only=True)
 class DomainSpec(ComponentSpec):
-    """The contract between a domain and the playground it runs in."""
+    """The contract between a domain and the playground in which it runs."""
 
     exercise: tuple[DomainCall, ...]
     """Calls that lead to every event it declares, for the conformance suite. A call may be refused."""

@@ -1,4 +1,4 @@
-"""The domains that ship. A spec that contradicts itself is an error at start."""
+"""The built-in domains. An invalid spec is an error at start."""
 
 from collections.abc import Iterable
 
@@ -19,7 +19,7 @@ def load_domains(specs: Iterable[DomainSpec] = DOMAINS) -> Registry[DomainSpec]:
 
 
 def check_domain_spec(spec: DomainSpec) -> None:
-    """Check that a spec agrees with itself; raises InvalidSpec with everything that does not."""
+    """Check a spec; raise InvalidSpec with everything that is wrong."""
     complaints = find_misnamed(spec)
     if not spec.exercise:
         complaints.append("it has no exercise for the conformance suite")

@@ -1,4 +1,4 @@
-"""Run many trials, a number of them at once: hand them to workers, watch their time, and save each as it finishes."""
+"""Run many trials concurrently: pass them to workers, watch their time limits, and save each one as it finishes."""
 
 import contextlib
 import queue
@@ -30,7 +30,7 @@ NextTrials = Callable[[list[FinishedTrial]], Iterable[TrialSpec]]
 
 @dataclass(repr=False)  # `signal.signal` asks for the repr of a handler, and so of all its jobs
 class TrialBatch:
-    """Runs in the caller's thread and starts workers. Ctrl-C stops it and keeps what finished."""
+    """Runs trials in worker threads, from the thread of the caller. Ctrl-C stops it and keeps the finished trials."""
 
     jobs: list[TrialSpec]
     context: BatchContext
@@ -50,7 +50,7 @@ class TrialBatch:
     _watch_at: float = 0.0
 
     def run(self) -> None:
-        """Run deadline every trial is done, or deadline it is stopped. What finished is saved, whatever ends it."""
+        """Run until every trial is done or the batch is stopped. Finished trials are saved in any case."""
         for job in self.jobs:
             self._jobs.put(job)
         self._unfinished = len(self.jobs)
@@ -67,13 +67,15 @@ class TrialBatch:
             self._end_workers()
 
     def stop(self) -> None:
-        """Ask for an end, from any thread."""
+        """Ask the batch to stop. Can be called from any thread."""
         self._stopping = True
 
     @contextlib.contextmanager
     def handle_stop_signals(self) -> Iterator[None]:
-        """Handle the first Ctrl-C, and a plain kill, as a call of `stop`: an exception could interrupt saving a trial,
-        and programs that agents have started must not outlive this process."""
+        """Call `stop` on the first Ctrl-C, SIGTERM or SIGHUP, instead of raising an exception.
+
+        An exception could interrupt saving a trial, and programs started by agents must not outlive this process.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -92,8 +94,12 @@ class TrialBatch:
         signal.signal(number, signal.default_int_handler)  # the second one raises
 
     def _wait_seconds(self) -> float:
-        """Return how long to wait for results. Workers are started while none come in: agents that wait get the whole
-        limit, agents that only compute do not compete for one interpreter."""
+        """Return how long to wait for results.
+
+        Workers are added while no results come in. So agents that wait get all workers, and agents that only compute
+        do not
+        compete for one interpreter.
+        """
         return (
             START_WORKER_AFTER if len(self._workers) < self.concurrency and not self._jobs.empty() else WATCH_INTERVAL
         )
@@ -102,13 +108,13 @@ class TrialBatch:
         self._workers.append(Worker(self.context, self._jobs, self._submit))
 
     def _submit(self, done: WorkerResult) -> None:
-        """Hand in a result. Called by workers, which wait if results are saved more slowly than they come."""
+        """Submit a result. Called by workers, which wait here if results come faster than they can be saved."""
         self._results.put(done)
         while self._results.qsize() > MAX_UNSAVED and not self._stopping:
             self._results_taken.wait(WATCH_INTERVAL)
 
     def _collect(self, wait: float) -> list[WorkerResult]:
-        """Return all results that are there: they are saved in one transaction."""
+        """Return all available results, to be saved in one transaction."""
         results: list[WorkerResult] = []
         self.context.watchdog.beat()
         try:
@@ -159,7 +165,7 @@ class TrialBatch:
             self._jobs.put(self._repetitions.pop(0))
 
     def _watch(self) -> None:
-        """Check the time of every trial, ten times a second: after each result it would cost more than the trials."""
+        """Check the time limit of every trial, ten times a second. Checking after each result would cost too much."""
         if monotonic() < self._watch_at:
             return
         self._watch_at = monotonic() + WATCH_INTERVAL
@@ -173,14 +179,14 @@ class TrialBatch:
                 self._start_worker()
 
     def _record_overload(self) -> None:
-        """Tell every trial under way whether agents hold each other up now."""
+        """Record in every running trial whether agents slow each other down now."""
         trials = [(worker, trial) for worker in self._workers if (trial := worker.trial) is not None]
         is_overloaded_now = is_overloaded([worker.load() for worker, _ in trials])
         for _, trial in trials:
             trial.overload.record(is_overloaded_now)
 
     def _stop(self) -> None:
-        """Cancel what runs, wait for it to end, give up the rest."""
+        """Cancel the running trials, wait for them to end, and give up the others."""
         self._end_workers()
         for worker in self._workers:
             worker.stop()
@@ -198,7 +204,7 @@ class TrialBatch:
         self._save_trials([finish_trial(trial, "cancelled") for trial in abandoned if trial.claim()])
 
     def _end_workers(self) -> None:
-        """Empty the queue, and end the workers."""
+        """Empty the queue and end the workers."""
         with contextlib.suppress(queue.Empty):
             while True:
                 self._jobs.get_nowait()

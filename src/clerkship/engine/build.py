@@ -1,4 +1,4 @@
-"""Names to objects, once per task: everything a trial needs that does not differ between trials."""
+"""Resolve the names in a task to objects, once per task: everything that does not differ between trials."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from clerkship.assertions.contract import Assertion
 from clerkship.domains.component import ComponentSpec
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.fork_point import ForkPoint
-from clerkship.events.named import NO_NAMES, VariableNames
+from clerkship.events.variable_names import NO_NAMES, VariableNames
 from clerkship.kit.rng import derive_seed, shuffle
-from clerkship.llm.asker import TrialModel
 from clerkship.llm.prompts import Prompts
+from clerkship.llm.trial_model import TrialModel
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
@@ -69,14 +69,14 @@ class BuiltTask:
     """What its trials continue, if they are forks."""
 
     def people_for_trial(self, trial: int) -> dict[str, ScenarioPerson]:
-        """Return the people as they are in a trial; in a fork, as they were in the forked trial."""
+        """Return the people of a trial. A fork has the people of the trial that it continues."""
         number = trial if self.fork_point is None else self.fork_point.fork.trial
         return {sandbox: person.for_trial(number) for sandbox, person in self.people.items()}
 
     def build_people(
         self, seed: str, asker: TrialModel | None, prompts: Prompts, trial: int = 1
     ) -> dict[str, SimulatedPerson]:
-        """Build the people of one trial by sandbox, in the order in which they are served, which the seed decides."""
+        """Build the people of one trial, by sandbox. The seed decides in which order they take turns."""
         people = list(self.people_for_trial(trial).items())
         return {
             sandbox: ScriptedPerson(
@@ -88,7 +88,10 @@ class BuiltTask:
     def _build_voice(
         self, sandbox: str, person: ScenarioPerson, asker: TrialModel | None, prompts: Prompts
     ) -> Voice | None:
-        """Build what finds the words of a person that are not written; raise InputError if there is no model."""
+        """Build the model that finds a person's words; return None if all are written.
+
+        Raises InputError if no model is configured.
+        """
         if not person.needs_model:
             return None
         if asker is None:
@@ -99,7 +102,7 @@ class BuiltTask:
 
     @lazy_property
     def observers(self) -> frozenset[str]:
-        """The sandboxes and domains that record what is done to them, and do not only carry a conversation."""
+        """The sandboxes and domains that record what is done to them. Sandboxes that only carry a conversation do not."""
         return frozenset(name for name, simulator in self.simulators.items() if not simulator.spec.converses).union(
             self.options.domains
         )
@@ -113,7 +116,7 @@ class BuiltTask:
 def build_tasks(
     snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], catalog: RegisteredCatalog
 ) -> list[BuiltTask]:
-    """Resolve everything snapshots name; those of one environment share its prepared simulators and domains."""
+    """Resolve the names in snapshots. Tasks of the same environment share its prepared simulators and domains."""
     prepared: dict[str, tuple[Mapping[str, PreparedSimulator], Mapping[str, PreparedComponent]]] = {}
     keys: dict[int, str] = {}
     """Tasks that were loaded together share one environment; those that were read back have one each, alike."""
@@ -131,7 +134,7 @@ def build_tasks(
 
 
 def build_task(snapshot: Snapshot, datasets: Mapping[str, Dataset], catalog: RegisteredCatalog) -> BuiltTask:
-    """Resolve everything a snapshot names."""
+    """Resolve the names in a snapshot."""
     [built] = build_tasks([snapshot], datasets, catalog)
     return built
 
@@ -174,7 +177,10 @@ def _build_assertion(call: AssertionCall, task: Task, catalog: RegisteredCatalog
 
 
 def _validate(model: type[M], args: Any, task: Task) -> M:
-    """What was found right when the files were read; but an environment variable may have another value by now."""
+    """Validate the arguments of a step or an assertion.
+
+    They were valid when the files were loaded, but an environment variable may have another value by now.
+    """
     try:
         return freeze_fields(model.model_validate(args))  # every trial of the task has the same one
     except ValidationError as error:
@@ -187,7 +193,7 @@ def _validate(model: type[M], args: Any, task: Task) -> M:
 
 
 def expand_variables(snapshot: Snapshot) -> tuple[Task, Mapping[str, str]]:
-    """The task with environment variables put in, and which those are."""
+    """Return the task with environment variables expanded, and the values of these variables by name."""
     if b"${" not in snapshot.data:
         return snapshot.task, {}
     used, unset = TrackedVariables(variables()), _unset_variable_error(f"task {snapshot.task.name!r}")
@@ -204,7 +210,7 @@ def _unset_variable_error(subject: str) -> Callable[[list[int | str], UnknownVar
 def prepare_simulators(
     environment: Environment, datasets: Mapping[str, Dataset], catalog: RegisteredCatalog
 ) -> dict[str, PreparedSimulator]:
-    """Each simulator with its config read and its part of the datasets."""
+    """Prepare each simulator of an environment: parse its config and load its datasets."""
     chosen = {name: (catalog.simulator(choice.kind), choice) for name, choice in environment.simulators.items()}
     return {
         name: PreparedSimulator(spec, *_prepare_component(spec, choice, environment, datasets))
@@ -215,7 +221,7 @@ def prepare_simulators(
 def prepare_domains(
     environment: Environment, datasets: Mapping[str, Dataset], catalog: RegisteredCatalog
 ) -> dict[str, PreparedComponent]:
-    """Each domain with its config read and its part of the datasets."""
+    """Prepare each domain of an environment: parse its config and load its datasets."""
     chosen = {name: (catalog.domain(choice.kind), choice) for name, choice in environment.domains.items()}
     return {
         name: PreparedComponent(spec, *_prepare_component(spec, choice, environment, datasets))
@@ -226,19 +232,22 @@ def prepare_domains(
 def _prepare_component(
     spec: ComponentSpec, choice: ComponentConfig, environment: Environment, datasets: Mapping[str, Dataset]
 ) -> tuple[Frozen, Mapping[str, Any]]:
-    """Read the config of a simulator or domain, and build its base from the datasets that fit."""
+    """Parse the config of a simulator or domain, and build its base from the datasets of its type."""
     names = environment.datasets if choice.datasets is None else choice.datasets
     matching = [datasets[name] for name in names if datasets[name].type == spec.dataset]
     return spec.configure(spec.config.model_validate(choice.config), environment), spec.prepare(matching)
 
 
 def _find_sandbox(person: ScenarioPerson, simulators: Mapping[str, PreparedSimulator]) -> str:
-    """Return the sandbox of a person: the one they name, or the only one that carries a conversation."""
+    """Return the sandbox of a person: the one that the person names, or the only one that carries a conversation."""
     return person.sandbox or next(name for name, simulator in simulators.items() if simulator.spec.converses)
 
 
 def build_solver(reference: str, catalog: RegisteredCatalog, settings: Settings) -> Solver:
-    """`nop`, `oracle`, or a sort of agent and which one: `python:module:name`, `command:./agent`, `http://…`."""
+    """Build the agent that a reference names: `nop`, `oracle`, `python:module:name`, `command:./agent`, `http://…`.
+
+    Raises InputError if the kind of agent is unknown.
+    """
     kind, _, argument = reference.partition(":")
     if kind not in catalog.agents:
         looks_like_command = any(character in reference for character in (" ", "/", ".")) and ":" not in reference
@@ -249,7 +258,7 @@ def build_solver(reference: str, catalog: RegisteredCatalog, settings: Settings)
 
 
 def find_plugins_used(snapshots: Iterable[Snapshot], solver: str, catalog: RegisteredCatalog) -> dict[str, str]:
-    """The packages that some tasks and their agent need beside this one, with their versions."""
+    """Return the plug-in packages that tasks and their agent need, with their versions."""
     owners = [catalog.owner("agent", solver.partition(":")[0])]
     for snapshot in snapshots:
         scenario = snapshot.task.scenario or Scenario()

@@ -1,7 +1,7 @@
-"""Drive the conversations of a trial: hand the messages of all people to the agent, and its replies back to them.
+"""Drive the conversations of a trial: pass the messages of all people to the agent, and its replies back to them.
 
-One message at a time. People are served in turn, in the order in which they were added to the playground; one who has
-said nothing new is passed over.
+One message is handled at a time. People take turns in the order in which they were added to the playground. A person
+without a new message is skipped.
 """
 
 import math
@@ -30,11 +30,13 @@ T = TypeVar("T")
 
 
 class TurnTimedOut(Exception):
-    """An agent took longer than a reply may take."""
+    """Raised when an agent takes longer than the time limit of a reply."""
 
 
 class AgentTime:
-    """The time of an agent: wall time, without what this process was held up and what people took to think."""
+    """The time that an agent has used: wall time without pauses of this process and without the time of simulated
+    people.
+    """
 
     def __init__(self, watchdog: Watchdog, playground: Playground) -> None:
         self._watchdog, self._playground = watchdog, playground
@@ -48,7 +50,7 @@ class AgentTime:
         return time - people.model_time.seconds if people.uses_model else time
 
     def start_turn(self, seconds: float) -> None:
-        """Set the deadline of a reply; the worker interrupts an agent that misses it."""
+        """Set the deadline of a reply. The worker interrupts an agent that misses it."""
         self.turn_deadline = self.now() + seconds
 
     def end_turn(self) -> None:
@@ -60,7 +62,7 @@ class AgentTime:
 
 @dataclass(slots=True)
 class TurnState:
-    """How far the conversations of a trial are."""
+    """The progress of the conversations of a trial."""
 
     turns: int = 0
     """How many messages the agent was handed."""
@@ -94,7 +96,7 @@ class ConversationDriver:
         return await self._drive(TurnState())
 
     async def resume(self, fork_point: ForkPoint, people: Mapping[str, SimulatedPerson], trial: int) -> Ending:
-        """Continue the conversations of another trial, once the agent knows of them."""
+        """Continue the conversations of a forked trial, after informing the agent about them."""
         playground, agent = self._playground, self._agent
         try:
             starts = list(self._starts(people))
@@ -106,7 +108,7 @@ class ConversationDriver:
         return await self._drive(TurnState(len(fork_point.turns), fork_point.replied, read, last))
 
     def _starts(self, sandboxes: Iterable[str]) -> Iterable[Start]:
-        """Yield what holds from the start of each conversation, as copies that the agent may change."""
+        """Yield the initial data of each conversation, as copies that the agent may change."""
         built = self._built
         for sandbox in sandboxes:
             slots, task_item, stubs = map(orjson.loads, (built.slots, built.task_item, built.stubs))
@@ -119,7 +121,7 @@ class ConversationDriver:
         return result
 
     async def _drive(self, state: TurnState) -> Ending:
-        """Hand out messages until every conversation has ended or a limit is reached."""
+        """Pass messages to the agent until every conversation has ended or a limit is reached."""
         playground, people, max_turns = self._playground, self._playground.people, self._max_turns
         queue = deque(people.participants.values())
         if state.last:
@@ -153,7 +155,7 @@ class ConversationDriver:
 
 
 def _next_message(queue: deque[Participant], state: TurnState) -> Event | None:
-    """Return the next message for the agent, and put its sender at the end of the queue; None if there is none."""
+    """Return the next message for the agent, and move its sender to the end of the queue; None if there is none."""
     for index, participant in enumerate(queue):
         messages, read = participant.conversation.messages, state.read.get(participant.sandbox, 0)
         while participant.conversation.open and read < len(messages):
@@ -166,7 +168,7 @@ def _next_message(queue: deque[Participant], state: TurnState) -> Event | None:
 
 
 def _ending(state: TurnState, people: Iterable[Participant]) -> Ending:
-    """Return how a trial ended in which all people have left: as one who did not just say goodbye, if there is one."""
+    """Return how a trial ended after all people have left. Any other reason takes precedence over a normal goodbye."""
     if not all(state.replied.values()):
         return "agent_silent"  # one went through all their messages, and never got a reply
     reasons = [each.leave_reason for each in people if each.leave_reason not in (None, "person_done")]

@@ -1,4 +1,4 @@
-"""The record of a trial that is over, also of one that was never started or does not count."""
+"""The record of a trial that is over, including one that was never started or does not count."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -17,7 +17,7 @@ OVERLOADED = "it timed out while more agents were computing than there are cores
 
 @dataclass(frozen=True)
 class FinishedTrial:
-    """A trial with its verdict, and all that is stored of it."""
+    """A trial with its verdict, and everything of it that is stored."""
 
     task_run: TaskRun
     log: bytes
@@ -28,7 +28,7 @@ class FinishedTrial:
 
 
 def build_task_run(spec: TrialSpec, ending: Ending, log: Log, error: str, **graded: Any) -> TaskRun:
-    """Build the record of a trial; `graded` are the fields that only a trial that was played has."""
+    """Build the record of a trial. `graded` are the fields that only a trial that was run has."""
     snapshot = spec.built.snapshot
     return TaskRun(
         run=spec.run,
@@ -48,14 +48,14 @@ def build_task_run(spec: TrialSpec, ending: Ending, log: Log, error: str, **grad
 
 
 def mark_cancelled(finished: FinishedTrial) -> FinishedTrial:
-    """Return a trial that was played but not graded to its end: stored with its log, and to be run again."""
+    """Return a trial whose grading was interrupted as cancelled: its log is stored, and it is run again."""
     updates: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (), "quality": None}
     updates |= {"status": "cancelled", "ending": "cancelled"}
     return replace(finished, task_run=finished.task_run.model_copy(update=updates))
 
 
 def mark_repeated(finished: FinishedTrial, spec: TrialSpec) -> FinishedTrial:
-    """Return a trial that timed out while agents held each other up: stored with its log, and to be run again alone."""
+    """Return a trial that timed out because of overload as cancelled, to be run again with nothing beside it."""
     stopped = mark_cancelled(finished)
     task_run = stopped.task_run.model_copy(update={"error": OVERLOADED})
     return replace(stopped, task_run=task_run, retry=replace(spec, attempt=spec.attempt + 1, alone=True))
@@ -64,6 +64,6 @@ def mark_repeated(finished: FinishedTrial, spec: TrialSpec) -> FinishedTrial:
 def build_unstarted(
     spec: TrialSpec, error: str, ending: Literal["errored", "cancelled"] = "errored", *, traceback: str = ""
 ) -> FinishedTrial:
-    """Return a trial without a log: its playground could not be built, or its process died."""
+    """Build the record of a trial without a log: its playground could not be built, or its process died."""
     task_run = build_task_run(spec, ending, Log(), error)
     return FinishedTrial(task_run, b"", {}, orjson.dumps({TRACEBACK: traceback} if traceback else {}))

@@ -1,7 +1,8 @@
-"""The beginning of a trial that continues another one: its log up to the turn of the fork, and how to restore the rest.
+"""The start of a trial that continues another one: its log up to the turn of the fork, and how to restore the rest.
 
-The log begins with the very bytes of the other; sandboxes are what those events make of them. What no event tells is
-restored: people, steps that are still to come, active faults.
+The new log begins with the same bytes as the log of the other trial, and the sandboxes are rebuilt from those
+events.
+What no event contains is restored separately: people, scheduled steps and active faults.
 """
 
 from collections import Counter
@@ -32,7 +33,7 @@ WithTurnTimeout = Callable[[Awaitable[Any]], Awaitable[Any]]
 
 
 class HandedMessage(NamedTuple):
-    """A message that was handed to the agent: how many events there were then, and the sandbox of the message."""
+    """A message that was passed to the agent: the number of events at that time, and the sandbox of the message."""
 
     events: int
     sandbox: str
@@ -40,7 +41,7 @@ class HandedMessage(NamedTuple):
 
 @dataclass(frozen=True)
 class ForkPoint:
-    """A trial up to where its agent was handed one message of a person."""
+    """A trial up to the point where its agent got one message of a person."""
 
     log: SavedLog
     fork: ForkOrigin
@@ -68,14 +69,14 @@ class ForkPoint:
 
     @property
     def replied(self) -> dict[str, bool]:
-        """Whether the agent ever replied to a message, by the sandboxes it was handed messages from."""
+        """Whether the agent ever replied to a message, by the sandboxes from which it got messages."""
         replied: dict[str, bool] = {}
         for turn in self.turns:
             replied[turn.sandbox] = replied.get(turn.sandbox) or self.conversation(turn.sandbox).was_answered(turn)
         return replied
 
     def history(self, sandbox: str, start: Start) -> History:
-        """Return a conversation so far as an agent is told of it."""
+        """Return the conversation of a sandbox so far, in the form that an agent gets."""
         slots = {
             event.payload.name: event.payload.value
             for event in self.log.events
@@ -93,9 +94,9 @@ class ForkPoint:
         starts: Sequence[Start],
         limited: WithTurnTimeout,
     ) -> None:
-        """Tell the agent what happened, or have it answer each message once more.
+        """Tell the agent what happened, or have it answer each message again.
 
-        It sees the sandboxes as they were at each time. What it does to them, and what it says, is discarded.
+        The agent sees the sandboxes as they were at each time. Its changes to them and its replies are discarded.
         """
         events = self.log.events
         if "on_start" in agent.entries:
@@ -121,7 +122,7 @@ class ForkPoint:
         return replace(self.log, events=self.log.events[:count], lines=self.log.lines[:count])
 
     def choose_briefing(self, agent: Agent) -> Literal["history", "warm_up", "nothing"]:
-        """Return how the agent learns what happened; nothing, where there was nothing before."""
+        """Return how the agent learns what happened; `nothing` if there was no turn before the fork."""
         if "on_history" in agent.entries and not self.fork.warm_up:
             return "history"
         return "warm_up" if self.fork.turn > 1 else "nothing"
@@ -131,7 +132,7 @@ class ForkPoint:
     def restore(
         self, playground: Playground, agent: Agent, steps: Steps, people: Mapping[str, SimulatedPerson], trial: int
     ) -> None:
-        """Bring the playground to where the trial was, with its people, steps and faults."""
+        """Restore the playground to the fork point, with its people, steps and faults."""
         with playground.lock:
             if playground.closed:
                 return  # the trial was given up while the agent was told
@@ -153,7 +154,7 @@ class ForkPoint:
             playground.people.listening = True
 
     def rewind_unfinished(self, playground: Playground) -> None:
-        """End a trial that was given up while its agent was told where the forked trial was, not somewhere in it."""
+        """Rewind to the fork point if the trial was given up while its agent was being informed."""
         with playground.lock:
             after = playground.log.events[len(self.log.events) :]
             if not after or not isinstance(after[0].payload, RunForked):
@@ -183,12 +184,12 @@ class ForkPoint:
         ]
 
     def _ran_at(self, step: Step, time: int) -> int:
-        """Return how many events there were when a step ran, the so many-th of its name."""
+        """Return the number of events when a step ran for the given time (1 is the first)."""
         positions = [e.seq for e in self.log.events if isinstance(e.payload, StepRan) and e.payload.step == step.name]
         return positions[time - 1] if time <= len(positions) else 0
 
     def _count_skipped(self, active: ActiveFault, since: int) -> None:
-        """Count what a fault has let pass since it was injected: requests, and turns in which something was said."""
+        """Count the requests and answered turns that a fault has skipped since it was injected."""
         fault = active.fault
         seen = [touch[1:] for touch in self.touches if touch[0] >= since]
         if fault.affects_turns:
@@ -202,7 +203,7 @@ class ForkPoint:
         active.times_skipped = min(fault.skip, len(matches))
 
     def _count_triggers(self, playground: Playground) -> None:
-        """Count each effect of a fault for the first fault that it can be of."""
+        """Count each logged effect of a fault for the first active fault that may have caused it."""
         for event in self.log.events:
             if not isinstance(event.payload, FaultInjected):
                 continue

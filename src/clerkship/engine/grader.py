@@ -1,4 +1,4 @@
-"""Grade what happened in a trial: in the same way right after it was played and when its log is read again."""
+"""Grade a trial: the same way right after the run, and later from its stored log."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from clerkship.model.usage import Role
 
 
 class Grade(NamedTuple):
-    """The criteria of a trial with their score, and its metrics; nothing of a trial without a verdict."""
+    """The checked criteria of a trial, its score and its metrics. Empty for a trial without a verdict."""
 
     criteria: tuple[CriterionRun, ...] = ()
     score: Score = Score(None, None, {})
@@ -24,20 +24,22 @@ class Grade(NamedTuple):
 
 
 class Grader:
-    """Grades one trial, and asks the models of its run."""
+    """Grades one trial with the models of its run."""
 
     def __init__(self, built: BuiltTask, models: ModelSelection, trial: int) -> None:
         self._built, self._models, self._trial = built, models, trial
         self.tally = UsageCounter()
 
     def asker(self, role: Role) -> TrialModel | None:
-        """Return the model that is asked in a role; None where there is none."""
+        """Return the model for a role; None if there is none."""
         return self._models.asker(role, self._built.snapshot, self._trial, self.tally)
 
     def evidence(
         self, events: Sequence[Event], states: Mapping[str, object], ending: Ending, answers: Sequence[Any]
     ) -> Evidence:
-        """Build what the criteria are checked against. `answers` has the answer of the agent, if it gave one."""
+        """Build the evidence that the criteria are checked against. `answers` has the answer of the agent, if it gave
+        one.
+        """
         built, models = self._built, self._models
         return Evidence(
             task=built.task,
@@ -55,7 +57,7 @@ class Grader:
         )
 
     def grade(self, evidence: Evidence) -> Grade:
-        """Check every criterion, whatever the ending; and rate the metrics, if that is asked for."""
+        """Check every criterion, whatever the ending, and rate the conversation by metrics if the run asks for it."""
         built, models, status = self._built, self._models, status_of(evidence.ending)
         checks = (*built.checks, *implied_checks(evidence))
         criteria = check_criteria(checks, evidence, skip_judged=models.skips_judged, variables=built.variables)

@@ -1,4 +1,4 @@
-"""A conversation that somebody wrote down, as the evidence it would have been: the same events, in the same log."""
+"""Turn a conversation of a labelled set into evidence: the same events, in the same kind of log, as in a run."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
 from clerkship.library.labelled import LabelledItem
-from clerkship.llm.asker import UsageCounter
+from clerkship.llm.trial_model import UsageCounter
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
@@ -30,14 +30,17 @@ _CHAT = "chat"
 
 
 def build_snapshot(item: LabelledItem, source: str) -> Snapshot:
-    """The task that such a conversation would have been of."""
+    """Build the task that a labelled conversation belongs to."""
     person = ScenarioPerson(simulation_context=item.labelled.simulation_context)
     task = Task(name=item.labelled.name, scenario=Scenario(person=person))
     return Snapshot(task=task, environment=CONVERSATION_ENVIRONMENT, timeout=60, source=source)
 
 
 def build_events(item: LabelledItem) -> Sequence[Event]:
-    """What happened, a second after each other: the user speaks, the agent acts, then answers."""
+    """Build the events of a labelled conversation, one second apart: in each turn the user speaks, then the agent acts
+    and
+    answers.
+    """
     log, writer = open_log()
 
     def append(payload: Payload, source: str, actor: str) -> None:
@@ -68,7 +71,7 @@ class Conversation:
 
 
 def judge_label(criterion: str, about: Conversation, models: ModelSelection, tally: UsageCounter) -> CriterionRun:
-    """What a judge says of one criterion: the same question, asked the same way, as in a run."""
+    """Ask the judge about one criterion, in the same way as in a run."""
     evidence = Evidence(
         about.snapshot.task,
         about.events,

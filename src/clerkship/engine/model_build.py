@@ -1,4 +1,4 @@
-"""A model's name to somebody who can be asked: by the settings, the keys in the environment, scripts and prices."""
+"""Build a model from its name, the settings, the keys in the environment, scripts and price lists."""
 
 from pathlib import Path
 from typing import Any
@@ -30,18 +30,18 @@ from clerkship.settings import Settings, variables
 
 
 class PriceList(RootModel[dict[str, Prices]]):
-    """What models take, by their names."""
+    """Prices by name of model."""
 
 
 def model_name(choice: ModelChoice, settings: Settings) -> str:
-    """What the model's own name is, once it is built: nobody is asked for that, and no key is needed."""
+    """Return the full name of a model without building it, so that no key is needed."""
     if choice.skips or is_scripted(choice.who):
         return choice.who
     return _parse_place(choice, settings).name
 
 
 def apply_settings(choice: ModelChoice, settings: Settings) -> ModelChoice:
-    """With everything that the settings say about it, so that the same one can be asked again under other settings."""
+    """Return a model choice completed from the settings, so that it means the same model under other settings."""
     if choice.skips:
         return choice
     embeddings = choice.embeddings or settings.embeddings
@@ -59,7 +59,7 @@ def apply_settings(choice: ModelChoice, settings: Settings) -> ModelChoice:
 
 
 def build_model(choice: ModelChoice, settings: Settings, pool: EndpointPool | None = None) -> Model | None:
-    """Build a model that can be asked; None if the choice is to ask none. Models of one pool share its limits."""
+    """Build a model; return None if the choice is to ask none. Models that share a pool share its limits."""
     if choice.skips:
         return None
     if is_scripted(choice.who):
@@ -94,7 +94,10 @@ def _build_remote(choice: ModelChoice, settings: Settings, pool: EndpointPool) -
 
 
 def _read_credentials(place: ModelReference, choice: ModelChoice, settings: Settings) -> ApiCredentials:
-    """Its key: from the variable that was named, or the usual one of its sort. A key goes to no other sort."""
+    """Return the key of a model, from the variable that its choice names or from the default one of its provider.
+
+    A key is never sent to another provider.
+    """
     ours = {
         OPENAI: (settings.openai_api_key, "OPENAI_API_KEY"),
         ANTHROPIC: (settings.anthropic_api_key, "ANTHROPIC_API_KEY"),
@@ -118,7 +121,10 @@ def _read_credentials(place: ModelReference, choice: ModelChoice, settings: Sett
 def _build_embedder(
     place: ModelReference, door: ApiCredentials, choice: ModelChoice, settings: Settings, pool: EndpointPool
 ) -> Embedder:
-    """Where the model itself is, with its key, unless another address is given; Anthropic has none, OpenAI has."""
+    """Build the embedding model. It uses the address and key of the model itself, unless another address is given.
+
+    Anthropic has no embeddings, so OpenAI's are used for its models.
+    """
     here = settings.openai_base_url if place.sort == ANTHROPIC else place.address
     told = parse_reference(choice.embeddings, here, "embeddings")
     if told.address == place.address:
@@ -134,7 +140,7 @@ def _build_embedder(
 
 
 def _find_prices(place: ModelReference, settings: Settings) -> Prices | None:
-    """By its whole name, or without the address, or by the model alone."""
+    """Return the prices of a model: by its full name, without the address, or by the model alone."""
     if not settings.prices:
         return None
     found = load_model_file(Path(settings.prices), PriceList).root
@@ -143,7 +149,7 @@ def _find_prices(place: ModelReference, settings: Settings) -> Prices | None:
 
 
 def expand_variables(data: Any, model: str) -> Any:
-    """Replace `${NAME}` in what is said of a model; raise InputError if a variable is not set."""
+    """Expand `${NAME}` in the description of a model; raise InputError if a variable is not set."""
 
     def unset(path: list[int | str], unknown: UnknownVariable) -> None:
         raise InputError.of(f"model `{model}`: {unknown}", hint=unknown.hint)

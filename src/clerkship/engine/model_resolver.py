@@ -1,4 +1,4 @@
-"""Decide which model each role of a run asks, and whether it is asked, recorded or replayed."""
+"""Decide which model each role of a run uses, and whether it is asked, recorded or replayed."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from clerkship.engine.model_build import apply_settings, build_model, expand_var
 from clerkship.engine.models import ModelSelection
 from clerkship.llm.contract import Model, UnavailableModel
 from clerkship.llm.endpoint_pool import EndpointPool
+from clerkship.llm.model_reference import DEFAULT_ADDRESSES, canonical_provider
 from clerkship.llm.scripted import is_scripted
 from clerkship.model.conftest import Conftest, EvaluationConfig, SimulationConfig
 from clerkship.model.errors import InputError, InputProblem
@@ -29,7 +30,6 @@ from clerkship.recording.cassette import RecordedEmbedding, RecordedQuestion, Re
 from clerkship.recording.redaction import CassetteRedactor
 from clerkship.recording.session import RecordingSession
 from clerkship.settings import Settings, secrets, variables
-from llm.model_reference import DEFAULT_ADDRESSES, canonical_provider
 
 _JUDGE_ROLES: tuple[Role, ...] = ("judge", "metrics", "person_check")
 
@@ -65,7 +65,7 @@ def find_model_needs(snapshots: Iterable[Snapshot], catalog: RegisteredCatalog) 
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """What was asked for: on the command line, by the run that is done again, by the files."""
+    """The models that the command line, the repeated run and the files ask for."""
 
     judge: str | None = None
     """The judge that was named; `none` skips what needs one."""
@@ -108,10 +108,12 @@ def resolve_models(
     snapshots: Sequence[Snapshot] = (),
     cassettes: CassetteConfig | None = None,
 ) -> ModelSelection:
-    """Return the models of a run. The command line goes before the run that is done again, that before the settings,
-    those before a conftest; a replay takes the model that was recorded if none of them names one.
+    """Return the models of a run.
 
-    A conftest's model that is not available is no error here: the criteria that ask it are.
+    The order of precedence is: command line, repeated run, settings, conftest. If none of them names a model, a
+    replay uses
+    the one that was recorded. An unavailable model of a conftest is no error here: the criteria that ask it will be
+    errors.
     """
     needs, asking = needs or ModelNeeds(), request.asking if request.run is None else request.run.asking
     conftest = request.conftest or Conftest()
@@ -163,7 +165,7 @@ class _ModelResolver:
         self._endpoints = EndpointPool(settings.endpoint_calls or None)
 
     def resolve(self, part: _ModelSlot) -> tuple[Model | None, ModelChoice | None]:
-        """Return a model, and how the run's record names it; tell the session how cassettes name it."""
+        """Return a model and how the run's record names it. Tells the session how cassettes name it."""
         model, choice = self._find(part)
         if choice is None or choice.skips:
             return model, choice
@@ -196,8 +198,11 @@ class _ModelResolver:
         return ModelChoice(who=name) if name is not None else None
 
     def _build(self, choice: ModelChoice) -> tuple[Model | None, ModelChoice]:
-        """Build a model: in a replay one that cannot be asked; where only what is missing is asked, one that need not
-        be available."""
+        """Build a model.
+
+        In a replay the model cannot be asked. In a refresh, where only missing answers are asked for, it may be
+        unavailable.
+        """
         settings, session = self._settings, self._session
         if choice.skips:
             return None, choice
@@ -213,7 +218,7 @@ class _ModelResolver:
             return UnavailableModel(model_name(choice, settings), str(error), replayable=True), choice
 
     def _recorded(self, part: _ModelSlot) -> tuple[Model, ModelChoice | None]:
-        """Return the one model that was recorded, asked as the conftest says; one without recordings if none was."""
+        """Return the recorded model, configured by the conftest; one without recordings if none was recorded."""
         choice = self._recorded_choice(part)
         if choice is not None and part.block is not None:
             embeddings = {"embeddings": choice.embeddings or self._settings.embeddings}
@@ -235,15 +240,19 @@ class _ModelResolver:
         return ModelChoice(who=name, parameters=orjson.loads(parameters), embeddings=embeddings)
 
     def _identity(self, choice: ModelChoice) -> ModelChoice:
-        """Return a model as cassettes name it. The settings' own address is where it is asked, not who it is; variables
-        of a conftest keep their names."""
+        """Return a model as cassettes name it.
+
+        The address from the settings says where the model is asked, not which model it is, so it is removed.
+        Variables of a
+        conftest keep their names.
+        """
         who = choice.who.removesuffix(f"@{self._settings.openai_base_url}")
         names = {"who": who, "embeddings": choice.embeddings, "api_version": choice.api_version}
         return choice.model_copy(update=Redactor(self._session.redactor.names, variants=False).data(names))
 
 
 def _from_conftest(block: EvaluationConfig | SimulationConfig) -> ModelChoice:
-    """Return the model that a conftest names, as a run keeps it."""
+    """Return the model that a conftest names, as a run stores it."""
     llm, sort = block.llm, canonical_provider(block.llm.provider)
     if sort not in DEFAULT_ADDRESSES and llm.api_base is None:
         raise InputError.of(
@@ -261,7 +270,7 @@ def _from_conftest(block: EvaluationConfig | SimulationConfig) -> ModelChoice:
 
 
 def _conftest_options(block: EvaluationConfig | SimulationConfig) -> dict[str, Any]:
-    """Return how a conftest has its model asked; the same on every machine."""
+    """Return the options of a conftest's model, which are the same on every machine."""
     return {
         "timeout": block.llm.timeout,
         "at_once": block.max_concurrent_llm_calls,
@@ -272,15 +281,17 @@ def _conftest_options(block: EvaluationConfig | SimulationConfig) -> dict[str, A
 
 
 def _find_variables(conftest: Conftest) -> set[str]:
-    """Return the variables that name a conftest's models, or their addresses."""
+    """Return the variables in the names and addresses of a conftest's models."""
     llms = [block.llm for block in (conftest.evaluation, conftest.simulation) if block is not None]
     texts = [text for llm in llms for text in (llm.name, llm.api_base or "", llm.api_version or "")]
     return {name for text in texts for name in find_variable_names(text)}
 
 
 def _full_name(choice: ModelChoice, settings: Settings) -> ModelChoice:
-    """Return a model under its full name, as a replay keeps it. A replayed run's has variables in its address, and is
-    no address before they are expanded."""
+    """Return a model under its full name, as a replay stores it.
+
+    A name with variables is returned unchanged: it is no address before they are expanded.
+    """
     if "${" in choice.who:
         return choice
     embeddings = choice.embeddings or settings.embeddings
@@ -288,7 +299,7 @@ def _full_name(choice: ModelChoice, settings: Settings) -> ModelChoice:
 
 
 def _expand_choice(choice: ModelChoice) -> ModelChoice:
-    """Expand the variables that a replayed run keeps in a model's name."""
+    """Expand the variables that a replayed run keeps in the name of a model."""
     names = {"who": choice.who, "embeddings": choice.embeddings, "api_version": choice.api_version}
     if "${" not in "".join(names.values()):
         return choice
@@ -296,9 +307,10 @@ def _expand_choice(choice: ModelChoice) -> ModelChoice:
 
 
 def find_missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[InputProblem, ...]:
-    """Return what is known before a run of criteria that cannot be judged, people that cannot be played, and cassettes.
+    """Return what is known before a run about criteria that cannot be judged, people that cannot be played, and
+    cassettes.
 
-    Raise InputError if the judge is skipped and asked at once: that would look like an answer.
+    Raises InputError if the judge is both skipped and needed.
     """
     asking, skipped, found = models.asking, models.skips_judged, list[InputProblem]()
     flags = {"--check-person": asking.checks_person, "--metrics": asking.metrics}
@@ -320,7 +332,7 @@ def find_missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[Inpu
 
 
 def find_missing_person(models: ModelSelection) -> list[InputProblem]:
-    """Return why people that a model plays cannot be played, if they cannot."""
+    """Return why a model cannot play the people, if it cannot."""
     return _describe_missing(models.person, "some people must be played by a model", NO_PERSON)
 
 
@@ -331,8 +343,10 @@ def _describe_missing(model: Model | None, what: str, otherwise: str) -> list[In
 
 
 def resolve_agent(solver: Solver, models: ModelSelection, snapshots: Sequence[Snapshot]) -> Solver:
-    """Return the agent of a run, and tell the recording if it is recorded or replayed; raise InputError if it cannot
-    be."""
+    """Return the agent of a run, and set up its recording or replay.
+
+    Raises InputError if it cannot be recorded or replayed.
+    """
     session = models.session
     if isinstance(solver, RecordedSolver):
         if not session.replays:
@@ -356,7 +370,7 @@ def _build_unrecordable(snapshot: Snapshot) -> InputProblem:
 
 
 def _find_recorded_agent(wanted: str, session: RecordingSession) -> str:
-    """Return the name of the one agent that is recorded, or of the one that is wanted."""
+    """Return the name of the recorded agent: the given one, or the only one."""
     known = sorted({entry.solver for entry in session.entries() if isinstance(entry, RecordedTurn)})
     if not known:
         raise InputError.of("no agent is recorded for these tasks", hint="--record --record-agent does that")

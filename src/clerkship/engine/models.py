@@ -1,4 +1,4 @@
-"""The models of a run: which are asked in a trial, in which role, through which recording."""
+"""The models of a run: which of them a trial asks, in which role, through which recording."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,9 +9,9 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, Informed, Solver
 from clerkship.actors.recorded import RecordedSolver
-from clerkship.llm.asker import TrialModel, UsageCounter
 from clerkship.llm.contract import Model
 from clerkship.llm.prompts import Prompts
+from clerkship.llm.trial_model import TrialModel, UsageCounter
 from clerkship.model.calibration import JudgeIdentity
 from clerkship.model.model_choice import NO_MODEL, ModelChoice
 from clerkship.model.run import ModelOptions
@@ -32,13 +32,13 @@ SubscribeRequests = Callable[[Callable[[str, Request | CallRecord], None]], None
 
 @lru_cache
 def _is_informed(solver: type[Solver]) -> bool:
-    """Tell whether solvers of a class are given the task; asked once for each, because checking a protocol is slow."""
+    """Return whether solvers of a class get the task. Cached, because checking a protocol is slow."""
     return issubclass(solver, Informed)
 
 
 @dataclass(frozen=True)
 class ModelSelection:
-    """The models of a run: ready to be asked, and as the run's record names them."""
+    """The models of a run, and how the run's record names them."""
 
     judge: Model | None = None
     """Judges criteria, rates conversations, and checks how people are played."""
@@ -51,22 +51,22 @@ class ModelSelection:
 
     @cached_property
     def prompts(self) -> Prompts:
-        """The prompts, built in or of the files."""
+        """The prompts, built in or from the files."""
         return Prompts(self.asking.prompts)
 
     @property
     def skips_judged(self) -> bool:
-        """Whether what needs a judge is skipped."""
+        """Whether criteria that need a judge are skipped."""
         return self.judge_choice is not None and self.judge_choice.skips
 
     @property
     def parameters(self) -> Mapping[str, JsonValue]:
-        """The parameters of each request to the judge, as they are written."""
+        """The parameters of each request to the judge, as configured."""
         return self.judge_choice.parameters if self.judge_choice is not None else {}
 
     @property
     def replays(self) -> bool:
-        """Whether no model is asked, and the record has nothing of this time or machine."""
+        """Whether no model is asked, so that the record has nothing specific to this time or machine."""
         return self.session.replays
 
     def asker(self, role: Role, snapshot: Snapshot, trial: int, tally: UsageCounter) -> TrialModel | None:
@@ -77,17 +77,17 @@ class ModelSelection:
         return TrialModel(model, role, trial, tally) if model is not None else None
 
     def rates_task(self, task: Task) -> bool:
-        """Tell whether conversations of a task are rated: it is asked for, and there is a judge."""
+        """Return whether conversations of a task are rated by metrics, and there is a judge."""
         if self.judge is None or self.skips_judged:
             return False
         return self.asking.metrics or bool(task.metrics) or "metrics" in self.asking.prompts
 
     def checks_person(self, person: ScenarioPerson) -> bool:
-        """Tell whether the judge checks how a person is played."""
+        """Return whether the judge checks how a person is played."""
         return (person.check == "model" or self.asking.checks_person) and person.needs_model
 
     def roles(self, task: Task) -> tuple[Role, ...]:
-        """Return the roles in which models are asked in a task, whether or not a question comes up."""
+        """Return the roles in which a task may ask models."""
         judged = not self.skips_judged and self.judge is not None
         roles: dict[Role, bool] = {
             "judge": judged,
@@ -98,7 +98,7 @@ class ModelSelection:
         return tuple(role for role, is_asked in roles.items() if is_asked)
 
     def open_agent(self, solver: Solver, snapshot: Snapshot, trial: int, subscribe: SubscribeRequests) -> Agent:
-        """Open the agent of a trial: itself, while it is recorded, or as it was recorded."""
+        """Open the agent of a trial: the agent itself, the agent while it is recorded, or its replay."""
         if _is_informed(type(solver)):
             return cast(Informed, solver).open_for(snapshot, trial)
         if not self.session.solver:
@@ -112,18 +112,18 @@ class ModelSelection:
         return agent
 
     def recording_error(self, task: str, trial: int) -> str:
-        """Return what a trial asked for that is not recorded, or why it cannot be recorded; empty if neither."""
+        """Return what a trial needed that is not recorded, or why it cannot be recorded; empty if neither."""
         return self.session.error_of((task, trial))
 
     def run_fields(self, snapshots: Iterable[Snapshot] = ()) -> dict[str, Any]:
-        """Return what the record of a run of these tasks says of its models."""
+        """Return the fields of a run's record that describe its models."""
         fields = {"judge": self.judge_choice, "person": self.person_choice, "asking": self.asking}
         return fields | {"judging": self.judge_identity(snapshots)}
 
     def judge_identity(self, snapshots: Iterable[Snapshot] = ()) -> JudgeIdentity | None:
-        """Return the judge of criteria, and how it is asked; None if they are skipped.
+        """Return the judge of criteria and how it is asked; None if criteria are not judged.
 
-        If criteria are asked with different votes, the identity has the fewest: no verdict of the run is worth less.
+        If criteria use different numbers of votes, the smallest is returned: no verdict of the run has fewer.
         """
         if self.judge_choice is None or self.judge_choice.skips:
             return None
@@ -138,7 +138,7 @@ class ModelSelection:
         )
 
     def close(self) -> None:
-        """Close the models; threads that wait for an answer get an error at once."""
+        """Close the models. Threads that wait for an answer get an error at once."""
         for model in {id(model): model for model in (self.judge, self.person) if model is not None}.values():
             model.close()
 

@@ -1,4 +1,4 @@
-"""A conversation as it was up to a fork point, read from the log: for the person, and for an agent that goes on."""
+"""A conversation up to a fork point, read from the log, for the person and for an agent that continues it."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -12,7 +12,7 @@ from clerkship.playground.conversation import join_replies
 
 
 class AnsweredTurn(NamedTuple):
-    """A message of a person that was handed to the agent and answered."""
+    """A message of a person that the agent got and answered."""
 
     sandbox: str
     message: int
@@ -33,17 +33,17 @@ class PastConversation:
 
     @cached_property
     def _messages(self) -> list[int]:
-        """The indexes of the person's messages."""
+        """The positions of the person's messages in the log."""
         return find_messages_to_agent(self._events, self._sandbox)
 
     @property
     def read(self) -> int:
-        """How many messages of the conversation there were with the last one that was answered."""
+        """The number of messages in the conversation up to the last one that was answered."""
         upto = self._turns[-1].message + 1 if self._turns else 0
         return sum(isinstance(e.payload, Utterance) and e.source == self._sandbox for e in self._events[:upto])
 
     def person_history(self) -> list[Past]:
-        """Return each message of the person with what came after it; the last one is not answered yet."""
+        """Return each message of the person with what followed it. The last one is not answered yet."""
         events, messages = self._events, self._messages
         greeting = self._heard(events[: messages[0]] if messages else events)
         past = [Past(None, greeting)] if greeting is not None else []
@@ -54,7 +54,7 @@ class PastConversation:
         return past
 
     def history(self) -> Iterator[Turn]:
-        """Yield the turns as the agent had them, each with what it said and did; turn 0 is before the first message."""
+        """Yield the turns as the agent had them, with what it said and did. Turn 0 is before the first message."""
         first = self._messages[0] if self._messages else len(self._events)
         greeting = self._answer(0, self._first_turn, first)
         if greeting:
@@ -65,8 +65,10 @@ class PastConversation:
             yield Turn(number, said.text, said.metadata, self._answer(turn.start, turn.end, until, with_lost=True))
 
     def pending_turns(self) -> tuple[int, list[Say]]:
-        """Return, of a person who went on without waiting, how many replies they expect before they go on, and the
-        replies they have had since."""
+        """Return how many replies the person still waits for, and the replies that they have not reacted to.
+
+        Both are for a person who sends messages without waiting for the reply to the one before.
+        """
         ahead, unheard, seen = 0, list[Say](), 0
         for turn in self._turns:
             ahead += sum(seen <= message < turn.start for message in self._sent_without_waiting)
@@ -79,7 +81,7 @@ class PastConversation:
         return ahead + sum(seen <= message for message in self._sent_without_waiting), unheard
 
     def was_answered(self, turn: AnsweredTurn) -> bool:
-        """Return whether the agent said something in a turn; a reply that was lost on the way was said."""
+        """Return whether the agent said something in a turn. A reply that a fault dropped counts."""
         answer = self._events[turn.start : turn.end]
         return any(map(is_lost_reply, answer)) or bool(self._replies(answer))
 
@@ -91,8 +93,12 @@ class PastConversation:
 
     @cached_property
     def _sent_without_waiting(self) -> list[int]:
-        """The messages that the person sent without waiting for a reply to the one before: before the agent was handed
-        that, and for the same cause. A message that a step sent is none."""
+        """The messages that the person sent without waiting for the reply to the one before.
+
+        Such a message has the same cause as the one before, and was sent before the agent got that one. Messages
+        that a step
+        sent are not included.
+        """
         events, starts = self._events, [turn.start for turn in self._turns]
         messages = [
             (index, number) for number, index in enumerate(self._messages) if not _is_sent_by_step(events, index)
@@ -118,7 +124,10 @@ class PastConversation:
 
     def _answer(self, start: int, end: int, until: int, *, with_lost: bool = False) -> tuple[Said, ...]:
         """Return what the agent did from `start` to `end`, and what it said in this conversation from `start` to
-        `until`; if asked for, with the replies that were lost."""
+        `until`.
+
+        With `with_lost`, replies that a fault dropped are included.
+        """
         answer: list[Said] = []
         for index, event in enumerate(self._events[start:until], start):
             if with_lost and index < end and is_lost_reply(event):
@@ -135,18 +144,18 @@ def _to_say(said: Utterance) -> Say:
 
 
 def is_lost_reply(event: Event) -> bool:
-    """Return whether an event is the loss of a reply of the agent."""
+    """Return whether an event records that a reply of the agent was lost."""
     return isinstance(event.payload, FaultInjected) and "lost" in event.payload.details
 
 
 def _is_sent_by_step(events: Sequence[Event], index: int) -> bool:
-    """Return whether a message was sent by a step, which is over with it."""
+    """Return whether a step sent a message; the step ends right after it."""
     after = events[index + 1].payload if index + 1 < len(events) else None
     return isinstance(after, StepRan) and after.step.endswith(".say")
 
 
 def find_messages_to_agent(events: Sequence[Event], sandbox: str) -> list[int]:
-    """Return the indexes of the messages that were sent to the agent in a sandbox."""
+    """Return the positions of the messages that were sent to the agent in a sandbox."""
     return [
         index
         for index, event in enumerate(events)
@@ -155,7 +164,7 @@ def find_messages_to_agent(events: Sequence[Event], sandbox: str) -> list[int]:
 
 
 def find_handed_messages(events: Sequence[Event], sandbox: str) -> list[int]:
-    """Return how many events there were when the agent was handed each message, for logs without a record of it."""
+    """Return the number of events when the agent got each message, for logs that do not record it."""
     counts: list[int] = []
     for message in find_messages_to_agent(events, sandbox):
         end = message + 1

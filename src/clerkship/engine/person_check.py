@@ -1,12 +1,14 @@
-"""A judge looks at how a person was played, after the conversation and before anything is judged. Asked for by
-`--check-person`, or by `check: model` of the person."""
+"""A judge checks how a person was played, before anything else is judged.
+
+It does so with `--check-person`, or if the person has `check: model`.
+"""
 
 from dataclasses import replace
 from typing import Annotated, NamedTuple, cast
 
 from pydantic import BaseModel, Field
 
-from clerkship.assertions.citation import plain, unlabelled
+from clerkship.assertions.citation import normalise_text, remove_label
 from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import quote_text, render_transcript, to_json
@@ -36,7 +38,7 @@ class PersonCheckAnswer(BaseModel):
 
 
 class PersonCheckResult(NamedTuple):
-    """Whether a person was played as they should be, why, and who says so by which prompt."""
+    """Whether a person was played as described, the reason, and the model and prompt that decided it."""
 
     kept: bool
     reason: str
@@ -46,11 +48,14 @@ class PersonCheckResult(NamedTuple):
 
 
 class PersonCheckFailed(PlatformError):
-    """Nobody could say how the person was played: the run is errored, for that was asked for."""
+    """Raised when the judge could not check how a person was played; the run is errored."""
 
 
 def check_person(person: ScenarioPerson, evidence: Evidence) -> PersonCheckResult:
-    """One question; more only where the answer relies on what was never said."""
+    """Ask the judge how a person was played. Ask again if the answer quotes lines that the person never said.
+
+    Raises PersonCheckFailed if there is no valid answer.
+    """
     prompt = evidence.prompts[PROMPT]
     broken = ""
     try:
@@ -76,13 +81,13 @@ def check_person(person: ScenarioPerson, evidence: Evidence) -> PersonCheckResul
 
 
 def only_conversation(evidence: Evidence, sandbox: str) -> Evidence:
-    """Return the evidence without what was said in the conversations of other sandboxes."""
+    """Return the evidence without the messages in other sandboxes."""
     events = [e for e in evidence.events if e.source == sandbox or not isinstance(e.payload, Utterance)]
     return replace(evidence, events=events)
 
 
 def _describe_person(person: ScenarioPerson, evidence: Evidence) -> str:
-    """All that the rules count as given to them: nothing of it is made up."""
+    """Describe everything that the person was given, so that the judge does not take it for invented."""
     persona, scenario = person.manner, evidence.task.scenario
     written = person.model_dump(mode="json", include={"opening", "lines", "script", "fallback", "end"})
     given = {name: part for name, part in written.items() if part}
@@ -103,7 +108,7 @@ def _describe_person(person: ScenarioPerson, evidence: Evidence) -> str:
 
 
 def _find_flaw(opinion: PersonCheckAnswer, evidence: Evidence) -> str:
-    """What is wrong with the answer itself."""
+    """Return what is wrong with the judge's answer; empty if nothing is."""
     if not opinion.kept and not opinion.lines:
         return "it finds the person badly played, and names no line of theirs"
     lines = [] if opinion.kept else opinion.lines
@@ -112,9 +117,9 @@ def _find_flaw(opinion: PersonCheckAnswer, evidence: Evidence) -> str:
 
 
 def _was_said(line: Cited, evidence: Evidence) -> bool:
-    wanted = plain(unlabelled(line.quote)).casefold()
+    wanted = normalise_text(remove_label(line.quote)).casefold()
     return bool(wanted) and any(
-        wanted in plain(cast(Utterance, event.payload).text).casefold()
+        wanted in normalise_text(cast(Utterance, event.payload).text).casefold()
         for event in evidence.utterances
         if event.actor != "agent" and evidence.turn_of(event) == line.turn
     )

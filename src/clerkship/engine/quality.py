@@ -1,4 +1,4 @@
-"""How good a conversation was: one question after the criteria, whose answer decides nothing."""
+"""Rate how good a conversation was, by metrics. The ratings do not affect the verdict."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -21,14 +21,14 @@ MAX_NAME_LENGTH = 200
 
 
 def _to_metric_list(value: Any) -> Any:
-    """A map from names to ratings as the list it stands for; some models and some prompts have it so."""
+    """Convert a map from names to ratings into a list; some models and some prompts produce maps."""
     if isinstance(value, dict):
         return [{**rating, "name": name} if isinstance(rating, dict) else rating for name, rating in value.items()]
     return [] if value is None else value
 
 
 def _parse_score(value: Any) -> Any:
-    """A whole number, however it is written; true and false are none."""
+    """Parse a whole number in any notation, but not a boolean."""
     if isinstance(value, bool):
         raise ValueError("expected a whole number from 1 to 5")
     if isinstance(value, str):
@@ -83,20 +83,22 @@ class RatingsAnswer(BaseModel):
         return self
 
     def found(self) -> dict[str, MetricRating]:
-        """By name."""
+        """Return the ratings by name."""
         scaled = {each.name: MetricRating(score=each.score, reason=each.reasoning) for each in self.scale_metrics}
         decided = {each.name: MetricRating(passed=each.passed, reason=each.reasoning) for each in self.binary_metrics}
         return scaled | decided
 
 
 def rate_conversation(evidence: Evidence, asker: TrialModel | None, variables: Mapping[str, str]) -> Quality | None:
-    """Rate a conversation by every metric, and redact what the model says of it; see `_ask_ratings`."""
+    """Rate a conversation by every metric, and redact what the model says.
+
+    Returns None if the agent took no part, or if there is no model.
+    """
     quality = _ask_ratings(evidence, asker)
     return redact_quality(quality, build_redactor(variables)) if quality is not None and variables else quality
 
 
 def _ask_ratings(evidence: Evidence, asker: TrialModel | None) -> Quality | None:
-    """Every metric, or why there are none; nothing where the agent took no part, or nobody is there to be asked."""
     if asker is None or not evidence.once(took_part):
         return None
     prompt = evidence.prompts["metrics"]

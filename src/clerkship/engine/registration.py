@@ -1,4 +1,4 @@
-"""Tables of everything that files may name: what ships, and what plug-ins bring."""
+"""Tables of everything that files may name: built in, and from plug-ins."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
@@ -17,26 +17,26 @@ from clerkship.library.dataset_type import DatasetType
 from clerkship.library.records import RECORDS_DATASET
 from clerkship.library.template import Filter, build_filter_registry
 from clerkship.model.names import canonical_name, find_nearest_name
-from clerkship.plugin.contract import Claim, Sort
-from clerkship.plugin.load import Broken, Installed, Loaded, discover
+from clerkship.plugin.contract import ExtensionKind, NameClaim
+from clerkship.plugin.load import BrokenPlugin, InstalledPlugins, LoadedPlugin, discover_plugins
 from clerkship.reactions.registry import ReactionRegistry
 from clerkship.settings import load_settings
 from clerkship.simulators.registry import KindEntry, load_simulators, spec_table
 from clerkship.steps.contract import Step
 from clerkship.steps.registry import STEPS
 
-PLUGINS_OFF = Installed(off=True)
-_OTHER_KINDS: Mapping[Sort, Sort] = {"simulator": "domain", "domain": "simulator"}
+PLUGINS_OFF = InstalledPlugins(off=True)
+_OTHER_KINDS: Mapping[ExtensionKind, ExtensionKind] = {"simulator": "domain", "domain": "simulator"}
 """Sorts whose names are kinds of one table: files name the kind of a simulator or domain without saying which."""
 
 
 class Registrations:
-    """The tables of everything that has a name: what ships, and what plug-ins bring. Built once, then only read."""
+    """The tables of everything that has a name. They are built once, then only read."""
 
     def __init__(
         self,
         kinds: Iterable[KindEntry] | None = None,
-        plugins: Installed | None = None,
+        plugins: InstalledPlugins | None = None,
         domains: Registry[DomainSpec] | None = None,
     ) -> None:
         kinds = tuple(kinds) if kinds is not None else load_simulators()
@@ -51,9 +51,9 @@ class Registrations:
         self.dataset_types: Registry[DatasetType] = Registry("type of dataset")
         self.filters = build_filter_registry()
         self.agent_event_kinds: Registry[type[Payload]] = Registry("event")
-        self.plugins: list[Loaded] = []
-        self.broken: list[Broken] = []
-        self._owners: dict[tuple[Sort, str], Loaded] = {}
+        self.plugins: list[LoadedPlugin] = []
+        self.broken: list[BrokenPlugin] = []
+        self._owners: dict[tuple[ExtensionKind, str], LoadedPlugin] = {}
         self._built_in: dict[str, str] = {}
         self._add_own()
         for kind in kinds:
@@ -83,7 +83,7 @@ class Registrations:
             self.steps.add(step.name, step, step.aliases)
 
     def _add_kind(self, kind: KindEntry) -> None:
-        """Add the names of what a kind brings; it is imported when one of them is used."""
+        """Add the names that a kind defines. The kind is imported when one of them is used."""
         for name, aliases in kind.assertions.items():
             self.assertions.add(name, Deferred(partial(_find_by_name, kind, "assertions", name)), aliases)
         for name, aliases in kind.steps.items():
@@ -94,27 +94,27 @@ class Registrations:
         for name in kind.filters:
             self.filters.add(name, Deferred(partial(_find_filter, kind, name)))
 
-    def _add_plugins(self, installed: Installed) -> None:
+    def _add_plugins(self, installed: InstalledPlugins) -> None:
         self._off = installed.off
         ours = self._first_words() if installed.found else set()
         for found in installed.found:
-            reason = found.reason if isinstance(found, Broken) else self._refusal(found, ours)
+            reason = found.reason if isinstance(found, BrokenPlugin) else self._refusal(found, ours)
             if reason:
-                self.broken.append(Broken(found.prefix, found.package, found.version, reason))
-            elif isinstance(found, Loaded):
+                self.broken.append(BrokenPlugin(found.prefix, found.package, found.version, reason))
+            elif isinstance(found, LoadedPlugin):
                 self._add(found)
         for table in self._tables.values():
             table.missing = self.missing
 
     def _first_words(self) -> set[str]:
-        """Return the first parts of our own names, which no plug-in may have as its prefix."""
+        """Return the first parts of built-in names, which no plug-in may use as its prefix."""
         events = [event.kind for event in (*LIFECYCLE_EVENTS, *AGENT_EVENTS)]
         tables: list[Iterable[str]] = [self.simulators, self.domains, self.steps, self.agents]
         tables += [self.dataset_types, events]
         return {name.partition(".")[0] for table in tables for name in table} | {"clerkship"}
 
     @property
-    def _tables(self) -> Mapping[Sort, Registry[Any]]:
+    def _tables(self) -> Mapping[ExtensionKind, Registry[Any]]:
         return {
             "simulator": self.simulators,
             "domain": self.domains,
@@ -127,11 +127,11 @@ class Registrations:
             "event": self.agent_event_kinds,
         }
 
-    def _refusal(self, loaded: Loaded, ours: Collection[str]) -> str:
-        """Say why a plug-in cannot be added beside what there is; empty if it can. It is added whole, or not at all."""
+    def _refusal(self, loaded: LoadedPlugin, ours: Collection[str]) -> str:
+        """Return why a plug-in cannot be added; empty if it can. A plug-in is added completely or not at all."""
         if loaded.prefix in ours:
             return f"the prefix `{loaded.prefix}` is Clerkship's own"
-        seen: set[tuple[Sort, str]] = set()
+        seen: set[tuple[ExtensionKind, str]] = set()
         for sort, name in _claimed_names(loaded.claims):
             owner = self._owners.get((sort, name))
             if (sort, name) in seen or name in self._tables[sort]:
@@ -141,7 +141,7 @@ class Registrations:
             seen.add((sort, name))
         return ""
 
-    def _add(self, loaded: Loaded) -> None:
+    def _add(self, loaded: LoadedPlugin) -> None:
         for claim in loaded.claims:
             self._tables[claim.sort].add(claim.name, claim.thing, claim.aliases)
             if isinstance(claim.thing, DatasetType):
@@ -150,7 +150,7 @@ class Registrations:
         self.plugins.append(loaded)
 
     def missing(self, name: str) -> str:
-        """Say why a name is unknown, if that is known: its plug-in is broken, turned off, or not installed."""
+        """Return why a name is unknown: its plug-in is broken, turned off, or not installed. Empty if none of these."""
         name = canonical_name(name)
         prefix, dot, _ = name.removeprefix("fault.").partition(".")
         broken = [str(plugin) for plugin in self.broken if plugin.prefix == prefix]
@@ -160,17 +160,17 @@ class Registrations:
             return ""
         return "plug-ins are turned off, by CLERKSHIP_PLUGINS" if self._off else f"no plug-in `{prefix}` is installed"
 
-    def owner(self, sort: Sort, name: str) -> Loaded | None:
-        """Return the plug-in that a name comes from, if it comes from one."""
+    def owner(self, sort: ExtensionKind, name: str) -> LoadedPlugin | None:
+        """Return the plug-in that defines a name, or None."""
         return self._owners.get((sort, canonical_name(name)))
 
     def warnings(self) -> list[str]:
-        """List the plug-ins that could not be loaded."""
+        """Return a warning for each plug-in that could not be loaded."""
         return [str(plugin) for plugin in self.broken]
 
 
 def _find_by_name(kind: KindEntry, table: str, name: str) -> Any:
-    """Return what a kind brings under a name, importing the kind."""
+    """Return what a kind defines under a name, importing the kind."""
     return next(thing for thing in getattr(kind.spec, table) if thing.name == name)
 
 
@@ -178,11 +178,11 @@ def _find_filter(kind: KindEntry, name: str) -> Filter:
     return kind.spec.filters[name]
 
 
-def _find_installed() -> Installed:
-    return discover() if load_settings().plugins == "on" else PLUGINS_OFF
+def _find_installed() -> InstalledPlugins:
+    return discover_plugins() if load_settings().plugins == "on" else PLUGINS_OFF
 
 
-def _claimed_names(claims: Iterable[Claim]) -> Iterator[tuple[Sort, str]]:
-    """Every name in one spelling, with its sort."""
+def _claimed_names(claims: Iterable[NameClaim]) -> Iterator[tuple[ExtensionKind, str]]:
+    """Yield every name and alias in canonical spelling, with its sort."""
     for claim in claims:
         yield from ((claim.sort, canonical_name(name)) for name in (claim.name, *claim.aliases))

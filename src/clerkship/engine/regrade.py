@@ -1,4 +1,4 @@
-"""A verdict from a log that is kept: the same fold over the same evidence, without running anything."""
+"""Grade a trial again from its stored log, without running anything."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -21,11 +21,15 @@ _ERRORED |= {"axes": {}, "criteria": (), "quality": None}
 
 
 class UnknownEvent(PlatformError):
-    """A log has an event of a kind that nothing here knows."""
+    """Raised when a log has an event of an unknown kind."""
 
 
 def parse_log(lines: Iterable[bytes], kinds: Kinds, blob: Callable[[str], bytes]) -> list[Event]:
-    """Return the events as they arrived, with the values that variables have now where the log has their names."""
+    """Return the events of a log in the order in which they were logged.
+
+    Where the log has names of variables, their current values are used. Raises InputError if one is not set, and
+    UnknownEvent if a kind of event is unknown.
+    """
     values = variables()
     try:
         return [parse_event(line, kinds, blob, values) for line in lines]
@@ -40,7 +44,7 @@ def parse_log(lines: Iterable[bytes], kinds: Kinds, blob: Callable[[str], bytes]
 
 
 def grade_log(grader: Grader, built: BuiltTask, events: Sequence[Event], ending: Ending) -> Grade:
-    """Grade a log: states are rebuilt from its events."""
+    """Grade a log. The states of sandboxes are rebuilt from its events."""
     ordered = sorted(events, key=lambda event: (event.at, event.seq))
     answers = [event.payload.answer for event in events if isinstance(event.payload, AgentAnswered)]
     return grader.grade(grader.evidence(ordered, replay(built.components, events), ending, answers))
@@ -54,7 +58,7 @@ def regrade(
     blob: Callable[[str], bytes],
     models: ModelSelection = NO_MODELS,
 ) -> TaskRun:
-    """A trial's record with its verdict found again, by the criteria of `built`."""
+    """Return the record of a trial with a new verdict, by the criteria of `built`."""
     if compute_head(lines) != graded.head:
         error = "the log that is kept is not the one that was graded: its lines do not lead to its head"
         return graded.model_copy(update=_ERRORED | {"error": error, "snapshot": built.snapshot.hash})

@@ -1,4 +1,4 @@
-"""Which trials are to be done: those of the plan that nothing is known of, and, until one is sure, more of them."""
+"""Decide which trials to run: those of the plan without a result, and more of them until a rate is certain."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -15,7 +15,7 @@ ROUND_SIZE = 5
 
 
 class TrialSchedule:
-    """Hands out jobs. What was settled before is not done again; what was cut short is, as the next attempt."""
+    """Chooses the trials of a run. Finished trials are not repeated; interrupted ones get another attempt."""
 
     def __init__(
         self,
@@ -36,13 +36,13 @@ class TrialSchedule:
             self._add_outcome(outcome)
 
     def first_trials(self) -> list[TrialSpec]:
-        """What can be done at once: the first trial of every task, then the second, and so on."""
+        """Return the trials to start with: the first trial of every task, then the second, and so on."""
         jobs = [job for name in self._tasks for job in self._next_round(name)]
         jobs.sort(key=lambda job: job.trial)
         return shuffle(jobs, self._plan.seed) if self._plan.shuffle else jobs
 
     def next_trials(self, finished: Iterable[FinishedTrial]) -> list[TrialSpec]:
-        """What is to be done now that these have come out."""
+        """Return further trials, given those that have finished."""
         if self._plan.until_sure is None:
             return []
         names = dict.fromkeys(self._add_outcome(item.task_run.outcome()).task for item in finished)
@@ -55,7 +55,7 @@ class TrialSchedule:
         return outcome
 
     def _next_round(self, name: str) -> list[TrialSpec]:
-        """The next round of a task, once all it was scheduled for is settled and it is not sure."""
+        """Return the next round of a task, if its last round is finished and its pass rate is not certain yet."""
         settled, round_size = self._settled[name], ROUND_SIZE if self._plan.until_sure else self._plan.trials
         jobs: list[TrialSpec] = []
         while not jobs and self._scheduled[name] < self._plan.trials:

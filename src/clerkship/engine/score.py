@@ -1,5 +1,7 @@
-"""Evidence to a verdict: each criterion by itself, then all of them together. Pure but for what a model is asked, so it
-can be done again."""
+"""Check each criterion against the evidence, and compute the verdict of a trial from all of them.
+
+Apart from questions to a model this is a pure function, so it can be repeated.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +41,7 @@ AGENT_ACTED_CHECK = (
 
 @dataclass(frozen=True)
 class Score:
-    """The fold of a task's criteria."""
+    """The verdict and scores of a trial."""
 
     verdict: Verdict | None
     score: float | None
@@ -53,8 +55,12 @@ def check_criteria(
     skip_judged: bool = False,
     variables: Mapping[str, str] = NO_VARIABLES,
 ) -> tuple[CriterionRun, ...]:
-    """Every criterion, on every ending; but no model is asked about a run whose verdict it could not change. What an
-    author wrote as `${NAME}` is shown so, and not what it stands for."""
+    """Check every criterion, whatever the ending.
+
+    No model is asked about a run whose verdict it could not change. Values of variables are replaced by the
+    `${NAME}` that
+    the author wrote.
+    """
     skip = "no model was to be asked" if skip_judged else _skip_reason(evidence.ending)
     pairs = tuple(checks)
     if skip or not any(assertion.asks_model for _, assertion in pairs):
@@ -67,8 +73,10 @@ def check_criteria(
 
 
 def implied_checks(evidence: Evidence) -> tuple[tuple[Criterion, Assertion], ...]:
-    """Return the gate that every task has unless it allows inaction. It is left out under `compat: rasa`, which has no
-    such rule, and where the agent never had a turn."""
+    """Return the gate that every task has unless it allows inaction.
+
+    There is none under `compat: rasa`, which has no such rule, and if the agent never had a turn.
+    """
     task = evidence.task
     if task.allow_inaction or evidence.as_rasa or not had_turn(evidence):
         return ()
@@ -76,7 +84,7 @@ def implied_checks(evidence: Evidence) -> tuple[tuple[Criterion, Assertion], ...
 
 
 def _check_concurrently(pairs: Sequence[tuple[Criterion, Assertion]], evidence: Evidence) -> tuple[CriterionRun, ...]:
-    """Those that wait for a model do so at the same time."""
+    """Check the criteria that ask a model concurrently."""
 
     def one(pair: tuple[Criterion, Assertion]) -> CriterionRun:
         return _check_criterion(*pair, evidence, "")
@@ -112,20 +120,20 @@ def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evide
 
 
 def _evaluate_without_model(assertion: Assertion, evidence: Evidence) -> AssertionOutcome | None:
-    """Return the result of an assertion that passes whatever a model would say; None if only a model can decide."""
+    """Return the result of an assertion that passes whatever a model answers; None if only a model can decide."""
     modelless = assertion.without_model()
     outcome = None if modelless is None else evaluate(modelless, evidence)
     return outcome if outcome is not None and outcome.check.passed else None
 
 
 def _limit_depth(row: FieldCheck) -> FieldCheck:
-    """Cut data that a check copied from the agent where it is nested too deeply for a record."""
+    """Cut data of the agent that is nested too deeply for a record."""
     actual = cut_at_depth(row.actual)
     return row if actual is row.actual else row.model_copy(update={"actual": actual})
 
 
 def compute_score(criteria: Sequence[CriterionRun], status: Status, *, crashed: bool = False) -> Score:
-    """Compute verdict, score and axes. A crash of the agent fails the run; score and axes stay as computed."""
+    """Compute verdict, score and axes. A crash of the agent fails the run, but does not change the score."""
     judged = [criterion for criterion in criteria if criterion.status == "judged"]
     counted = [criterion for criterion in judged if criterion.weight > 0]
     axes = _score_axes(counted)
@@ -167,12 +175,12 @@ def _score_axis(criteria: Sequence[CriterionRun]) -> AxisScore:
 
 
 def is_crash(ending: Ending) -> bool:
-    """Whether the agent raised an error or returned an invalid answer."""
+    """Return whether the agent raised an error or returned an invalid answer."""
     return ending == "agent_failed"
 
 
 def status_of(ending: Ending) -> Status:
-    """What an ending makes of the run."""
+    """Return the status of a run with this ending."""
     match ending:
         case "timed_out" | "cancelled" | "errored" | "invalid_person":
             return ending

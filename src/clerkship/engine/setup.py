@@ -1,4 +1,4 @@
-"""Set up the scenario of a task before an agent starts, in a run and in a playground that is up."""
+"""Set up the scenario of a task before an agent starts, in a run and in `clerkship up`."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from clerkship.playground.playground import Playground
 
 
 def set_up(playground: Playground, built: BuiltTask, people: Mapping[str, SimulatedPerson]) -> None:
-    """Add the people, run the steps, schedule those that come later."""
+    """Add the people, run the steps, and schedule the steps with a later time."""
     task, environment = built.snapshot.task, built.snapshot.environment
     playground.emit("run", RunStarted(task=task.name, environment=environment.name, seed=playground.seed), "run")
     for sandbox, person in people.items():
@@ -23,7 +23,9 @@ def set_up(playground: Playground, built: BuiltTask, people: Mapping[str, Simula
 
 
 def open_conversations(playground: Playground, built: BuiltTask) -> None:
-    """Set the slots and have each person who begins say their first message; from then on people hear."""
+    """Set the slots, and have each person who begins send their first message. From then on people are notified of
+    events.
+    """
     with playground.lock:
         for name, value in built.scenario.initial_slots.items():
             playground.emit("agent", SlotSet(name=name, value=value), "scenario")

@@ -1,4 +1,4 @@
-"""What a trial is made from: one repetition of a task, and what all trials of a batch share."""
+"""The inputs of a trial: its task and repetition, and what all trials of a batch share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from clerkship.playground.listeners import ListenerPool
 
 @dataclass(frozen=True)
 class TrialSpec:
-    """A trial to run: which task, which repetition, which attempt at it."""
+    """A trial to run: which task, which repetition, and which attempt at it."""
 
     built: BuiltTask
     run: str
@@ -26,12 +26,14 @@ class TrialSpec:
     """Whether nothing else runs beside it: an earlier attempt timed out while agents held each other up."""
 
     def key(self) -> Attempt:
-        """Return which attempt of its run it is."""
+        """Return which attempt of the run this is."""
         return Attempt(self.built.snapshot.task.name, self.trial, self.attempt)
 
     @property
     def playground_seed(self) -> str:
-        """The seed of its playground; that of the forked trial in a fork, so that ids go on as they would have."""
+        """The seed of its playground. A fork uses the seed of the forked trial, so that ids continue as they would
+        have.
+        """
         fork_point = self.built.fork_point
         return (
             derive_seed(self.seed, self.built.snapshot.task.name, self.trial) if fork_point is None else fork_point.seed

@@ -32,7 +32,7 @@ MAX_STACK_LENGTH = 20_000
 
 
 class Trial:
-    """One trial under way. The first thread that claims it finishes it: its own, or the one that gave it up."""
+    """A running trial. The first thread that claims it finishes it: its own, or the one that gave it up."""
 
     def __init__(self, spec: TrialSpec, context: BatchContext) -> None:
         self.spec = spec
@@ -51,12 +51,12 @@ class Trial:
 
     @property
     def turn_deadline(self) -> float:
-        """When the reply that is waited for must be there, in the agent's time."""
+        """The deadline of the current reply, in the agent's time."""
         return self._time.turn_deadline
 
     @property
     def unchecked(self) -> bool:
-        """Whether it could not be checked how a person was played."""
+        """Whether the check of how a person was played failed."""
         return self._grader.unchecked
 
     def program_seconds(self) -> float | None:
@@ -69,7 +69,9 @@ class Trial:
         return self._claim.acquire(blocking=False)
 
     def out_of_time(self, ending: Ending) -> Ending:
-        """Return the ending of a trial that is stopped now: by the limit of a turn, if that of the run is not over."""
+        """Return the ending of a trial that is stopped now: a turn timed out, if the time limit of the run is not
+        reached.
+        """
         is_early = self.time() < self._time.started_at + self.timeout
         return "turn_timed_out" if ending == "timed_out" and is_early else ending
 
@@ -97,18 +99,20 @@ class Trial:
             return self._agent_failed(str(error))
 
     def save_stack(self, stack: str) -> None:
-        """Keep where the agent was when it was stopped for the first time."""
+        """Save where the agent was when it was first stopped."""
         if stack:
             text = replace_surrogates(stack[-MAX_STACK_LENGTH:])
             self.playground.sidecar.facts.setdefault(AGENT_STACK, self._without_folder(text))
 
     def save_traceback(self, trace: str) -> None:
-        """Keep the first traceback of a bug of the platform."""
+        """Save the first traceback of a bug of the platform."""
         if trace:
             self.playground.sidecar.facts.setdefault(TRACEBACK, self.playground.redact(trace))
 
     def _without_folder(self, trace: str) -> str:
-        """Return a traceback without credentials; in a replay also without the folder, which differs by machine."""
+        """Return a traceback without credentials; in a replay also without the current folder, which differs between
+        machines.
+        """
         here = f"{Path.cwd()}{os.sep}"
         return self.playground.redact(trace.replace(here, "") if self._context.models.replays else trace)
 
@@ -145,7 +149,7 @@ class Trial:
         return context.models.open_agent(solver, spec.built.snapshot, spec.trial, subscribe)
 
     def _keep_agent(self, agent: Agent) -> Agent:
-        """Keep the agent to close it; close it at once if the trial was given up meanwhile."""
+        """Keep the agent, to close it later; close it at once if the trial was given up meanwhile."""
         with self._agent_lock:
             if not self._is_closed:
                 self._agent = agent
@@ -154,7 +158,7 @@ class Trial:
         raise AgentStopped
 
     def _close_agent(self) -> None:
-        """Close the agent, once, and keep what it returns beside the log."""
+        """Close the agent once, and store the facts that it returns beside the log."""
         with self._agent_lock:
             agent, self._agent, self._is_closed = self._agent, None, True
         if agent is not None:
@@ -173,7 +177,7 @@ class Trial:
         return "agent_failed"
 
     def _last_refusal(self, error: str) -> str:
-        """Describe the refusal that an agent failed right after, unless its error does: most HTTP clients drop it."""
+        """Describe a refusal that came right before the agent failed, unless its error does. Most HTTP clients omit it."""
         last = self.playground.log.events[-1] if self.playground.log.events else None
         if last is None or not isinstance(last.payload, RequestRefused) or last.payload.reason in error:
             return ""

@@ -1,4 +1,4 @@
-"""Finish a trial that was played: check how people were played, grade it, build the record."""
+"""Finish a trial that was run: check how people were played, grade it, and build its record."""
 
 from dataclasses import replace
 from typing import Any
@@ -28,7 +28,7 @@ MAX_QUOTE_LENGTH = 200
 
 
 class TrialGrader(Grader):
-    """Grades a trial that was just played, and builds its record."""
+    """Grades a trial that was just run, and builds its record."""
 
     def __init__(self, spec: TrialSpec, context: BatchContext, playground: Playground) -> None:
         super().__init__(spec.built, context.models, spec.trial)
@@ -42,7 +42,7 @@ class TrialGrader(Grader):
         """Whether it could not be checked how a person was played."""
 
     def finish(self, ending: Ending, error: str) -> FinishedTrial:
-        """End the playground and grade what happened. Every criterion is checked, whatever the ending."""
+        """Close the playground and grade what happened. Every criterion is checked, whatever the ending."""
         playground = self._playground
         error = error or playground.broken or "; ".join(playground.steps.errors)
         if error and ending != "cancelled":
@@ -60,7 +60,7 @@ class TrialGrader(Grader):
         return self._build(ending, error, self.grade(self._evidence(ending)))
 
     def errored(self, error: str) -> FinishedTrial:
-        """Return a trial that could not be graded: its log so far, and why."""
+        """Return the record of a trial that could not be graded: its log so far, and the error."""
         self._playground.close()
         return self._build("errored", error)
 
@@ -82,7 +82,7 @@ class TrialGrader(Grader):
         return len(self._spec.built.people) > 1
 
     def _check_people(self, ending: Ending) -> tuple[Ending, str]:
-        """Have a judge check how each person was played, where that is asked for and a verdict depends on it."""
+        """Have a judge check how each person was played, if that is asked for and affects the verdict."""
         models = self._models
         if models.skips_judged or status_of(ending) != "completed":
             return ending, ""

@@ -1,4 +1,4 @@
-"""The time that agents have: wall time, less what this process itself lost while it was paused or held up."""
+"""The time that agents have: wall time without the time in which this process was paused or slowed down."""
 
 import os
 from collections.abc import Callable, Collection
@@ -13,9 +13,12 @@ OVERLOADED_SHARE = 1 / 3
 
 
 class Watchdog:
-    """A clock that stands still while the process does: stopped by a signal, a laptop asleep, a machine that is
-    overloaded. Its owner calls `beat` many times a second. A longer gap is time that no agent had, except as far as the
-    process computed meanwhile: an agent that holds the interpreter's lock uses its own time."""
+    """A clock that stops while the process does not run: stopped by a signal, a sleeping laptop, an overloaded machine.
+
+    Its owner calls `beat` many times a second. A longer gap is time that no agent had, except for the processor time
+    that
+    the process used meanwhile: an agent that holds the interpreter lock uses up its own time.
+    """
 
     def __init__(
         self, clock: Callable[[], float] = monotonic, processor_time: Callable[[], float] = process_time
@@ -25,12 +28,12 @@ class Watchdog:
         """When it beat last, the processor time then, and what was lost until then; one tuple, for several threads."""
 
     def beat(self) -> None:
-        """Say that the process runs."""
+        """Note that the process is running."""
         now, computed = self._clock(), self._processor_time()
         self._last = (now, computed, self._lost(now))
 
     def time(self) -> float:
-        """Return seconds as agents have them."""
+        """Return the time of agents, in seconds."""
         now = self._clock()
         beat, _, lost = self._last
         return now - lost if now - beat <= MAX_GAP_SECONDS else now - self._lost(now)
@@ -42,30 +45,33 @@ class Watchdog:
 
 
 class ProcessorLoad(NamedTuple):
-    """Whether an agent has used the processor since it was last looked at: its thread here, and its program."""
+    """Whether the thread and the program of an agent have used the processor since the last check."""
 
     thread: bool
     program: bool
 
 
 def is_overloaded(loads: Collection[ProcessorLoad]) -> bool:
-    """Tell whether agents hold each other up: more than one computes in this interpreter, which runs one thread at a
-    time, or more of them compute than there are cores."""
+    """Return whether agents slow each other down.
+
+    That is so if more than one computes in this interpreter, which runs one thread at a time, or if more of them
+    compute
+    than there are cores.
+    """
     threads, programs = sum(load.thread for load in loads), sum(load.program for load in loads)
     return threads > 1 or threads + programs > (os.cpu_count() or 1)
 
 
 class OverloadCounter:
-    """How often a trial was looked at, and how often it was overloaded then."""
+    """How often a trial was checked for overload, and how often there was one."""
 
     def __init__(self) -> None:
         self.checks = self.overloaded = 0
 
     def record(self, overloaded: bool) -> None:
-        """Count one look."""
+        """Count one check."""
         self.checks += 1
         self.overloaded += overloaded
 
     def __bool__(self) -> bool:
-        """Whether it was overloaded for a good part of its time."""
         return self.overloaded > 0 and self.overloaded >= self.checks * OVERLOADED_SHARE

@@ -1,8 +1,8 @@
-"""A worker: a thread that runs one trial at a time, and can be abandoned when an agent does not return.
+"""A worker: a thread that runs one trial at a time, and can be abandoned if an agent does not return.
 
-An agent in this process may block, or loop without end. It only holds up its own worker: when its time is over, an
-exception is raised in its thread; if that does not stop it, the worker is abandoned and another thread finishes the
-trial.
+An agent in this process may block, or loop forever. It only blocks its own worker: when its time is over, an
+exception
+is raised in its thread. If that does not stop it, the worker is abandoned and another thread finishes the trial.
 """
 
 import asyncio
@@ -42,11 +42,11 @@ LOOP_DESCRIPTORS = 3
 
 
 class NoMoreWorkers(PlatformError):
-    """The system has no more threads or files to give."""
+    """Raised when the system has no more threads or file descriptors."""
 
 
 class Worker:
-    """A thread with a loop of its own."""
+    """A thread with its own event loop."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Worker:
         return task
 
     async def _serve(self) -> None:
-        """Run all trials in one task: an agent that does not wait costs no turn of the loop."""
+        """Run all trials in one task, so that an agent that never waits costs no iteration of the event loop."""
         self._task = asyncio.current_task()
         while not self.retired and (job := self._jobs.get()) is not None:
             self._on_result(await self._perform(job))
@@ -145,7 +145,7 @@ class Worker:
             return "errored", _error_text(error)
 
     async def _clean_up(self) -> None:
-        """Forget that the trial was cancelled, if it was, and cancel what its agent left running."""
+        """Clear the cancellation of the task, and cancel the tasks that the agent left running."""
         while self._task is not None and self._task.cancelling():
             self._task.uncancel()
         if len(self._tasks) == 1:
@@ -159,8 +159,10 @@ class Worker:
             self.retired = True  # the next trial shall not share a loop with them
 
     def load(self) -> ProcessorLoad:
-        """Tell what has computed since this was last asked: its thread, and the program of its agent if it has one.
-        Where the system does not say, a thread with a trial computes."""
+        """Return whether the thread and the agent's program have computed since the last call.
+
+        If the system does not tell, a thread with a trial counts as computing.
+        """
         thread = thread_seconds(self._thread.ident) if self._thread.ident is not None else None
         program = self.trial.program_seconds() if self.trial is not None else None
         before, self._processor_seconds = self._processor_seconds, (thread or 0.0, program or 0.0)
@@ -168,7 +170,7 @@ class Worker:
         return ProcessorLoad(is_busy, program is not None and program - before[1] >= MIN_BUSY_SECONDS)
 
     def stop_overdue(self) -> Trial | None:
-        """Cancel a trial that is past its time, then interrupt it; return it once it can only be given up."""
+        """Cancel a trial that is past its deadline, then interrupt it; return it once it can only be given up."""
         with self._lock:
             if self.trial is None or self.retired:
                 return None
@@ -182,7 +184,7 @@ class Worker:
             return self.trial if late > 2 * GRACE_SECONDS else None
 
     def stop(self) -> None:
-        """Have the trial end now, as cancelled."""
+        """Cancel the current trial."""
         with self._lock:
             self.stopped = True
             if self.trial is not None:
@@ -190,7 +192,7 @@ class Worker:
                 self._deadline = min(self._deadline, self.trial.time())
 
     def _cancel(self, trial: Trial) -> None:
-        """Cancel the task; this stops an agent that awaits something."""
+        """Cancel the task, which stops an agent that awaits something."""
 
         def cancel() -> None:
             if self.trial is trial and self._task is not None:
@@ -201,9 +203,9 @@ class Worker:
             self._loop.call_soon_threadsafe(cancel)
 
     def _interrupt(self, trial: Trial) -> None:
-        """Raise an exception in the agent's thread; this stops an agent that computes, not one that blocks.
+        """Raise an exception in the agent's thread, which stops an agent that computes, but not one that blocks.
 
-        Not while the thread holds the lock of the playground: an event must be recorded whole.
+        This is not done while the thread holds the lock of the playground: an event must be recorded completely.
         """
         if self._thread.ident is not None:
             trial.save_stack(thread_stack(self._thread.ident))
@@ -227,7 +229,7 @@ def _raise_in_thread(thread: int, exception: Any) -> None:
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
-    """Open an event loop; raise NoMoreWorkers where there are too few descriptors for one."""
+    """Open an event loop; raise NoMoreWorkers if there are too few file descriptors."""
     try:
         with ExitStack() as spare:  # asyncio prints a traceback for a loop that it could open only in part
             for _ in range(LOOP_DESCRIPTORS):
@@ -238,7 +240,7 @@ def _new_loop() -> asyncio.AbstractEventLoop:
 
 
 class WorkerResult:
-    """The result of a worker; none if another thread finished its trial."""
+    """The result of a worker; without a trial if another thread finished it."""
 
     __slots__ = ("finished", "worker")
 
@@ -247,13 +249,13 @@ class WorkerResult:
 
 
 def _was_judge_stopped(task_run: TaskRun) -> bool:
-    """Whether a judge was stopped while it was asked about the trial."""
+    """Return whether a judge was stopped while it was asked about the trial."""
     unrated = task_run.quality is not None and bool(task_run.quality.error)
     return unrated or any(criterion.status == "error" for criterion in task_run.criteria)
 
 
 def finish_trial(trial: Trial, ending: Ending, error: str = "") -> FinishedTrial:
-    """Finish a trial that has been claimed; if even that fails, it is errored."""
+    """Finish a claimed trial; if that fails, the trial is errored."""
     try:
         return trial.finish(ending, error)
     except Exception as failure:  # around one run: whatever it was is data
@@ -262,10 +264,10 @@ def finish_trial(trial: Trial, ending: Ending, error: str = "") -> FinishedTrial
 
 
 def _error_text(error: BaseException) -> str:
-    """Describe what went wrong: by its message where that is meant for people, else with its type."""
+    """Describe an error: by its message if that is written for users, else with its type."""
     return str(error) if isinstance(error, ClerkshipError) else describe_error(error)
 
 
 def render_bug_traceback(error: BaseException) -> str:
-    """Return the traceback of a bug; empty for an error whose message is meant for people."""
+    """Return the traceback of a bug; empty for an error whose message is written for users."""
     return "" if isinstance(error, ClerkshipError) else render_traceback(error)

@@ -1,1 +1,1 @@
-"""What can go wrong between an agent and a sandbox: one fault per file."""
+"""Faults between an agent and a sandbox, one per file."""

@@ -1,4 +1,4 @@
-"""Chaos profiles: faults for a whole run, put in front of every task's scenario."""
+"""Chaos profiles: faults for a whole run, added before the steps of every scenario."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,10 @@ PROFILES: Mapping[str, tuple[StepCall, ...]] = {
 
 
 def find_chaos_profile(profile: str) -> tuple[StepCall, ...]:
-    """The steps of a profile: ordinary ones, so that a snapshot that has them needs to know nothing of profiles."""
+    """Return the steps of a profile. They are ordinary steps, so that a snapshot does not depend on the profile.
+
+    Raises InputError if there is no such profile.
+    """
     if profile not in PROFILES:
         raise InputError.of(f"no chaos profile `{profile}`", hint=did_you_mean(profile, PROFILES))
     return PROFILES[profile]

@@ -1,4 +1,4 @@
-"""What a fault is: something that may answer instead of the sandbox, or spoil its answer."""
+"""The contract of faults: a fault may answer instead of the sandbox, or alter its reply."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -15,7 +15,7 @@ MAX_STREAM_PEEK = 65_536
 
 
 class FaultEffect(NamedTuple):
-    """What a fault makes of a request or of its answer, and what the log says of it."""
+    """How a fault changes a request, a reply or a turn, and what the log says about it."""
 
     details: Mapping[str, JsonValue] = {}
     delay: timedelta = timedelta(0)
@@ -27,7 +27,7 @@ class FaultEffect(NamedTuple):
 
 
 class Fault(Frozen):
-    """Strikes requests to one sandbox, or to any; some of them, or so many times."""
+    """Affects requests to one sandbox, or to all of them; optionally only some requests."""
 
     name: ClassVar[str]
     repeats_request: ClassVar[bool] = False
@@ -40,17 +40,20 @@ class Fault(Frozen):
 
     @property
     def affects_turns(self) -> bool:
-        """Whether it can strike what an agent says in a conversation without any request."""
+        """Whether the fault can affect what an agent says in a conversation without a request."""
         return False
 
     def on_request(self, rng: Random) -> FaultEffect | None:
-        """Before the sandbox sees the request: with a reply or refusal it never does. None leaves it to `after`."""
+        """Return the effect on a request before the sandbox sees it; None to wait for the reply.
+
+        An effect with a reply or refusal keeps the request from the sandbox.
+        """
         return None
 
     def on_reply(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> FaultEffect | None:
-        """After the sandbox has answered; None if there is nothing here to spoil, and then it has not struck."""
+        """Return the effect on a reply of the sandbox; None for no effect, which is then not counted."""
         return None
 
     def on_turn(self, rng: Random) -> FaultEffect:
-        """What it makes of the replies of one turn, if it strikes turns: NO_REPLY if the person never hears them."""
+        """Return the effect on the replies of one turn. NO_REPLY means that the person never gets them."""
         return FaultEffect()

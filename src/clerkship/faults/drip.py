@@ -1,4 +1,4 @@
-"""`drip`: the answer trickles in."""
+"""`drip`: the reply arrives slowly, in pieces."""
 
 from dataclasses import replace
 from itertools import chain
@@ -13,16 +13,19 @@ from clerkship.sandbox.request import ByteStream, Reply
 
 
 class DripFault(Fault):
-    """The answer's body comes in small pieces. Over HTTP it is really sent so: on a paced clock the pieces are spread
-    over this time, on a stepped clock the time is simulated and they come one right after the other. In Python, where
-    a body comes whole, only the time passes. An answer without a body is not struck."""
+    """The body of the reply arrives in small pieces. Over HTTP it is really sent in pieces: on a paced clock they are
+    spread
+    over the given time; on a stepped clock the time is simulated and they follow one another at once. In Python,
+    where a
+    body arrives whole, only the time passes. A reply without a body is not affected.
+    """
 
     name: ClassVar[str] = "drip"
     over: Duration
     pieces: Annotated[Whole, Field(ge=2, le=1000, description="how many, if the body has as many bytes")] = 8
 
     def on_reply(self, reply: Reply, rng: object, *, wants_body: bool = True) -> FaultEffect | None:
-        """Take it apart."""
+        """Split the body."""
         start = reply.body if reply.stream is None else reply.stream.peek(MAX_STREAM_PEEK)
         if not wants_body or not start:
             return None

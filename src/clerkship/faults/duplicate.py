@@ -1,4 +1,4 @@
-"""`duplicate`: something on the way retries."""
+"""`duplicate`: the request arrives twice."""
 
 from typing import ClassVar
 
@@ -6,9 +6,12 @@ from clerkship.faults.contract import Fault
 
 
 class DuplicateFault(Fault):
-    """The request arrives twice, as from a proxy that lost the first answer and tried again: the sandbox does it
-    twice, a tick apart, and the agent gets the second answer. Both are in the log as the agent's; the second has the
-    fault as its cause."""
+    """The request arrives twice, as from a proxy that lost the first reply and retried. The sandbox handles it twice, a
+    tick
+    apart, and the agent gets the second reply. Both are logged as requests of the agent; the second one has the
+    fault as
+    its cause.
+    """
 
     name: ClassVar[str] = "duplicate"
     repeats_request: ClassVar[bool] = True

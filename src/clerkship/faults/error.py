@@ -1,4 +1,4 @@
-"""`error`: the system behind the door is down."""
+"""`error`: the system is down."""
 
 import math
 from typing import Annotated, ClassVar
@@ -22,7 +22,7 @@ class ErrorFault(Fault):
     ] = None
 
     def on_request(self, rng: object) -> FaultEffect:
-        """Answer instead. Retry-After as RFC 9110 §10.2.3 has it."""
+        """Answer with an error, and with Retry-After as in RFC 9110 §10.2.3."""
         details: dict[str, JsonValue] = {"status": self.status}
         headers: dict[str, str] = {}
         if self.retry_after is not None:

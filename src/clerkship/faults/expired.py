@@ -1,4 +1,4 @@
-"""`expired`: the sandbox's token stops working."""
+"""`expired`: the token of the sandbox stops working."""
 
 from typing import ClassVar
 
@@ -9,14 +9,17 @@ REASON = "The access token expired"
 
 
 class ExpiredFault(Fault):
-    """The token has expired: 401 in the protocol's own words, with `WWW-Authenticate: Bearer error="invalid_token"`.
-    After `times` requests the same token works again, as if it had been renewed; without `times` it never does. `skip`
-    says how many requests it was good for."""
+    """The token has expired: 401 in the format of the protocol, with `WWW-Authenticate: Bearer error="invalid_token"`.
+    After
+    `times` requests the same token works again, as if it had been renewed; without `times` it never does. `skip` is
+    the
+    number of requests for which it is valid.
+    """
 
     name: ClassVar[str] = "expired"
 
     def on_request(self, rng: object) -> FaultEffect:
-        """Refuse it, as RFC 6750 §3.1 says."""
+        """Refuse the request as in RFC 6750 §3.1."""
         challenge = f'Bearer realm="clerkship", error="invalid_token", error_description="{REASON}"'
         refusal = Refusal(401, "invalid_token", REASON)
         return FaultEffect({"status": 401}, refusal=refusal, headers={"WWW-Authenticate": challenge})

@@ -1,4 +1,4 @@
-"""`latency`: the answer takes its time."""
+"""`latency`: requests take longer."""
 
 from datetime import timedelta
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
@@ -11,8 +11,10 @@ from clerkship.model.duration import Duration, render_duration
 
 
 class LatencyFault(Fault):
-    """Each request, and each turn of a conversation, takes this much longer: in simulated time, and over HTTP on a
-    paced clock in real time too."""
+    """Each request, and each turn of a conversation, takes longer by this duration: in simulated time, and over HTTP on
+    a
+    paced clock in real time too.
+    """
 
     name: ClassVar[str] = "latency"
     by: Duration
@@ -20,11 +22,10 @@ class LatencyFault(Fault):
 
     @property
     def affects_turns(self) -> bool:
-        """A person can be kept waiting too."""
         return True
 
     def on_request(self, rng: Random) -> FaultEffect:
-        """Delay it."""
+        """Delay the request."""
         return self.on_turn(rng)
 
     def on_turn(self, rng: Random) -> FaultEffect:

@@ -1,4 +1,4 @@
-"""The faults there are."""
+"""All built-in faults."""
 
 from clerkship.faults.contract import Fault
 from clerkship.faults.drip import DripFault

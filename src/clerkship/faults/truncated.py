@@ -1,4 +1,4 @@
-"""`truncated`: the answer breaks off in the middle."""
+"""`truncated`: the reply breaks off."""
 
 from dataclasses import replace
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
@@ -12,16 +12,18 @@ from clerkship.sandbox.request import ByteStream, Reply
 
 
 class TruncatedFault(Fault):
-    """The answer's body breaks off: over HTTP the connection closes before the Content-Length is reached, and a client
-    sees an incomplete read; in Python `clerkship.sandbox.handle.Incomplete`, a Dropped, is raised with the short body in
-    its `reply`. The sandbox has done its work. An answer without a body, or with one no longer than `keep`, is not
-    struck."""
+    """The body of the reply breaks off. Over HTTP the connection closes before the Content-Length is reached, and a
+    client
+    reports an incomplete read; in Python `Incomplete`, a Dropped, is raised with the short body in its `reply`. The
+    sandbox
+    has handled the request. A reply without a body, or with one no longer than `keep`, is not affected.
+    """
 
     name: ClassVar[str] = "truncated"
     keep: Annotated[Whole | None, Field(ge=0, description="bytes that arrive; a number the seed decides")] = None
 
     def on_reply(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> FaultEffect | None:
-        """Cut it."""
+        """Cut the body."""
         if reply.stream is not None and wants_body:
             return self._cut_stream(reply, reply.stream, rng)
         whole = len(reply.body) if wants_body else 0
@@ -33,7 +35,7 @@ class TruncatedFault(Fault):
         return FaultEffect({"kept": kept, "of": whole}, reply=cut)
 
     def _cut_stream(self, reply: Reply, stream: ByteStream, rng: Random) -> FaultEffect | None:
-        """Cut a stream after `keep` bytes, or somewhere in its start: its length is not known."""
+        """Cut a stream after `keep` bytes, or at a random place near its start: its length is unknown."""
         start = stream.peek(MAX_STREAM_PEEK if self.keep is None else self.keep + 1)
         if len(start) <= (self.keep or 0):
             return None

@@ -1,1 +1,1 @@
-"""The scenario's steps that belong to no simulator, and the contract of all."""
+"""Scenario steps that belong to no simulator, and the contract of all steps."""

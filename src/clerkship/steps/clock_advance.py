@@ -7,11 +7,10 @@ from clerkship.steps.contract import Step, StepHost
 
 
 class ClockAdvance(Step):
-    """Moves the clock on; what falls due on the way happens."""
+    """Advances the simulated clock. Scheduled events that become due happen on the way."""
 
     name: ClassVar[str] = "clock.advance"
     by: Duration
 
     def run(self, stage: StepHost) -> None:
-        """Do it."""
         stage.advance(self.by)

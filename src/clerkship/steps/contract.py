@@ -1,4 +1,4 @@
-"""What a scenario step is: a model whose fields are its YAML, and one thing it does to the stage."""
+"""The contract of scenario steps."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -29,12 +29,15 @@ class StepHost(Protocol):
         ...
 
     def inject(self, fault: Fault) -> None:
-        """Put a fault in the way of requests to come."""
+        """Add a fault that affects later requests."""
         ...
 
 
 class Step(Frozen):
-    """`kind.verb`, run before the agent starts or, with `at`, while it works."""
+    """A step of a scenario, named `kind.verb`; its fields are its YAML keys.
+
+    It runs before the agent starts or, with `at`, while the agent works.
+    """
 
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
@@ -49,4 +52,4 @@ class Step(Frozen):
 
     @abstractmethod
     def run(self, stage: StepHost) -> None:
-        """Do it."""
+        """Run the step."""

@@ -9,17 +9,17 @@ from clerkship.steps.contract import Step, StepHost
 
 
 class FaultStep(Step):
-    """Puts a fault in the way; its fields are the fault's."""
+    """Injects a fault; its fields are those of the fault."""
 
     fault: ClassVar[type[Fault]]
 
     def run(self, stage: StepHost) -> None:
-        """Do it."""
+        """Inject the fault."""
         stage.inject(self.fault.model_validate(self.model_dump()))
 
 
 def build_fault_step(fault: type[Fault]) -> type[FaultStep]:
-    """The step that injects this fault."""
+    """Build the step that injects a fault."""
     fields = {name: (info.annotation, info) for name, info in fault.model_fields.items()}
     step = create_model(f"{fault.__name__}Step", __base__=FaultStep, __doc__=fault.__doc__, **fields)  # type: ignore[call-overload]
     step.name = f"fault.{fault.name}"
