@@ -1,1 +1,1 @@
-"""Pure data: what a file, a run and a verdict are made of. Imports nothing else of ours."""
+"""Pure data models of files, runs and verdicts. This package imports nothing else of Clerkship."""

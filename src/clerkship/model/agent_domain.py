@@ -1,4 +1,4 @@
-"""What an agent is known to have: its slots and their types, its actions, responses and flows, its engine."""
+"""What is known about an agent: its slots with their types, its actions, responses and flows, and its engine."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from clerkship.model.frozen import Frozen
 
 
 class AgentDomain(Frozen):
-    """The names an agent knows. None where that cannot be said, so that nothing is held against it."""
+    """The names that an agent has. A field is None if they are unknown; then nothing is checked against it."""
 
     source: Annotated[str, Field(description="where it comes from, for messages")]
     slots: dict[str, str] = {}
@@ -21,7 +21,7 @@ class AgentDomain(Frozen):
 
 
 class AgentCapabilities(Frozen):
-    """What an agent that is connected says of itself."""
+    """What a connected agent reports about itself."""
 
     engine: str
     domain: AgentDomain | None = None
@@ -41,7 +41,10 @@ _TYPE_NAMES = {"text": "text", "bool": "true or false", "float": "a number", "li
 
 
 def describe_slot_mismatch(value: JsonValue, slot_type: str) -> str:
-    """What a slot of this type takes, if not this value; empty if it does. `null` fits every slot."""
+    """Return what a slot of this type expects, if the value does not fit; an empty string if it fits.
+
+    `null` fits every slot.
+    """
     fitting = _PYTHON_TYPES.get(slot_type)
     if value is None or fitting is None:
         return ""
@@ -63,6 +66,6 @@ _EVENT_FAMILIES = {
 
 
 def event_family(kind: str) -> str:
-    """What events of a kind are about, as a plural: `flows` for `agent.flow.started`. Empty for other kinds."""
+    """Return what an agent event is about, as a plural: `flows` for `agent.flow.started`; empty for other kinds."""
     source, _, rest = kind.partition(".")
     return _EVENT_FAMILIES.get(rest.partition(".")[0], "") if source == "agent" else ""

@@ -1,4 +1,4 @@
-"""A benchmark: some tasks of a folder, with limits of its own."""
+"""A benchmark: a selection of the tasks of a folder, with limits of its own."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from clerkship.model.frozen import Frozen, Number, Whole
 
 
 class Benchmark(Frozen):
-    """Tasks by name (`*` allowed) and the limits they run under."""
+    """Tasks, selected by name (`*` allowed), and the limits they run under."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     slug: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)]

@@ -1,4 +1,4 @@
-"""How far a judge agrees with people, as it is kept: who judged and how, and how often it said what they said."""
+"""Calibration records: how often a judge model agrees with labels that people gave."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from clerkship.model.frozen import Frozen
 
 
 class JudgeIdentity(Frozen):
-    """Who judges, and how: with another of these it is another judge."""
+    """The settings that make up a judge. A judge that differs in any of them counts as another judge."""
 
     model: Annotated[str, Field(description="as a run keeps it, such as openai:gpt-5.1")]
     parameters: Annotated[dict[str, JsonValue], Field(description="what goes into each request")] = {}
@@ -17,7 +17,7 @@ class JudgeIdentity(Frozen):
 
 
 class Agreement(Frozen):
-    """Labels beside verdicts. What could not be judged is counted apart: it neither agrees nor disagrees."""
+    """Counts of a judge's verdicts compared with people's labels. A label without a verdict counts as an error."""
 
     both_passed: Annotated[int, Field(ge=0)] = 0
     both_failed: Annotated[int, Field(ge=0)] = 0
@@ -27,27 +27,28 @@ class Agreement(Frozen):
 
     @property
     def judged(self) -> int:
-        """Labels with a verdict."""
+        """Number of labels with a verdict."""
         return self.agreed + self.false_passes + self.false_fails
 
     @property
     def agreed(self) -> int:
-        """Where both said the same."""
+        """Number of labels that equal the verdict."""
         return self.both_passed + self.both_failed
 
     @property
     def one_label(self) -> bool:
-        """Whether the person said the same of all: then agreement can be had by saying so too."""
+        """Whether all labels are the same. Then a judge that always gives one verdict agrees, so agreement means
+        little.
+        """
         passes, fails = self.both_passed + self.false_fails, self.both_failed + self.false_passes
         return not (passes and fails)
 
     def __add__(self, other: "Agreement") -> "Agreement":
-        """Both together."""
         return Agreement(**{name: getattr(self, name) + getattr(other, name) for name in Agreement.model_fields})
 
 
 class Calibration(Frozen):
-    """One judge held against one labelled set."""
+    """The agreement of one judge with one labelled set."""
 
     judge: JudgeIdentity
     file: Annotated[str, Field(description="the labelled set")]
@@ -58,7 +59,7 @@ class Calibration(Frozen):
 
 
 class CalibrationFile(Frozen):
-    """What `judge calibrate --save` writes: one for each judge, the newest."""
+    """The file that `judge calibrate --save` writes: the newest calibration of each judge."""
 
     calibrations: tuple[Calibration, ...] = ()
 
@@ -67,13 +68,15 @@ JudgeDifference = Literal["model", "parameters", "prompt", "votes"]
 
 
 def find_judge_differences(one: JudgeIdentity, other: JudgeIdentity) -> tuple[JudgeDifference, ...]:
-    """In what two judges differ."""
+    """Return the fields in which two judges differ."""
     names: tuple[JudgeDifference, ...] = ("model", "parameters", "prompt", "votes")
     return tuple(name for name in names if getattr(one, name) != getattr(other, name))
 
 
 def find_nearest_calibration(judge: JudgeIdentity, known: tuple[Calibration, ...]) -> Calibration | None:
-    """The newest of this very judge; else the newest of its model, asked otherwise."""
+    """Return the newest calibration of this judge; without one, the newest of the most similar judge with the same
+    model.
+    """
     same = [found for found in known if found.judge.model == judge.model]
     newest = sorted(same, key=lambda found: found.at, reverse=True)
     return min(newest, key=lambda found: len(find_judge_differences(judge, found.judge)), default=None)

@@ -1,4 +1,4 @@
-"""A name and its argument, as YAML writes it: a map with one key."""
+"""Assertions and steps as YAML has them: a map with one key, the name, whose value is the arguments."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,13 +15,13 @@ CallPath = tuple[int | str, ...]
 
 
 def _replace_with_map_schema(schema: dict[str, Any]) -> None:
-    """What a file has in this place; which keys there are is the registry's to say."""
+    """Replace the JSON Schema of a call by that of a map. The registry adds the known names."""
     schema.clear()
     schema.update({"type": "object", "minProperties": 1})
 
 
 class AssertionCall(Frozen):
-    """`{file_present: {...}}`, or `{assert: file-present, ...}`. What the name means is the registry's to say."""
+    """An assertion by name: `{file_present: {...}}` or `{assert: file-present, ...}`. The registry resolves the name."""
 
     model_config = ConfigDict(json_schema_extra=_replace_with_map_schema)
     name: str
@@ -67,7 +67,7 @@ def nested_calls(args: JsonValue) -> Iterator[tuple[CallPath, AssertionCall]]:
 
 
 class StepCall(Frozen):
-    """`{files.drop: {...}}`, with `at: +10m` to run it while the agent works."""
+    """A scenario step by name: `{files.drop: {...}}`. With `at: +10m` it runs while the agent works."""
 
     model_config = ConfigDict(json_schema_extra=_replace_with_map_schema)
     name: str

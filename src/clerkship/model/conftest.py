@@ -1,4 +1,4 @@
-"""`eval/conftest.yml`: the models that play the user and judge, for a folder of scenarios."""
+"""`eval/conftest.yml`: the models that play the user and that judge, for a folder of scenarios."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,7 @@ MaxCalls = Annotated[Whole | None, Field(ge=1, le=1000, description="questions u
 
 
 class LlmConfig(Frozen):
-    """A model. Keys that are not named here go into each request as they are."""
+    """A model. Keys that are not listed here are sent with each request unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
     provider: Annotated[
@@ -62,24 +62,24 @@ class LlmConfig(Frozen):
 
     @property
     def key_from(self) -> str:
-        """The variable that has its key; empty for the usual one."""
+        """The environment variable that holds the API key; empty for the provider's default variable."""
         found = _VARIABLE_REFERENCE.fullmatch(self.api_key or "")
         return found[1] if found else ""
 
     @property
     def parameters(self) -> dict[str, JsonValue]:
-        """What is sent with each question."""
+        """The parameters that are sent with each request."""
         extra: dict[str, Any] = self.model_extra or {}
         return {name: value for name, value in extra.items() if name not in _CLIENT_PARAMETERS}
 
     @property
     def name(self) -> str:
-        """What it is asked for by."""
+        """The model name that is sent with each request."""
         return self.deployment or self.model
 
     @property
     def prices(self) -> Prices | None:
-        """What it takes, where it says."""
+        """The prices of the model; None if the file does not give them."""
         if self.input_cost_per_token is None or self.output_cost_per_token is None:
             return None
         cached = self.cache_read_input_token_cost
@@ -91,7 +91,7 @@ class LlmConfig(Frozen):
 
 
 class SimulationConfig(Frozen):
-    """Who plays the user."""
+    """The model that plays the user."""
 
     llm: LlmConfig
     simulated_user_prompt: Annotated[str | None, Field(description="a template of your own, for the person")] = None
@@ -99,7 +99,7 @@ class SimulationConfig(Frozen):
 
 
 class EvaluationConfig(Frozen):
-    """Who judges."""
+    """The model that judges."""
 
     llm: LlmConfig
     criteria_judge_prompt: Annotated[str | None, Field(description="a template of your own, for criteria")] = None
@@ -114,7 +114,7 @@ class Conftest(Frozen):
     evaluation: EvaluationConfig | None = None
 
     def prompts(self) -> dict[tuple[str, str], str]:
-        """The templates it names, by block and key."""
+        """Return the paths of the prompt templates, by block and key."""
         blocks = {"simulation": self.simulation, "evaluation": self.evaluation}
         return {
             (name, key): path

@@ -25,7 +25,7 @@ class Criterion(Frozen):
     ] = None
 
     def gated_by(self, axes: Collection[str]) -> "Criterion":
-        """Return a copy whose `gate` is decided: as written, else by its axis."""
+        """Return a copy with `gate` set: as written, otherwise by whether its axis is one of these."""
         names = {axis.strip().casefold() for axis in axes}
         gate = (self.axis or "").strip().casefold() in names if self.gate is None else self.gate
         return self if gate is self.gate else self.model_copy(update={"gate": gate})

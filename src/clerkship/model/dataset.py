@@ -1,4 +1,4 @@
-"""A dataset: synthetic records or files, immutable once loaded, known by the hash of its content."""
+"""A dataset: synthetic records or files. It is immutable once loaded and identified by the hash of its content."""
 
 import hashlib
 from collections.abc import Collection
@@ -15,7 +15,7 @@ Record = dict[str, JsonValue]
 
 
 class DatasetFile(Frozen):
-    """The keys that every dataset has; each type of dataset adds its own."""
+    """The keys that every dataset has. Each type of dataset adds its own."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     type: Annotated[str, Field(description="what is in it")]
@@ -23,7 +23,7 @@ class DatasetFile(Frozen):
 
 
 class Dataset(Frozen):
-    """A dataset as it is used: loaded once, shared by every playground."""
+    """A loaded dataset. It is loaded once and shared by all playgrounds."""
 
     name: str
     type: str
@@ -33,25 +33,25 @@ class Dataset(Frozen):
     """Records in the byte form of the type, one per line; None where the type has no such form."""
 
     def content(self) -> dict[str, Any]:
-        """Everything in it as plain data, files by Latin-1 so that any byte survives."""
+        """Return the content as plain data. Files are decoded as Latin-1, which keeps every byte."""
         files = {path: data.decode("latin-1") for path, data in sorted(self.files.items())}
         return {"type": self.type, "records": list(self.records), "files": files}
 
     @property
     def data(self) -> bytes:
-        """Its one byte form: what is in it, not what it is called. A dataset of lines starts with its type."""
+        """The content as bytes, without the name. A dataset of lines starts with a line that holds its type."""
         if self.lines is not None:
             return b"\n".join((self.type.encode(), *(self.lines or (b"",))))
         return orjson.dumps(self.content(), option=orjson.OPT_SORT_KEYS)
 
     @cached_property
     def hash(self) -> str:
-        """The address of this content."""
+        """The SHA-256 of the content, which identifies the dataset in the store."""
         return hashlib.sha256(self.data).hexdigest()
 
     @classmethod
     def parse(cls, name: str, data: bytes) -> Self:
-        """Read it back from its bytes."""
+        """Return the dataset whose bytes are `data`."""
         if not data.startswith(b"{"):
             type, *lines = data.split(b"\n")  # in one pass: there may be hundreds of megabytes
             return cls(name=name, type=type.decode(), lines=tuple(lines if lines != [b""] else ()))
@@ -61,25 +61,25 @@ class Dataset(Frozen):
 
 
 def to_text(value: Any) -> str:
-    """Write a value into a text: JSON for what is not text, nothing for null."""
+    """Return a value as text: null as an empty string, maps, lists and booleans as JSON."""
     if isinstance(value, bool | dict | list):
         return orjson.dumps(value).decode()
     return "" if value is None else str(value)
 
 
 class RecordView(Record):
-    """A record with its own way to be read by templates.
+    """A record that decides how templates read it.
 
     A type of dataset returns a subclass where its records have derived fields (override `get` and `names`), are
     written in words (override `text`), or hold values that JSON does not have (override `plain`).
     """
 
     def names(self) -> Collection[str]:
-        """Return the names that `get` knows."""
+        """Return the names that `get` accepts."""
         return list(self)
 
     def text(self, value: Any, name: str) -> str:
-        """Write a value of this record into a text; `name` is the field it was found in."""
+        """Return a value of this record as text; `name` is the field it comes from."""
         return to_text(value)
 
     def plain(self, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Where two nested values differ: the paths, each with both values."""
+"""Find the paths at which two nested values differ."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -30,15 +30,18 @@ class ValueDifference(Frozen):
 
 
 class Differences(NamedTuple):
-    """The first differences of a comparison, and how many more there are."""
+    """The first differences of a comparison, and the number of further ones."""
 
     first: tuple[ValueDifference, ...] = ()
     left_out: int = 0
 
 
 def find_differences(expected: Any, actual: Any) -> Differences:
-    """Compare two maps or two lists to their depth. Return no differences for anything else: values that are not
-    nested, matchers other than `equals`, or a map beside a list."""
+    """Compare two maps, or two lists, at every level.
+
+    Return no differences for anything else: values that are not nested, matchers other than `equals`, a map and a
+    list.
+    """
     if is_matcher(expected) and expected.keys() == {"equals"}:
         expected = expected["equals"]
     if is_matcher(expected) or not (_are_maps(expected, actual) or _are_lists(expected, actual)):
@@ -64,7 +67,7 @@ def _walk_differences(path: str, expected: Any, actual: Any, depth: int) -> Iter
 def _compare_lists(
     path: str, expected: Sequence[Any], actual: Sequence[Any], depth: int
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Compare item by item, after leaving out what is equal at both ends: an inserted item is one difference."""
+    """Compare lists item by item, without equal items at both ends, so that one inserted item is one difference."""
     shorter, start, end = min(len(expected), len(actual)), 0, 0
     while start < shorter and equals(expected[start], actual[start]):
         start += 1
@@ -89,7 +92,6 @@ def _shorten(path: str, expected: Any, actual: Any) -> ValueDifference:
 
 
 def _to_plain(value: Any) -> Any:
-    """A value as it is, or as JSON text where it is nested."""
     if isinstance(value, bool | int | float | str | None):
         return value
     try:

@@ -1,4 +1,4 @@
-"""Spans of simulated time as people write them: `30m`, `+10m`, `1h30m`, `250ms`, or a number of seconds."""
+"""Durations of simulated time: `30m`, `+10m`, `1h30m`, `250ms`, or a number of seconds."""
 
 import re
 from datetime import timedelta
@@ -15,7 +15,7 @@ _MAX_SECONDS = 100 * 365 * 86400
 
 
 def parse_duration(value: Any) -> timedelta:
-    """Read a duration; the error says what one looks like."""
+    """Parse a duration. Raise ValueError, with examples, if the value is not one."""
     if isinstance(value, timedelta):
         return value
     if isinstance(value, bool):
@@ -39,7 +39,7 @@ def _to_timedelta(seconds: float) -> timedelta:
 
 
 def render_duration(value: timedelta) -> str:
-    """Write a duration with the largest units that fit it exactly."""
+    """Return a duration as text, in the largest units that represent it exactly."""
     parts: list[str] = []
     for unit in ("d", "h", "m", "s"):
         count, value = divmod(value, timedelta(seconds=_UNITS[unit]))

@@ -1,4 +1,4 @@
-"""An environment: simulators, datasets, and the simulated now."""
+"""An environment: simulators, datasets, and the simulated current time."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -54,7 +54,7 @@ class Simulator(ComponentConfig):
 
 
 class SharedDomain(ComponentConfig):
-    """The definition of one domain: state that several simulators share, which agents cannot reach directly."""
+    """The definition of one domain: state that several simulators share and that agents cannot reach directly."""
 
     kind: Annotated[str, AfterValidator(canonical_name), Field(description="which domain")]
 
@@ -65,7 +65,7 @@ def _replace_with_text_schema(schema: dict[str, Any]) -> None:
 
 
 class Reaction(Frozen):
-    """`drop.file.written -> archive`: what happens in one sandbox is told to another, at once and in order."""
+    """`drop.file.written -> archive`: events of one sandbox are passed to another, synchronously and in order."""
 
     model_config = ConfigDict(json_schema_extra=_replace_with_text_schema)
     source: str
@@ -83,7 +83,10 @@ class Reaction(Frozen):
         return dict(zip(("source", "event", "target"), found.groups(), strict=True))
 
     def means(self, event: str) -> bool:
-        """Whether it is about an event, without its simulator's name: `file.written`, `file.*`, or `file` for all."""
+        """Return whether it covers an event, given without its simulator's name.
+
+        `file.written` covers that event, `file.*` and `file` cover all events that start with `file.`.
+        """
         return fnmatchcase(event, self.event) or event.startswith(f"{self.event}.")
 
     @model_serializer
@@ -92,14 +95,14 @@ class Reaction(Frozen):
 
 
 def _reject_number(value: Any) -> Any:
-    """A bare number would be taken for seconds since 1970; nobody writes that."""
+    """Reject a bare number: pydantic would take it for seconds since 1970."""
     if isinstance(value, int | float):
         raise ValueError(f"expected a time with its zone, such as 2026-03-02T09:00:00-05:00, not {value!r}")
     return value
 
 
 def _check_year(now: datetime) -> datetime:
-    """Leave room for time to pass: the calendar ends with the year 9999."""
+    """Reject years close to 9999, the last that `datetime` supports, because simulated time moves on from here."""
     if now.year > MAX_YEAR:
         raise ValueError(f"expected a year up to {MAX_YEAR}, not {now.year}")
     return now
@@ -112,13 +115,13 @@ def _check_tick(tick: timedelta) -> timedelta:
 
 
 def utc_offset_minutes(now: datetime) -> int:
-    """How far a time's zone is ahead of UTC."""
+    """Return the offset of a time's zone from UTC, in minutes."""
     ahead = now.utcoffset()
     return 0 if ahead is None else int(ahead.total_seconds() // 60)
 
 
 class Environment(Frozen):
-    """What a playground is forked from."""
+    """The definition that playgrounds are forked from."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     description: str = ""

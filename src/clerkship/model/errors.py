@@ -1,8 +1,8 @@
-"""What is wrong with the input, said so that its author can mend it.
+"""The errors of the package, and the problems in input files that they report.
 
 ClerkshipError
-├── InputError        the author's: raised before the run, with every problem found
-└── PlatformError     ours, or a machine's: the run is errored, never failed
+├── InputError        a mistake of the author: raised before the run, with every problem found
+└── PlatformError     a failure of Clerkship or the machine: the run is errored, never failed
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from clerkship.model.frozen import Frozen
 
 
 class InputProblem(Frozen):
-    """One mistake in one place."""
+    """One mistake at one place in the input."""
 
     file: str = ""
     line: int = 0
@@ -22,24 +22,24 @@ class InputProblem(Frozen):
     hint: str = ""
 
     def place(self) -> str:
-        """`tasks/refill.yml:12:5`, as an editor's terminal makes clickable."""
+        """Return the place in the form that terminals make clickable: `tasks/refill.yml:12:5`."""
         if not self.file:
             return ""
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
     def __str__(self) -> str:
-        """One line: place, key, message, hint."""
+        """Return one line: place, key, message, hint."""
         head = ": ".join(part for part in (self.place(), self.key) if part)
         body = f"{self.message}; {self.hint}" if self.hint else self.message
         return f"{head}: {body}" if head else body
 
 
 class ClerkshipError(Exception):
-    """Anything this package raises on purpose."""
+    """Base class of the errors that this package raises on purpose."""
 
 
 class InputError(ClerkshipError):
-    """The author's mistakes, all of them at once."""
+    """Mistakes in the input, all of them at once."""
 
     def __init__(self, problems: Iterable[InputProblem]) -> None:
         self.problems = tuple(problems)
@@ -47,9 +47,9 @@ class InputError(ClerkshipError):
 
     @classmethod
     def of(cls, message: str, *, file: str = "", hint: str = "") -> Self:
-        """A single problem without a line."""
+        """Return an error with a single problem that has no line."""
         return cls([InputProblem(file=file, message=message, hint=hint)])
 
 
 class PlatformError(ClerkshipError):
-    """Not the agent's doing and not the author's: the run is errored."""
+    """A failure that neither the agent nor the author caused; the run is errored."""

@@ -1,4 +1,4 @@
-"""Plain data that cannot be changed in place, so that several playgrounds can share it."""
+"""Immutable copies of plain data, which several playgrounds can share."""
 
 import re
 from copy import deepcopy
@@ -63,13 +63,14 @@ _IMMUTABLE_BASES = (str, bytes, int, float, date, time, tzinfo, Enum, PurePath, 
 
 
 class CannotFreeze(TypeError):
-    """A value that is not plain data, and so cannot be frozen."""
+    """The value is not plain data, so it cannot be frozen."""
 
 
 def freeze(value: Any) -> Any:
     """Return an equal value that cannot be changed, at any level.
 
-    Dicts, lists and sets are copied; frozen models are frozen in place. Raises CannotFreeze for any other mutable object.
+    Dicts, lists and sets are copied; frozen models are frozen in place. Raise CannotFreeze for any other mutable
+    object.
     """
     kind = type(value)
     if kind is dict:

@@ -1,4 +1,4 @@
-"""The one kind of model there is: immutable, and closed to keys it does not know."""
+"""The base class of all data models: immutable, and unknown keys are errors."""
 
 from typing import Annotated
 
@@ -11,13 +11,13 @@ Number = Annotated[float, Strict()]
 
 
 class Frozen(BaseModel):
-    """Immutable; an unknown key is an error."""
+    """An immutable model. An unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def encode_model(value: object) -> object:
-    """What orjson asks about and cannot see by itself: a model inside another."""
+    """Return a nested model as a dict. This is the `default` hook for orjson, which cannot serialize models itself."""
     if isinstance(value, BaseModel):
         return value.__dict__
     raise TypeError(f"{type(value).__name__} has no place in JSON")

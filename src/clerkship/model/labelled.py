@@ -1,5 +1,4 @@
-"""Conversations that people have labelled: what was said and done, and whether each criterion holds. A judge is held
-against them."""
+"""Labelled conversations: what was said and done, and whether each criterion holds. Judges are calibrated with them."""
 
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ NonBlankText = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
 
 class Label(Frozen):
-    """What a person says of one criterion."""
+    """Whether one criterion holds, according to a person."""
 
     criterion: Annotated[NonBlankText, Field(description="in plain language, as `goals.criteria` has it")]
     passed: Annotated[Flag, Field(description="whether it holds, by a person who has read the conversation")]
@@ -19,7 +18,7 @@ class Label(Frozen):
 
 
 class LabelledTurn(Frozen):
-    """What the user said, and what the agent did and said then."""
+    """One message of the user, and what the agent then did and said."""
 
     user: Annotated[NonBlankText | None, Field(description="none where the agent goes on by itself")] = None
     agent: Annotated[tuple[NonBlankText, ...], Field(description="what it said: a text, or a list of them")] = ()
@@ -43,7 +42,7 @@ class LabelledTurn(Frozen):
 
 
 class LabelledConversation(Frozen):
-    """One conversation with its labels: written out in turns, or one that a store has kept."""
+    """One conversation with its labels: either written out in turns, or taken from a stored run."""
 
     name: Annotated[NonBlankText, Field(description="what it is called in the list of disagreements")]
     simulation_context: Annotated[

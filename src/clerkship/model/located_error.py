@@ -1,4 +1,4 @@
-"""A mistake inside a field, told where it stands in the file, not where the field begins."""
+"""Validation errors about parts of a field, each reported at its own line instead of the field's."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ FieldPath = tuple[int | str, ...]
 
 
 def build_located_error(mistakes: Iterable[tuple[FieldPath, str]]) -> ValidationError:
-    """What a validator raises so that each mistake keeps its own line."""
+    """Return the error for a validator to raise, so that each mistake is reported at its own place."""
     details = [
         InitErrorDetails(type=PydanticCustomError("misplaced", "{text}", {"text": text}), loc=place, input=None)
         for place, text in mistakes
@@ -19,7 +19,7 @@ def build_located_error(mistakes: Iterable[tuple[FieldPath, str]]) -> Validation
 
 
 def existing_part(data: Any, place: FieldPath) -> FieldPath:
-    """As much of a place as there is in some data: what is missing is told where it is missing from."""
+    """Return the longest beginning of a path that exists in the data. A missing key is reported at its parent."""
     for depth, step in enumerate(place):
         there = isinstance(data, dict) and step in data
         if not there and not (isinstance(data, list) and isinstance(step, int) and step < len(data)):

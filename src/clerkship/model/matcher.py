@@ -1,4 +1,4 @@
-"""What `expected` may say: a literal, or a map of matchers that must all hold. The same everywhere."""
+"""Matchers: `expected` is a literal, or a map of matchers that must all hold. The rules are the same everywhere."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ _PARTIAL_DATE = re.compile(r"[0-9]{4}(-[0-9]{2})?")
 
 
 def equals(expected: Any, actual: Any) -> bool:
-    """Equality as JSON has it: 1 is 1.0, but neither is true and neither is "1"."""
+    """Return whether two values are equal as JSON: 1 equals 1.0, but not true, and not "1"."""
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):
@@ -54,13 +54,16 @@ def _to_comparable(expected: Any, actual: Any) -> tuple[Any, Any] | None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is one, as JSON has it."""
+    """Return whether a value is a JSON number. Booleans are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def to_datetime(value: Any) -> datetime | None:
-    """A date or a date and time, in UTC where it names no zone. A day is its first moment; so is a year alone, and a
-    year and a month (`1986-03`), which records have where no more is known."""
+    """Parse a date, or a date and time; return None if the value is neither.
+
+    A time without a zone is in UTC. A day, a month (`1986-03`) or a year stands for its first moment; records have
+    these where no more is known.
+    """
     if isinstance(value, str):
         value = f"{value}-01-01"[:10] if _PARTIAL_DATE.fullmatch(value) else value
         try:
@@ -105,7 +108,7 @@ MATCHERS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def is_matcher(expected: Any) -> bool:
-    """A map all of whose keys are matcher names; any other map is a literal."""
+    """Return whether a value is a map of matchers: all its keys are names of matchers. Any other map is a literal."""
     if not isinstance(expected, dict) or not expected:
         return False
     for name in expected:  # noqa: SIM110  (as in events.query.matches)
@@ -115,7 +118,7 @@ def is_matcher(expected: Any) -> bool:
 
 
 def matches_expected(expected: Any, actual: Any) -> bool:
-    """Whether the actual value is what was expected. Bytes are compared as the text they are."""
+    """Return whether a value is as expected. Bytes are compared as text."""
     if type(actual) is bytes:
         actual = actual.decode(errors="replace")
     if not is_matcher(expected):
@@ -137,7 +140,7 @@ _MATCHER_WORDS = {
 
 
 def describe_expected(expected: Any) -> str:
-    """An expectation in words, for a sentence of detail."""
+    """Return an expectation in words, to be part of a sentence."""
     if not is_matcher(expected):
         return _to_json(expected)
     return " and ".join(
@@ -146,7 +149,6 @@ def describe_expected(expected: Any) -> str:
 
 
 def _to_json(value: Any) -> str:
-    """As the author of a file writes it, and quoted as people quote."""
     if isinstance(value, str):
         return repr(value)
     try:
@@ -156,7 +158,9 @@ def _to_json(value: Any) -> str:
 
 
 def check_expected(expected: Any) -> Any:
-    """Refuse at load what could only fail at run: a bad regex, a bound that is no number or date."""
+    """Check an expectation when a file is loaded. Raise ValueError for what could never match, such as an invalid
+    regex.
+    """
     if isinstance(expected, Mapping) and (len(expected) == 1 or not MATCHERS.keys().isdisjoint(expected)):
         for name in expected:
             _reject_misspelled_matcher(name)
@@ -167,7 +171,7 @@ def check_expected(expected: Any) -> Any:
 
 
 def _reject_misspelled_matcher(name: Any) -> None:
-    """`{matchs: x}` is a literal by the rule; nobody means that."""
+    """Reject `{matchs: x}`: by the rules it is a literal, but it is almost certainly a misspelled matcher."""
     hint = did_you_mean(str(name), MATCHERS)
     if name not in MATCHERS and hint.startswith("did you mean"):
         raise ValueError(f"unknown matcher `{name}`; {hint} (write {{equals: {{{name}: …}}}} to mean the map itself)")

@@ -1,4 +1,4 @@
-"""A model that is asked in a run, as the run keeps it: enough to ask the same one again, and no key."""
+"""A model as a run records it: enough to use the same model again, without its key."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ NO_MODEL: Final = "none"
 
 
 class ModelChoice(Frozen):
-    """A model, and how it is asked."""
+    """A model, and the settings for its requests."""
 
     who: str
     """`openai:model@address`, `azure:deployment@address`, `anthropic:model`, any other sort with an address,
@@ -33,5 +33,5 @@ class ModelChoice(Frozen):
 
     @property
     def skips(self) -> bool:
-        """Whether nobody is asked."""
+        """Whether no model is used."""
         return self.who == NO_MODEL

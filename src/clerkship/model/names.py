@@ -1,11 +1,11 @@
-"""Names as people type them: one spelling for `-` and `_`, and the nearest known name to a wrong one."""
+"""Names that users type: `-` and `_` are equivalent, and a wrong name gets the nearest known one as a hint."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 def canonical_name(name: str) -> str:
-    """`sftp-file-present` and `sftp_file_present` are one name."""
+    """Return a name with `_` for each `-`, so that `sftp-file-present` equals `sftp_file_present`."""
     return name.replace("-", "_")
 
 
@@ -23,7 +23,7 @@ def _find_synonym(name: str, known: Iterable[str]) -> str | None:
 
 
 def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like this one, if any is like it at all."""
+    """Return the known name that is most similar to this one; None if none is similar."""
     lowered = {candidate.lower(): candidate for candidate in sorted(known)}
     meant = _find_synonym(name, lowered)
     if meant is not None:
@@ -33,7 +33,7 @@ def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A closing sentence for an error: the nearest name, or the few that exist."""
+    """Return a hint for an error message: the nearest name, or all known names if there are few."""
     names = sorted(known)
     close = find_nearest_name(name, names)
     if close is not None:
@@ -44,6 +44,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def find_matching_names(part: str, names: Iterable[str]) -> list[str]:
-    """The name itself if there is one; else those it is a part of, small letters or large."""
+    """Return the name itself if it is known; otherwise all names that contain it, ignoring case."""
     known = list(names)
     return [part] if part in known else [name for name in known if part.lower() in name.lower()]

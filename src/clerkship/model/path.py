@@ -11,10 +11,9 @@ _MAX_INDEX_LENGTH = 10
 
 
 class MissingValue:
-    """What a path leads to when it leads nowhere; `null` is something else."""
+    """The type of MISSING: the result for a path that does not exist. `null` is a value and not missing."""
 
     def __repr__(self) -> str:
-        """As evidence shows it."""
         return "(absent)"
 
 
@@ -22,19 +21,19 @@ MISSING: Final = MissingValue()
 
 
 def split_path(path: str) -> list[str]:
-    """`a[0].b` and `a.0.b` are one path."""
+    """Split a path into its keys. `a[0].b` and `a.0.b` are the same path."""
     return [part for part in _BRACKET.sub(r".\1", path).split(".") if part]
 
 
 def lookup(data: Any, path: str) -> Any:
-    """The first value at the path, or MISSING."""
+    """Return the first value at a path, or MISSING."""
     if "." not in path and "[" not in path and path != "*":
         return _child(data, path)
     return next(lookup_all(data, split_path(path)), MISSING)
 
 
 def lookup_all(data: Any, parts: Sequence[str]) -> Iterator[Any]:
-    """Every value at the path: more than one where it has a `*`."""
+    """Yield every value at a path. A path with `*` can have several."""
     if not parts:
         yield data
         return

@@ -1,4 +1,4 @@
-"""Regular expressions that cannot hang a run: each search has a time limit."""
+"""Regular expressions with a time limit for each search, so that no pattern can hang a run."""
 
 from functools import lru_cache
 from typing import Annotated
@@ -12,12 +12,12 @@ TIME_LIMIT = 1.0
 
 
 class PatternTooSlow(Exception):
-    """A search took longer than its limit: the pattern backtracks without end on this text."""
+    """A search took longer than its limit: the pattern backtracks too much on this text."""
 
 
 @lru_cache(maxsize=1024)
 def compile_pattern(pattern: str) -> "regex.Pattern[str]":
-    """Compile once per process; a bad pattern says where it is bad."""
+    """Compile a pattern, once per process. Raise ValueError, with the position, if it is invalid."""
     try:
         return regex.compile(pattern)
     except (regex.error, OverflowError, RecursionError) as error:
@@ -25,7 +25,7 @@ def compile_pattern(pattern: str) -> "regex.Pattern[str]":
 
 
 def has_match(pattern: str, text: str) -> bool:
-    """Whether the pattern is anywhere in the text; raises PatternTooSlow rather than hang."""
+    """Return whether the pattern matches anywhere in the text. Raise PatternTooSlow when the time limit is exceeded."""
     if pattern.isalnum():
         return pattern in text
     try:
@@ -35,8 +35,11 @@ def has_match(pattern: str, text: str) -> bool:
 
 
 def has_match_in_time(pattern: str, text: str) -> bool:
-    """Tell whether the pattern is anywhere in the text. A text that makes the pattern too slow does not fit: else an
-    agent could break a simulated person, and so the run."""
+    """Return whether the pattern matches anywhere in the text within the time limit.
+
+    A text that makes the pattern too slow counts as no match: otherwise an agent could break a simulated person, and
+    with it the run.
+    """
     try:
         return has_match(pattern, text)
     except PatternTooSlow:
@@ -45,7 +48,7 @@ def has_match_in_time(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def check_pattern(pattern: str) -> str:
-    """Return the pattern; raises ValueError where it is none, or is slow even on a short text."""
+    """Return the pattern. Raise ValueError if it is invalid, or too slow even on a short text."""
     if is_slow(compile_pattern(pattern)):
         raise ValueError(
             f"the pattern is too slow: it can take over {PROBE_LIMIT:g} s on a text of {PROBE_LENGTH} characters."

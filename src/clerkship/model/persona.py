@@ -1,4 +1,4 @@
-"""A persona: how somebody is, whatever it is that they want. Written once, used by many people."""
+"""A persona: a person's manner and knowledge, independent of a task, so that many people can share it."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from clerkship.model.pattern import Regex
 
 
 class Persona(Frozen):
-    """How a person is: their manner, patience and knowledge; and what they know of themselves."""
+    """A person's manner, patience and knowledge, and the facts that they know about themselves."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     description: Annotated[str, Field(min_length=1, description="manner, patience, knowledge, in plain words")]

@@ -1,5 +1,4 @@
-"""How good a conversation was, as a model rated it, kept beside the verdict and never part of it; and how often a judge
-is asked the same."""
+"""Ratings of a conversation's quality by a model, which never change the verdict; and the number of votes of a judge."""
 
 from statistics import fmean
 from typing import Annotated, Literal
@@ -32,14 +31,14 @@ def _check_metric_name(name: str) -> str:
 
 
 def check_not_blank(text: str) -> str:
-    """Refuse a text of white space alone."""
+    """Return the text. Raise ValueError if it is blank."""
     if not text.strip():
         raise ValueError("expected text that is not empty")
     return text
 
 
 class Metric(Frozen):
-    """A metric of an author's own."""
+    """A metric that an author defines."""
 
     name: Annotated[
         str,
@@ -69,7 +68,7 @@ Metrics = Annotated[tuple[Metric, ...], AfterValidator(_check_metric_names)]
 
 
 class MetricRating(Frozen):
-    """One metric: a number from 1 to 5, or yes or no; and why."""
+    """The rating of one metric: a score from 1 to 5, or passed or not; with the reason."""
 
     score: int | None = None
     passed: bool | None = None
@@ -77,7 +76,7 @@ class MetricRating(Frozen):
 
 
 class Quality(Frozen):
-    """All metrics of one trial, or why there are none."""
+    """All ratings of one trial, or the reason why there are none."""
 
     ratings: dict[str, MetricRating] = {}
     summary: str = ""
@@ -90,7 +89,7 @@ class Quality(Frozen):
 
     @property
     def bot_quality(self) -> float | None:
-        """The mean of the built-in scales that were rated; none if none was."""
+        """The mean of the built-in scales that were rated; None if none was."""
         scores = [
             found.score for name in BUILT_IN_SCALES if (found := self.ratings.get(name)) and found.score is not None
         ]

@@ -1,4 +1,4 @@
-"""Show `${NAME}` in place of the values of environment variables, in whatever form they appear."""
+"""Replace the values of environment variables by `${NAME}`, in every form in which they may appear."""
 
 import base64
 import html
@@ -27,14 +27,14 @@ Replace = Callable[[str], str]
 
 
 class _Form(NamedTuple):
-    """One way to write a value: a text that is looked for first, because that is fast, and what replaces it."""
+    """One form of a value. `marker` is searched first because that is fast; only if it is there, `replace` is called."""
 
     sign: str
     replace: Replace
 
 
 class Redactor:
-    """Replaces values by the names of their variables, in texts and in all texts of a structure."""
+    """Replaces values by the names of their variables, in texts and in nested data."""
 
     def __init__(
         self, values: Mapping[str, str], *, shortest: int = MIN_EXACT_LENGTH, variants: bool = True, label: str = _LABEL
@@ -75,12 +75,12 @@ class Redactor:
         return self.text(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
     def event(self, event: dict[str, Any]) -> dict[str, Any]:
-        """Redact what an event says. When, where and by whom it was said stays, and so do the names of its fields."""
+        """Redact the payload and the request of an event. Time, source, actor and field names stay."""
         parts = (part for part in ("payload", "request") if part in event)
         return event | {part: {field: self.data(value) for field, value in event[part].items()} for part in parts}
 
     def line(self, line: bytes) -> bytes:
-        """Redact one line of a log; a line without any value stays the same to the byte."""
+        """Redact one line of a log. A line without any value is returned unchanged, byte by byte."""
         if not self._is_in(line):
             return line
         return orjson.dumps(self.event(orjson.loads(line)))
@@ -96,7 +96,7 @@ class Redactor:
 
 
 def map_texts(data: Any, change: Callable[[str], str]) -> Any:
-    """Change every text in plain data, keys included."""
+    """Return plain data with `change` applied to every text, including keys."""
     if isinstance(data, str):
         return change(data)
     if isinstance(data, dict):
@@ -105,8 +105,10 @@ def map_texts(data: Any, change: Callable[[str], str]) -> Any:
 
 
 def build_redactor(values: Mapping[str, str], *, shortest: int = MIN_EXACT_LENGTH, label: str = _LABEL) -> Redactor:
-    """Return the redactor of these values; the last ones are kept. `label` is written in place of a value, with the
-    name of its variable if it has braces."""
+    """Return the redactor for these values; the most recent ones are cached.
+
+    `label` is written in place of a value. Braces in it stand for the name of the variable.
+    """
     return _build_redactor(tuple(sorted(values.items())), shortest, label)
 
 
@@ -116,7 +118,7 @@ def _build_redactor(values: tuple[tuple[str, str], ...], shortest: int, label: s
 
 
 def redact_criterion(criterion: CriterionRun, by: Redactor) -> CriterionRun:
-    """Redact the reasons and the evidence of a criterion."""
+    """Redact the detail and the evidence of a criterion."""
     rows = tuple(_redact_row(row, by) for row in criterion.evidence)
     texts = {field: by.text(getattr(criterion, field)) for field in ("detail", "traceback")}
     return criterion.model_copy(update={**texts, "evidence": rows})
@@ -132,7 +134,7 @@ def _redact_row(row: FieldCheck, by: Redactor) -> FieldCheck:
 
 
 def redact_task_run(task_run: TaskRun, by: Redactor) -> TaskRun:
-    """Redact a trial's record, to be shown: all but what identifies it."""
+    """Redact a trial's record for display. Fields that identify the trial stay."""
     if not by:
         return task_run
     texts = {field: by.data(getattr(task_run, field)) for field in ("error", "agent_error", "answer")}
@@ -145,7 +147,7 @@ def redact_task_run(task_run: TaskRun, by: Redactor) -> TaskRun:
 
 
 def redact_quality(quality: Quality, by: Redactor) -> Quality:
-    """Redact what a model said of a conversation."""
+    """Redact the texts that a model wrote about a conversation."""
     ratings = {
         name: rating.model_copy(update={"reason": by.text(rating.reason)}) for name, rating in quality.ratings.items()
     }
@@ -163,7 +165,7 @@ def _replace(text: str, value: str, name: str) -> str:
 
 
 def _build_text_forms(name: str, value: str) -> list[_Form]:
-    """Return the forms of a value as it is, and as JSON, URLs, HTML and hex dumps have it, in any case."""
+    """Return the forms of a value as it is, and as in JSON, URLs, HTML and hex dumps, in any case."""
     spellings = {form.lower(): form for case in (value, value.upper(), value.lower()) for form in _list_spellings(case)}
     ordered = sorted(spellings.items(), key=lambda item: (-len(item[0]), item))
     return [
@@ -179,10 +181,10 @@ def _list_spellings(value: str) -> Iterator[str]:
 
 
 def _build_base64_forms(name: str, value: str) -> list[_Form]:
-    """Return the forms of a value in base64, standard and URL-safe, wherever in the encoded data it begins.
+    """Return the forms of a value in base64, standard and URL-safe, at each of the three possible offsets.
 
-    Each character stands for six bits. Those that are of this value alone are known; one before or after them may
-    share its bits with a neighbour, and is replaced with them, as is the padding.
+    A base64 character stands for six bits. `core` are the characters that depend on this value alone. A character
+    before or after them may share its bits with neighbouring data, so it is replaced too, and so is the padding.
     """
     forms: dict[str, _Form] = {}
     for case in (value, value.upper(), value.lower()):

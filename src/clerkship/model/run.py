@@ -1,4 +1,4 @@
-"""Run records: one execution and its parts, as they are stored and shown."""
+"""Records of runs, as they are stored and shown."""
 
 from typing import Any, Literal, NamedTuple, Self
 
@@ -30,7 +30,7 @@ Ending = Literal[
 
 
 class FieldCheck(Frozen):
-    """One expectation beside what was found."""
+    """One expected value beside the actual one."""
 
     path: str
     expected: Any
@@ -42,19 +42,19 @@ class FieldCheck(Frozen):
     differences_left_out: int = 0
 
     def with_differences(self, expected: Any, actual: Any) -> Self:
-        """Return a copy with the differences of two values, if there are any."""
+        """Return a copy with the differences of two nested values, if they differ."""
         found = find_differences(expected, actual)
         kept = {"differences": found.first, "differences_left_out": found.left_out}
         return self.model_copy(update=kept) if found.first else self
 
     def forbidden(self) -> Self:
-        """The same where it was not to be so: what was found is what was not wanted."""
+        """Return a copy for a check that failed because the value was as described: `expected` is negated."""
         update = {"expected": {"not": self.expected}, "passed": False, "differences": (), "differences_left_out": 0}
         return self.model_copy(update=update)
 
 
 class CriterionRun(Frozen):
-    """How one criterion came out, with its evidence."""
+    """The result of one criterion, with its evidence."""
 
     label: str
     assertion: str
@@ -72,7 +72,7 @@ class CriterionRun(Frozen):
 
     @property
     def is_implied(self) -> bool:
-        """Whether no author wrote it: the gate that every task has."""
+        """Whether it is the gate that every task has, which no author wrote."""
         return self.assertion == "agent_acted" and not self.weight
 
 
@@ -88,7 +88,7 @@ class AxisScore(Frozen):
 
 
 class Attempt(NamedTuple):
-    """Which trial of a run, and which attempt at it."""
+    """A trial of a run, and the number of the attempt at it."""
 
     task: str
     trial: int
@@ -96,7 +96,7 @@ class Attempt(NamedTuple):
 
 
 class TrialOutcome(NamedTuple):
-    """How one trial came out, as far as planning needs it."""
+    """The outcome of one trial, as far as planning needs it."""
 
     task: str
     trial: int
@@ -106,7 +106,7 @@ class TrialOutcome(NamedTuple):
 
 
 class TaskRun(Frozen):
-    """One trial of one task."""
+    """The record of one trial of one task."""
 
     run: str
     task: str
@@ -135,7 +135,7 @@ class TaskRun(Frozen):
     """How good the conversation was, where that was asked; it decides nothing."""
 
     def outcome(self) -> TrialOutcome:
-        """How it came out."""
+        """Return the outcome of the trial."""
         return TrialOutcome(self.task, self.trial, self.attempt, self.status, self.verdict)
 
 
@@ -147,7 +147,7 @@ RecordingMode = Literal["record", "replay", "refresh"]
 
 
 class ModelOptions(Frozen):
-    """What else a run was told about the models it asks."""
+    """Further settings of a run for the models it uses."""
 
     prompts: dict[str, str] = {}
     """Prompts of its own, by the name of the built-in one that each stands for."""
@@ -164,7 +164,7 @@ class ModelOptions(Frozen):
 
 
 class ForkOrigin(Frozen):
-    """Where a run begins that goes on with a conversation somebody has had before."""
+    """The point of an earlier run at which a forked run begins."""
 
     run: str
     """Whose log it begins with."""
@@ -179,7 +179,7 @@ class ForkOrigin(Frozen):
 
 
 class BenchmarkRun(Frozen):
-    """One execution of some tasks with one agent."""
+    """The record of one execution of some tasks with one agent."""
 
     id: str
     name: str
@@ -229,21 +229,23 @@ class BenchmarkRun(Frozen):
 
     @property
     def replayed(self) -> bool:
-        """Whether no model was asked: such a run is the same whenever and wherever it is done."""
+        """Whether all model answers are replayed. Such a run gives the same result on every machine."""
         return self.asking.tape == "replay"
 
     @property
     def descent(self) -> str:
-        """What it was made from and how, in words; empty if it was begun anew."""
+        """The run that it was made from, in words, such as `rerun of r-12`; empty for a new run."""
         turn = f" at turn {self.fork.turn}" if self.fork is not None and self.made_by == "fork" else ""
         return f"{self.made_by} of {self.origin}{turn}" if self.origin else ""
 
     def missing(self, counts: "Counts") -> int:
-        """Trials that were to be done and were not; who was sure early has left out the rest on purpose."""
+        """Return the number of trials that were planned and not done; 0 for a completed run, which may have stopped
+        early.
+        """
         return 0 if self.status == "completed" else max(self.total - counts.done, 0)
 
     def exit_code(self, counts: "Counts") -> int:
-        """The design's table for a whole run: stopped, broken off, or by its trials."""
+        """Return the exit code of the run: 130 if cancelled, 2 if incomplete or ungraded, otherwise by its trials."""
         if self.status == "cancelled":
             return 130
         if self.status != "completed" or (self.is_ungraded(counts) and not self.allow_ungraded):
@@ -251,12 +253,12 @@ class BenchmarkRun(Frozen):
         return counts.exit_code()
 
     def is_ungraded(self, counts: "Counts") -> bool:
-        """Tell whether there are criteria, and not one was judged in any trial."""
+        """Return whether there are criteria and none was judged in any trial."""
         return self.criteria > 0 and counts.verdicts.get("ungraded", 0) > 0 and not counts.graded
 
 
 class Counts(Frozen):
-    """How a run's trials came out. Errored ones are shown and left out of the rate."""
+    """The numbers of trials by outcome. Errored trials are shown, but not part of the pass rate."""
 
     verdicts: dict[str, int]
     statuses: dict[str, int]
@@ -265,21 +267,21 @@ class Counts(Frozen):
 
     @property
     def done(self) -> int:
-        """Trials with a record."""
+        """Number of trials with a record."""
         return sum(self.statuses.values())
 
     @property
     def graded(self) -> int:
-        """Trials that got pass, partial or fail."""
+        """Number of trials with the verdict pass, partial or fail."""
         return sum(self.verdicts.get(verdict, 0) for verdict in ("pass", "partial", "fail"))
 
     @property
     def passed(self) -> int:
-        """Trials that passed."""
+        """Number of trials that passed."""
         return self.verdicts.get("pass", 0)
 
     def exit_code(self) -> int:
-        """The design's table, folded over a batch."""
+        """Return the exit code: 130 if a trial was cancelled, 2 if one is unusable, 1 if one did not pass, otherwise 0."""
         statuses, verdicts = self.statuses, self.verdicts
         if statuses.get("cancelled"):
             return 130

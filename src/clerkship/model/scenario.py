@@ -1,4 +1,4 @@
-"""A task's scenario: the steps that set the situation up, and the person in it."""
+"""A task's scenario: the steps that set the situation up, and the people in it."""
 
 from typing import Annotated, Any, Literal
 
@@ -23,7 +23,7 @@ Actor = Literal["agent", "person", "scenario", "reaction", "run"]
 
 
 class EventMatch(Frozen):
-    """Which events are meant: a kind (`*` allowed), and what their payload must look like."""
+    """A condition on events: a kind (`*` allowed), and values of the payload."""
 
     event: Annotated[str, Field(min_length=1, description="event kind, such as files.file.written or files.*")]
     where: Where = {}
@@ -32,7 +32,7 @@ class EventMatch(Frozen):
 
 
 class Improvisation(Frozen):
-    """What is left to the model that plays them: with a hint what to do in this turn, or without."""
+    """Words that a model improvises, with or without a hint for this turn."""
 
     improvise: Annotated[
         Annotated[str, Field(min_length=1)] | Literal[True],
@@ -41,7 +41,7 @@ class Improvisation(Frozen):
 
     @property
     def hint(self) -> str:
-        """What to do; empty where it is left to them."""
+        """The hint for this turn; empty if there is none."""
         return "" if self.improvise is True else self.improvise
 
 
@@ -61,7 +61,7 @@ _GoSilentKey = Annotated[
 
 
 class ScriptRule(Frozen):
-    """When the person hears this, or this happens, they say that, or press a button."""
+    """A rule of a script: when the agent says this, or this event happens, the person says that or presses a button."""
 
     when: Annotated[Regex | EventMatch, Field(description="a regex on what the agent said, or an event")]
     say: Annotated[
@@ -79,7 +79,7 @@ class ScriptRule(Frozen):
 
     @property
     def improvises(self) -> bool:
-        """Whether it leaves something to a model."""
+        """Whether a model must improvise something."""
         return self.improvise is not None or type(self.interrupt) is Improvisation  # isinstance is slow for models
 
     @model_validator(mode="after")
@@ -107,8 +107,9 @@ _ACTION_KEYS = ("say", "improvise", "press", "interrupt", "go_silent")
 
 
 class ScriptLine(Frozen):
-    """A line that is said whatever the agent answers: text alone, or with what is sent along unseen; or what else they
-    do when it is their turn."""
+    """What the person does in one turn, whatever the agent answers: a text, with metadata or without, or another
+    action.
+    """
 
     model_config = ConfigDict(json_schema_extra=allow_text_in_schema)
     say: Annotated[str | None, Field(min_length=1)] = None
@@ -120,7 +121,7 @@ class ScriptLine(Frozen):
 
     @property
     def improvises(self) -> bool:
-        """Whether it leaves something to a model."""
+        """Whether a model must improvise something."""
         return self.improvise is not None or type(self.interrupt) is Improvisation  # isinstance is slow for models
 
     @model_validator(mode="before")
@@ -139,7 +140,7 @@ class ScriptLine(Frozen):
 
 
 class EndRule(Frozen):
-    """When the person has had enough."""
+    """When the person ends the conversation."""
 
     when: Annotated[Regex | EventMatch | None, Field(description="what ends the conversation")] = None
     say: Annotated[str | None, Field(description="the person's last line")] = None
@@ -147,7 +148,7 @@ class EndRule(Frozen):
 
 
 class PersonVariant(Frozen):
-    """What a person says otherwise in some trials. A key that is given replaces that of the person as a whole."""
+    """Changes to a person in some trials. Each key that is given replaces the person's key as a whole."""
 
     opening: Annotated[str | Improvisation | None, Field(description="their first line")] = None
     lines: Annotated[tuple[ScriptLine, ...] | None, Field(description="said one after another where no rule fits")] = (
@@ -159,8 +160,10 @@ class PersonVariant(Frozen):
 
 
 class ScenarioPerson(Frozen):
-    """A scripted person: an opening line, rules in order, a fallback, an end; or lines one after another. The same
-    every time. One with a `simulation_context` and no words of their own is played by a model."""
+    """A simulated person. A scripted one has an opening, rules, a fallback and an end, or lines to say one after
+    another,
+    and says the same every time. One with a `simulation_context` and no words of their own is played by a model.
+    """
 
     name: str = "person"
     sandbox: Annotated[str | None, Field(description="where they talk; the only chat sandbox if there is one")] = None
@@ -201,11 +204,11 @@ class ScenarioPerson(Frozen):
     ] = "rules"
 
     def variant_number(self, trial: int) -> int | None:
-        """Return which variant a trial has, from 1; None if the person is the same in every trial."""
+        """Return the number of a trial's variant, from 1; None if the person is the same in every trial."""
         return (trial - 1) % len(self.by_trial) + 1 if self.by_trial else None
 
     def for_trial(self, trial: int) -> "ScenarioPerson":
-        """Return the person as they are in a trial."""
+        """Return the person with the variant of a trial applied."""
         number = self.variant_number(trial)
         if number is None:
             return self
@@ -214,12 +217,12 @@ class ScenarioPerson(Frozen):
 
     @property
     def variants(self) -> "tuple[ScenarioPerson, ...]":
-        """The person as they are in each trial, until the variants are repeated."""
+        """The person with each variant applied; the person alone if there are no variants."""
         return tuple(self.for_trial(trial) for trial in range(1, len(self.by_trial) + 1)) or (self,)
 
     @property
     def is_played(self) -> bool:
-        """Whether every word of theirs is left to a model; with variants, in every trial."""
+        """Whether a model improvises every word; with variants, in every trial."""
         return self.simulation_context is not None and not any(variant._is_written for variant in self.variants)
 
     @property
@@ -228,7 +231,7 @@ class ScenarioPerson(Frozen):
 
     @property
     def needs_model(self) -> bool:
-        """Whether a model plays all or part of what they say; with variants, in some trial."""
+        """Whether a model improvises any word; with variants, in some trial."""
         if self.by_trial:
             return any(variant.needs_model for variant in self.variants)
         parts: tuple[ScriptLine | ScriptRule, ...] = (*self.lines, *self.script)
@@ -240,26 +243,26 @@ class ScenarioPerson(Frozen):
 
     @property
     def first_line(self) -> str | None:
-        """What they begin with, where that is written down."""
+        """The first line, if it is scripted."""
         if self.opening is not None or not self.lines:
             return self.opening if isinstance(self.opening, str) else None
         return self.lines[0].say
 
     @property
     def begins(self) -> bool:
-        """Whether they can say a first line of their own; with variants, in every trial."""
+        """Whether the person can speak first; with variants, in every trial."""
         if self.by_trial:
             return all(variant.begins for variant in self.variants)
         return self.opening is not None or bool(self.lines) or self.is_played
 
     @property
     def manner(self) -> Persona | None:
-        """Their persona, where it is at hand."""
+        """The persona; None if there is none, or only its name is known."""
         return self.persona if isinstance(self.persona, Persona) else None
 
     @property
     def speaks(self) -> str:
-        """The language they are to be played in."""
+        """The language of the person: their own, their persona's, or English."""
         return self.language or (self.manner.language if self.manner is not None else None) or DEFAULT_LANGUAGE
 
     @model_validator(mode="after")
@@ -281,7 +284,7 @@ def _allow_step_list_in_schema(schema: dict[str, Any]) -> None:
 
 
 class Scenario(Frozen):
-    """A short program run before the agent starts; a step with `at` runs while it works."""
+    """Steps that run before the agent starts. A step with `at` runs while the agent works."""
 
     model_config = ConfigDict(json_schema_extra=_allow_step_list_in_schema)
     steps: tuple[StepCall, ...] = ()
@@ -311,7 +314,7 @@ class Scenario(Frozen):
 
     @property
     def all_people(self) -> tuple[ScenarioPerson, ...]:
-        """The people of the scenario, in the order of the file, however many there are."""
+        """The people of the scenario, in the order of the file."""
         return self.people if self.person is None else (self.person,)
 
     @model_validator(mode="after")

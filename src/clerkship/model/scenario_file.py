@@ -1,4 +1,4 @@
-"""A scenario file: who the person is, the starting state, and what success is. It is a task by another name."""
+"""A scenario file: the simulated person, the starting state, and the goals. It is converted to a task."""
 
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from clerkship.model.task import Task
 
 
 class ScenarioSetup(Frozen):
-    """What holds before the conversation begins. All but `initial_slots` are ours."""
+    """The state before the conversation begins. Only `initial_slots` is part of Rasa's format."""
 
     initial_slots: Annotated[dict[str, JsonValue], Field(description="slot values set before the first turn")] = {}
     person: Annotated[
@@ -36,7 +36,7 @@ class ScenarioSetup(Frozen):
 
 
 class ExpectedToolCall(Frozen):
-    """A tool that is to be called: its name alone, or with some of its arguments."""
+    """An expected call of a tool: its name, and optionally some of its arguments."""
 
     model_config = ConfigDict(json_schema_extra=allow_text_in_schema)
     tool_name: str
@@ -49,7 +49,7 @@ class ExpectedToolCall(Frozen):
 
 
 class ToolGroupEntry(Frozen):
-    """One entry of a group: a tool, or a word about the whole of it."""
+    """One entry of a tool group: an expected call, or an option of the whole group."""
 
     tool_called: ExpectedToolCall | None = None
     ordered: Flag | None = None
@@ -63,7 +63,7 @@ class ToolGroupEntry(Frozen):
 
 
 class ExpectedTool(Frozen):
-    """A tool called at any time, or a group of them called in one turn. It only fails the run if it gates."""
+    """A tool called at any time, or a group of tools called in one turn. It only fails the run if it gates."""
 
     tool_called: ExpectedToolCall | None = None
     tool_group: Annotated[tuple[ToolGroupEntry, ...] | None, Field(min_length=1)] = None
@@ -78,7 +78,7 @@ class ExpectedTool(Frozen):
         return self
 
     def criterion(self) -> Criterion:
-        """As a task has it."""
+        """Return the criterion for it."""
         if self.tool_called is not None:
             call = _build_call("tool_called", self.tool_called.model_dump())
             return _build_criterion(call, self.tool_called.tool_name, gate=self.gate)
@@ -102,7 +102,7 @@ def _build_criterion(call: AssertionCall, names: str, *, gate: bool) -> Criterio
 
 
 class Goals(Frozen):
-    """What success is."""
+    """What a good conversation looks like."""
 
     assertions: Annotated[tuple[AssertionCall, ...], Field(description="checked against the event history")] = ()
     criteria: Annotated[
@@ -119,7 +119,7 @@ class Goals(Frozen):
     ] = ()
 
     def judged(self, text: str) -> AssertionCall:
-        """One of the criteria as a task has it."""
+        """Return the assertion for one of the criteria."""
         return _build_call("judged", text if self.votes is None else {"statement": text, "votes": self.votes})
 
 
@@ -139,7 +139,7 @@ class ScenarioFile(Frozen):
     solution: Annotated[str | None, Field(description="Python file beside it that `oracle` runs (ours)")] = None
 
     def task(self, slug: str) -> Task:
-        """The task it is. Every criterion gates."""
+        """Return the task for it. Every criterion gates."""
         setup, goals = self.setup, self.goals
         about: dict[str, Any] = {"simulation_context": self.simulation_context}
         about |= {"persona": setup.persona} if setup.persona is not None else {}
@@ -171,7 +171,7 @@ _TEXT_KEYS = ("utter_name", "text_matches", "utter_source")
 
 
 def build_plain_label(call: AssertionCall) -> str:
-    """An assertion's name and the ids it is about, as the format's own reports have it."""
+    """Return an assertion's name and the ids in its arguments, as Rasa's own reports show it."""
     args = call.args
     if call.name == "sequencing":
         return call.name
@@ -185,7 +185,7 @@ def build_plain_label(call: AssertionCall) -> str:
 
 
 def build_label(call: AssertionCall) -> str:
-    """The same where it is shown by us: also what was said, or how long a sequence is."""
+    """Return the label that Clerkship shows: like the plain label, with texts, buttons or the number of steps."""
     args = call.args
     if call.name == "sequencing" and isinstance(args, list):
         return f"{call.name}({len(args)} step{'s' * (len(args) != 1)})"

@@ -1,4 +1,4 @@
-"""What checking a run's seals found: which parts were changed after they were saved, and what could not be checked."""
+"""The result of checking a run's seals: which parts were changed after they were saved, and what could not be checked."""
 
 import re
 
@@ -48,7 +48,7 @@ class SealCheck(Frozen):
         return bool(self.changes)
 
     def state(self) -> str:
-        """Say in a few words what was found, for a report."""
+        """Return the result in a few words, for a report."""
         if self.changes:
             return "CHANGED"
         if self.unsealed:
@@ -60,23 +60,23 @@ class SealCheck(Frozen):
         return "intact (with a key)" if self.has_key and not self.unkeyed else "intact (without a key)"
 
     def changed_trials(self) -> dict[tuple[str, int, int], str]:
-        """Return what was changed of each changed trial, by task, trial and attempt."""
+        """Return the changed parts of each changed trial, by task, trial and attempt."""
         return {(one.task, one.trial, one.attempt): ", ".join(one.parts) for one in self.changes if one.task}
 
     def sentences(self) -> list[str]:
-        """Name what was changed, one line each."""
+        """Return the changes, one line each; further ones are counted in a last line."""
         named = [str(change) for change in self.changes[:MAX_LISTED_CHANGES]]
         more = len(self.changes) - MAX_LISTED_CHANGES
         return [*named, f"… and {more:,} more"] if more > 0 else named
 
     def headline(self) -> str:
-        """Say that the run was changed; empty if it was not."""
+        """Return a sentence that the run was changed; empty if it was not."""
         if not self.changes:
             return ""
         return f"{self.run} was changed in the store after it was saved; its results cannot be trusted"
 
     def data(self) -> dict[str, object]:
-        """Return the result for machines."""
+        """Return the result as JSON data."""
         state = "changed" if self.changes else "unsealed" if self.unsealed else "intact"
         if state == "intact" and (self.locked or self.other_key or self.unkeyed):
             state = "unchecked"
@@ -84,7 +84,7 @@ class SealCheck(Frozen):
         return {"state": state, "changes": changes, "notes": self.notes()}
 
     def notes(self) -> list[str]:
-        """Say what could not be checked, and why."""
+        """Return sentences about what could not be checked, and why."""
         found = [f"{self.run} has no seals: {_NO_SEALS}"] if self.unsealed else []
         if self.locked:
             found.append(f"{self.run} is sealed with a key; set {SEAL_KEY_VARIABLE} to check it")
@@ -95,9 +95,11 @@ class SealCheck(Frozen):
         return found
 
     def advice(self) -> str:
-        """Say how to run the tasks of a changed run again.
+        """Return how to run the tasks of a changed run again.
 
-        `rerun` needs the run's record and its plan. A changed blob stays in the store, for it is stored by its hash.
+        `rerun` needs the run's record and its plan. A changed blob stays in the store under its hash, so `rerun`
+        would use
+        it; then another store is needed.
         """
         parts = [part for change in self.changes for part in change.parts if _BLOB.match(part) or not change.task]
         if all(part.startswith(("counts", "status")) for part in parts):
@@ -105,9 +107,9 @@ class SealCheck(Frozen):
         return "run the tasks again in another store with `clerkship run PATH --store FILE`"
 
     def refusal(self, advice: str = "") -> str:
-        """Say why nothing may be built on this run, and what to do; empty if it may.
+        """Return why this run may not be used, and what to do; empty if it may be used.
 
-        With a key set, everything must be sealed with that key: a seal without one could be anybody's.
+        With a key set, every seal must be made with that key: anyone can make a seal without a key.
         """
         if self.changes:
             return f"{self.headline()}: {'; '.join(self.sentences())}; {advice or self.advice()}"

@@ -1,4 +1,4 @@
-"""Probe a regular expression with texts made to slow it down: one that backtracks without end is refused at load."""
+"""Probe a regular expression with texts that slow it down, to reject excessive backtracking when a file is loaded."""
 
 import re
 import re._constants as sre  # type: ignore[import-not-found]  # it has no stubs
@@ -32,7 +32,7 @@ Node = tuple[Any, Any]
 
 
 def is_slow(compiled: "regex.Pattern[str]") -> bool:
-    """Tell whether a short text exists on which the pattern takes longer than its limit, twice."""
+    """Return whether the pattern exceeds its time limit, twice in a row, on one of the probes."""
     return any(_times_out(compiled, text) and _times_out(compiled, text) for text in _build_probes(compiled.pattern))
 
 
@@ -61,7 +61,7 @@ def _build_probes(pattern: str) -> Iterator[str]:
 
 
 def _find_repeats(nodes: Sequence[Node], prefix: str, tail: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each repeat that has no end: what comes before it, what to repeat, and what comes after it."""
+    """Yield each unbounded repeat as a triple: text before it, text to repeat, text after it."""
     after = [*(next(iter(_build_variants(node)), "") for node in nodes), tail]
     for place, (kind, value) in enumerate(nodes):
         rest = "".join(after[place + 1 :])
@@ -108,7 +108,7 @@ def _build_variants(node: Node) -> list[str]:
 
 
 def _sample_class(items: list[Node]) -> str:
-    """Return one character of a class."""
+    """Return one character of a character class."""
     kind, value = items[0]
     if kind is sre.NEGATE:
         return next((char for char in _ALPHABET if not any(_matches_char(item, char) for item in items[1:])), "a")

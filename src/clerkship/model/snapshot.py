@@ -1,4 +1,4 @@
-"""What a run is frozen from: tasks and a plan, enough to do it again, or grade it again, without today's files."""
+"""Snapshots and plans: what a run needs to be repeated or graded again without the files it was loaded from."""
 
 import hashlib
 from functools import cached_property
@@ -19,21 +19,21 @@ GRADING_VERSION = "6"
 
 
 class ContentAddressed(Frozen):
-    """Has one byte form, and is kept by its hash."""
+    """Data with one canonical byte form, stored by its hash."""
 
     @cached_property
     def data(self) -> bytes:
-        """Its one byte form. Keys stand as they were written: an agent is handed them in that order, now and later."""
+        """The JSON bytes. Keys keep the order in which they were written, because an agent receives them in that order."""
         return orjson.dumps(self.model_dump(mode="json"))
 
     @cached_property
     def hash(self) -> str:
-        """Its address in the store."""
+        """The SHA-256 of the bytes, its key in the store."""
         return hashlib.sha256(self.data).hexdigest()
 
 
 class Snapshot(ContentAddressed):
-    """One task as it was when the run began, with everything it names."""
+    """One task at the start of the run, with everything that it refers to."""
 
     task: Task
     environment: Environment
@@ -51,8 +51,10 @@ class Snapshot(ContentAddressed):
 
     @property
     def content(self) -> str:
-        """A hash of the task itself: not of the limits a run puts on it, nor of where its file was found, nor of its
-        solution, which is kept for some agents only."""
+        """A hash of the task itself, without limits of the run, the path of the file, and the solution, which only some
+        agents
+        store.
+        """
         told = self.model_dump(mode="json", exclude={"source", "timeout", "grading", "template", "solution"})
         told["task"].pop("for_each")  # never in one that is run
         scenario = told["task"]["scenario"] or {}
@@ -71,7 +73,7 @@ class Snapshot(ContentAddressed):
 
     @cached_property
     def scene(self) -> str:
-        """A hash of what an agent finds before it: not of who talks to it, nor of what it is graded by."""
+        """A hash of what the agent starts with, without the people and the criteria."""
         told = self.model_dump(mode="json", include={"environment", "datasets", "entities"})
         _remove_if_empty(told["environment"], "domains")
         task = self.task.model_dump(mode="json", include={"name", "task_item", "scenario"})
@@ -81,13 +83,13 @@ class Snapshot(ContentAddressed):
 
 
 class UntilSure(Frozen):
-    """Repeat a task until the interval of its pass rate lies wholly on one side of this rate."""
+    """Repeat a task until the confidence interval of its pass rate is entirely above or below this threshold."""
 
     threshold: float
 
 
 class Plan(ContentAddressed):
-    """Which tasks, how often, in what order. Two runs with one plan did the same work."""
+    """Which tasks to run, how often, and in what order. Two runs with the same plan did the same work."""
 
     snapshots: tuple[str, ...]
     """Of the tasks, by hash."""
@@ -99,6 +101,6 @@ class Plan(ContentAddressed):
 
 
 def _remove_if_empty(data: dict[str, Any], key: str) -> None:
-    """Remove a key without content that earlier versions did not have, so that hashes are those of earlier versions."""
+    """Remove an empty key that older versions did not have, so that hashes equal those of older versions."""
     if not data.get(key, True):
         del data[key]

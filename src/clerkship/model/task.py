@@ -1,4 +1,4 @@
-"""A task: a situation, what the agent is told, and what counts as done."""
+"""A task: a situation, the instructions for the agent, and the criteria for success."""
 
 from collections.abc import Collection
 from typing import Annotated, Literal
@@ -17,7 +17,7 @@ EntityId = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description
 
 
 class Entity(Frozen):
-    """One record of a dataset, bound to a task by query; the query must find exactly one."""
+    """One record of a dataset, bound to a task by query. The query must match exactly one record."""
 
     id: EntityId
     dataset: str
@@ -29,7 +29,7 @@ class Entity(Frozen):
 
 
 class ForEach(Entity):
-    """Records of a dataset, found by query: the task is done once for each, and knows it by `id`."""
+    """Records of a dataset, selected by query. One task is made for each record, which templates refer to by `id`."""
 
     limit: Annotated[Whole | None, Field(ge=1, le=10_000, description="how many at most, in the dataset's order")] = (
         None
@@ -37,7 +37,7 @@ class ForEach(Entity):
 
 
 class Task(Frozen):
-    """`name, task_item, scenario, entities, tags, timeout, criteria`, and where it takes place."""
+    """`name, task_item, scenario, entities, tags, timeout, criteria`, and the environment."""
 
     name: Annotated[Name, Field(description="short title, unique in its folder")]
     task_item: Annotated[
@@ -66,9 +66,9 @@ class Task(Frozen):
         return self.scenario.all_people if self.scenario is not None else ()
 
     def assertions(self) -> list[AssertionCall]:
-        """Return the assertions of all criteria; those inside an `any_of` in its place."""
+        """Return the assertions of all criteria, with those inside an `any_of` in place of it."""
         return [call for criterion in self.criteria for _, call in criterion.assertion.leaves()]
 
     def gated_by(self, axes: Collection[str]) -> "Task":
-        """Return a copy in which every criterion says whether it gates."""
+        """Return a copy in which `gate` of every criterion is set."""
         return self.model_copy(update={"criteria": tuple(criterion.gated_by(axes) for criterion in self.criteria)})

@@ -1,4 +1,4 @@
-"""What models were asked for, and what it took."""
+"""The usage of models: requests, tokens and cost."""
 
 from typing import Annotated, Literal
 
@@ -14,7 +14,7 @@ draft scenarios."""
 
 
 class Usage(Frozen):
-    """Questions, tokens, and what they cost where that is known."""
+    """Numbers of requests and tokens, and the cost if it is known."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -22,7 +22,7 @@ class Usage(Frozen):
     cost: Annotated[float | None, Field(description="dollars; null where some price is not known")] = 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Both together; what is known of one alone is not known of both."""
+        """Return the sum. Its cost is unknown if one of the costs is."""
         return Usage(
             calls=self.calls + other.calls,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
@@ -35,7 +35,7 @@ NO_USAGE = Usage()
 
 
 class Prices(Frozen):
-    """What a model takes, in dollars per million tokens."""
+    """The prices of a model, in dollars per million tokens."""
 
     input: Dollars
     output: Dollars = 0.0
@@ -44,7 +44,7 @@ class Prices(Frozen):
     )
 
     def cost(self, prompt: int, completion: int, cached: int = 0) -> float:
-        """Of so many tokens, some of those of the prompt cached."""
+        """Return the cost of some tokens in dollars. `cached` is the part of the prompt that was cached."""
         again = self.input if self.cached_input is None else self.cached_input
         cached = min(cached, prompt)
         return ((prompt - cached) * self.input + cached * again + completion * self.output) / 1_000_000

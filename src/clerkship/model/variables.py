@@ -1,7 +1,7 @@
 """Environment variables in YAML files: `${NAME}` is replaced when a task is built, in the author's text only.
 
-Text from elsewhere (records, files, template values) is escaped when it is put into the author's text, so that the
-frozen task says which is which: `$${NAME}` stands for the text `${NAME}`.
+Text from other sources (records, files, template values) is escaped when it is inserted into the author's text, so
+that the two can be told apart in the frozen task: `$${NAME}` stands for the text `${NAME}`.
 """
 
 import re
@@ -19,7 +19,7 @@ NOT_EXPANDED = frozenset({"name", "entities", "for_each"})
 
 
 class UnknownVariable(Exception):
-    """A variable that is not set."""
+    """The environment variable is not set."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"the environment variable {name} is not set")
@@ -28,33 +28,30 @@ class UnknownVariable(Exception):
 
 
 class TrackedVariables(Mapping[str, str]):
-    """Variables, remembering which were asked for."""
+    """A mapping of variables that records which ones were read."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = values
         self.found: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
-        """The value of one."""
         self.found[name] = self._values[name]
         return self.found[name]
 
     def __iter__(self) -> Iterator[str]:
-        """All there are."""
         return iter(self._values)
 
     def __len__(self) -> int:
-        """How many there are."""
         return len(self._values)
 
 
 def find_variable_names(text: str) -> set[str]:
-    """Return the names of the variables that expanding this text would ask for."""
+    """Return the names of the variables that are needed to expand this text."""
     return {name for escaped, name in _ESCAPABLE_REFERENCE.findall(text) if not escaped and name != DOLLAR}
 
 
 def expand_text(text: str, values: Mapping[str, str]) -> str:
-    """The text with every `${NAME}` replaced; `$${NAME}` stands for `${NAME}` itself."""
+    """Return the text with every `${NAME}` replaced. `$${NAME}` stands for `${NAME}` itself. Raise UnknownVariable."""
     if "${" not in text:
         return text
 
@@ -77,14 +74,14 @@ def escape_text(text: str) -> str:
 
 
 def unescape_text(text: str) -> str:
-    """Return the text as it is shown: with the names of variables, and without escapes."""
+    """Return the text for display: with the names of variables, and without escapes."""
     if "${" not in text:
         return text
     return _ESCAPABLE_REFERENCE.sub(lambda found: "$" if found[2] == DOLLAR else found[0][len(found[1]) :], text)
 
 
 def escape(data: Any) -> Any:
-    """Escape every text in the data. Keys stay as they are: they are not expanded."""
+    """Escape every text in the data. Keys are not expanded, so they stay."""
     if isinstance(data, str):
         return escape_text(data)
     if isinstance(data, dict):
@@ -93,10 +90,11 @@ def escape(data: Any) -> Any:
 
 
 def join_escaped(parts: Sequence[str]) -> str:
-    """Join an author's texts (at even places) with values from elsewhere (at odd places).
+    """Join an author's texts (at even positions) with values from other sources (at odd positions).
 
-    Expanding the result gives each of the author's texts expanded, and each value as it is, also where a `${NAME}`
-    only comes about by joining.
+    Expanding the result expands each of the author's texts and keeps each value as it is, even where joining a text
+    and
+    a value creates a new `${NAME}`.
     """
     text = "".join(parts)
     if "${" not in text:
@@ -127,7 +125,7 @@ def expand_task(data: Any, values: Mapping[str, str], told: Callable[[list[int |
 
 
 def expand(data: Any, values: Mapping[str, str], told: Callable[[list[int | str], UnknownVariable], None]) -> Any:
-    """The same data with every variable put in; each that is not set is told of with its path, and left as it is."""
+    """Return the data with every variable replaced. Call `report` for each variable that is not set; its text stays."""
     return _expand(data, values, told, [])
 
 
