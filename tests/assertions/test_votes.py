@@ -105,7 +105,7 @@ def test_a_run_may_ask_for_them_and_a_criterion_has_the_last_word() -> None:
 
 
 def test_an_even_number_is_refused_in_words() -> None:
-    with pytest.raises(ValidationError, match="expected an odd number of votes: an even one can be split in halves"):
+    with pytest.raises(ValidationError, match="expected an odd number of votes, so that there is always a majority"):
         Judged.model_validate({"statement": "x", "votes": 4})
 
 

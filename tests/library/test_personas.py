@@ -78,7 +78,7 @@ def test_those_that_several_folders_share_are_found_beside_them(folder: Shelf) -
             "one.yml:1:73: scenario.setup.persona: unknown persona `impatien`; did you mean `impatient`?",
         ),
         ("person: {persona: x}", "scenario.setup.person.persona: unknown persona `x`; known: chatty, impatient"),
-        ("persona: chatty, person: {persona: chatty}", "a persona here and one in `person`: give one of them"),
+        ("persona: chatty, person: {persona: chatty}", "`persona` is given here and in `person`: give it once"),
         ("persona: {name: x}", "`description` is missing"),
     ],
 )

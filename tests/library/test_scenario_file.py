@@ -168,7 +168,7 @@ def test_expected_tools_of_both_forms_are_criteria_that_gate_only_if_they_say_so
         ("goals: {assertions: [{bot_uttered: {text_matches: '('}}]}", "4:53: scenario.goals.assertions.0.bot_uttered"),
         ("type: [a]", "4:9: scenario.type: expected text, not a list"),
         ("goals: {expected_tools: [{gate: true}]}", "expected `tool_called` or `tool_group`"),
-        ("goals: {expected_tools: [{tool_group: [{ordered: true}]}]}", "a group needs a `tool_called`"),
+        ("goals: {expected_tools: [{tool_group: [{ordered: true}]}]}", "`tool_group` needs at least one `tool_called`"),
         ("name: Twice", "4:3: duplicate key `name`"),
         ("solution: nowhere.py", "4:13: scenario.solution: nowhere.py: there is no such file"),
     ],

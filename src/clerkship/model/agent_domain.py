@@ -10,11 +10,13 @@ from clerkship.model.frozen import Frozen
 class AgentDomain(Frozen):
     """The names that an agent has. A field is None if they are unknown; then nothing is checked against it."""
 
-    source: Annotated[str, Field(description="where it comes from, for messages")]
+    source: Annotated[str, Field(description="file or address it was read from, for messages")]
     slots: dict[str, str] = {}
-    """Name to type: text, bool, float, list, categorical, any."""
+    """Types by name: text, bool, float, list, categorical, any."""
     choices: Annotated[dict[str, tuple[JsonValue, ...]], Field(description="the values of categorical slots")] = {}
-    controlled: Annotated[frozenset[str], Field(description="slots that no user fills")] = frozenset()
+    controlled: Annotated[frozenset[str], Field(description="slots that the assistant fills without the user")] = (
+        frozenset()
+    )
     actions: frozenset[str] | None = None
     responses: frozenset[str] | None = None
     flows: frozenset[str] | None = None
@@ -26,7 +28,7 @@ class AgentCapabilities(Frozen):
     engine: str
     domain: AgentDomain | None = None
     emits: frozenset[str] | None = None
-    """The kinds of agent event its engine can write; None if that is not known."""
+    """The kinds of agent event that its engine can report; None if unknown."""
 
 
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
@@ -45,10 +47,10 @@ def describe_slot_mismatch(value: JsonValue, slot_type: str) -> str:
 
     `null` fits every slot.
     """
-    fitting = _PYTHON_TYPES.get(slot_type)
-    if value is None or fitting is None:
+    expected_types = _PYTHON_TYPES.get(slot_type)
+    if value is None or expected_types is None:
         return ""
-    if isinstance(value, fitting) and not (slot_type == "float" and isinstance(value, bool)):
+    if isinstance(value, expected_types) and not (slot_type == "float" and isinstance(value, bool)):
         return ""
     return _TYPE_NAMES.get(slot_type, "text")
 

@@ -10,10 +10,10 @@ from clerkship.model.frozen import Frozen
 class JudgeIdentity(Frozen):
     """The settings that make up a judge. A judge that differs in any of them counts as another judge."""
 
-    model: Annotated[str, Field(description="as a run keeps it, such as openai:gpt-5.1")]
-    parameters: Annotated[dict[str, JsonValue], Field(description="what goes into each request")] = {}
-    prompt: Annotated[str, Field(description="the mark of the prompt for criteria")]
-    votes: Annotated[int, Field(description="how often each question is asked")] = 1
+    model: Annotated[str, Field(description="as a run records it, such as openai:gpt-5.1")]
+    parameters: Annotated[dict[str, JsonValue], Field(description="parameters that are sent with each request")] = {}
+    prompt: Annotated[str, Field(description="hash of the prompt for criteria")]
+    votes: Annotated[int, Field(description="how often each criterion is judged")] = 1
 
 
 class Agreement(Frozen):
@@ -21,8 +21,8 @@ class Agreement(Frozen):
 
     both_passed: Annotated[int, Field(ge=0)] = 0
     both_failed: Annotated[int, Field(ge=0)] = 0
-    false_passes: Annotated[int, Field(ge=0, description="the judge says pass, the person fail")] = 0
-    false_fails: Annotated[int, Field(ge=0, description="the judge says fail, the person pass")] = 0
+    false_passes: Annotated[int, Field(ge=0, description="the judge passed what the person failed")] = 0
+    false_fails: Annotated[int, Field(ge=0, description="the judge failed what the person passed")] = 0
     errors: Annotated[int, Field(ge=0, description="labels without a verdict")] = 0
 
     @property
@@ -52,10 +52,10 @@ class Calibration(Frozen):
 
     judge: JudgeIdentity
     file: Annotated[str, Field(description="the labelled set")]
-    labels: Annotated[str, Field(description="SHA-256 of the labelled set, its start")]
-    at: Annotated[str, Field(description="when")]
+    labels: Annotated[str, Field(description="first characters of the SHA-256 of the labelled set")]
+    at: Annotated[str, Field(description="time of the calibration")]
     overall: Agreement
-    criteria: Annotated[dict[str, Agreement], Field(description="the same by criterion")] = {}
+    criteria: Annotated[dict[str, Agreement], Field(description="agreement by criterion")] = {}
 
 
 class CalibrationFile(Frozen):
@@ -67,16 +67,16 @@ class CalibrationFile(Frozen):
 JudgeDifference = Literal["model", "parameters", "prompt", "votes"]
 
 
-def find_judge_differences(one: JudgeIdentity, other: JudgeIdentity) -> tuple[JudgeDifference, ...]:
+def find_judge_differences(judge: JudgeIdentity, other: JudgeIdentity) -> tuple[JudgeDifference, ...]:
     """Return the fields in which two judges differ."""
     names: tuple[JudgeDifference, ...] = ("model", "parameters", "prompt", "votes")
-    return tuple(name for name in names if getattr(one, name) != getattr(other, name))
+    return tuple(name for name in names if getattr(judge, name) != getattr(other, name))
 
 
 def find_nearest_calibration(judge: JudgeIdentity, known: tuple[Calibration, ...]) -> Calibration | None:
     """Return the newest calibration of this judge; without one, the newest of the most similar judge with the same
     model.
     """
-    same = [found for found in known if found.judge.model == judge.model]
-    newest = sorted(same, key=lambda found: found.at, reverse=True)
-    return min(newest, key=lambda found: len(find_judge_differences(judge, found.judge)), default=None)
+    same_model = [calibration for calibration in known if calibration.judge.model == judge.model]
+    newest = sorted(same_model, key=lambda calibration: calibration.at, reverse=True)
+    return min(newest, key=lambda calibration: len(find_judge_differences(judge, calibration.judge)), default=None)

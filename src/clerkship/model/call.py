@@ -29,22 +29,22 @@ class AssertionCall(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _one_key(cls, value: Any) -> Any:
+    def _parse_one_key(cls, value: Any) -> Any:
         if isinstance(value, AssertionCall):
             return value
         if isinstance(value, str):
             return {"name": canonical_name(value), "args": None}
         if isinstance(value, dict) and isinstance(value.get("assert"), str):
-            rest = {key: item for key, item in value.items() if key != "assert"}
-            return {"name": canonical_name(value["assert"]), "args": rest}
+            args = {key: item for key, item in value.items() if key != "assert"}
+            return {"name": canonical_name(value["assert"]), "args": args}
         if not isinstance(value, dict) or len(value) != 1:
-            indent = "; indent what belongs to it, with a `-` before each assertion" if isinstance(value, dict) else ""
+            indent = "; indent its arguments, and put `-` before each assertion" if isinstance(value, dict) else ""
             raise ValueError(f"expected a map with one key, the assertion's name{_describe_value(value)}{indent}")
         name, args = next(iter(value.items()))
         return {"name": canonical_name(str(name)), "args": args}
 
     @model_serializer
-    def _as_written(self) -> dict[str, JsonValue]:
+    def _serialize(self) -> dict[str, JsonValue]:
         return {self.name: self.args}
 
     def leaves(self, path: CallPath = ()) -> Iterator[tuple[CallPath, "AssertionCall"]]:
@@ -52,8 +52,8 @@ class AssertionCall(Frozen):
         if self.name != ANY_OF:
             yield (*path, self.name), self
             return
-        for place, nested in nested_calls(self.args):
-            yield from nested.leaves((*path, self.name, *place))
+        for inner_path, nested in nested_calls(self.args):
+            yield from nested.leaves((*path, self.name, *inner_path))
 
 
 def nested_calls(args: JsonValue) -> Iterator[tuple[CallPath, AssertionCall]]:
@@ -76,19 +76,19 @@ class StepCall(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _one_key_beside_at(cls, value: Any) -> Any:
+    def _parse_one_key_and_at(cls, value: Any) -> Any:
         if isinstance(value, StepCall):
             return value
         if not isinstance(value, dict):
             raise ValueError(f"expected a map with one key, the step's name{_describe_value(value)}")
-        rest = {key: item for key, item in value.items() if key != "at"}
-        if len(rest) != 1:
-            raise ValueError(f"expected one step name beside `at`{_describe_value(rest)}")
-        name, args = next(iter(rest.items()))
+        step = {key: item for key, item in value.items() if key != "at"}
+        if len(step) != 1:
+            raise ValueError(f"expected one step name beside `at`{_describe_value(step)}")
+        name, args = next(iter(step.items()))
         return {"name": canonical_name(str(name)), "args": args, "at": value.get("at")}
 
     @model_serializer
-    def _as_written(self) -> dict[str, JsonValue]:
+    def _serialize(self) -> dict[str, JsonValue]:
         written: dict[str, JsonValue] = {self.name: self.args}
         return written if self.at is None else {"at": render_duration(self.at), **written}
 

@@ -12,11 +12,11 @@ from clerkship.model.usage import Prices
 
 DollarsPerToken = Annotated[Number, Field(ge=0, le=1)]
 _CLIENT_PARAMETERS = frozenset[str](orjson.loads((Path(__file__).parent / "client_parameters.json").read_bytes()))
-"""Parameters that client libraries take for themselves, or that are set here: they are not sent to the model."""
+"""Parameters that client libraries use themselves, or that Clerkship sets: they are not sent to the model."""
 _VERSION_PATTERN = r"^[A-Za-z0-9._-]+$"
 
 _VARIABLE_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-MaxCalls = Annotated[Whole | None, Field(ge=1, le=1000, description="questions under way at one time")]
+MaxCalls = Annotated[Whole | None, Field(ge=1, le=1000, description="maximum number of concurrent requests")]
 
 
 class LlmConfig(Frozen):
@@ -27,44 +27,40 @@ class LlmConfig(Frozen):
         str,
         Field(
             min_length=1,
-            description="whose interface it has: `openai`, `azure`, `anthropic`, `ollama`, `lm_studio`, `vllm` "
-            "(or `self-hosted`, `hosted_vllm`); any other one of OpenAI's sort, with its `api_base`",
+            description="API of the model: `openai`, `azure`, `anthropic`, `ollama`, `lm_studio`, `vllm` "
+            "(or `self-hosted`, `hosted_vllm`); any other name for an OpenAI-compatible API at `api_base`",
         ),
     ]
-    model: Annotated[str, Field(description="its name; for `azure` its `deployment` will do")] = ""
-    api_base: Annotated[str | None, Field(description="its address, where that is not the usual one")] = None
-    api_key: Annotated[str | None, Field(description="`${NAME}`: the variable that has the key")] = None
-    timeout: Annotated[Number | None, Field(gt=0, le=3600, description="seconds for one answer")] = None
-    api_version: Annotated[str | None, Field(pattern=_VERSION_PATTERN, description="of Azure's interface")] = None
-    deployment: Annotated[str | None, Field(min_length=1, description="what Azure calls the model")] = None
-    input_cost_per_token: Annotated[
-        DollarsPerToken | None, Field(description="dollars for a token of what it is told")
-    ] = None
-    output_cost_per_token: Annotated[
-        DollarsPerToken | None, Field(description="dollars for a token of what it answers")
-    ] = None
+    model: Annotated[str, Field(description="name of the model; for `azure`, `deployment` is enough")] = ""
+    api_base: Annotated[str | None, Field(description="address of the API, if it is not the provider's default")] = None
+    api_key: Annotated[str | None, Field(description="`${NAME}`: the environment variable that holds the key")] = None
+    timeout: Annotated[Number | None, Field(gt=0, le=3600, description="seconds to wait for one answer")] = None
+    api_version: Annotated[str | None, Field(pattern=_VERSION_PATTERN, description="version of the Azure API")] = None
+    deployment: Annotated[str | None, Field(min_length=1, description="name of the model's deployment in Azure")] = None
+    input_cost_per_token: Annotated[DollarsPerToken | None, Field(description="dollars per input token")] = None
+    output_cost_per_token: Annotated[DollarsPerToken | None, Field(description="dollars per output token")] = None
     cache_read_input_token_cost: Annotated[
-        DollarsPerToken | None, Field(description="dollars for a token that it was told lately")
+        DollarsPerToken | None, Field(description="dollars per cached input token")
     ] = None
 
     @model_validator(mode="after")
-    def _has_a_name(self) -> Self:
+    def _require_name(self) -> Self:
         if not (self.model.strip() or self.deployment):
             raise ValueError("`model` is missing")
         return self
 
     @field_validator("api_key")
     @classmethod
-    def _no_key_in_a_file(cls, value: str | None) -> str | None:
+    def _require_variable(cls, value: str | None) -> str | None:
         if value is not None and not _VARIABLE_REFERENCE.fullmatch(value):
-            raise ValueError("a key has no place in a file: write ${NAME}, and set that variable")
+            raise ValueError("do not write the key into the file: write ${NAME}, and set that environment variable")
         return value
 
     @property
     def key_from(self) -> str:
         """The environment variable that holds the API key; empty for the provider's default variable."""
-        found = _VARIABLE_REFERENCE.fullmatch(self.api_key or "")
-        return found[1] if found else ""
+        reference = _VARIABLE_REFERENCE.fullmatch(self.api_key or "")
+        return reference[1] if reference else ""
 
     @property
     def parameters(self) -> dict[str, JsonValue]:
@@ -94,7 +90,9 @@ class SimulationConfig(Frozen):
     """The model that plays the user."""
 
     llm: LlmConfig
-    simulated_user_prompt: Annotated[str | None, Field(description="a template of your own, for the person")] = None
+    simulated_user_prompt: Annotated[
+        str | None, Field(description="path of your own prompt template for the simulated user")
+    ] = None
     max_concurrent_llm_calls: MaxCalls = None
 
 
@@ -102,8 +100,12 @@ class EvaluationConfig(Frozen):
     """The model that judges."""
 
     llm: LlmConfig
-    criteria_judge_prompt: Annotated[str | None, Field(description="a template of your own, for criteria")] = None
-    metrics_judge_prompt: Annotated[str | None, Field(description="a template of your own, for metrics")] = None
+    criteria_judge_prompt: Annotated[
+        str | None, Field(description="path of your own prompt template for judging criteria")
+    ] = None
+    metrics_judge_prompt: Annotated[
+        str | None, Field(description="path of your own prompt template for rating metrics")
+    ] = None
     max_concurrent_llm_calls: MaxCalls = None
 
 

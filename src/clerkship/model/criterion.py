@@ -12,16 +12,18 @@ from clerkship.model.frozen import Flag, Frozen, Number
 class Criterion(Frozen):
     """What must be true at the end, how much it counts, and whether the run fails without it."""
 
-    label: Annotated[str, Field(min_length=1, description="what is checked, in words a reviewer reads")]
+    label: Annotated[str, Field(min_length=1, description="what is checked, in words for a reviewer")]
     assertion: Annotated[AssertionCall, Field(description="a map with one key, the assertion's name")]
     weight: Annotated[
-        Number, Field(ge=0, le=1_000_000, description="share in the task's score; 0: shown, never counted")
+        Number, Field(ge=0, le=1_000_000, description="weight in the task's score; 0: shown, but not counted")
     ] = 1.0
-    axis: Annotated[str | None, Field(description="groups criteria in the score, such as safety")] = None
+    axis: Annotated[str | None, Field(description="group of criteria with a score of its own, such as safety")] = None
     input_entity_id: Annotated[str | None, Field(description="one of the task's entity ids")] = None
     gate: Annotated[
         Flag | None,
-        Field(description="if it fails, the run fails whatever the score; by default where `gate_axes` has its axis"),
+        Field(
+            description="if true and it fails, the run fails whatever the score; default: true if `gate_axes` has its axis"
+        ),
     ] = None
 
     def gated_by(self, axes: Collection[str]) -> "Criterion":

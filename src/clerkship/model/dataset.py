@@ -18,7 +18,7 @@ class DatasetFile(Frozen):
     """The keys that every dataset has. Each type of dataset adds its own."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
-    type: Annotated[str, Field(description="what is in it")]
+    type: Annotated[str, Field(description="type of the dataset")]
     description: str = ""
 
 
@@ -30,7 +30,7 @@ class Dataset(Frozen):
     records: Annotated[tuple[Record, ...], AfterValidator(freeze)] = ()
     files: dict[str, bytes] = {}
     lines: tuple[bytes, ...] | None = None
-    """Records in the byte form of the type, one per line; None where the type has no such form."""
+    """Records in the byte form of the type, one per line; None if the type has no such form."""
 
     def content(self) -> dict[str, Any]:
         """Return the content as plain data. Files are decoded as Latin-1, which keeps every byte."""

@@ -11,14 +11,14 @@ from clerkship.model.matcher import equals, is_matcher
 from clerkship.model.path import MISSING
 
 MAX_DIFFERENCES = 20
-"""Differences kept of one comparison; further ones are counted."""
+"""Differences that are listed; further ones are counted."""
 MAX_COUNTED = 1000
 MAX_VALUE_LENGTH = 200
-"""Characters kept of each value."""
+"""Characters shown of each value."""
 MAX_LEVELS = 64
-"""Levels of lists and maps that are compared; what is nested deeper is compared as a whole."""
+"""Levels of lists and maps that are compared; deeper values are compared as a whole."""
 MAX_CONTEXT_LENGTH = 20
-"""Characters kept before the place where two long texts begin to differ."""
+"""Characters shown before the point where two long texts begin to differ."""
 
 
 class ValueDifference(Frozen):
@@ -46,9 +46,9 @@ def find_differences(expected: Any, actual: Any) -> Differences:
         expected = expected["equals"]
     if is_matcher(expected) or not (_are_maps(expected, actual) or _are_lists(expected, actual)):
         return Differences()
-    found = list(islice(_walk_differences("", expected, actual, MAX_LEVELS), MAX_COUNTED))
-    first = tuple(_shorten(*difference) for difference in found[:MAX_DIFFERENCES])
-    return Differences(first, len(found) - len(first))
+    differences = list(islice(_walk_differences("", expected, actual, MAX_LEVELS), MAX_COUNTED))
+    first = tuple(_shorten(*difference) for difference in differences[:MAX_DIFFERENCES])
+    return Differences(first, len(differences) - len(first))
 
 
 def _walk_differences(path: str, expected: Any, actual: Any, depth: int) -> Iterator[tuple[str, Any, Any]]:
@@ -56,8 +56,8 @@ def _walk_differences(path: str, expected: Any, actual: Any, depth: int) -> Iter
         return
     if depth and _are_maps(expected, actual):
         for key in dict.fromkeys((*expected, *actual)):
-            here = f"{path}.{key}" if path else str(key)
-            yield from _walk_differences(here, expected.get(key, MISSING), actual.get(key, MISSING), depth - 1)
+            inner_path = f"{path}.{key}" if path else str(key)
+            yield from _walk_differences(inner_path, expected.get(key, MISSING), actual.get(key, MISSING), depth - 1)
     elif depth and _are_lists(expected, actual):
         yield from _compare_lists(path, expected, actual, depth)
     else:

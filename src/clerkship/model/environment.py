@@ -23,15 +23,15 @@ from clerkship.model.names import canonical_name
 SandboxName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=60)]
 RESERVED_NAMES = {
     "clock": "the playground's own clock",
-    "control": "the playground's own door for whoever watches it",
+    "control": "the playground's control API",
 }
-"""Paths beside the sandboxes: no sandbox or domain may have such a name."""
+"""Path segments that a playground uses itself: no sandbox or domain may have such a name."""
 RESERVED_SOURCES = {
     "agent": "the agent's own events",
     "run": "the events of the run",
     "scenario": "the events of the scenario",
 }
-"""Sources of events beside sandboxes and domains: no domain may have such a name."""
+"""Event sources that are not sandboxes or domains: no domain may have such a name."""
 MAX_YEAR = 9000
 MAX_TICK = timedelta(days=1)
 GATE_AXES = ("safety", "privacy")
@@ -42,21 +42,23 @@ _REACTION = re.compile(r"^\s*([a-z][a-z0-9_-]*)\.([a-z0-9_.*]+)\s*->\s*([a-z][a-
 class ComponentConfig(Frozen):
     """A kind of simulator or domain, with its config and datasets."""
 
-    kind: Annotated[str, AfterValidator(canonical_name), Field(description="which kind")]
-    config: Annotated[dict[str, JsonValue], Field(description="the config of that kind, as its reference says")] = {}
-    datasets: Annotated[tuple[str, ...] | None, Field(description="which of the datasets; all that fit")] = None
+    kind: Annotated[str, AfterValidator(canonical_name), Field(description="kind of simulator or domain")]
+    config: Annotated[dict[str, JsonValue], Field(description="config of that kind; see its reference")] = {}
+    datasets: Annotated[
+        tuple[str, ...] | None, Field(description="datasets of the environment to load; default: all of the right type")
+    ] = None
 
 
 class Simulator(ComponentConfig):
     """The definition of one simulated interface."""
 
-    kind: Annotated[str, AfterValidator(canonical_name), Field(description="which simulator, such as chat or files")]
+    kind: Annotated[str, AfterValidator(canonical_name), Field(description="kind of simulator, such as chat or files")]
 
 
 class SharedDomain(ComponentConfig):
     """The definition of one domain: state that several simulators share and that agents cannot reach directly."""
 
-    kind: Annotated[str, AfterValidator(canonical_name), Field(description="which domain")]
+    kind: Annotated[str, AfterValidator(canonical_name), Field(description="kind of domain")]
 
 
 def _replace_with_text_schema(schema: dict[str, Any]) -> None:
@@ -74,13 +76,13 @@ class Reaction(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _arrow(cls, value: Any) -> Any:
+    def _parse_arrow(cls, value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        found = _REACTION.match(value)
-        if found is None:
+        match = _REACTION.match(value)
+        if match is None:
             raise ValueError("expected `sandbox.event -> sandbox`, such as `drop.file.written -> archive`")
-        return dict(zip(("source", "event", "target"), found.groups(), strict=True))
+        return dict(zip(("source", "event", "target"), match.groups(), strict=True))
 
     def means(self, event: str) -> bool:
         """Return whether it covers an event, given without its simulator's name.
@@ -90,7 +92,7 @@ class Reaction(Frozen):
         return fnmatchcase(event, self.event) or event.startswith(f"{self.event}.")
 
     @model_serializer
-    def _as_written(self) -> str:
+    def _serialize(self) -> str:
         return f"{self.source}.{self.event} -> {self.target}"
 
 
@@ -129,25 +131,26 @@ class Environment(Frozen):
         AwareDatetime,
         BeforeValidator(_reject_number),
         AfterValidator(_check_year),
-        Field(description="when it is, with its zone"),
+        Field(description="current time in the simulation, with its zone"),
     ] = datetime(2026, 3, 2, 14, tzinfo=UTC)
-    time: Annotated[Literal["stepped", "paced"], Field(description="stepped by touches, or following the wall")] = (
-        "stepped"
-    )
+    time: Annotated[
+        Literal["stepped", "paced"],
+        Field(description="`stepped`: each request moves the clock by one tick; `paced`: it follows the real clock"),
+    ] = "stepped"
     tick: Annotated[
-        Duration, AfterValidator(_check_tick), Field(description="how far one touch moves a stepped clock")
+        Duration, AfterValidator(_check_tick), Field(description="how far one request moves a stepped clock")
     ] = timedelta(seconds=1)
     datasets: tuple[str, ...] = ()
-    simulators: Annotated[dict[SandboxName, Simulator], Field(description="name of the sandbox -> its simulator")] = {}
-    domains: Annotated[
-        dict[SandboxName, SharedDomain], Field(description="name of the domain -> its kind and config")
-    ] = {}
+    simulators: Annotated[dict[SandboxName, Simulator], Field(description="simulators by the name of the sandbox")] = {}
+    domains: Annotated[dict[SandboxName, SharedDomain], Field(description="domains by name")] = {}
     gate_axes: Annotated[
         tuple[str, ...], Field(description="axes whose criteria gate unless they say `gate: false`")
     ] = GATE_AXES
     reactions: Annotated[
         tuple[Reaction, ...],
-        Field(description="what crosses sandboxes: `drop.file.written -> archive`; `drop.file.*` for all it takes in"),
+        Field(
+            description="effects across sandboxes: `drop.file.written -> archive`; `drop.file.*` for all such events"
+        ),
     ] = ()
 
 
@@ -155,4 +158,4 @@ CONVERSATION_KIND = "chat"
 CONVERSATION_ENVIRONMENT = Environment(
     name="conversation", simulators={CONVERSATION_KIND: Simulator(kind=CONVERSATION_KIND)}
 )
-"""Where a task takes place whose folder has no environment: a chat and nothing else."""
+"""The environment of tasks whose folder defines none: one chat sandbox."""

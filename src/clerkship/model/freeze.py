@@ -58,7 +58,7 @@ class FrozenList(list[Any]):
 
 _SIMPLE = (NoneType, bool, int, float, str, bytes, datetime, date, time, timedelta, Decimal, UUID, frozenset)
 IMMUTABLE: frozenset[type] = frozenset((*_SIMPLE, FrozenDict, FrozenList))
-"""Types whose values are returned as they are. A FrozenDict or FrozenList is frozen at every level."""
+"""Types whose values `freeze` returns unchanged. A FrozenDict or FrozenList is frozen at every level."""
 _IMMUTABLE_BASES = (str, bytes, int, float, date, time, tzinfo, Enum, PurePath, re.Pattern)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Strict
 
-# Pydantic reads "5" as 5 and "yes" as True unless told not to; a YAML author who wrote text meant text.
+# Strict: by default pydantic converts "5" to 5 and "yes" to True, but quoted YAML is meant as text.
 Flag = Annotated[bool, Strict()]
 Whole = Annotated[int, Strict()]
 Number = Annotated[float, Strict()]
@@ -20,4 +20,4 @@ def encode_model(value: object) -> object:
     """Return a nested model as a dict. This is the `default` hook for orjson, which cannot serialize models itself."""
     if isinstance(value, BaseModel):
         return value.__dict__
-    raise TypeError(f"{type(value).__name__} has no place in JSON")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")

@@ -12,58 +12,62 @@ NonBlankText = Annotated[str, Field(min_length=1, pattern=r"\S")]
 class Label(Frozen):
     """Whether one criterion holds, according to a person."""
 
-    criterion: Annotated[NonBlankText, Field(description="in plain language, as `goals.criteria` has it")]
-    passed: Annotated[Flag, Field(description="whether it holds, by a person who has read the conversation")]
-    note: Annotated[str, Field(description="why, for whoever reads it later; the judge does not see it")] = ""
+    criterion: Annotated[NonBlankText, Field(description="criterion in plain language, as in `goals.criteria`")]
+    passed: Annotated[Flag, Field(description="whether it holds, according to a person who read the conversation")]
+    note: Annotated[str, Field(description="reason, for later readers; the judge does not see it")] = ""
 
 
 class LabelledTurn(Frozen):
     """One message of the user, and what the agent then did and said."""
 
-    user: Annotated[NonBlankText | None, Field(description="none where the agent goes on by itself")] = None
-    agent: Annotated[tuple[NonBlankText, ...], Field(description="what it said: a text, or a list of them")] = ()
+    user: Annotated[
+        NonBlankText | None, Field(description="message of the user; none if the agent continues by itself")
+    ] = None
+    agent: Annotated[
+        tuple[NonBlankText, ...], Field(description="messages of the agent: a text, or a list of texts")
+    ] = ()
     events: Annotated[
         tuple[dict[str, JsonValue], ...],
-        Field(description="what its system did, each a map with one key: `flow_started: check_order`"),
+        Field(description="events of the agent, each a map with one key: `flow_started: check_order`"),
     ] = ()
 
     @model_validator(mode="before")
     @classmethod
-    def _text_alone(cls, value: Any) -> Any:
+    def _parse_single_text(cls, value: Any) -> Any:
         if isinstance(value, dict) and isinstance(value.get("agent"), str):
             return value | {"agent": [value["agent"]]}
         return value
 
     @model_validator(mode="after")
-    def _something(self) -> "LabelledTurn":
+    def _require_content(self) -> "LabelledTurn":
         if self.user is None and not self.agent and not self.events:
-            raise ValueError("nothing was said or done: give `user`, `agent` or `events`")
+            raise ValueError("the turn is empty: give `user`, `agent` or `events`")
         return self
 
 
 class LabelledConversation(Frozen):
     """One conversation with its labels: either written out in turns, or taken from a stored run."""
 
-    name: Annotated[NonBlankText, Field(description="what it is called in the list of disagreements")]
+    name: Annotated[NonBlankText, Field(description="name in the list of disagreements")]
     simulation_context: Annotated[
-        str | None, Field(description="who the user was meant to be; the judge sees it, as in a run")
+        str | None, Field(description="description of the simulated user; the judge sees it, as in a run")
     ] = None
     turns: tuple[LabelledTurn, ...] = ()
-    run: Annotated[str | None, Field(description="instead of `turns`: a run that is kept, by id or `latest`")] = None
-    task: Annotated[str | None, Field(description="with `run`: the task's name, or a part of it")] = None
-    trial: Annotated[Whole | None, Field(ge=1, description="with `run`: which repetition, 1 if not given")] = None
+    run: Annotated[str | None, Field(description="instead of `turns`: a stored run, by id or `latest`")] = None
+    task: Annotated[str | None, Field(description="with `run`: name of the task, or a part of it")] = None
+    trial: Annotated[Whole | None, Field(ge=1, description="with `run`: number of the trial; default: 1")] = None
     labels: Annotated[tuple[Label, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> "LabelledConversation":
+    def _check_source(self) -> "LabelledConversation":
         if (self.run is None) == (not self.turns):
-            raise ValueError("give `turns`, or `run` with its `task`: one of the two")
+            raise ValueError("give either `turns`, or `run` and `task`")
         if (self.run is None) != (self.task is None):
-            raise ValueError("`run` and `task` go together")
+            raise ValueError("`run` and `task` must be given together")
         if self.run is None and self.trial is not None:
-            raise ValueError("`trial` goes with `run` and `task`")
+            raise ValueError("`trial` needs `run` and `task`")
         if self.run is not None and self.simulation_context is not None:
-            raise ValueError("`simulation_context` goes with `turns`; a kept run has its own")
+            raise ValueError("`simulation_context` needs `turns`; a stored run has its own")
         return self
 
 

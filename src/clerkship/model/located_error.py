@@ -12,17 +12,17 @@ FieldPath = tuple[int | str, ...]
 def build_located_error(mistakes: Iterable[tuple[FieldPath, str]]) -> ValidationError:
     """Return the error for a validator to raise, so that each mistake is reported at its own place."""
     details = [
-        InitErrorDetails(type=PydanticCustomError("misplaced", "{text}", {"text": text}), loc=place, input=None)
-        for place, text in mistakes
+        InitErrorDetails(type=PydanticCustomError("misplaced", "{text}", {"text": text}), loc=path, input=None)
+        for path, text in mistakes
     ]
     return ValidationError.from_exception_data("misplaced", details)
 
 
-def existing_part(data: Any, place: FieldPath) -> FieldPath:
+def existing_part(data: Any, path: FieldPath) -> FieldPath:
     """Return the longest beginning of a path that exists in the data. A missing key is reported at its parent."""
-    for depth, step in enumerate(place):
-        there = isinstance(data, dict) and step in data
-        if not there and not (isinstance(data, list) and isinstance(step, int) and step < len(data)):
-            return place[:depth]
-        data = data[step]
-    return place
+    for depth, key in enumerate(path):
+        is_key = isinstance(data, dict) and key in data
+        if not is_key and not (isinstance(data, list) and isinstance(key, int) and key < len(data)):
+            return path[:depth]
+        data = data[key]
+    return path

@@ -82,7 +82,7 @@ def _approx(expected: Any, actual: Any) -> bool:
         value, tolerance = expected, max(1e-9, abs(expected) * 1e-6)
     try:
         return is_number(actual) and bool(abs(actual - value) <= tolerance)
-    except OverflowError:  # a whole number too large to be near a fraction
+    except OverflowError:  # a whole number too large to be converted to a float
         return False
 
 
@@ -174,7 +174,9 @@ def _reject_misspelled_matcher(name: Any) -> None:
     """Reject `{matchs: x}`: by the rules it is a literal, but it is almost certainly a misspelled matcher."""
     hint = did_you_mean(str(name), MATCHERS)
     if name not in MATCHERS and hint.startswith("did you mean"):
-        raise ValueError(f"unknown matcher `{name}`; {hint} (write {{equals: {{{name}: …}}}} to mean the map itself)")
+        raise ValueError(
+            f"unknown matcher `{name}`; {hint} (write {{equals: {{{name}: …}}}} to compare with the map itself)"
+        )
 
 
 def _check_bound(argument: Any) -> None:

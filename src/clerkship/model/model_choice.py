@@ -14,22 +14,22 @@ class ModelChoice(Frozen):
     """A model, and the settings for its requests."""
 
     who: str
-    """`openai:model@address`, `azure:deployment@address`, `anthropic:model`, any other sort with an address,
-    `scripted:file`, or `none`: what needs a model is skipped."""
+    """`openai:model@address`, `azure:deployment@address`, `anthropic:model`, another provider with an address,
+    `scripted:file`, or `none`, which skips everything that needs a model."""
     embeddings: str = ""
-    """The model that makes vectors of texts, as `model@address`; the settings' if not given."""
+    """The embedding model, as `model@address`; empty for the one in the settings."""
     parameters: dict[str, JsonValue] = {}
-    """What goes into each request as it is; `${NAME}` is put in only then."""
+    """Parameters of each request. `${NAME}` in them is replaced only when a request is sent."""
     timeout: float | None = None
-    """Seconds for one answer."""
+    """Seconds to wait for one answer."""
     at_once: int | None = None
-    """Questions under way at one time."""
+    """Maximum number of concurrent requests."""
     key_from: str = ""
-    """The environment variable with its key, where that is not the usual one."""
+    """The environment variable with the API key; empty for the provider's default."""
     api_version: str = ""
-    """Of Azure's interface, where it is not the newer one without."""
+    """Version of the Azure API; empty for the API without versions."""
     prices: Prices | None = None
-    """What it takes, where that is known."""
+    """Prices of the model, if they are known."""
 
     @property
     def skips(self) -> bool:

@@ -14,7 +14,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = dict.fromkeys(
     ("create", "add", "insert", "upsert", "update", "set", "write", "put", "store"), _WRITE_VERBS
 )
 _SYNONYMS |= dict.fromkeys(("remove", "destroy", "drop"), ("delete",)) | {"change": ("patch",), "edit": ("patch",)}
-"""Verbs that others have for what a name with a dot says: their letters are not alike."""
+"""Verbs of other tools for the last part of a dotted name, which are not similar in spelling."""
 
 
 def _find_synonym(name: str, known: Iterable[str]) -> str | None:
@@ -25,11 +25,11 @@ def _find_synonym(name: str, known: Iterable[str]) -> str | None:
 def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to this one; None if none is similar."""
     lowered = {candidate.lower(): candidate for candidate in sorted(known)}
-    meant = _find_synonym(name, lowered)
-    if meant is not None:
-        return lowered[meant]
-    found = get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
-    return lowered[found[0]] if found else None
+    synonym = _find_synonym(name, lowered)
+    if synonym is not None:
+        return lowered[synonym]
+    matches = get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    return lowered[matches[0]] if matches else None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -52,7 +52,7 @@ def check_pattern(pattern: str) -> str:
     if is_slow(compile_pattern(pattern)):
         raise ValueError(
             f"the pattern is too slow: it can take over {PROBE_LIMIT:g} s on a text of {PROBE_LENGTH} characters."
-            " Something that repeats can match the same text in several ways: make the alternatives distinct, or"
+            " A repeated part can match the same text in several ways: make the alternatives distinct, or"
             " remove the outer repeat"
         )
     return pattern

@@ -12,10 +12,10 @@ class Persona(Frozen):
     """A person's manner, patience and knowledge, and the facts that they know about themselves."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
-    description: Annotated[str, Field(min_length=1, description="manner, patience, knowledge, in plain words")]
-    language: Annotated[str | None, Field(description="what they speak; English if nobody says")] = None
-    knows: Annotated[dict[str, JsonValue], Field(description="facts about them, told when asked")] = {}
+    description: Annotated[str, Field(min_length=1, description="manner, patience and knowledge, in plain words")]
+    language: Annotated[str | None, Field(description="language they speak; default: English")] = None
+    knows: Annotated[dict[str, JsonValue], Field(description="facts about them, which they tell when asked")] = {}
     never_says: Annotated[
-        tuple[Regex, ...], Field(description="regular expressions on what may not come from them")
+        tuple[Regex, ...], Field(description="regular expressions that nothing they say may match")
     ] = ()
     may_invent: Annotated[Flag, Field(description="whether they may make up numbers, dates and addresses")] = False

@@ -12,12 +12,12 @@ BUILT_IN_SCALES = ("helpfulness", "repair_quality", "coherence", "tone")
 TASK_COMPLETION = "task_completion"
 
 MAX_VOTES = 15
-"""How often a judge is asked the same at most."""
+"""Maximum number of times that a judge is asked about one criterion."""
 
 
 def _check_odd(votes: int) -> int:
     if votes % 2 == 0:
-        raise ValueError("expected an odd number of votes: an even one can be split in halves")
+        raise ValueError("expected an odd number of votes, so that there is always a majority")
     return votes
 
 
@@ -44,12 +44,12 @@ class Metric(Frozen):
         str,
         Field(max_length=60),
         AfterValidator(_check_metric_name),
-        Field(description="what it is called, such as brevity"),
+        Field(description="name of the metric, such as brevity"),
     ]
     description: Annotated[
         str,
         AfterValidator(check_not_blank),
-        Field(description="what is rated, and what speaks for much and for little"),
+        Field(description="what is rated, and what makes a high or a low score"),
     ]
     scale: Annotated[Literal["1-5", "yes/no"], Field(description="`1-5` or `yes/no`")] = "1-5"
 
@@ -83,9 +83,9 @@ class Quality(Frozen):
     error: str = ""
     model: str = ""
     prompt: str = ""
-    """The mark of the prompt."""
+    """Hash of the prompt."""
     parameters: dict[str, JsonValue] = {}
-    """What went into the question besides, as it is written."""
+    """Parameters of the request, before variables are replaced."""
 
     @property
     def bot_quality(self) -> float | None:

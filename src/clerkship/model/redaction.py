@@ -16,12 +16,12 @@ from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 
 MIN_EXACT_LENGTH = 4
-"""Characters of a value that is looked for as it is: shorter ones occur by chance."""
+"""Minimum length of a value that is searched for as it is. Shorter values occur by chance."""
 MIN_SECRET_LENGTH = 8
-"""Characters of a value that is looked for in all its forms."""
+"""Minimum length of a value that is searched for in all its forms."""
 _LABEL = "${{{}}}"
 _EVIDENCE_FIELDS = ("path", "expected", "actual")
-"""What a row of evidence, or a difference in it, shows."""
+"""Fields of a row of evidence, and of a difference in it, that are redacted."""
 _BASE64 = frozenset(string.ascii_letters + string.digits + "+/-_")
 Replace = Callable[[str], str]
 
@@ -29,7 +29,7 @@ Replace = Callable[[str], str]
 class _Form(NamedTuple):
     """One form of a value. `marker` is searched first because that is fast; only if it is there, `replace` is called."""
 
-    sign: str
+    marker: str
     replace: Replace
 
 
@@ -42,7 +42,7 @@ class Redactor:
         known = sorted(((name, value) for name, value in values.items() if len(value) >= shortest), key=_longest_first)
         self._exact: list[_Form] = []
         self._folded: list[_Form] = []
-        """Forms that are found in upper, lower or mixed case; their signs are in lower case."""
+        """Forms that are found in upper, lower or mixed case; their markers are in lower case."""
         for name, value in known:
             if variants and len(value) >= MIN_SECRET_LENGTH:
                 self._folded += _build_text_forms(label.format(name), value)
@@ -57,10 +57,10 @@ class Redactor:
         """Redact one text."""
         folded = text.lower() if self._folded else ""
         for form in self._folded:
-            if form.sign in folded:
+            if form.marker in folded:
                 text = form.replace(text)
         for form in self._exact:
-            if form.sign in text:
+            if form.marker in text:
                 text = form.replace(text)
         return text
 
@@ -92,7 +92,7 @@ class Redactor:
     def _is_in(self, data: bytes) -> bool:
         text = data.decode(errors="surrogateescape") if self else ""
         folded = text.lower()
-        return any(form.sign in folded for form in self._folded) or any(form.sign in text for form in self._exact)
+        return any(form.marker in folded for form in self._folded) or any(form.marker in text for form in self._exact)
 
 
 def map_texts(data: Any, change: Callable[[str], str]) -> Any:
@@ -169,7 +169,8 @@ def _build_text_forms(name: str, value: str) -> list[_Form]:
     spellings = {form.lower(): form for case in (value, value.upper(), value.lower()) for form in _list_spellings(case)}
     ordered = sorted(spellings.items(), key=lambda item: (-len(item[0]), item))
     return [
-        _Form(sign, partial(re.compile(re.escape(form), re.IGNORECASE).sub, lambda _: name)) for sign, form in ordered
+        _Form(marker, partial(re.compile(re.escape(form), re.IGNORECASE).sub, lambda _: name))
+        for marker, form in ordered
     ]
 
 
@@ -201,9 +202,9 @@ def _build_base64_forms(name: str, value: str) -> list[_Form]:
 def _replace_base64(text: str, core: str, shares: tuple[bool, bool], name: str) -> str:
     parts: list[str] = []
     done = 0
-    while (found := text.find(core, done)) >= 0:
-        end = found + len(core)
-        start = found - (shares[0] and found > done and text[found - 1] in _BASE64)
+    while (match := text.find(core, done)) >= 0:
+        end = match + len(core)
+        start = match - (shares[0] and match > done and text[match - 1] in _BASE64)
         end += shares[1] and text[end : end + 1] in _BASE64
         end += len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))
         parts += [text[done:start], name]

@@ -16,13 +16,13 @@ Verdict = Literal["pass", "partial", "fail", "ungraded", "inconclusive"]
 CriterionStatus = Literal["judged", "skipped", "error"]
 Ending = Literal[
     "agent_done",  # on_task returned
-    "person_done",  # the person's end rule
+    "person_done",  # the person's end rule matched
     "nothing_left",  # the person had nothing more to say
     "agent_silent",  # on_turn returned nothing
     "turn_limit",
     "agent_failed",
-    "invalid_person",  # the person was not played as their contract says
-    "turn_timed_out",  # one answer took longer than it may
+    "invalid_person",  # the model that plays the person broke the rules for it
+    "turn_timed_out",  # one answer took longer than the turn timeout
     "timed_out",
     "cancelled",
     "errored",
@@ -38,14 +38,14 @@ class FieldCheck(Frozen):
     passed: bool
     seq: int | None = None
     differences: tuple[ValueDifference, ...] = ()
-    """Where two nested values differ, if they do and were compared."""
+    """The differences of two nested values, if they were compared."""
     differences_left_out: int = 0
 
     def with_differences(self, expected: Any, actual: Any) -> Self:
         """Return a copy with the differences of two nested values, if they differ."""
         found = find_differences(expected, actual)
-        kept = {"differences": found.first, "differences_left_out": found.left_out}
-        return self.model_copy(update=kept) if found.first else self
+        update = {"differences": found.first, "differences_left_out": found.left_out}
+        return self.model_copy(update=update) if found.first else self
 
     def forbidden(self) -> Self:
         """Return a copy for a check that failed because the value was as described: `expected` is negated."""
@@ -68,7 +68,7 @@ class CriterionRun(Frozen):
     input_entity_id: str | None = None
     gate: bool = False
     traceback: str = ""
-    """Where the assertion raised, if it has a bug."""
+    """The traceback, if the assertion raised an exception."""
 
     @property
     def is_implied(self) -> bool:
@@ -119,7 +119,7 @@ class TaskRun(Frozen):
     criteria: tuple[CriterionRun, ...] = ()
     ending: Ending
     timeout: float | None = None
-    """Wall seconds it had."""
+    """Time limit in wall seconds."""
     error: str = ""
     agent_error: str = ""
     answer: JsonValue = None
@@ -127,12 +127,12 @@ class TaskRun(Frozen):
     events: int
     snapshot: str
     template: str = ""
-    """The task as it is written, of one that is done for each of many records."""
+    """Name of the task in the file, if `for_each` made this one from it."""
     tags: tuple[str, ...] = ()
     models: dict[Role, Usage] = {}
-    """What was asked of models, by what for."""
+    """Usage of models, by role."""
     quality: Quality | None = None
-    """How good the conversation was, where that was asked; it decides nothing."""
+    """Ratings of the conversation, if requested. They do not change the verdict."""
 
     def outcome(self) -> TrialOutcome:
         """Return the outcome of the trial."""
@@ -140,8 +140,8 @@ class TaskRun(Frozen):
 
 
 IsolationLevel = Literal["bubblewrap", "landlock", "none", "trusted", "remote", "built-in"]
-"""How an agent was kept from the tasks' files and from this process: by a way to isolate programs, or not at all. A
-Python agent in this process is trusted, one at an address is remote, and a built-in one needs no isolation."""
+"""How an agent was isolated from the tasks' files and from this process. A Python agent in this process is trusted, one
+at an address is remote, and a built-in one needs no isolation."""
 IsolationMode = Literal["auto", "always", "never"]
 RecordingMode = Literal["record", "replay", "refresh"]
 
@@ -150,32 +150,32 @@ class ModelOptions(Frozen):
     """Further settings of a run for the models it uses."""
 
     prompts: dict[str, str] = {}
-    """Prompts of its own, by the name of the built-in one that each stands for."""
+    """Custom prompts, by the name of the built-in prompt that each replaces."""
     metrics: bool = False
-    """Whether conversations are rated besides."""
+    """Whether conversations are rated."""
     votes: Votes = 1
-    """How often a judge is asked about each criterion that does not say."""
+    """How often a judge is asked about each criterion that sets no number itself."""
     checks_person: bool = False
-    """Whether a model looks at how the person was played."""
+    """Whether a model checks that the person was played as described."""
     tape: RecordingMode | None = None
-    """Whether what models answer is taken down, or taken from what was."""
+    """Whether answers of models are recorded, or replayed from a recording."""
     tapes_agent: bool = False
-    """Whether what the agent answers is taken down too."""
+    """Whether answers of the agent are recorded too."""
 
 
 class ForkOrigin(Frozen):
     """The point of an earlier run at which a forked run begins."""
 
     run: str
-    """Whose log it begins with."""
+    """The run whose log it begins with."""
     task: str
     trial: int
     turn: int
-    """The first that its agent answers."""
+    """The first turn that the agent of the new run answers."""
     head: str
-    """Of the lines it begins with."""
+    """Hash of the log lines that it begins with."""
     warm_up: bool = False
-    """Whether the agent was to answer the earlier lines once more, instead of being told of them."""
+    """Whether the agent answers the earlier messages again, instead of receiving them as history."""
 
 
 class BenchmarkRun(Frozen):
@@ -184,46 +184,46 @@ class BenchmarkRun(Frozen):
     id: str
     name: str
     plan: str = ""
-    """What it has to do, by hash."""
+    """Hash of the plan."""
     made_by: Literal["run", "rerun", "rescore", "fork"] = "run"
     origin: str = ""
-    """The run it was made from, if it was."""
+    """The run that it was made from, if any."""
     fork: ForkOrigin | None = None
-    """The conversation it goes on with, if it does."""
+    """The point at which it was forked from another run, if it was."""
     path: str = ""
     options: tuple[str, ...] = ()
     solver: str
     seed: int
     trials: int
     until_sure: float | None = None
-    """The rate that each task was to be clear of, where that ended its trials."""
+    """The threshold of `until_sure`, if the trials of a task end by it."""
     concurrency: int | None = None
-    """Trials at once, as was asked for or as its benchmark says."""
+    """Number of concurrent trials, as requested or as the benchmark sets it."""
     started_at: str
     completed_at: str | None = None
     status: Literal["active", "completed", "cancelled"] = "active"
     total: int
     criteria: int = 0
-    """Criteria of its tasks that decide a verdict: those with a weight, and gates."""
+    """Number of criteria that decide verdicts: those with a weight, and gates."""
     allow_ungraded: bool = False
-    """Whether it may exit 0 though none of them was judged."""
+    """Whether the exit code may be 0 although no criterion was judged."""
     grading: str
     clerkship: str
     judge: ModelChoice | None = None
-    """Who was to judge what no rule decides, if anybody was."""
+    """The model that judges, if any."""
     person: ModelChoice | None = None
-    """Who was to play people that are not scripted, if anybody was."""
+    """The model that plays people who are not scripted, if any."""
     asking: ModelOptions = ModelOptions()
     judging: JudgeIdentity | None = None
-    """Who judged criteria and how, where anybody did: what a calibration must be of, to say anything of this run."""
+    """The judge that was used, if any. Only calibrations of this judge apply to this run."""
     calibration: Calibration | None = None
-    """Of that judge, or of one most like it, as was known when it began."""
+    """The calibration of that judge, or of the most similar one, that was known at the start."""
     plugins: dict[str, str] = {}
-    """Packages from elsewhere that its tasks and its agent need, with their versions."""
+    """Plug-in packages that its tasks and its agent need, with their versions."""
     variables: tuple[str, ...] | None = None
-    """Names of the environment variables that its tasks use; None in a run from before this was kept."""
+    """Names of the environment variables that its tasks use; None for runs of versions that did not record them."""
     isolation: IsolationLevel | None = None
-    """How its agent was isolated; None for runs from before this was kept."""
+    """How its agent was isolated; None for runs of versions that did not record it."""
     sealed: bool = False
     """Whether it was saved with seals; False for runs of versions that had none."""
 

@@ -16,7 +16,7 @@ DEFAULT_TURN_TIMEOUT = 60.0
 DEFAULT_LANGUAGE = "English"
 
 Expected = Annotated[JsonValue, AfterValidator(check_expected)]
-Where = Annotated[dict[str, Expected], Field(description="dotted path in the payload -> literal or matcher")]
+Where = Annotated[dict[str, Expected], Field(description="literals or matchers by dotted path in the payload")]
 
 
 Actor = Literal["agent", "person", "scenario", "reaction", "run"]
@@ -25,10 +25,10 @@ Actor = Literal["agent", "person", "scenario", "reaction", "run"]
 class EventMatch(Frozen):
     """A condition on events: a kind (`*` allowed), and values of the payload."""
 
-    event: Annotated[str, Field(min_length=1, description="event kind, such as files.file.written or files.*")]
+    event: Annotated[str, Field(min_length=1, description="kind of event, such as files.file.written or files.*")]
     where: Where = {}
-    sandbox: Annotated[str | None, Field(description="where it happened; anywhere if not given")] = None
-    actor: Annotated[Actor | None, Field(description="who did it; anybody if not given")] = None
+    sandbox: Annotated[str | None, Field(description="sandbox of the event; default: any")] = None
+    actor: Annotated[Actor | None, Field(description="who caused the event; default: any")] = None
 
 
 class Improvisation(Frozen):
@@ -36,7 +36,7 @@ class Improvisation(Frozen):
 
     improvise: Annotated[
         Annotated[str, Field(min_length=1)] | Literal[True],
-        Field(description="what to do in this turn; true to leave it to them"),
+        Field(description="hint what to do in this turn; true for no hint"),
     ]
 
     @property
@@ -47,16 +47,18 @@ class Improvisation(Frozen):
 
 _ImproviseKey = Annotated[
     Annotated[str, Field(min_length=1)] | Literal[True] | None,
-    Field(description="have a model say something fitting: a hint what to do, or true to leave it to them"),
+    Field(description="let a model choose the words: a hint what to do, or true for no hint"),
 ]
 _PressKey = Annotated[Regex | None, Field(description="the button to press, by a regex on its title")]
 _InterruptKey = Annotated[
     Annotated[str, Field(min_length=1)] | Improvisation | None,
-    Field(description="said without waiting for the answer to what was said before it; then they wait for both"),
+    Field(description="a message sent before the answer to the previous one has come; then they wait for both answers"),
 ]
 _GoSilentKey = Annotated[
     Duration | None,
-    Field(description="say nothing for so long in simulated time, then go on; gone for good if nothing follows"),
+    Field(
+        description="say nothing for this long in simulated time, then continue; if nothing follows, the person is gone"
+    ),
 ]
 
 
@@ -66,16 +68,20 @@ class ScriptRule(Frozen):
     when: Annotated[Regex | EventMatch, Field(description="a regex on what the agent said, or an event")]
     say: Annotated[
         str | tuple[str, ...] | None,
-        Field(description="a line, or one line per use, the last repeating; null to stay silent and wait"),
+        Field(
+            description="a line, or a list with one line per use, of which the last repeats; null to say nothing and wait"
+        ),
     ] = None
     improvise: _ImproviseKey = None
     press: Annotated[
         Regex | None,
-        Field(description="the button to press, by a regex on its title; the rule waits for a turn that has one"),
+        Field(
+            description="the button to press, by a regex on its title; the rule only applies if there is such a button"
+        ),
     ] = None
     go_silent: _GoSilentKey = None
     interrupt: _InterruptKey = None
-    times: Annotated[Whole | None, Field(ge=1, description="how often the rule may be used")] = None
+    times: Annotated[Whole | None, Field(ge=1, description="how often the rule may be used; default: always")] = None
 
     @property
     def improvises(self) -> bool:
@@ -83,16 +89,16 @@ class ScriptRule(Frozen):
         return self.improvise is not None or type(self.interrupt) is Improvisation  # isinstance is slow for models
 
     @model_validator(mode="after")
-    def _something_to_say(self) -> "ScriptRule":
-        doing = [key for key in ("say", "improvise", "press") if getattr(self, key) is not None]
-        if len(doing) > 1 or not (doing or self.go_silent is not None or "say" in self.model_fields_set):
-            raise ValueError("expected `say`, or `press` a button, or `improvise`, or `go_silent`")
-        if "say" in doing and not self.say:
+    def _check_action(self) -> "ScriptRule":
+        actions = [key for key in ("say", "improvise", "press") if getattr(self, key) is not None]
+        if len(actions) > 1 or not (actions or self.go_silent is not None or "say" in self.model_fields_set):
+            raise ValueError("expected one of `say`, `press`, `improvise` and `go_silent`")
+        if "say" in actions and not self.say:
             raise ValueError("`say` is empty; give it a line, or null to stay silent")
         if self.press is not None and not isinstance(self.when, str):
-            raise ValueError("`press` goes with a `when` on what the agent said: an event has no buttons")
-        if self.interrupt is not None and not doing:
-            raise ValueError("`interrupt` comes on top of something that is said: give `say`, `improvise` or `press`")
+            raise ValueError("`press` needs a regex in `when`: an event has no buttons")
+        if self.interrupt is not None and not actions:
+            raise ValueError("`interrupt` needs a message to interrupt: give `say`, `improvise` or `press`")
         return self
 
 
@@ -113,7 +119,9 @@ class ScriptLine(Frozen):
 
     model_config = ConfigDict(json_schema_extra=allow_text_in_schema)
     say: Annotated[str | None, Field(min_length=1)] = None
-    metadata: Annotated[dict[str, JsonValue] | None, Field(description="sent along with it, unseen")] = None
+    metadata: Annotated[dict[str, JsonValue] | None, Field(description="sent with the message, not visible in it")] = (
+        None
+    )
     improvise: _ImproviseKey = None
     press: _PressKey = None
     interrupt: _InterruptKey = None
@@ -126,36 +134,36 @@ class ScriptLine(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _text_alone(cls, value: Any) -> Any:
+    def _parse_text(cls, value: Any) -> Any:
         return {"say": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
-    def _one(self) -> "ScriptLine":
-        doing = [key for key in _ACTION_KEYS if getattr(self, key) is not None]
-        if len(doing) != 1:
+    def _check_action(self) -> "ScriptLine":
+        actions = [key for key in _ACTION_KEYS if getattr(self, key) is not None]
+        if len(actions) != 1:
             raise ValueError("expected one of `say`, `improvise`, `press`, `interrupt` and `go_silent`")
         if self.metadata is not None and self.go_silent is not None:
-            raise ValueError("`metadata` goes with something that is said")
+            raise ValueError("`metadata` needs a message: it cannot be sent with `go_silent`")
         return self
 
 
 class EndRule(Frozen):
     """When the person ends the conversation."""
 
-    when: Annotated[Regex | EventMatch | None, Field(description="what ends the conversation")] = None
+    when: Annotated[Regex | EventMatch | None, Field(description="a regex on what the agent said, or an event")] = None
     say: Annotated[str | None, Field(description="the person's last line")] = None
-    after: Annotated[Whole | None, Field(ge=1, description="ends after this many lines of the person")] = None
+    after: Annotated[Whole | None, Field(ge=1, description="end after this many messages of the person")] = None
 
 
 class PersonVariant(Frozen):
     """Changes to a person in some trials. Each key that is given replaces the person's key as a whole."""
 
     opening: Annotated[str | Improvisation | None, Field(description="their first line")] = None
-    lines: Annotated[tuple[ScriptLine, ...] | None, Field(description="said one after another where no rule fits")] = (
-        None
-    )
+    lines: Annotated[
+        tuple[ScriptLine, ...] | None, Field(description="said one after another when no rule applies")
+    ] = None
     script: tuple[ScriptRule, ...] | None = None
-    fallback: Annotated[str | Improvisation | None, Field(description="said when no rule fits")] = None
+    fallback: Annotated[str | Improvisation | None, Field(description="said when no rule applies")] = None
     end: EndRule | None = None
 
 
@@ -166,41 +174,50 @@ class ScenarioPerson(Frozen):
     """
 
     name: str = "person"
-    sandbox: Annotated[str | None, Field(description="where they talk; the only chat sandbox if there is one")] = None
+    sandbox: Annotated[str | None, Field(description="sandbox of the conversation; default: the only chat sandbox")] = (
+        None
+    )
     simulation_context: Annotated[str | None, Field(description="who they are and what they want, in plain words")] = (
         None
     )
-    persona: Annotated[str | Persona | None, Field(description="how they are: the name of a persona, or one")] = None
-    language: Annotated[str | None, Field(description="what they speak; as their persona does, or English")] = None
+    persona: Annotated[str | Persona | None, Field(description="name of a persona, or a persona")] = None
+    language: Annotated[str | None, Field(description="language they speak; default: their persona's, or English")] = (
+        None
+    )
     opening: Annotated[
         str | Improvisation | None,
-        Field(description="their first line, with `starts: person`; none if they wait to be spoken to"),
+        Field(description="their first line, with `starts: person`; none if they wait for the agent"),
     ] = None
     lines: Annotated[
         tuple[ScriptLine, ...],
-        Field(description="said one after another where no rule fits, whatever the agent answers; then they hang up"),
+        Field(description="said one after another when no rule applies, whatever the agent answers; then they hang up"),
     ] = ()
     script: tuple[ScriptRule, ...] = ()
     fallback: Annotated[
-        str | Improvisation | None, Field(description="said when no rule fits; without it they hang up")
+        str | Improvisation | None, Field(description="said when no rule applies; without it they hang up")
     ] = None
     end: EndRule = EndRule()
     by_trial: Annotated[
         tuple[PersonVariant, ...],
-        Field(description="what differs in each trial: trial 1 has the first, 2 the second; after the last, the first"),
+        Field(
+            description="variants by trial: trial 1 has the first, trial 2 the second; after the last, the first again"
+        ),
     ] = ()
     never_says: Annotated[
-        tuple[Regex, ...], Field(description="regular expressions on what a model may not have them say")
+        tuple[Regex, ...], Field(description="regular expressions that nothing a model says for them may match")
     ] = ()
     may_invent: Annotated[
-        Flag, Field(description="whether a model may have them make up numbers, dates and addresses")
+        Flag, Field(description="whether a model that plays them may make up numbers, dates and addresses")
     ] = False
     min_turns: Annotated[
-        Whole, Field(ge=1, le=10_000, description="answers to played lines before a model may have them leave")
+        Whole,
+        Field(
+            ge=1, le=10_000, description="answers of the agent before a model that plays them may end the conversation"
+        ),
     ] = 1
     check: Annotated[
         Literal["rules", "model"],
-        Field(description="how it is checked that a model kept to their role: by rules, or by a judge as well"),
+        Field(description="how to check that a model stays in their role: by rules, or also by a judge"),
     ] = "rules"
 
     def variant_number(self, trial: int) -> int | None:
@@ -212,8 +229,8 @@ class ScenarioPerson(Frozen):
         number = self.variant_number(trial)
         if number is None:
             return self
-        given = {key: value for key, value in dict(self.by_trial[number - 1]).items() if value is not None}
-        return self.model_copy(update={"by_trial": (), **given})
+        changes = {key: value for key, value in dict(self.by_trial[number - 1]).items() if value is not None}
+        return self.model_copy(update={"by_trial": (), **changes})
 
     @property
     def variants(self) -> "tuple[ScenarioPerson, ...]":
@@ -266,14 +283,14 @@ class ScenarioPerson(Frozen):
         return self.language or (self.manner.language if self.manner is not None else None) or DEFAULT_LANGUAGE
 
     @model_validator(mode="after")
-    def _has_something_to_interrupt(self) -> "ScenarioPerson":
-        before: ScriptLine | str | Improvisation | None = self.opening
+    def _check_interrupts(self) -> "ScenarioPerson":
+        previous: ScriptLine | str | Improvisation | None = self.opening
         for line in self.lines:
             if line.interrupt is not None and (
-                before is None or (isinstance(before, ScriptLine) and before.go_silent is not None)
+                previous is None or (isinstance(previous, ScriptLine) and previous.go_silent is not None)
             ):
-                raise ValueError("`interrupt` comes right after something that is said: put a line before it")
-            before = line
+                raise ValueError("`interrupt` must follow a message: put a line before it")
+            previous = line
         return self
 
 
@@ -288,28 +305,34 @@ class Scenario(Frozen):
 
     model_config = ConfigDict(json_schema_extra=_allow_step_list_in_schema)
     steps: tuple[StepCall, ...] = ()
-    person: Annotated[ScenarioPerson | None, Field(description="the only person the agent talks to")] = None
+    person: Annotated[ScenarioPerson | None, Field(description="the person, if there is only one")] = None
     people: Annotated[
         tuple[ScenarioPerson, ...],
-        Field(description="several people, each on a sandbox of their own; instead of `person`"),
+        Field(description="several people, each on their own sandbox; instead of `person`"),
     ] = ()
-    starts: Annotated[Literal["agent", "person"], Field(description="who has the initiative")] = "agent"
+    starts: Annotated[Literal["agent", "person"], Field(description="who speaks or acts first")] = "agent"
     max_turns: Annotated[
-        Whole | None, Field(ge=1, le=10_000, description="replies of the agent before it ends; 50, or as the run says")
+        Whole | None,
+        Field(
+            ge=1,
+            le=10_000,
+            description="replies of the agent before the conversation ends; default: 50, or as the run sets it",
+        ),
     ] = None
     turn_timeout: Annotated[
-        Number | None, Field(gt=0, le=86_400, description="wall seconds for one answer; 60, or as the run says")
+        Number | None,
+        Field(gt=0, le=86_400, description="wall seconds for one answer; default: 60, or as the run sets it"),
     ] = None
     initial_slots: Annotated[
-        dict[str, JsonValue], Field(description="what the agent holds true before the conversation begins")
+        dict[str, JsonValue], Field(description="slot values set before the conversation begins")
     ] = {}
     stubs: Annotated[
-        dict[str, JsonValue], Field(description="actions of the agent that are not to be run, and what to use instead")
+        dict[str, JsonValue], Field(description="replacements for actions of the agent, which are then not run")
     ] = {}
 
     @model_validator(mode="before")
     @classmethod
-    def _steps_alone(cls, value: Any) -> Any:
+    def _parse_step_list(cls, value: Any) -> Any:
         return {"steps": value} if isinstance(value, list) else value
 
     @property
@@ -318,20 +341,20 @@ class Scenario(Frozen):
         return self.people if self.person is None else (self.person,)
 
     @model_validator(mode="after")
-    def _has_one_form(self) -> "Scenario":
+    def _check_people_keys(self) -> "Scenario":
         if self.person is not None and self.people:
-            raise ValueError("`person` and `people` exclude each other: list all of them under `people`")
+            raise ValueError("`person` and `people` cannot be used together: list all of them under `people`")
         return self
 
     @model_validator(mode="after")
-    def _opens_if_it_starts(self) -> "Scenario":
+    def _check_opening(self) -> "Scenario":
         if self.starts == "person" and not any(person.begins for person in self.all_people):
             raise ValueError("`starts: person` needs a person with an `opening` or `lines`, or a `simulation_context`")
         return self
 
     @model_validator(mode="after")
-    def _somebody_to_play(self) -> "Scenario":
-        unknown = [each for each in self.all_people if each.simulation_context is None and each.persona is None]
-        if any(person.needs_model for person in unknown):
-            raise ValueError("to improvise, a model must know who they are: give the person a `simulation_context`")
+    def _check_context(self) -> "Scenario":
+        undescribed = [p for p in self.all_people if p.simulation_context is None and p.persona is None]
+        if any(person.needs_model for person in undescribed):
+            raise ValueError("a model that improvises needs a description: give the person a `simulation_context`")
         return self

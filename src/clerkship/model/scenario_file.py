@@ -17,21 +17,21 @@ class ScenarioSetup(Frozen):
     """The state before the conversation begins. Only `initial_slots` is part of Rasa's format."""
 
     initial_slots: Annotated[dict[str, JsonValue], Field(description="slot values set before the first turn")] = {}
-    person: Annotated[
-        ScenarioPerson | None, Field(description="what of them is written down, and more about them (ours)")
+    person: Annotated[ScenarioPerson | None, Field(description="script and further settings of the person (ours)")] = (
+        None
+    )
+    persona: Annotated[str | Persona | None, Field(description="name of a persona, or a persona (ours)")] = None
+    steps: Annotated[tuple[StepCall, ...], Field(description="further steps, as in a task (ours)")] = ()
+    max_turns: Annotated[
+        Whole | None, Field(ge=1, le=10_000, description="replies of the agent before the conversation ends (ours)")
     ] = None
-    persona: Annotated[
-        str | Persona | None, Field(description="how the person is: the name of a persona, or one (ours)")
-    ] = None
-    steps: Annotated[tuple[StepCall, ...], Field(description="what else is set up, as in a task (ours)")] = ()
-    max_turns: Annotated[Whole | None, Field(ge=1, le=10_000, description="turns before it ends (ours)")] = None
     turn_timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds per answer (ours)")] = None
     allow_inaction: Annotated[Flag, Field(description="whether an agent that does nothing may pass (ours)")] = False
 
     @model_validator(mode="after")
-    def _one_persona(self) -> "ScenarioSetup":
+    def _check_persona(self) -> "ScenarioSetup":
         if self.persona is not None and self.person is not None and self.person.persona is not None:
-            raise ValueError("a persona here and one in `person`: give one of them")
+            raise ValueError("`persona` is given here and in `person`: give it once")
         return self
 
 
@@ -44,7 +44,7 @@ class ExpectedToolCall(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _name_alone(cls, value: Any) -> Any:
+    def _parse_name(cls, value: Any) -> Any:
         return {"tool_name": value} if isinstance(value, str) else value
 
 
@@ -56,7 +56,7 @@ class ToolGroupEntry(Frozen):
     gate: Flag | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> "ToolGroupEntry":
+    def _check_one_key(self) -> "ToolGroupEntry":
         if len(self.model_fields_set) != 1:
             raise ValueError("expected one of `tool_called`, `ordered` and `gate`")
         return self
@@ -70,11 +70,11 @@ class ExpectedTool(Frozen):
     gate: Flag = False
 
     @model_validator(mode="after")
-    def _one(self) -> "ExpectedTool":
+    def _check_one_key(self) -> "ExpectedTool":
         if (self.tool_called is None) == (self.tool_group is None):
             raise ValueError("expected `tool_called` or `tool_group`")
         if self.tool_group is not None and not any(part.tool_called for part in self.tool_group):
-            raise ValueError("a group needs a `tool_called`")
+            raise ValueError("`tool_group` needs at least one `tool_called`")
         return self
 
     def criterion(self) -> Criterion:
@@ -104,18 +104,20 @@ def _build_criterion(call: AssertionCall, names: str, *, gate: bool) -> Criterio
 class Goals(Frozen):
     """What a good conversation looks like."""
 
-    assertions: Annotated[tuple[AssertionCall, ...], Field(description="checked against the event history")] = ()
+    assertions: Annotated[
+        tuple[AssertionCall, ...], Field(description="assertions, checked against the event history")
+    ] = ()
     criteria: Annotated[
         tuple[Annotated[str, Field(min_length=1), AfterValidator(check_not_blank)], ...],
         Field(description="required behaviour in plain language, judged by a model"),
     ] = ()
-    expected_tools: Annotated[tuple[ExpectedTool, ...], Field(description="tools that should have been called")] = ()
+    expected_tools: Annotated[tuple[ExpectedTool, ...], Field(description="tools that should be called")] = ()
     votes: Annotated[
         Votes | None,
-        Field(description="how often each criterion is judged, an odd number: the majority decides (ours)"),
+        Field(description="how often each criterion is judged, an odd number; the majority decides (ours)"),
     ] = None
     metrics: Annotated[
-        Metrics, Field(description="what else a model rates afterwards; never part of the verdict (ours)")
+        Metrics, Field(description="further metrics for a model to rate; not part of the verdict (ours)")
     ] = ()
 
     def judged(self, text: str) -> AssertionCall:
@@ -129,21 +131,23 @@ class ScenarioFile(Frozen):
     name: Annotated[
         str, Field(max_length=200, description="a build_label for people; the file's name is what it goes by")
     ]
-    simulation_context: Annotated[str, Field(description="who the person is and what they want, in plain words")]
+    simulation_context: Annotated[str, Field(description="who the person is and what they want, in plain language")]
     type: Annotated[str | None, Field(description="a build_label such as happy_path; becomes a tag")] = None
     setup: ScenarioSetup = ScenarioSetup()
-    goals: Annotated[Goals, Field(description="without goals the run gives a transcript, and no verdict")] = Goals()
+    goals: Annotated[Goals, Field(description="without goals, a run has a transcript and no verdict")] = Goals()
     tags: Annotated[tuple[str, ...], Field(description="labels to select and group by (ours)")] = ()
     timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds (ours)")] = None
     environment: Annotated[str | None, Field(description="name of an environment in the same folder (ours)")] = None
-    solution: Annotated[str | None, Field(description="Python file beside it that `oracle` runs (ours)")] = None
+    solution: Annotated[
+        str | None, Field(description="Python file that `oracle` runs, relative to this file (ours)")
+    ] = None
 
     def task(self, slug: str) -> Task:
         """Return the task for it. Every criterion gates."""
         setup, goals = self.setup, self.goals
-        about: dict[str, Any] = {"simulation_context": self.simulation_context}
-        about |= {"persona": setup.persona} if setup.persona is not None else {}
-        person = (setup.person or ScenarioPerson()).model_copy(update=about)
+        update: dict[str, Any] = {"simulation_context": self.simulation_context}
+        update |= {"persona": setup.persona} if setup.persona is not None else {}
+        person = (setup.person or ScenarioPerson()).model_copy(update=update)
         asserted = [Criterion(label=build_label(call), assertion=call, gate=True) for call in goals.assertions]
         judged = [Criterion(label=text, assertion=goals.judged(text), gate=True) for text in goals.criteria]
         return Task(
@@ -200,8 +204,8 @@ def build_label(call: AssertionCall) -> str:
 
 
 def _label_with(name: str, args: JsonValue, keys: tuple[str, ...]) -> str:
-    about = [args[key] for key in keys if key in args] if isinstance(args, dict) else []
-    return f"{name}({', '.join(map(_join_values, about))})" if about else name
+    values = [args[key] for key in keys if key in args] if isinstance(args, dict) else []
+    return f"{name}({', '.join(map(_join_values, values))})" if values else name
 
 
 def _describe_item(item: JsonValue) -> str:

@@ -5,10 +5,10 @@ import re
 from clerkship.model.frozen import Frozen
 
 MAX_LISTED_CHANGES = 20
-"""Changed trials that are named in one message."""
+"""Changes that are listed in one message."""
 SEAL_KEY_VARIABLE = "CLERKSHIP_SEAL_KEY"
 _BLOB = re.compile("blob|snapshot|dataset")
-"""Parts that are stored by their hash, and shared by runs."""
+"""Parts that are stored by their hash and shared by runs."""
 _NO_SEALS = "it was saved by an older version, or its seals were removed; nothing was checked"
 _UNKEYED = "anyone who can write the store could have made the seal"
 
@@ -36,9 +36,9 @@ class SealCheck(Frozen):
     unsealed: int = 0
     """Records without a seal in a run of an older version: the run's own and those of its trials."""
     unkeyed: int = 0
-    """Seals made without a key, though a key is set."""
+    """Seals made without a key, although a key is set."""
     locked: int = 0
-    """Seals made with a key, though none is set."""
+    """Seals made with a key, although none is set."""
     other_key: int = 0
     """Seals made with another key than the one that is set."""
     has_key: bool = False
@@ -61,7 +61,11 @@ class SealCheck(Frozen):
 
     def changed_trials(self) -> dict[tuple[str, int, int], str]:
         """Return the changed parts of each changed trial, by task, trial and attempt."""
-        return {(one.task, one.trial, one.attempt): ", ".join(one.parts) for one in self.changes if one.task}
+        return {
+            (change.task, change.trial, change.attempt): ", ".join(change.parts)
+            for change in self.changes
+            if change.task
+        }
 
     def sentences(self) -> list[str]:
         """Return the changes, one line each; further ones are counted in a last line."""
@@ -85,14 +89,14 @@ class SealCheck(Frozen):
 
     def notes(self) -> list[str]:
         """Return sentences about what could not be checked, and why."""
-        found = [f"{self.run} has no seals: {_NO_SEALS}"] if self.unsealed else []
+        notes = [f"{self.run} has no seals: {_NO_SEALS}"] if self.unsealed else []
         if self.locked:
-            found.append(f"{self.run} is sealed with a key; set {SEAL_KEY_VARIABLE} to check it")
+            notes.append(f"{self.run} is sealed with a key; set {SEAL_KEY_VARIABLE} to check it")
         if self.other_key:
-            found.append(f"{self.run} is sealed with another key than {SEAL_KEY_VARIABLE}; set that key to check it")
+            notes.append(f"{self.run} is sealed with another key than {SEAL_KEY_VARIABLE}; set that key to check it")
         if self.unkeyed:
-            found.append(f"{self.run} was sealed without a key, so {_UNKEYED}")
-        return found
+            notes.append(f"{self.run} was sealed without a key, so {_UNKEYED}")
+        return notes
 
     def advice(self) -> str:
         """Return how to run the tasks of a changed run again.

@@ -10,13 +10,13 @@ from typing import Any
 import regex
 
 PROBE_LENGTH = 500
-"""Characters of a probe. On a longer text an ordinary pattern may be slow too; then the criterion fails."""
+"""Characters of a probe. Longer texts can slow down ordinary patterns too."""
 PROBE_LIMIT = 0.25
-"""Seconds for one probe: a pattern that is fast takes about a thousandth of that."""
+"""Seconds for one probe. A fast pattern takes about a thousandth of that."""
 MAX_PROBES = 32
 _MAX_VARIANTS = 6
 _MIN_PROBED_REPEATS = 16
-"""A repeat that may go on at least this often is probed."""
+"""Repeats that allow at least this many repetitions are probed."""
 _ALPHABET = "a0 _-.,!Az9"
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 _SAMPLES = {
@@ -49,7 +49,7 @@ def _build_probes(pattern: str) -> Iterator[str]:
         return
     try:
         nodes = list(parser.parse(pattern))
-    except (re.error, OverflowError, RecursionError):  # what only the `regex` module understands
+    except (re.error, OverflowError, RecursionError):  # syntax that only the `regex` module supports
         yield from (char * PROBE_LENGTH + "\0" for char in _ALPHABET)
         return
     texts = (
@@ -63,8 +63,8 @@ def _build_probes(pattern: str) -> Iterator[str]:
 def _find_repeats(nodes: Sequence[Node], prefix: str, tail: str) -> Iterator[tuple[str, str, str]]:
     """Yield each unbounded repeat as a triple: text before it, text to repeat, text after it."""
     after = [*(next(iter(_build_variants(node)), "") for node in nodes), tail]
-    for place, (kind, value) in enumerate(nodes):
-        rest = "".join(after[place + 1 :])
+    for index, (kind, value) in enumerate(nodes):
+        rest = "".join(after[index + 1 :])
         if kind in _REPEATS:
             _, high, body = value
             if high == sre.MAXREPEAT or high >= _MIN_PROBED_REPEATS:
@@ -77,7 +77,7 @@ def _find_repeats(nodes: Sequence[Node], prefix: str, tail: str) -> Iterator[tup
                 yield from _find_repeats(list(branch), prefix, rest)
         elif kind in (sre.ASSERT, sre.ASSERT_NOT):
             yield from _find_repeats(list(value[1]), prefix, rest)
-        prefix += after[place]
+        prefix += after[index]
 
 
 def _build_samples(nodes: Iterable[Node]) -> list[str]:
@@ -104,7 +104,7 @@ def _build_variants(node: Node) -> list[str]:
         return _build_samples(value[-1] if kind is sre.SUBPATTERN else value)
     if kind is sre.BRANCH:
         return [sample for branch in value[1] for sample in _build_samples(branch)][:_MAX_VARIANTS]
-    return [""]  # an anchor, an assertion, a reference: nothing of its own
+    return [""]  # an anchor, an assertion or a reference matches no text of its own
 
 
 def _sample_class(items: list[Node]) -> str:

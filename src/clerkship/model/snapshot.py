@@ -15,7 +15,7 @@ from clerkship.model.task import Task
 from clerkship.model.variables import NOT_EXPANDED, find_variable_names
 
 GRADING_VERSION = "6"
-"""Raised whenever the same evidence could get another verdict."""
+"""The version of the grading rules. Increment it whenever the same evidence could get another verdict."""
 
 
 class ContentAddressed(Frozen):
@@ -40,13 +40,13 @@ class Snapshot(ContentAddressed):
     datasets: dict[str, str] = {}
     entities: Annotated[dict[str, Record], AfterValidator(freeze)] = {}
     solution: str | None = None
-    """Kept only for agents that run it: what lies in the store might be read by an agent."""
+    """Stored only for agents that run it, because other agents might read the store."""
     timeout: float
     gate_axes: tuple[str, ...] = GATE_AXES
-    """What decided the gates of criteria that do not say; in the task every criterion says."""
+    """The axes by which gates were decided. In the task, `gate` of every criterion is already set."""
     source: str = ""
     template: str = ""
-    """The name of the task as it is written, of one that is done for each of many records."""
+    """Name of the task in the file, if `for_each` made this one from it."""
     grading: str = GRADING_VERSION
 
     @property
@@ -55,15 +55,15 @@ class Snapshot(ContentAddressed):
         agents
         store.
         """
-        told = self.model_dump(mode="json", exclude={"source", "timeout", "grading", "template", "solution"})
-        told["task"].pop("for_each")  # never in one that is run
-        scenario = told["task"]["scenario"] or {}
+        data = self.model_dump(mode="json", exclude={"source", "timeout", "grading", "template", "solution"})
+        data["task"].pop("for_each")  # always None in a task that is run
+        scenario = data["task"]["scenario"] or {}
         _remove_if_empty(scenario, "people")
         _remove_if_empty(scenario.get("person") or {}, "by_trial")
         for limit in ("max_turns", "turn_timeout"):
             scenario.pop(limit, None)
-        _remove_if_empty(told["environment"], "domains")
-        return hashlib.sha256(orjson.dumps(told)).hexdigest()
+        _remove_if_empty(data["environment"], "domains")
+        return hashlib.sha256(orjson.dumps(data)).hexdigest()
 
     def variables(self) -> set[str]:
         """Return the names of the environment variables that the task uses."""
@@ -74,12 +74,12 @@ class Snapshot(ContentAddressed):
     @cached_property
     def scene(self) -> str:
         """A hash of what the agent starts with, without the people and the criteria."""
-        told = self.model_dump(mode="json", include={"environment", "datasets", "entities"})
-        _remove_if_empty(told["environment"], "domains")
+        data = self.model_dump(mode="json", include={"environment", "datasets", "entities"})
+        _remove_if_empty(data["environment"], "domains")
         task = self.task.model_dump(mode="json", include={"name", "task_item", "scenario"})
         for other in ("max_turns", "turn_timeout", "person", "people"):
             (task["scenario"] or {}).pop(other, None)
-        return hashlib.sha256(orjson.dumps(told | task, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+        return hashlib.sha256(orjson.dumps(data | task, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 
 class UntilSure(Frozen):
@@ -92,10 +92,10 @@ class Plan(ContentAddressed):
     """Which tasks to run, how often, and in what order. Two runs with the same plan did the same work."""
 
     snapshots: tuple[str, ...]
-    """Of the tasks, by hash."""
+    """Hashes of the tasks' snapshots."""
     seed: int
     trials: int
-    """How often each task is run; with `until_sure`, at most."""
+    """How often each task is run; with `until_sure`, the maximum."""
     until_sure: UntilSure | None = None
     shuffle: bool = False
 

@@ -9,8 +9,8 @@ from clerkship.model.frozen import Frozen, Number
 Dollars = Annotated[Number, Field(ge=0, le=1_000_000)]
 
 Role = Literal["judge", "metrics", "person", "person_check", "draft"]
-"""What a model is asked for: to judge a criterion, to rate, to play the person, to check how the person was played, to
-draft scenarios."""
+"""The purpose of a request: judge a criterion, rate metrics, play the person, check how the person was played, draft
+scenarios."""
 
 
 class Usage(Frozen):
@@ -19,7 +19,7 @@ class Usage(Frozen):
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cost: Annotated[float | None, Field(description="dollars; null where some price is not known")] = 0.0
+    cost: Annotated[float | None, Field(description="dollars; null if a price is not known")] = 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the sum. Its cost is unknown if one of the costs is."""
@@ -39,12 +39,10 @@ class Prices(Frozen):
 
     input: Dollars
     output: Dollars = 0.0
-    cached_input: Annotated[Dollars | None, Field(description="for input it has seen lately; `input` if not given")] = (
-        None
-    )
+    cached_input: Annotated[Dollars | None, Field(description="for cached input; default: `input`")] = None
 
     def cost(self, prompt: int, completion: int, cached: int = 0) -> float:
         """Return the cost of some tokens in dollars. `cached` is the part of the prompt that was cached."""
-        again = self.input if self.cached_input is None else self.cached_input
+        cached_price = self.input if self.cached_input is None else self.cached_input
         cached = min(cached, prompt)
-        return ((prompt - cached) * self.input + cached * again + completion * self.output) / 1_000_000
+        return ((prompt - cached) * self.input + cached * cached_price + completion * self.output) / 1_000_000

@@ -12,10 +12,10 @@ from typing import Any
 _ESCAPABLE_REFERENCE = re.compile(r"\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 DOLLAR = "CLERKSHIP_DOLLAR"
-"""Name that stands for `$` where a value that ends in one comes directly before the author's `${NAME}`. Variables whose
-names begin with CLERKSHIP_ are never expanded, so no file can use it for anything else."""
+"""Stands for `$` where a value that ends in `$` directly precedes the author's `${NAME}`. Variables whose names begin
+with CLERKSHIP_ are never expanded, so no file can use it for anything else."""
 NOT_EXPANDED = frozenset({"name", "entities", "for_each"})
-"""Keys of a task that have no variables: they identify it and its records, and may be made of data."""
+"""Keys of a task without variables: they identify it and its records, and may contain data."""
 
 
 class UnknownVariable(Exception):
@@ -24,7 +24,7 @@ class UnknownVariable(Exception):
     def __init__(self, name: str) -> None:
         super().__init__(f"the environment variable {name} is not set")
         self.name = name
-        self.hint = f"set it, or write $${{{name}}} if the text itself is meant"
+        self.hint = f"set it, or write $${{{name}}} to keep the text as it is"
 
 
 class TrackedVariables(Mapping[str, str]):
@@ -32,11 +32,11 @@ class TrackedVariables(Mapping[str, str]):
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = values
-        self.found: dict[str, str] = {}
+        self.used: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
-        self.found[name] = self._values[name]
-        return self.found[name]
+        self.used[name] = self._values[name]
+        return self.used[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -55,29 +55,29 @@ def expand_text(text: str, values: Mapping[str, str]) -> str:
     if "${" not in text:
         return text
 
-    def value(found: "re.Match[str]") -> str:
-        escaped, name = found.groups()
+    def replace(match: "re.Match[str]") -> str:
+        escaped, name = match.groups()
         if escaped:
-            return found[0][1:]
+            return match[0][1:]
         if name == DOLLAR:
             return "$"
         if name not in values:
             raise UnknownVariable(name)
         return values[name]
 
-    return _ESCAPABLE_REFERENCE.sub(value, text)
+    return _ESCAPABLE_REFERENCE.sub(replace, text)
 
 
 def escape_text(text: str) -> str:
     """Return the text that `expand_text` turns back into this one."""
-    return _REFERENCE.sub(lambda found: f"${found[0]}", text) if "${" in text else text
+    return _REFERENCE.sub(lambda match: f"${match[0]}", text) if "${" in text else text
 
 
 def unescape_text(text: str) -> str:
     """Return the text for display: with the names of variables, and without escapes."""
     if "${" not in text:
         return text
-    return _ESCAPABLE_REFERENCE.sub(lambda found: "$" if found[2] == DOLLAR else found[0][len(found[1]) :], text)
+    return _ESCAPABLE_REFERENCE.sub(lambda match: "$" if match[2] == DOLLAR else match[0][len(match[1]) :], text)
 
 
 def escape(data: Any) -> Any:
@@ -103,41 +103,42 @@ def join_escaped(parts: Sequence[str]) -> str:
     authored = [(end - len(part), end) for part, end in zip(parts[::2], ends[::2], strict=True)]
     joined: list[str] = []
     done = 0
-    for found in _REFERENCE.finditer(text):
-        start = next((start for start, end in authored if start <= found.start() and found.end() <= end), None)
-        before = text[done : found.start()]
+    for match in _REFERENCE.finditer(text):
+        start = next((start for start, end in authored if start <= match.start() and match.end() <= end), None)
+        before = text[done : match.start()]
         if start is None:
             before += "$"
-        elif start == found.start():
+        elif start == match.start():
             bare = before.rstrip("$")
             before = bare + f"${{{DOLLAR}}}" * (len(before) - len(bare))
-        joined += [before, found[0]]
-        done = found.end()
+        joined += [before, match[0]]
+        done = match.end()
     return "".join([*joined, text[done:]])
 
 
-def expand_task(data: Any, values: Mapping[str, str], told: Callable[[list[int | str], UnknownVariable], None]) -> Any:
+def expand_task(
+    data: Any, values: Mapping[str, str], report: Callable[[list[int | str], UnknownVariable], None]
+) -> Any:
     """Expand the parts of a task that may have variables."""
     if not isinstance(data, dict):
         return data
-    kept = {key: value for key, value in data.items() if key in NOT_EXPANDED}
-    return {key: kept[key] if key in kept else _expand(value, values, told, [key]) for key, value in data.items()}
+    return {key: value if key in NOT_EXPANDED else _expand(value, values, report, [key]) for key, value in data.items()}
 
 
-def expand(data: Any, values: Mapping[str, str], told: Callable[[list[int | str], UnknownVariable], None]) -> Any:
+def expand(data: Any, values: Mapping[str, str], report: Callable[[list[int | str], UnknownVariable], None]) -> Any:
     """Return the data with every variable replaced. Call `report` for each variable that is not set; its text stays."""
-    return _expand(data, values, told, [])
+    return _expand(data, values, report, [])
 
 
-def _expand(data: Any, values: Mapping[str, str], told: Callable[..., None], path: list[int | str]) -> Any:
+def _expand(data: Any, values: Mapping[str, str], report: Callable[..., None], path: list[int | str]) -> Any:
     if isinstance(data, str):
         try:
             return expand_text(data, values)
         except UnknownVariable as unknown:
-            told(path, unknown)
+            report(path, unknown)
             return data
     if isinstance(data, dict):
-        return {key: _expand(value, values, told, [*path, key]) for key, value in data.items()}
+        return {key: _expand(value, values, report, [*path, key]) for key, value in data.items()}
     if isinstance(data, list):
-        return [_expand(value, values, told, [*path, number]) for number, value in enumerate(data)]
+        return [_expand(value, values, report, [*path, number]) for number, value in enumerate(data)]
     return data
