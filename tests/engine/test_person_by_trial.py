@@ -77,9 +77,9 @@ def test_variants_are_in_the_snapshot(bench: Workbench) -> None:
     assert len(person.by_trial) == 3
     dumped = detail.snapshot.model_dump(mode="json")
     dumped["task"]["scenario"]["person"]["by_trial"] = []
-    without = Snapshot.model_validate(dumped).content
+    without = Snapshot.model_validate(dumped).task_hash
     del dumped["task"]["scenario"]["person"]["by_trial"]
-    assert Snapshot.model_validate(dumped).content == without != detail.snapshot.content
+    assert Snapshot.model_validate(dumped).task_hash == without != detail.snapshot.task_hash
 
 
 def test_a_variant_that_improvises_needs_a_model_in_its_trials_only() -> None:

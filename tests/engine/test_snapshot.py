@@ -48,7 +48,7 @@ def test_a_run_carries_all_that_it_was_made_of(bench: Workbench) -> None:
     assert kept["files"] == {"note.txt": "hello"}
     by_oracle = Snapshot.model_validate_json(bench.store.blob(bench.run_one("oracle").snapshot))
     assert (by_oracle.solution or "").startswith("def on_task")
-    assert by_oracle.content == snapshot.content
+    assert by_oracle.task_hash == snapshot.task_hash
 
 
 def test_editing_the_files_after_planning_changes_nothing(bench: Workbench) -> None:
@@ -82,7 +82,7 @@ def test_a_limit_or_another_way_to_a_file_makes_no_other_task(bench: Workbench) 
     second = bench.run_one("nop", turn_timeout=9, max_turns=3, timeout=5)
     assert first.snapshot != second.snapshot
     found = [Snapshot.model_validate_json(bench.store.blob(task_run.snapshot)) for task_run in (first, second)]
-    assert found[0].content == found[1].content
+    assert found[0].task_hash == found[1].task_hash
     bench.write("scenarios/talk.yml", "scenario: {name: T, simulation_context: x, setup: {person: {lines: [Ho]}}}\n")
     third = Snapshot.model_validate_json(bench.store.blob(bench.run_one("nop").snapshot))
-    assert third.content != found[0].content
+    assert third.task_hash != found[0].task_hash

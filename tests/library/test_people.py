@@ -26,7 +26,7 @@ def test_a_task_lists_several_people(folder: Shelf) -> None:
 def test_one_who_waits_to_be_spoken_to_needs_no_opening(folder: Shelf) -> None:
     folder.write("a.yml", task("      - {sandbox: chat, opening: Hi}\n      - {sandbox: phone, fallback: Yes?}\n"))
     [loaded] = folder.load().tasks.values()
-    assert [person.begins for person in loaded.task.people] == [True, False]
+    assert [person.can_begin for person in loaded.task.people] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_each_gets_the_persona_they_name(folder: Shelf) -> None:
     )
     folder.write("a.yml", task(people))
     [loaded] = folder.load().tasks.values()
-    shy, loud = (person.manner for person in loaded.task.people)
+    shy, loud = (person.resolved_persona for person in loaded.task.people)
     assert shy == Persona(name="shy", description="Shy.")
     assert loud is not None
     assert loud.description.startswith("Loud at 20")
@@ -110,5 +110,5 @@ def test_an_agent_finds_the_same_before_it_whoever_the_people_are(folder: Shelf)
     for people in ("person: {lines: [a]}", "people: [{lines: [a]}]", "people: [{lines: [b]}]"):
         folder.write("a.yml", f"task: {{name: One, scenario: {{starts: person, {people}}}}}")
         [loaded] = folder.load().tasks.values()
-        scenes.append(Snapshot(task=loaded.task, environment=loaded.environment, timeout=20).scene)
+        scenes.append(Snapshot(task=loaded.task, environment=loaded.environment, timeout=20).setup_hash)
     assert len(set(scenes)) == 1

@@ -28,10 +28,10 @@ def test_a_scenario_names_one(folder: Shelf, setup: str) -> None:
     folder.write("manners.yml", MANNERS)
     folder.write("one.yml", CONTEXT % setup)
     found = person(folder)
-    assert found.manner == Persona(
+    assert found.resolved_persona == Persona(
         name="impatient", description="Short of time.", language="German", never_says=("(?i)please",)
     )
-    assert (found.speaks, found.needs_model) == ("German", True)
+    assert (found.spoken_language, found.needs_model) == ("German", True)
 
 
 def test_a_task_names_one_or_has_it_written_out(folder: Shelf) -> None:
@@ -40,10 +40,10 @@ def test_a_task_names_one_or_has_it_written_out(folder: Shelf) -> None:
         "task: {name: One, scenario: {starts: person, person: {simulation_context: x, language: French, persona: %s}}}"
     )
     folder.write("one.yml", task % "chatty")
-    assert person(folder).manner == Persona(name="chatty", description="Talks a lot.")
+    assert person(folder).resolved_persona == Persona(name="chatty", description="Talks a lot.")
     folder.write("one.yml", task % "{name: own, description: Own.}")
-    assert person(folder).manner == Persona(name="own", description="Own.")
-    assert person(folder).speaks == "French"
+    assert person(folder).resolved_persona == Persona(name="own", description="Own.")
+    assert person(folder).spoken_language == "French"
 
 
 def test_a_persona_in_the_task_is_filled_once(folder: Shelf) -> None:
@@ -59,7 +59,7 @@ def test_a_persona_in_the_task_is_filled_once(folder: Shelf) -> None:
             person: {simulation_context: x, persona: {name: own, description: "Like {{ patient.name }}."}}
         """,
     )
-    assert person(folder).manner == Persona(name="own", description="Like {{ now }} $${HOME}.")
+    assert person(folder).resolved_persona == Persona(name="own", description="Like {{ now }} $${HOME}.")
 
 
 def test_those_that_several_folders_share_are_found_beside_them(folder: Shelf) -> None:
@@ -67,7 +67,7 @@ def test_those_that_several_folders_share_are_found_beside_them(folder: Shelf) -
     folder.write("eval/scenarios/one.yml", CONTEXT % "persona: chatty")
     for place in ("eval/scenarios", "eval"):
         inside = Shelf(folder.root / place)
-        assert person(inside).manner == Persona(name="chatty", description="Talks a lot.")
+        assert person(inside).resolved_persona == Persona(name="chatty", description="Talks a lot.")
 
 
 @pytest.mark.parametrize(

@@ -9,5 +9,5 @@ def test_a_task_without_newer_keys_has_the_hash_that_earlier_versions_gave_it() 
     environment = Environment.model_validate({"name": "e", "simulators": {"ehr": {"kind": "fhir"}}})
     written = {"name": "T", "task_item": {"instruction": "x"}, "scenario": {"person": {"lines": ["a"]}}}
     snapshot = Snapshot(task=Task.model_validate(written), environment=environment, timeout=3)
-    assert snapshot.content == "b63926272fa44d1ccb69c8ac02fd9cec74b779ec716a8db729609f33874bc98d"
-    assert snapshot.scene == "b9ffb2bc20ebb9865612d4ec0acdeeed"
+    assert snapshot.task_hash == "b63926272fa44d1ccb69c8ac02fd9cec74b779ec716a8db729609f33874bc98d"
+    assert snapshot.setup_hash == "b9ffb2bc20ebb9865612d4ec0acdeeed"

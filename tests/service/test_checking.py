@@ -93,7 +93,7 @@ def test_an_agent_is_asked_once_before_a_run_and_what_it_cannot_do_is_warned_abo
     plan = planned(shop, agent)
     assert agent.asked == 1
     assert [warning.message for warning in plan.warnings] == ["`sequencing`: Rasa 3.6 (open source) reports no flows"]
-    assert plan.warnings[0].place() == f"{shop.root}/eval/scenarios/one.yml:5:53"
+    assert plan.warnings[0].location() == f"{shop.root}/eval/scenarios/one.yml:5:53"
     assert (plan.domain, plan.run.options) == ("the shop's server", ())
 
 
@@ -158,7 +158,7 @@ def test_a_model_behind_openai_is_warned_about_before_the_run_where_flows_are_ch
         plan = planned(shop, ChatSolver("small", f"{there.url}/v1", ""))
     said = [warning.message for warning in plan.warnings]
     assert "`sequencing`: a model behind `openai:` (small) reports no flows" in said
-    assert plan.warnings[0].place() == f"{shop.root}/eval/scenarios/one.yml:5:53"
+    assert plan.warnings[0].location() == f"{shop.root}/eval/scenarios/one.yml:5:53"
 
 
 def test_an_agent_in_python_can_declare_which_events_it_reports(shop: Shelf) -> None:

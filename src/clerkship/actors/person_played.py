@@ -62,13 +62,13 @@ class Part:
 
     def variables(self) -> dict[str, Any]:
         """For the template."""
-        persona = self.person.manner
+        persona = self.person.resolved_persona
         return {
             "simulation_context": (self.person.simulation_context or "").strip(),
             "name": self.person.name if self.person.name != "person" else "",
             "persona": persona.description.strip() if persona is not None else "",
             "knows": to_json(persona.knows) if persona and persona.knows else "",
-            "language": self.person.speaks,
+            "language": self.person.spoken_language,
             "min_turns": self.person.min_turns,
             "may_invent": self.may_invent,
             "approached": self.approached,
@@ -77,12 +77,12 @@ class Part:
     @property
     def may_invent(self) -> bool:
         """Whether they may make up facts."""
-        persona = self.person.manner
+        persona = self.person.resolved_persona
         return self.person.may_invent or (persona is not None and persona.may_invent)
 
     def bounds(self, orders: str) -> Bounds:
         """What they are held to."""
-        person, persona = self.person, self.person.manner
+        person, persona = self.person, self.person.resolved_persona
         written = person.model_dump(mode="json", exclude={"never_says", "min_turns", "end"})
         return Bounds(
             given="\n".join([*_texts(written), self.given]),

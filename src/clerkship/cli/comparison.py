@@ -45,7 +45,7 @@ def print_gated(console: Console, gated: Gated) -> None:
 def print_comparison(console: Console, comparison: Comparison) -> None:
     """Which runs, the tasks and criteria that changed, the axes, the sum."""
     for word, run in (("before", comparison.before), ("after", comparison.after)):
-        made = f"  [quiet]{run.descent}[/]" if run.descent else ""
+        made = f"  [quiet]{run.lineage}[/]" if run.lineage else ""
         console.print(f"[quiet]{word:6}[/] {run.id}  {escape(run.name)}  [quiet]agent[/] {escape(run.solver)}{made}")
     moved = [row for row in comparison.rows if is_shown(row)]
     if moved:

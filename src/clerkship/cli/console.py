@@ -207,7 +207,7 @@ def print_warning(problem: InputProblem, console: Console) -> None:
 
 
 def _told(problem: InputProblem) -> str:
-    place = f"[place]{escape(problem.place())}[/]: " if problem.place() else ""
+    place = f"[place]{escape(problem.location())}[/]: " if problem.location() else ""
     key = f"[bold]{escape(problem.key)}[/]: " if problem.key else ""
     hint = f"; [quiet]{escape(problem.hint)}[/]" if problem.hint else ""
     return f"{place}{key}{escape(problem.message)}{hint}"

@@ -97,13 +97,13 @@ def _what(run: BenchmarkRun, counts: Counts, *, held: bool) -> str:
     """The rest in one line: what broke or is missing first, then which tasks, and how they were run."""
     told = [f"{styled(name)} {number}" for name, number in tally(counts).items() if number and name not in GRADED]
     told += [f"[fail]crashed {counts.agent_errors}[/]"] if counts.agent_errors else []
-    missing = run.missing(counts)
+    missing = run.count_missing(counts)
     told += [f"[cancelled]{missing} {'to come' if held else 'not run'}[/]"] if missing else []
     return "  ".join([*told, _name(run)])
 
 
 def _name(run: BenchmarkRun) -> str:
     """Which tasks, and how they were run."""
-    made = [run.descent] if run.descent else []
+    made = [run.lineage] if run.lineage else []
     again = [f"-k {run.trials}"] if run.trials > 1 else []
     return escape(" ".join([run.name, *again, *run.options, *made]))

@@ -125,7 +125,7 @@ def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> N
         tasks = {"templates": view.templates_data(), "tasks": view.task_runs}
         print_json(found | tasks | {"seals": view.seals.data()} | damage_data(view.damaged))
         return
-    made = f"  [quiet]{view.run.descent}[/]" if view.run.descent else ""
+    made = f"  [quiet]{view.run.lineage}[/]" if view.run.lineage else ""
     out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{made}")
     elsewhere = f" --store {shlex.quote(str(store))}" if store else ""
     told = unfinished(view.run, held=held, elsewhere=elsewhere)

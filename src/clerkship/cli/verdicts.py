@@ -413,7 +413,7 @@ def summary(run: BenchmarkRun, counts: Counts, unjudged: int = 0) -> str:
     if interval is not None:
         sure = f"[quiet](95 % interval {percent(interval.low)} to {percent(interval.high)}, {counts.graded} graded)[/]"
         rate = f"   pass rate {percent(interval.rate)} {sure}"
-    missing = run.missing(counts)
+    missing = run.count_missing(counts)
     left = f"   [cancelled]{missing} not run[/]" if missing else ""
     crashed = f"   [fail]the agent crashed in {counts.agent_errors}[/]" if counts.agent_errors else ""
     criteria = "criterion" if unjudged == 1 else "criteria"

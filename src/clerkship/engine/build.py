@@ -97,7 +97,7 @@ class BuiltTask:
         if asker is None:
             raise InputError.of("the person must be played by a model, and none is configured", hint=NO_PERSON)
         given = f"{self.slots.decode()}\n{self.snapshot.environment.now:%Y-%m-%d}"
-        is_approached = self.scenario.starts == "agent" or not person.begins
+        is_approached = self.scenario.starts == "agent" or not person.can_begin
         return Voice(Part(person, given, is_approached), asker, prompts, sandbox if len(self.people) > 1 else "")
 
     @lazy_property
@@ -197,7 +197,7 @@ def expand_variables(snapshot: Snapshot) -> tuple[Task, Mapping[str, str]]:
     if b"${" not in snapshot.data:
         return snapshot.task, {}
     used, unset = TrackedVariables(variables()), _unset_variable_error(f"task {snapshot.task.name!r}")
-    return Task.model_validate(expand_task(snapshot.task.model_dump(mode="json"), used, unset)), used.found
+    return Task.model_validate(expand_task(snapshot.task.model_dump(mode="json"), used, unset)), used.used
 
 
 def _unset_variable_error(subject: str) -> Callable[[list[int | str], UnknownVariable], None]:

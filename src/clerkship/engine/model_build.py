@@ -35,14 +35,14 @@ class PriceList(RootModel[dict[str, Prices]]):
 
 def model_name(choice: ModelChoice, settings: Settings) -> str:
     """Return the full name of a model without building it, so that no key is needed."""
-    if choice.skips or is_scripted(choice.who):
+    if choice.is_none or is_scripted(choice.who):
         return choice.who
     return _parse_place(choice, settings).name
 
 
 def apply_settings(choice: ModelChoice, settings: Settings) -> ModelChoice:
     """Return a model choice completed from the settings, so that it means the same model under other settings."""
-    if choice.skips:
+    if choice.is_none:
         return choice
     embeddings = choice.embeddings or settings.embeddings
     if is_scripted(choice.who):
@@ -60,7 +60,7 @@ def apply_settings(choice: ModelChoice, settings: Settings) -> ModelChoice:
 
 def build_model(choice: ModelChoice, settings: Settings, pool: EndpointPool | None = None) -> Model | None:
     """Build a model; return None if the choice is to ask none. Models that share a pool share its limits."""
-    if choice.skips:
+    if choice.is_none:
         return None
     if is_scripted(choice.who):
         path = Path(choice.who.removeprefix(SCRIPTED))

@@ -167,7 +167,7 @@ class _ModelResolver:
     def resolve(self, part: _ModelSlot) -> tuple[Model | None, ModelChoice | None]:
         """Return a model and how the run's record names it. Tells the session how cassettes name it."""
         model, choice = self._find(part)
-        if choice is None or choice.skips:
+        if choice is None or choice.is_none:
             return model, choice
         identity = self._identity(choice)
         self._session.identities = {**self._session.identities, **dict.fromkeys(part.roles, identity)}
@@ -204,7 +204,7 @@ class _ModelResolver:
         unavailable.
         """
         settings, session = self._settings, self._session
-        if choice.skips:
+        if choice.is_none:
             return None, choice
         if session.replays:
             choice = _full_name(choice, settings)

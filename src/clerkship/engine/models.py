@@ -57,7 +57,7 @@ class ModelSelection:
     @property
     def skips_judged(self) -> bool:
         """Whether criteria that need a judge are skipped."""
-        return self.judge_choice is not None and self.judge_choice.skips
+        return self.judge_choice is not None and self.judge_choice.is_none
 
     @property
     def parameters(self) -> Mapping[str, JsonValue]:
@@ -104,7 +104,7 @@ class ModelSelection:
         if not self.session.solver:
             return solver.open(snapshot.solution, trial)
         has_several_people, owner = len(snapshot.task.people) > 1, (snapshot.task.name, trial)
-        recording = AgentRecording(self.session, owner, snapshot.scene, names_sandbox=has_several_people)
+        recording = AgentRecording(self.session, owner, snapshot.setup_hash, names_sandbox=has_several_people)
         if isinstance(solver, RecordedSolver):
             return RecordedAgent(recording)
         agent = RecordingAgent(solver.open(snapshot.solution, trial), recording)
@@ -125,7 +125,7 @@ class ModelSelection:
 
         If criteria use different numbers of votes, the smallest is returned: no verdict of the run has fewer.
         """
-        if self.judge_choice is None or self.judge_choice.skips:
+        if self.judge_choice is None or self.judge_choice.is_none:
             return None
         usual = self.asking.votes
         calls = [call.args for snapshot in snapshots for call in snapshot.task.assertions() if call.name == _JUDGED]

@@ -64,7 +64,7 @@ def check_person(person: ScenarioPerson, evidence: Evidence) -> PersonCheckResul
                 person=_describe_person(person, evidence),
                 simulation_context=quote_text(person.simulation_context or ""),
                 transcript=render_transcript(evidence),
-                may_invent=person.may_invent or bool(person.manner and person.manner.may_invent),
+                may_invent=person.may_invent or bool(person.resolved_persona and person.resolved_persona.may_invent),
                 broken=broken,
             )
             sample = f"again {attempt}" if attempt else ""
@@ -88,7 +88,7 @@ def only_conversation(evidence: Evidence, sandbox: str) -> Evidence:
 
 def _describe_person(person: ScenarioPerson, evidence: Evidence) -> str:
     """Describe everything that the person was given, so that the judge does not take it for invented."""
-    persona, scenario = person.manner, evidence.task.scenario
+    persona, scenario = person.resolved_persona, evidence.task.scenario
     written = person.model_dump(mode="json", include={"opening", "lines", "script", "fallback", "end"})
     given = {name: part for name, part in written.items() if part}
     told = {
@@ -96,7 +96,7 @@ def _describe_person(person: ScenarioPerson, evidence: Evidence) -> str:
         "simulation_context": person.simulation_context,
         "persona": persona.description if persona is not None else None,
         "knows": to_json(persona.knows) if persona and persona.knows else None,
-        "language": person.speaks,
+        "language": person.spoken_language,
         "what the agent holds true of them from the start": to_json(scenario.initial_slots)
         if scenario is not None and scenario.initial_slots
         else None,

@@ -138,7 +138,7 @@ class EnvironmentCheck:
 
     def _check_pair(self, reaction: Reaction, path: KeyPath, source: str, target: str) -> None:
         kinds = [kind.removeprefix(f"{source}.") for kind in self.catalog.event_kinds(source)]
-        meant = [kind for kind in kinds if reaction.means(kind)]
+        meant = [kind for kind in kinds if reaction.matches(kind)]
         if not meant:
             hint = did_you_mean(reaction.event, kinds)
             self.definition.problem(path, f"{source} has no event `{reaction.event}`", hint)

@@ -233,7 +233,7 @@ class LibraryLoader:
         if written is None or environment is None:
             return
         try:
-            task = written.task(definition.slug)
+            task = written.to_task(definition.slug)
         except ValidationError as error:  # the parts are right, and do not go together
             definition.problem(["setup", "person"], _describe_error(error), "give them an `opening` or `lines`")
             return

@@ -36,7 +36,7 @@ class Agreement(Frozen):
         return self.both_passed + self.both_failed
 
     @property
-    def one_label(self) -> bool:
+    def has_one_label(self) -> bool:
         """Whether all labels are the same. Then a judge that always gives one verdict agrees, so agreement means
         little.
         """

@@ -21,7 +21,7 @@ def _replace_with_map_schema(schema: dict[str, Any]) -> None:
 
 
 class AssertionCall(Frozen):
-    """An assertion by name: `{file_present: {...}}` or `{assert: file-present, ...}`. The registry resolves the name."""
+    """An assertion by name: `{file_present: {...}}` or `{assert: file-present, ...}`."""
 
     model_config = ConfigDict(json_schema_extra=_replace_with_map_schema)
     name: str

@@ -22,7 +22,7 @@ class Criterion(Frozen):
     gate: Annotated[
         Flag | None,
         Field(
-            description="if true and it fails, the run fails whatever the score; default: true if `gate_axes` has its axis"
+            description="whether the run fails if this fails, whatever the score; default: if `gate_axes` has its axis"
         ),
     ] = None
 

@@ -84,7 +84,7 @@ class Reaction(Frozen):
             raise ValueError("expected `sandbox.event -> sandbox`, such as `drop.file.written -> archive`")
         return dict(zip(("source", "event", "target"), match.groups(), strict=True))
 
-    def means(self, event: str) -> bool:
+    def matches(self, event: str) -> bool:
         """Return whether it covers an event, given without its simulator's name.
 
         `file.written` covers that event, `file.*` and `file` cover all events that start with `file.`.

@@ -21,15 +21,15 @@ class InputProblem(Frozen):
     message: str
     hint: str = ""
 
-    def place(self) -> str:
-        """Return the place in the form that terminals make clickable: `tasks/refill.yml:12:5`."""
+    def location(self) -> str:
+        """Return the location in the form that terminals make clickable: `tasks/refill.yml:12:5`."""
         if not self.file:
             return ""
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
     def __str__(self) -> str:
-        """Return one line: place, key, message, hint."""
-        head = ": ".join(part for part in (self.place(), self.key) if part)
+        """Return one line: location, key, message, hint."""
+        head = ": ".join(part for part in (self.location(), self.key) if part)
         body = f"{self.message}; {self.hint}" if self.hint else self.message
         return f"{head}: {body}" if head else body
 

@@ -32,6 +32,6 @@ class ModelChoice(Frozen):
     """Prices of the model, if they are known."""
 
     @property
-    def skips(self) -> bool:
+    def is_none(self) -> bool:
         """Whether no model is used."""
         return self.who == NO_MODEL

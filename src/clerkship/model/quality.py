@@ -1,4 +1,4 @@
-"""Ratings of a conversation's quality by a model, which never change the verdict; and the number of votes of a judge."""
+"""Ratings of a conversation by a model, which never change the verdict; and the number of votes of a judge."""
 
 from statistics import fmean
 from typing import Annotated, Literal
@@ -91,6 +91,6 @@ class Quality(Frozen):
     def bot_quality(self) -> float | None:
         """The mean of the built-in scales that were rated; None if none was."""
         scores = [
-            found.score for name in BUILT_IN_SCALES if (found := self.ratings.get(name)) and found.score is not None
+            rating.score for name in BUILT_IN_SCALES if (rating := self.ratings.get(name)) and rating.score is not None
         ]
         return round(fmean(scores), 2) if scores else None

@@ -27,7 +27,7 @@ Replace = Callable[[str], str]
 
 
 class _Form(NamedTuple):
-    """One form of a value. `marker` is searched first because that is fast; only if it is there, `replace` is called."""
+    """One form of a value. Searching `marker` is fast; `replace` is only called if it is found."""
 
     marker: str
     replace: Replace
@@ -127,8 +127,8 @@ def redact_criterion(criterion: CriterionRun, by: Redactor) -> CriterionRun:
 def _redact_row(row: FieldCheck, by: Redactor) -> FieldCheck:
     shown = {field: by.data(getattr(row, field)) for field in _EVIDENCE_FIELDS}
     differences = tuple(
-        one.model_copy(update={field: by.data(getattr(one, field)) for field in _EVIDENCE_FIELDS})
-        for one in row.differences
+        difference.model_copy(update={field: by.data(getattr(difference, field)) for field in _EVIDENCE_FIELDS})
+        for difference in row.differences
     )
     return row.model_copy(update={**shown, "differences": differences})
 

@@ -228,17 +228,17 @@ class BenchmarkRun(Frozen):
     """Whether it was saved with seals; False for runs of versions that had none."""
 
     @property
-    def replayed(self) -> bool:
+    def is_replayed(self) -> bool:
         """Whether all model answers are replayed. Such a run gives the same result on every machine."""
         return self.asking.tape == "replay"
 
     @property
-    def descent(self) -> str:
+    def lineage(self) -> str:
         """The run that it was made from, in words, such as `rerun of r-12`; empty for a new run."""
         turn = f" at turn {self.fork.turn}" if self.fork is not None and self.made_by == "fork" else ""
         return f"{self.made_by} of {self.origin}{turn}" if self.origin else ""
 
-    def missing(self, counts: "Counts") -> int:
+    def count_missing(self, counts: "Counts") -> int:
         """Return the number of trials that were planned and not done; 0 for a completed run, which may have stopped
         early.
         """
@@ -281,7 +281,7 @@ class Counts(Frozen):
         return self.verdicts.get("pass", 0)
 
     def exit_code(self) -> int:
-        """Return the exit code: 130 if a trial was cancelled, 2 if one is unusable, 1 if one did not pass, otherwise 0."""
+        """Return the exit code: 130 if a trial was cancelled, 2 if one has no verdict, 1 if one failed, otherwise 0."""
         statuses, verdicts = self.statuses, self.verdicts
         if statuses.get("cancelled"):
             return 130

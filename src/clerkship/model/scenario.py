@@ -68,9 +68,7 @@ class ScriptRule(Frozen):
     when: Annotated[Regex | EventMatch, Field(description="a regex on what the agent said, or an event")]
     say: Annotated[
         str | tuple[str, ...] | None,
-        Field(
-            description="a line, or a list with one line per use, of which the last repeats; null to say nothing and wait"
-        ),
+        Field(description="a line, or a list of lines to say one per use, the last repeating; null to wait in silence"),
     ] = None
     improvise: _ImproviseKey = None
     press: Annotated[
@@ -266,21 +264,25 @@ class ScenarioPerson(Frozen):
         return self.lines[0].say
 
     @property
-    def begins(self) -> bool:
+    def can_begin(self) -> bool:
         """Whether the person can speak first; with variants, in every trial."""
         if self.by_trial:
-            return all(variant.begins for variant in self.variants)
+            return all(variant.can_begin for variant in self.variants)
         return self.opening is not None or bool(self.lines) or self.is_played
 
     @property
-    def manner(self) -> Persona | None:
+    def resolved_persona(self) -> Persona | None:
         """The persona; None if there is none, or only its name is known."""
         return self.persona if isinstance(self.persona, Persona) else None
 
     @property
-    def speaks(self) -> str:
+    def spoken_language(self) -> str:
         """The language of the person: their own, their persona's, or English."""
-        return self.language or (self.manner.language if self.manner is not None else None) or DEFAULT_LANGUAGE
+        return (
+            self.language
+            or (self.resolved_persona.language if self.resolved_persona is not None else None)
+            or DEFAULT_LANGUAGE
+        )
 
     @model_validator(mode="after")
     def _check_interrupts(self) -> "ScenarioPerson":
@@ -348,7 +350,7 @@ class Scenario(Frozen):
 
     @model_validator(mode="after")
     def _check_opening(self) -> "Scenario":
-        if self.starts == "person" and not any(person.begins for person in self.all_people):
+        if self.starts == "person" and not any(person.can_begin for person in self.all_people):
             raise ValueError("`starts: person` needs a person with an `opening` or `lines`, or a `simulation_context`")
         return self
 

@@ -77,7 +77,7 @@ class ExpectedTool(Frozen):
             raise ValueError("`tool_group` needs at least one `tool_called`")
         return self
 
-    def criterion(self) -> Criterion:
+    def to_criterion(self) -> Criterion:
         """Return the criterion for it."""
         if self.tool_called is not None:
             call = _build_call("tool_called", self.tool_called.model_dump())
@@ -120,7 +120,7 @@ class Goals(Frozen):
         Metrics, Field(description="further metrics for a model to rate; not part of the verdict (ours)")
     ] = ()
 
-    def judged(self, text: str) -> AssertionCall:
+    def to_assertion(self, text: str) -> AssertionCall:
         """Return the assertion for one of the criteria."""
         return _build_call("judged", text if self.votes is None else {"statement": text, "votes": self.votes})
 
@@ -142,14 +142,14 @@ class ScenarioFile(Frozen):
         str | None, Field(description="Python file that `oracle` runs, relative to this file (ours)")
     ] = None
 
-    def task(self, slug: str) -> Task:
+    def to_task(self, slug: str) -> Task:
         """Return the task for it. Every criterion gates."""
         setup, goals = self.setup, self.goals
         update: dict[str, Any] = {"simulation_context": self.simulation_context}
         update |= {"persona": setup.persona} if setup.persona is not None else {}
         person = (setup.person or ScenarioPerson()).model_copy(update=update)
         asserted = [Criterion(label=build_label(call), assertion=call, gate=True) for call in goals.assertions]
-        judged = [Criterion(label=text, assertion=goals.judged(text), gate=True) for text in goals.criteria]
+        judged = [Criterion(label=text, assertion=goals.to_assertion(text), gate=True) for text in goals.criteria]
         return Task(
             name=self.name or slug,
             scenario=Scenario(
@@ -160,7 +160,7 @@ class ScenarioFile(Frozen):
                 turn_timeout=setup.turn_timeout,
                 initial_slots=setup.initial_slots,
             ),
-            criteria=(*asserted, *judged, *(tool.criterion() for tool in goals.expected_tools)),
+            criteria=(*asserted, *judged, *(tool.to_criterion() for tool in goals.expected_tools)),
             tags=(*((self.type,) if self.type else ()), *self.tags),
             timeout=self.timeout,
             metrics=goals.metrics,

@@ -1,4 +1,4 @@
-"""The result of checking a run's seals: which parts were changed after they were saved, and what could not be checked."""
+"""The result of checking a run's seals: parts that were changed after saving, and parts that could not be checked."""
 
 import re
 

@@ -23,7 +23,7 @@ class ContentAddressed(Frozen):
 
     @cached_property
     def data(self) -> bytes:
-        """The JSON bytes. Keys keep the order in which they were written, because an agent receives them in that order."""
+        """The JSON bytes. Keys keep the order of the file, because an agent receives them in that order."""
         return orjson.dumps(self.model_dump(mode="json"))
 
     @cached_property
@@ -50,7 +50,7 @@ class Snapshot(ContentAddressed):
     grading: str = GRADING_VERSION
 
     @property
-    def content(self) -> str:
+    def task_hash(self) -> str:
         """A hash of the task itself, without limits of the run, the path of the file, and the solution, which only some
         agents
         store.
@@ -72,7 +72,7 @@ class Snapshot(ContentAddressed):
         return find_variable_names(self.task.model_dump_json(exclude=set(NOT_EXPANDED)))
 
     @cached_property
-    def scene(self) -> str:
+    def setup_hash(self) -> str:
         """A hash of what the agent starts with, without the people and the criteria."""
         data = self.model_dump(mode="json", include={"environment", "datasets", "entities"})
         _remove_if_empty(data["environment"], "domains")

@@ -55,7 +55,7 @@ class ReactionRegistry(Registry[ReactionPair]):
         for reaction in reactions:
             source = kinds[reaction.source]
             for kind, react in self.get(pair_name(source, kinds[reaction.target])).load().items():
-                if reaction.means(kind.removeprefix(f"{source}.")):
+                if reaction.matches(kind.removeprefix(f"{source}.")):
                     bound.setdefault((reaction.source, kind), []).append(BoundReaction(reaction.target, react))
         return bound
 

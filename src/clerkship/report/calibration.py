@@ -24,7 +24,7 @@ _OTHER: dict[JudgeDifference, str] = {
 
 def kappa_of(found: Agreement) -> float | None:
     """Cohen's kappa; none where the person gave one label only, for then it says nothing."""
-    if found.one_label:
+    if found.has_one_label:
         return None
     return cohen_kappa(found.both_passed, found.false_fails, found.false_passes, found.both_failed)
 

@@ -43,7 +43,7 @@ def render_html(
     task_runs = [detail.task_run for detail in urgent_first]
     repeated = repeats(rates(task_runs).values()) if run.trials > 1 else None
     outcomes = {"changed": CHANGED, **OUTCOMES}
-    data = {"run": run.id, "outcomes": outcomes, "trials": fit(urgent_first, replayed=run.replayed)}
+    data = {"run": run.id, "outcomes": outcomes, "trials": fit(urgent_first, replayed=run.is_replayed)}
     return render_page(
         "page.html",
         {"instant": _instant},

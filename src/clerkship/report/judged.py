@@ -147,7 +147,7 @@ class Judged:
         played_in: frozenset[str] = frozenset(),
     ) -> Self:
         """Over some trials of a run; `known` are calibrations of its judge that were made since."""
-        made = cls(calibrated(run, known), run.replayed, played_in)
+        made = cls(calibrated(run, known), run.is_replayed, played_in)
         for task_run in trials:
             made.add(task_run)
         return made

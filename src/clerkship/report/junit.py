@@ -62,7 +62,7 @@ def render_junit(
         rates.setdefault(case.task_run.task, TaskRate(case.task_run.task)).add(case.task_run)
         tally[standing(case.task_run)] += 1
         seconds += case.seconds
-    missing = run.missing(counts)
+    missing = run.count_missing(counts)
     changed = seals is not None and seals.is_changed
     tally["errored"] += bool(missing) + changed
     sums = (
@@ -114,7 +114,7 @@ def _properties(run: BenchmarkRun, counts: Counts, judged: Judged, about: Mappin
         "pass_rate": "none",
         "pass_rate_interval": "none",
         **about,
-        "not_run": run.missing(counts),
+        "not_run": run.count_missing(counts),
         **({"isolation": run.isolation} if run.isolation is not None else {}),
         **({"judge": run.judge.who} if run.judge is not None else {}),
         **({"person": run.person.who} if run.person is not None else {}),

@@ -174,7 +174,7 @@ def show_task(
     view = view_task(store, chosen, wanted or Wanted())
     damage = tuple(dict.fromkeys((*damaged, *view.damaged)))
     seals = store.check_seals(run.id, task=chosen.task)
-    view = replace(view, attempts=before, trials=tuple(found), replayed=run.replayed, damaged=damage, seals=seals)
+    view = replace(view, attempts=before, trials=tuple(found), replayed=run.is_replayed, damaged=damage, seals=seals)
     return replace(view, indexed=_indexed(store, chosen)) if seals.is_changed else view
 
 
@@ -222,7 +222,7 @@ def _by_content(store: Store, run: BenchmarkRun, damaged: list[str] | None) -> l
     found, known = [redact_task_run(ran, by) for ran in store.task_runs(run.id, damaged=damaged)], dict[str, str]()
     for task_run in found:
         if task_run.snapshot not in known:
-            known[task_run.snapshot] = snapshot_at(store, task_run.snapshot).content
+            known[task_run.snapshot] = snapshot_at(store, task_run.snapshot).task_hash
     return [task_run.model_copy(update={"snapshot": known[task_run.snapshot]}) for task_run in found]
 
 

@@ -13,7 +13,7 @@ from clerkship.store.contract import Store, UnknownRun
 def as_replayed(run: BenchmarkRun, plan: Plan, snapshots: Sequence[Snapshot], models: ModelSelection) -> BenchmarkRun:
     """Return the record of a run; of a replay, one that is the same anywhere and at any time: its id is a hash of what
     it replays, and it begins when the earliest simulated clock does."""
-    if not run.replayed:
+    if not run.is_replayed:
         return run
     cassettes = {snapshot.source: models.session.digest(snapshot.task.name) for snapshot in snapshots}
     who = [run.solver, *(choice and choice.model_dump(mode="json") for choice in (run.judge, run.person))]
@@ -25,7 +25,7 @@ def as_replayed(run: BenchmarkRun, plan: Plan, snapshots: Sequence[Snapshot], mo
 def free_name(run: BenchmarkRun, store: Store) -> BenchmarkRun:
     """Return a run; a replay under an id that the store does not have yet."""
     name, number = run.id, 1
-    while run.replayed and _has(store, name):
+    while run.is_replayed and _has(store, name):
         number += 1
         name = f"{run.id}-{number}"
     return run.model_copy(update={"id": name})
@@ -40,4 +40,4 @@ def _has(store: Store, name: str) -> bool:
 
 def moment(run: BenchmarkRun, now: datetime) -> datetime:
     """Return the time in the names of files that are written about a run."""
-    return datetime.fromisoformat(run.started_at) if run.replayed else now
+    return datetime.fromisoformat(run.started_at) if run.is_replayed else now

@@ -54,7 +54,7 @@ class Rejudging:
         cassettes again, unless another judge is named."""
         before = run.asking
         votes = before.votes if self.votes is None else check_votes(self.votes)
-        again: RecordingMode | None = "replay" if run.replayed and self.judge in (None, NO_MODEL) else None
+        again: RecordingMode | None = "replay" if run.is_replayed and self.judge in (None, NO_MODEL) else None
         taped = {"tape": self.tape or again, "tapes_agent": False}
         return before.model_copy(update={"votes": votes, "metrics": before.metrics or self.metrics, **taped})
 
@@ -109,7 +109,7 @@ def rescore(
         finally:
             models.close()
             models.session.save()
-            at = new.started_at if new.replayed else now().isoformat()
+            at = new.started_at if new.is_replayed else now().isoformat()
             seals = end_run(store, new.id, status, at, ledger)
     # Only the judge was asked here: other recordings are as valid as before.
     told = models.session.finish(whole=False)

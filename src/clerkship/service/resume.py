@@ -60,7 +60,7 @@ def plan_resume(
     snapshots = snapshots_of(store, run)
     _require_plugins(run, snapshots, catalog)
     again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
-    left = sum(outcome.status in again for outcome in store.outcomes(run.id)) + run.missing(store.counts(run.id))
+    left = sum(outcome.status in again for outcome in store.outcomes(run.id)) + run.count_missing(store.counts(run.id))
     if left:
         stored.check_agent()
     frozen = stored.freeze(

@@ -134,6 +134,6 @@ def _beginning(hold: Hold, watchers: Iterable[object]) -> Callable[[Attempt], No
 
 def _end_of(run: BenchmarkRun) -> str:
     """Now, but not before its start: a machine's clock may be set back while it runs. A replay takes no time."""
-    if run.replayed:
+    if run.is_replayed:
         return run.started_at
     return max(now(), datetime.fromisoformat(run.started_at)).isoformat()

@@ -100,7 +100,7 @@ class _Compiler:
         if first is line:
             self._places[entry.key] = entry
         elif first != line:
-            hint = f"the other is at {self._places[entry.key].place()}"
+            hint = f"the other is at {self._places[entry.key].location()}"
             self._out.problems.append(entry.problem(("id",), f"two resources are called {entry.key}, and differ", hint))
 
     def _stamped(self, resource: Resource) -> Resource:

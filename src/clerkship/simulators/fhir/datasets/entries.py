@@ -48,7 +48,7 @@ class Entry:
     def place(self) -> str:
         """Where it is, for a sentence about another."""
         found = self.problem((), "")
-        return f"{found.place()}" + (f" ({found.key})" if found.key else "")
+        return f"{found.location()}" + (f" ({found.key})" if found.key else "")
 
 
 class Reader:
