@@ -32,7 +32,7 @@ from clerkship.model.scenario_file import (
 )
 from clerkship.model.task import Entity, ForEach, Task
 from clerkship.rasa.e2e_file import ActionStub, E2eCase, E2eFile, E2eStep
-from clerkship.simulators.fhir.datasets.pid import Messaged
+from clerkship.simulators.fhir.datasets.pid import RecordWithPid
 from scripts.reference.render import render_page
 from scripts.reference.tables import describe_model, docstring, rows
 
@@ -129,5 +129,5 @@ def templates_page(catalog: RegisteredCatalog) -> str:
     """Return the page of template expressions and filters."""
     assert _FILTERS.keys() == set(catalog.filters)
     filters = rows((f"`{name}`", text) for name, text in _FILTERS.items())
-    derived = rows((f"`{name}`", text) for name, (text, _) in Messaged.derived.items())
+    derived = rows((f"`{name}`", text) for name, (text, _) in RecordWithPid.derived.items())
     return render_page("templates.md", filters=filters, derived=derived)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.answer_matches import AnswerMatches, read
+from clerkship.assertions.answer_matches import AnswerMatches, parse_answer
 from clerkship.assertions.contract import Check
 from clerkship.model.path import MISSING
 from tests.assertions.story import Story
@@ -112,9 +112,9 @@ def test_two_blocks_say_nothing_certain() -> None:
 
 
 def test_a_long_answer_with_half_a_block_is_read_in_one_pass() -> None:
-    assert read("```json" + " \n" * 200_000) is MISSING
+    assert parse_answer("```json" + " \n" * 200_000) is MISSING
 
 
 def test_the_one_block_of_an_answer_is_read() -> None:
-    assert read('Here it is: ```json\n{"a": 1}\n```\nDone.') == {"a": 1}
-    assert read("```\n[1]\n```\n```\n[2]\n```") is MISSING
+    assert parse_answer('Here it is: ```json\n{"a": 1}\n```\nDone.') == {"a": 1}
+    assert parse_answer("```\n[1]\n```\n```\n[2]\n```") is MISSING

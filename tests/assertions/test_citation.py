@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from clerkship.assertions.citation import Citation, Found, Reading
-from clerkship.assertions.judged import AGAIN, Judged
+from clerkship.assertions.citation import Citation, CitationIndex, FoundCitation
+from clerkship.assertions.judged import MAX_CITATION_RETRIES, JudgedAssertion
 from clerkship.events.agent import ActionExecuted, FlowStarted, ToolExecuted
 from clerkship.events.evidence import Evidence
 from clerkship.llm.contract import BadAnswer
@@ -57,8 +57,8 @@ def verdict(*cites: tuple[str, str], passed: bool = True) -> dict[str, Any]:
     ],
 )
 def test_what_stands_there_is_found_however_it_is_spaced_and_marked(where: str, quote: str, seq: int) -> None:
-    found = Reading(story()).find(Citation(where=where, quote=quote))
-    assert isinstance(found, Found), found
+    found = CitationIndex(story()).find(Citation(where=where, quote=quote))
+    assert isinstance(found, FoundCitation), found
     row = found.row()
     assert (row.seq, row.passed, row.path) == (seq, True, where.strip(" []").upper())
 
@@ -89,7 +89,7 @@ def test_what_stands_there_is_found_however_it_is_spaced_and_marked(where: str, 
     ],
 )
 def test_what_does_not_stand_there_is_said_to_not(where: str, quote: str, told: str) -> None:
-    found = Reading(story()).find(Citation(where=where, quote=quote))
+    found = CitationIndex(story()).find(Citation(where=where, quote=quote))
     assert isinstance(found, str)
     assert told in found
 
@@ -99,7 +99,7 @@ def test_a_judge_that_invents_is_told_what_and_asked_again() -> None:
         once=[verdict(("T1", "I am sorry"), ("T9", "Rain.")), verdict(("T2", "Snow."), ("#8", "Friday"))]
     )
     evidence = story()
-    check = Judged(statement="It says why").check(_asked(evidence, judge))
+    check = JudgedAssertion(statement="It says why").check(_asked(evidence, judge))
     assert check.passed
     assert [(row.path, row.seq) for row in check.evidence[:-1]] == [("T2", 7), ("#8", 8)]
     first, second = judge.asked
@@ -125,8 +125,8 @@ def test_a_judge_that_invents_is_told_what_and_asked_again() -> None:
     ],
 )
 def test_a_label_before_a_true_quote_is_stripped(where: str, quote: str, seq: int) -> None:
-    found = Reading(story()).find(Citation(where=where, quote=quote))
-    assert isinstance(found, Found), found
+    found = CitationIndex(story()).find(Citation(where=where, quote=quote))
+    assert isinstance(found, FoundCitation), found
     assert (found.row().seq, found.row().path) == (seq, where)
 
 
@@ -146,14 +146,14 @@ def test_a_label_before_a_true_quote_is_stripped(where: str, quote: str, seq: in
 def test_the_place_of_a_quote_that_stands_in_one_line_is_corrected(
     where: str, quote: str, place: str, seq: int
 ) -> None:
-    found = Reading(story()).find(Citation(where=where, quote=quote))
-    assert isinstance(found, Found), found
+    found = CitationIndex(story()).find(Citation(where=where, quote=quote))
+    assert isinstance(found, FoundCitation), found
     assert (found.row().path, found.row().seq) == (place, seq)
 
 
 def test_an_id_alone_is_evidence_with_the_whole_line() -> None:
     judge = FakeJudge(verdict(("T2.2", ""), ("#8", "")))
-    check = Judged(statement="It says why").check(_asked(story(), judge))
+    check = JudgedAssertion(statement="It says why").check(_asked(story(), judge))
     said, looked_up, _ = check.evidence
     assert (check.passed, len(judge.asked)) == (True, 1)
     assert (said.path, said.expected, said.actual, said.seq) == ("T2.2", {"contains": "Snow."}, "Snow.", 7)
@@ -163,26 +163,26 @@ def test_an_id_alone_is_evidence_with_the_whole_line() -> None:
 def test_a_judge_that_goes_on_inventing_gives_no_pass() -> None:
     judge = FakeJudge(verdict(("T1", "I am sorry")))
     with pytest.raises(BadAnswer, match=r'^the judge cites what was never said: "I am sorry" does not stand in T1$'):
-        Judged(statement="It says why").check(_asked(story(), judge))
-    assert len(judge.asked) == AGAIN + 1
+        JudgedAssertion(statement="It says why").check(_asked(story(), judge))
+    assert len(judge.asked) == MAX_CITATION_RETRIES + 1
     assert [len(question.talk) for question in judge.asked] == [0, 2, 4]
 
 
 def test_a_pass_without_a_citation_is_asked_again_and_a_fail_is_not() -> None:
     judge = SeveralMinds(once=[verdict(), verdict(("T2", "Snow."))])
-    assert Judged(statement="It says why").check(_asked(story(), judge)).passed
+    assert JudgedAssertion(statement="It says why").check(_asked(story(), judge)).passed
     assert "it is said to be met, and no citation says where" in judge.asked[1].prompt
     stubborn = FakeJudge(verdict())
     with pytest.raises(BadAnswer, match="the judge passes it, and cites nothing that says so"):
-        Judged(statement="It says why").check(_asked(story(), stubborn))
+        JudgedAssertion(statement="It says why").check(_asked(story(), stubborn))
     strict = FakeJudge(verdict(passed=False))
-    check = Judged(statement="It says why").check(_asked(story(), strict))
+    check = JudgedAssertion(statement="It says why").check(_asked(story(), strict))
     assert (check.passed, len(strict.asked), len(check.evidence)) == (False, 1, 1)
 
 
 def test_a_fail_with_a_wrong_citation_stays_a_fail_and_says_so() -> None:
     judge = FakeJudge(verdict(("T1", "I am sorry"), ("T2", "Snow."), passed=False))
-    check = Judged(statement="It says why").check(_asked(story(), judge))
+    check = JudgedAssertion(statement="It says why").check(_asked(story(), judge))
     assert (check.passed, len(judge.asked)) == (False, 1)
     assert check.detail == 'So it is. (citations that do not hold: "I am sorry" does not stand in T1)'
     assert [row.path for row in check.evidence[:-1]] == ["T2"]
@@ -190,7 +190,7 @@ def test_a_fail_with_a_wrong_citation_stays_a_fail_and_says_so() -> None:
 
 def test_the_second_question_asks_for_citations_and_for_no_verdict() -> None:
     judge = SeveralMinds(once=[verdict(("T1", "I am sorry")), verdict(("T2", "Snow."), passed=False)])
-    check = Judged(statement="It says why").check(_asked(story(), judge))
+    check = JudgedAssertion(statement="It says why").check(_asked(story(), judge))
     assert (check.passed, check.detail) == (True, "So it is.")
     second = judge.asked[1]
     assert list(second.schema["properties"]) == ["citations"]
@@ -201,14 +201,16 @@ def test_the_second_question_asks_for_citations_and_for_no_verdict() -> None:
 def test_a_pass_for_which_no_citation_can_be_given_is_an_error() -> None:
     judge = SeveralMinds(once=[verdict(("T1", "I am sorry")), verdict(passed=False), verdict(passed=False)])
     with pytest.raises(BadAnswer, match="the judge passes it, and cites nothing that says so"):
-        Judged(statement="It says why").check(_asked(story(), judge))
+        JudgedAssertion(statement="It says why").check(_asked(story(), judge))
 
 
 def test_written_answers_may_leave_citations_out_and_may_not_invent_any() -> None:
-    assert Judged(statement="x").check(_asked(story(), SeveralMinds("scripted:a.yml", once=[verdict()]))).passed
+    assert (
+        JudgedAssertion(statement="x").check(_asked(story(), SeveralMinds("scripted:a.yml", once=[verdict()]))).passed
+    )
     judge = SeveralMinds("scripted:a.yml", once=[verdict(("T1", "I am sorry"))])
     with pytest.raises(BadAnswer, match="cites what was never said"):
-        Judged(statement="x").check(_asked(story(), judge))
+        JudgedAssertion(statement="x").check(_asked(story(), judge))
     assert len(judge.asked) == 1
 
 
@@ -216,12 +218,12 @@ def test_where_there_is_nothing_to_point_at_nothing_need_be_pointed_at() -> None
     told = Story()
     told.tell(FlowStarted(flow_id="pattern_hidden"))
     judge = FakeJudge(verdict())
-    assert Judged(statement="x").check(_asked(told.evidence(), judge)).passed
+    assert JudgedAssertion(statement="x").check(_asked(told.evidence(), judge)).passed
 
 
 def test_more_of_them_than_anybody_reads_are_sent_back() -> None:
     judge = SeveralMinds(once=[verdict(*[("T2", "Snow.")] * 51), verdict(("T2", "Snow."))])
-    assert Judged(statement="x").check(_asked(story(), judge)).passed
+    assert JudgedAssertion(statement="x").check(_asked(story(), judge)).passed
     assert "there are 51 citations, and 50 is the most" in judge.asked[1].prompt
 
 
@@ -230,14 +232,14 @@ def test_what_is_kept_of_a_long_turn_has_the_quote_in_it() -> None:
     told.said("Why?", actor="person")
     told.said("x" * 5000 + "because it snows" + "y" * 5000)
     judge = FakeJudge(verdict(("T1", "because it snows")))
-    row = Judged(statement="x").check(_asked(told.evidence(), judge)).evidence[0]
+    row = JudgedAssertion(statement="x").check(_asked(told.evidence(), judge)).evidence[0]
     assert "because it snows" in row.actual
     assert len(row.actual) == 2000
 
 
 def test_the_same_citation_twice_is_one_row() -> None:
     judge = FakeJudge(verdict(("T2", "Snow."), ("T2", "“Snow.”"), ("T2", "Snow")))
-    check = Judged(statement="x").check(_asked(story(), judge))
+    check = JudgedAssertion(statement="x").check(_asked(story(), judge))
     assert [row.expected for row in check.evidence[:-1]] == [{"contains": "Snow."}, {"contains": "Snow"}]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.assertions.judged import Judged
+from clerkship.assertions.judged import JudgedAssertion
 from clerkship.events.agent import ActionExecuted, FlowStarted, SlotSet, ToolExecuted
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import render_ledger
@@ -43,8 +43,8 @@ def test_the_ledger_marks_what_was_not_observed() -> None:
 
 def test_the_judge_is_told_which_sandboxes_observe() -> None:
     judge = FakeJudge({"passed": False, "reasoning": "No."})
-    Judged(statement="It filed the letter").check(story(judge, "drop", "archive"))
-    Judged(statement="It filed the letter").check(story(judge))
+    JudgedAssertion(statement="It filed the letter").check(story(judge, "drop", "archive"))
+    JudgedAssertion(statement="It filed the letter").check(story(judge))
     first, second = (question.orders for question in judge.asked)
     assert "These sandboxes record what is done to them: archive, drop." in first
     assert "These sandboxes" not in second
@@ -54,21 +54,21 @@ def test_the_judge_is_told_which_sandboxes_observe() -> None:
 def test_a_reported_deed_alone_carries_no_pass_where_a_sandbox_observes(places: tuple[str, ...]) -> None:
     judge = FakeJudge(passes(*places))
     with pytest.raises(BadAnswer, match=r"is only reported by the agent; what was done is proved by what was observed"):
-        Judged(statement="It filed the letter").check(story(judge, "drop"))
+        JudgedAssertion(statement="It filed the letter").check(story(judge, "drop"))
 
 
 @pytest.mark.parametrize("places", [("#5",), ("#2", "#5"), ("#2", "T1.2"), ("#4",)])
 def test_what_was_observed_or_said_or_could_not_be_observed_carries_one(places: tuple[str, ...]) -> None:
-    assert Judged(statement="It filed the letter").check(story(FakeJudge(passes(*places)), "drop")).passed
+    assert JudgedAssertion(statement="It filed the letter").check(story(FakeJudge(passes(*places)), "drop")).passed
 
 
 def test_without_a_sandbox_a_report_is_all_there_is() -> None:
-    assert Judged(statement="It filed the letter").check(story(FakeJudge(passes("#2")))).passed
+    assert JudgedAssertion(statement="It filed the letter").check(story(FakeJudge(passes("#2")))).passed
 
 
 def test_a_judge_that_cites_a_report_is_told_and_may_cite_what_was_observed() -> None:
     judge = SeveralMinds(once=[passes("#2"), passes("#5")])
-    assert Judged(statement="It filed the letter").check(story(judge, "drop")).passed
+    assert JudgedAssertion(statement="It filed the letter").check(story(judge, "drop")).passed
     assert (
         "#2 is only reported by the agent; what was done is proved by what was observed (drop)" in judge.asked[1].prompt
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.assertions.text_value import fits
+from clerkship.assertions.text_value import matches_texts
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from clerkship.assertions.text_value import fits
     ],
 )
 def test_it_fits(expected: Any, value: str) -> None:
-    assert fits(expected, [value])
+    assert matches_texts(expected, [value])
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_it_fits(expected: Any, value: str) -> None:
     ],
 )
 def test_it_does_not(expected: Any, value: str) -> None:
-    assert not fits(expected, [value])
+    assert not matches_texts(expected, [value])

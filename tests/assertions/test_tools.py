@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.assertions.tool_called import ToolCalled
+from clerkship.assertions.tool_called import ToolCalledAssertion
 from clerkship.assertions.tool_group import ToolGroup
-from clerkship.assertions.tools import pair, pair_greedily
+from clerkship.assertions.tools import pair_calls, pair_greedily
 from clerkship.assertions.tools_within_one_turn import ToolsWithinOneTurn
 from clerkship.events import agent
 from clerkship.model.scenario_file import ScenarioFile
@@ -53,14 +53,14 @@ def story() -> Story:
     ],
 )
 def test_a_tool_was_called_at_some_time(story: Story, args: Any, passed: bool, detail: str) -> None:
-    found = ToolCalled.model_validate(args).check(story.evidence())
+    found = ToolCalledAssertion.model_validate(args).check(story.evidence())
     assert (found.passed, found.score, found.detail) == (passed, float(passed), detail)
 
 
 def test_what_the_agent_passed_is_data_and_never_taken_for_a_matcher() -> None:
     story = Story()
     story.tell(agent.ToolExecuted(tool_name="find", arguments={"filter": {"note": "x"}, "by": {"gte": 1}}))
-    found = ToolCalled.model_validate("search").check(story.evidence())
+    found = ToolCalledAssertion.model_validate("search").check(story.evidence())
     assert not found.passed
     assert "nearest: find(filter={'note': 'x'}, by={'gte': 1})" in found.detail
 
@@ -68,7 +68,7 @@ def test_what_the_agent_passed_is_data_and_never_taken_for_a_matcher() -> None:
 def test_a_call_that_came_to_an_error_is_none() -> None:
     story = Story()
     story.tell(agent.ToolExecuted(tool_name="search", is_error=True))
-    found = ToolCalled.model_validate("search").check(story.evidence())
+    found = ToolCalledAssertion.model_validate("search").check(story.evidence())
     assert (found.passed, found.detail) == (False, "search() was never called; no tool was")
 
 
@@ -112,7 +112,7 @@ def test_what_a_scenario_file_expects_is_what_these_take(story: Story) -> None:
     ]
     scenario = {"name": "x", "simulation_context": "x", "goals": {"expected_tools": expected}}
     criteria = ScenarioFile.model_validate(scenario).task("x").criteria
-    checks: dict[str, type[Assertion]] = {"tool_called": ToolCalled, "tool_group": ToolGroup}
+    checks: dict[str, type[Assertion]] = {"tool_called": ToolCalledAssertion, "tool_group": ToolGroup}
     made = [checks[criterion.assertion.name].model_validate(criterion.assertion.args) for criterion in criteria]
     assert [check.check(story.evidence()).passed for check in made] == [True, False, True]
 
@@ -135,7 +135,7 @@ def test_as_many_are_paired_as_can_be(expected: list[set[int]], calls: int, orde
     def fits(one: set[int], place: int) -> bool:
         return place in one
 
-    found = pair(expected, places, fits, ordered=ordered)
+    found = pair_calls(expected, places, fits, ordered=ordered)
     assert all(found[number] in expected[number] for number in found)
     assert len(set(found.values())) == len(found)
     if ordered:
@@ -155,9 +155,9 @@ def test_as_many_are_paired_as_can_be(expected: list[set[int]], calls: int, orde
 @pytest.mark.parametrize(
     ("model", "args"),
     [
-        (ToolCalled, {}),
-        (ToolCalled, " "),
-        (ToolCalled, {"tool_name": "x", "argumets": {}}),
+        (ToolCalledAssertion, {}),
+        (ToolCalledAssertion, " "),
+        (ToolCalledAssertion, {"tool_name": "x", "argumets": {}}),
         (ToolGroup, {"calls": []}),
         (ToolGroup, {"calls": [{"tool_name": 5}]}),
         (ToolsWithinOneTurn, {"calls": ["a"], "allow_extra_calls": True}),

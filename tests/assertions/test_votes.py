@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from clerkship.assertions.judged import Judged
+from clerkship.assertions.judged import JudgedAssertion
 from clerkship.events.evidence import Evidence
 from clerkship.llm.concurrency import MAX_THREADS, map_concurrently
 from clerkship.llm.contract import BadAnswer, ModelAnswer, NoModel, Question
@@ -38,7 +38,7 @@ def test_the_majority_decides_and_the_others_are_heard() -> None:
         vote_2=[says(True, "It says snow.")],
         vote_3=[says(True, "Snow it is.")],
     )
-    check = Judged(statement="x", votes=3).check(evidence(judge))
+    check = JudgedAssertion(statement="x", votes=3).check(evidence(judge))
     assert (check.passed, check.score) == (True, 1.0)
     assert check.detail == "2 of 3 votes say it holds: It says snow.; against it: It is rude."
     cited, votes, by = check.evidence
@@ -59,27 +59,27 @@ def test_the_majority_decides_and_the_others_are_heard() -> None:
 
 def test_all_of_one_mind_need_no_more_words() -> None:
     judge = SeveralMinds(vote_1=[says(False, "No 1.")], vote_2=[says(False, "No 2.")], vote_3=[says(False, "No 3.")])
-    check = Judged(statement="x", votes=3).check(evidence(judge))
+    check = JudgedAssertion(statement="x", votes=3).check(evidence(judge))
     assert (check.passed, check.detail) == (False, "No 1.")
 
 
 def test_a_vote_that_is_not_cast_agrees_with_nobody() -> None:
     judge = SeveralMinds(vote_1=[ModelOutage("gone")], vote_2=[says(True, "Yes.")], vote_3=[says(True, "Snow.")])
-    check = Judged(statement="x", votes=3).check(evidence(judge))
+    check = JudgedAssertion(statement="x", votes=3).check(evidence(judge))
     assert (check.passed, check.detail) == (True, "2 of 3 votes say it holds: Yes.; 1 was not cast")
     assert check.evidence[1].actual["each"][0] == {"vote": 1, "error": "gone"}
     split = SeveralMinds(vote_1=[ModelOutage("gone")], vote_2=[says(True, "Yes.")], vote_3=[says(False, "No.")])
     with pytest.raises(BadAnswer, match="no majority of 3 votes: 1 for it, 1 against it, 1 not cast: gone"):
-        Judged(statement="x", votes=3).check(evidence(split))
+        JudgedAssertion(statement="x", votes=3).check(evidence(split))
     one = SeveralMinds(vote_1=[says(True, "Yes.")], vote_2=[BadAnswer("bad")], vote_3=[NoModel("none")])
     with pytest.raises(BadAnswer, match="no majority of 3 votes: 1 for it, 0 against it, 2 not cast: bad"):
-        Judged(statement="x", votes=3).check(evidence(one))
+        JudgedAssertion(statement="x", votes=3).check(evidence(one))
 
 
 def test_where_none_is_cast_it_is_the_failure_itself() -> None:
     judge = SeveralMinds(vote_1=[ModelOutage("gone 1")], vote_2=[ModelOutage("gone 2")], vote_3=[BadAnswer("bad")])
     with pytest.raises(ModelOutage, match="gone 1"):
-        Judged(statement="x", votes=3).check(evidence(judge))
+        JudgedAssertion(statement="x", votes=3).check(evidence(judge))
 
 
 def test_each_vote_mends_its_own_citations() -> None:
@@ -88,7 +88,7 @@ def test_each_vote_mends_its_own_citations() -> None:
         vote_2=[says(True, "Yes.")],
         vote_3=[says(True, "Yes.", "hail"), says(True, "Yes.", "hail"), says(True, "Yes.", "hail")],
     )
-    check = Judged(statement="x", votes=3).check(evidence(judge))
+    check = JudgedAssertion(statement="x", votes=3).check(evidence(judge))
     assert check.passed
     assert check.evidence[1].actual["not_cast"] == 1
     assert {question.sample for question in judge.asked if question.talk} == {"vote 1", "vote 3"}
@@ -98,15 +98,15 @@ def test_a_run_may_ask_for_them_and_a_criterion_has_the_last_word() -> None:
     yes = says(True, "Yes.")
     judge = SeveralMinds(vote_1=[yes], vote_2=[yes], vote_3=[yes], once=[yes])
     asked = replace(evidence(judge), votes=3)
-    assert Judged(statement="x").check(asked).passed
+    assert JudgedAssertion(statement="x").check(asked).passed
     assert len(judge.asked) == 3
-    assert Judged(statement="x", votes=1).check(asked).passed
+    assert JudgedAssertion(statement="x", votes=1).check(asked).passed
     assert (len(judge.asked), judge.asked[-1].sample) == (4, "")
 
 
 def test_an_even_number_is_refused_in_words() -> None:
     with pytest.raises(ValidationError, match="expected an odd number of votes, so that there is always a majority"):
-        Judged.model_validate({"statement": "x", "votes": 4})
+        JudgedAssertion.model_validate({"statement": "x", "votes": 4})
 
 
 class Meeting:
@@ -131,7 +131,7 @@ class Meeting:
 
 
 def test_votes_are_cast_at_the_same_time() -> None:
-    assert Judged(statement="x", votes=5).check(evidence(Meeting(5))).passed
+    assert JudgedAssertion(statement="x", votes=5).check(evidence(Meeting(5))).passed
 
 
 def test_together_keeps_the_order_and_raises_the_first() -> None:

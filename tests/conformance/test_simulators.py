@@ -59,7 +59,7 @@ def test_a_simulator_conforms(spec: Spec, check: Check) -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_the_names_of_a_kind_are_those_of_its_spec(kind: KindEntry) -> None:
-    assert kind == KindEntry.of(kind.spec)
+    assert kind == KindEntry.from_spec(kind.spec)
 
 
 def _changed(**changes: object) -> Spec:

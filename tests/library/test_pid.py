@@ -10,22 +10,22 @@ from clerkship.hl7.message import parse_message
 from clerkship.hl7.tables import VERSIONS
 from clerkship.hl7.validation import validate_message
 from clerkship.library.template import render
-from clerkship.simulators.fhir.datasets.pid import Messaged
+from clerkship.simulators.fhir.datasets.pid import RecordWithPid
 from clerkship.synthetic.generator import generate
 
 NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
 
 
-def messaged(**fields: Any) -> Messaged:
+def messaged(**fields: Any) -> RecordWithPid:
     """A patient."""
-    return Messaged({"resourceType": "Patient", "id": "p1", **fields}, NOW)
+    return RecordWithPid({"resourceType": "Patient", "id": "p1", **fields}, NOW)
 
 
-def patients() -> Iterator[Messaged]:
+def patients() -> Iterator[RecordWithPid]:
     """Some of the valley's."""
     for resource in generate(3, 7):
         if resource["resourceType"] == "Patient":
-            yield Messaged(resource, NOW)
+            yield RecordWithPid(resource, NOW)
 
 
 def test_it_has_what_a_message_needs() -> None:
@@ -68,6 +68,6 @@ def test_one_without_a_number_is_known_by_the_charts_id() -> None:
 
 
 def test_only_a_patient_has_one() -> None:
-    assert Messaged({"resourceType": "Observation", "id": "o"}, NOW).get("pid") is None
-    assert "pid" not in Messaged({"resourceType": "Observation", "id": "o"}, NOW).names()
+    assert RecordWithPid({"resourceType": "Observation", "id": "o"}, NOW).get("pid") is None
+    assert "pid" not in RecordWithPid({"resourceType": "Observation", "id": "o"}, NOW).names()
     assert "pid" in messaged().names()

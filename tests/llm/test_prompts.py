@@ -8,13 +8,13 @@ import pytest
 from clerkship.actors.person_played import Spoken, SpokenOrPressed
 from clerkship.assertions.generative_response_is_grounded import Statements
 from clerkship.assertions.generative_response_is_relevant import Relevance, Variations
-from clerkship.assertions.judged import BareVerdict, OwnVerdict, Recited, Verdict
+from clerkship.assertions.judged import CorrectedCitations, CustomPromptVerdict, JudgeVerdict, UncitedVerdict
 from clerkship.engine.person_check import PersonCheckAnswer
 from clerkship.engine.quality import RatingsAnswer
 from clerkship.library.conftest import check_template
-from clerkship.llm.asker import UsageCounter
 from clerkship.llm.contract import Question
 from clerkship.llm.prompts import BUILT_IN, BadPrompt, Prompt, Prompts, list_prompts, read_built_in, section
+from clerkship.llm.trial_model import UsageCounter
 from clerkship.model.snapshot import GRADING_VERSION
 from clerkship.model.usage import Usage
 
@@ -99,10 +99,10 @@ def test_costs_are_the_same_in_whatever_order_they_come() -> None:
 
 def test_every_shape_that_is_asked_for_is_said_in_words_that_strict_endpoints_know() -> None:
     shapes = (
-        Verdict,
-        OwnVerdict,
-        BareVerdict,
-        Recited,
+        JudgeVerdict,
+        CustomPromptVerdict,
+        UncitedVerdict,
+        CorrectedCitations,
         Relevance,
         Variations,
         Statements,

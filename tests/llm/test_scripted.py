@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from clerkship.assertions.generative_response_is_relevant import cosine
+from clerkship.assertions.generative_response_is_relevant import cosine_similarity
 from clerkship.engine.model_build import build_model
 from clerkship.llm.contract import BadAnswer, Model, Question
 from clerkship.model.errors import InputError
@@ -53,10 +53,10 @@ def test_texts_with_the_same_words_point_the_same_way(tmp_path: Path) -> None:
     same, alike, other, none = scripted(tmp_path, "[]").embed(
         ["Where is my order?", "my order, where is it", "Close the account", ""]
     )
-    assert cosine(same, alike) > 0.8
-    assert cosine(same, other) == 0
-    assert cosine(same, none) == 0
-    assert cosine(same, same) == pytest.approx(1.0)
+    assert cosine_similarity(same, alike) > 0.8
+    assert cosine_similarity(same, other) == 0
+    assert cosine_similarity(same, none) == 0
+    assert cosine_similarity(same, same) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

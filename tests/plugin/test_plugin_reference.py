@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import clerkship.plugin
-from clerkship.plugin import Check, compared
+from clerkship.plugin import Check, compare_value
 from scripts.reference.plugins import CONSTANTS, exported_names, has_signature
 from scripts.reference.signatures import stub_of
 
@@ -21,7 +21,7 @@ def test_every_exported_name_has_a_signature_or_a_description(name: str) -> None
 
 
 def test_a_function_is_shown_with_its_types() -> None:
-    assert stub_of(compared) == "def compared(path: str, expected: Any, actual: Any) -> FieldCheck: ..."
+    assert stub_of(compare_value) == "def compared(path: str, expected: Any, actual: Any) -> FieldCheck: ..."
 
 
 def test_a_class_is_shown_with_its_fields_and_public_methods() -> None:

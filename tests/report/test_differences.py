@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from clerkship.assertions.tool_called import ToolCalled
-from clerkship.assertions.tool_executed import ToolExecuted as ToolExecutedAssertion
+from clerkship.assertions.tool_called import ToolCalledAssertion
+from clerkship.assertions.tool_executed import ToolExecutedAssertion as ToolExecutedAssertion
 from clerkship.cli.console import out
 from clerkship.cli.verdicts import print_criterion
 from clerkship.events.agent import ToolExecuted
@@ -97,7 +97,7 @@ def test_of_the_arguments_of_a_call_only_those_differ_that_do_not_fit() -> None:
     story = Story()
     story.tell(ToolExecuted(tool_name="order", arguments={"drug": "a", "dose": {"value": 7}, "note": "n", "days": 5}))
     wanted = {"tool_name": "order", "arguments": {"dose": {"value": 70}, "days": {"gte": 3}, "route": "oral"}}
-    for assertion in (ToolCalled, ToolExecutedAssertion):
+    for assertion in (ToolCalledAssertion, ToolExecutedAssertion):
         rows = assertion.model_validate(wanted).check(story.evidence()).evidence
         [differences] = [row.differences for row in rows if row.path == "arguments"]
         assert [(one.path, one.expected, one.actual) for one in differences] == [

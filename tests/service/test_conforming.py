@@ -20,7 +20,7 @@ class CannotClose(TicketsState):
 
 
 def outcomes() -> dict[str, Outcome]:
-    catalog = RegisteredCatalog(kinds=[KindEntry.of(tickets(state=CannotClose))])
+    catalog = RegisteredCatalog(kinds=[KindEntry.from_spec(tickets(state=CannotClose))])
     return {outcome.check: outcome for outcome in conform("tickets", catalog)}
 
 

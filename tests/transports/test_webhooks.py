@@ -23,8 +23,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from clerkship.assertions.agent_acted import first_act
-from clerkship.assertions.max_agent_actions import agent_actions
+from clerkship.assertions.agent_acted import find_first_action
+from clerkship.assertions.max_agent_actions import find_agent_actions
 from clerkship.events.evidence import Evidence
 from clerkship.faults.error import ErrorFault
 from clerkship.model.environment import Environment, Simulator
@@ -204,7 +204,7 @@ def test_an_address_may_be_in_the_config(practice: Make) -> None:
 
 def act_of(there: Practice) -> str | None:
     """What the agent did first, as `agent_acted` sees it."""
-    act = first_act(evidence_of(there))
+    act = find_first_action(evidence_of(there))
     return None if act is None else act[1]
 
 
@@ -221,7 +221,7 @@ def test_reading_a_notice_to_deliver_it_is_no_action_of_the_agent(practice: Make
     wait(there.playground, timedelta(seconds=100))
     assert [each.outcome for each in there.attempts] == ["connection_refused"] * 4
     assert act_of(there) is None
-    assert agent_actions(evidence_of(there)) == ()
+    assert find_agent_actions(evidence_of(there)) == ()
     read = [event for event in there.playground.log.events if event.kind == "sandbox.answered"]
     assert [(event.actor, event.request) for event in read] == [("run", None)] * 4
 

@@ -2,12 +2,12 @@
 
 from typing import ClassVar
 
-from clerkship.assertions.action import Action
+from clerkship.assertions.action_match import ActionMatch
 from clerkship.assertions.contract import Engine
-from clerkship.assertions.occurrence import Happened
+from clerkship.assertions.occurrence import HappenedAssertion
 
 
-class ActionExecuted(Action, Happened):
+class ActionExecutedAssertion(ActionMatch, HappenedAssertion):
     """The action ran. Responses, listening and the actions of patterns count, where the agent tells of them."""
 
     name: ClassVar[str] = "action_executed"

@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
-from clerkship.assertions.action import Action
-from clerkship.assertions.occurrence import NeverHappened
+from clerkship.assertions.action_match import ActionMatch
+from clerkship.assertions.occurrence import NeverHappenedAssertion
 
 
-class ActionNotExecuted(Action, NeverHappened):
+class ActionNotExecuted(ActionMatch, NeverHappenedAssertion):
     """The action never ran, or never with these arguments (ours)."""
 
     name: ClassVar[str] = "action_not_executed"

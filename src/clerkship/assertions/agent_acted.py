@@ -21,7 +21,7 @@ class AgentActed(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Find the first thing that the agent did."""
-        act = evidence.once(first_act)
+        act = evidence.once(find_first_action)
         if act is None:
             field = FieldCheck(path="agent", expected=_EXPECTED, actual="(none)", passed=False)
             return Check.of(False, "the agent never replied, answered, reported anything or used a sandbox", field)
@@ -30,9 +30,9 @@ class AgentActed(Assertion):
         return Check.of(True, f"the agent acted: {what} (#{event.seq})", field)
 
 
-def had_a_turn(evidence: Evidence) -> bool:
+def had_turn(evidence: Evidence) -> bool:
     """Tell whether the agent was given work, or a line to answer."""
-    if evidence.once(first_act) is not None or evidence.of_kind(RunForked.kind):
+    if evidence.once(find_first_action) is not None or evidence.of_kind(RunForked.kind):
         return True
     started = evidence.of_kind(AgentStarted.kind)
     if not started:
@@ -42,18 +42,18 @@ def had_a_turn(evidence: Evidence) -> bool:
     return not is_conversation or any(event.actor == "person" for event in evidence.utterances)
 
 
-def first_act(evidence: Evidence) -> tuple[Event, str] | None:
+def find_first_action(evidence: Evidence) -> tuple[Event, str] | None:
     """Return the first thing that this agent did, and what it was. In a forked run the events before the fork belong to
     another agent."""
     forks = evidence.of_kind(RunForked.kind)
     first = forks[-1].seq if forks else 0
     for event in evidence.events:
-        if event.actor == "agent" and event.seq > first and (what := _act(event, evidence)):
+        if event.actor == "agent" and event.seq > first and (what := _describe_action(event, evidence)):
             return event, what
     return None
 
 
-def _act(event: Event, evidence: Evidence) -> str:
+def _describe_action(event: Event, evidence: Evidence) -> str:
     """Name the act that an event shows; empty if it shows none."""
     if event.source in evidence.states:
         return "it replied" if isinstance(event.payload, Utterance) else f"it used `{event.source}` ({event.kind})"

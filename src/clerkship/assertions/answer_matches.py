@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 import orjson
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
+from clerkship.assertions.contract import Assertion, Check, FieldMatch, compare_value
 from clerkship.events.evidence import Evidence
 from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
 from clerkship.model.path import MISSING
@@ -15,16 +15,16 @@ from clerkship.model.scenario import Expected
 _FENCE = "```"
 
 
-def read(text: str) -> Any:
+def parse_answer(text: str) -> Any:
     """What an answer in words says as JSON: the whole of it, or the one block in it; MISSING if it is none."""
-    blocks = _blocks(text)
+    blocks = _find_fenced_blocks(text)
     try:
         return orjson.loads(blocks[0] if len(blocks) == 1 else text)
     except orjson.JSONDecodeError:
         return MISSING
 
 
-def _blocks(text: str) -> list[str]:
+def _find_fenced_blocks(text: str) -> list[str]:
     """Return the contents of fenced blocks, in one pass: an agent may have written anything."""
     blocks: list[str] = []
     block: list[str] | None = None
@@ -50,12 +50,12 @@ class AnswerMatches(Assertion):
     fields: Annotated[tuple[FieldMatch, ...], Field(description="paths in an answer that is an object")] = ()
 
     @model_validator(mode="after")
-    def _something(self) -> "AnswerMatches":
+    def _check_not_empty(self) -> "AnswerMatches":
         if not self.fields and "expected" not in self.model_fields_set:
             raise ValueError("expected `expected` or `fields`")
         return self
 
-    def _unanswered(self) -> Check:
+    def _report_unanswered(self) -> Check:
         asked = [(field.path, field.expected) for field in self.fields]
         if "expected" in self.model_fields_set:
             asked.append(("answer", self.expected))
@@ -66,17 +66,17 @@ class AnswerMatches(Assertion):
     def check(self, evidence: Evidence) -> Check:
         """Compare the answer, field by field."""
         if not evidence.answered:
-            return self._unanswered()
+            return self._report_unanswered()
         answer, said = evidence.answer, MISSING
         if isinstance(answer, str):
-            said = read(answer)
+            said = parse_answer(answer)
         data = answer if said is MISSING else said
         checks = [field.compare(data) for field in self.fields]
         if "expected" in self.model_fields_set:
             # No text is the number that it must not be: what must not be said is looked for in what it says.
             denies = isinstance(self.expected, dict) and is_matcher(self.expected) and "not" in self.expected
             as_text = said is MISSING or (matches_expected(self.expected, answer) and not denies)
-            checks.append(compared("answer", self.expected, answer if as_text else said))
+            checks.append(compare_value("answer", self.expected, answer if as_text else said))
         wrong = [check.path for check in checks if not check.passed]
         if wrong and self.fields and isinstance(data, str):
             return Check.of_fields(checks, f"the answer is text, and no JSON: {data[:200]!r}")

@@ -72,7 +72,7 @@ class AnyOf(Assertion):
 
     def _combine(self, results: Sequence[AssertionOutcome | None]) -> Check:
         evaluated = [result for result in results if result is not None]
-        rows = tuple(map(_summary, self._names, results))
+        rows = tuple(map(_build_summary_row, self._names, results))
         passed = [name for name, result in zip(self._names, results, strict=True) if result and result.check.passed]
         score = max(result.check.score for result in evaluated)
         if passed:
@@ -85,7 +85,7 @@ class AnyOf(Assertion):
         shown = (
             row
             for summary, result in zip(rows, results, strict=True)
-            for row in (summary, *(() if result is None else _nested(summary.path, result)))
+            for row in (summary, *(() if result is None else _build_nested_rows(summary.path, result)))
         )
         return Check(False, score, f"none of {len(rows)} assertions passed", tuple(shown))
 
@@ -94,7 +94,7 @@ class AnyOf(Assertion):
         return [f"{number}. {call.name}" for number, call in enumerate(self.assertions, 1)]
 
 
-def _summary(name: str, result: AssertionOutcome | None) -> FieldCheck:
+def _build_summary_row(name: str, result: AssertionOutcome | None) -> FieldCheck:
     """Show how one nested assertion came out."""
     if result is None:
         return FieldCheck(path=name, expected="passes", actual="not checked: another passed", passed=False)
@@ -104,7 +104,7 @@ def _summary(name: str, result: AssertionOutcome | None) -> FieldCheck:
     )
 
 
-def _nested(name: str, result: AssertionOutcome) -> Iterator[FieldCheck]:
+def _build_nested_rows(name: str, result: AssertionOutcome) -> Iterator[FieldCheck]:
     """Yield the evidence of a nested assertion, each row with the assertion in its path."""
     for row in result.check.evidence[:MAX_NESTED_ROWS]:
         yield row.model_copy(update={"path": f"{name}: {row.path}"})

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
-from clerkship.assertions.wording import NO_TEXT, Wording
+from clerkship.assertions.utterance_match import TEXTLESS_DIFFERENCE, UtteranceMatch
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import FieldCheck
 
 
-class BotDidNotUtter(Assertion, Wording):
+class BotDidNotUtter(Assertion, UtteranceMatch):
     """The agent did not say it, not once: no utterance has all that is given."""
 
     name: ClassVar[str] = "bot_did_not_utter"
@@ -22,33 +22,33 @@ class BotDidNotUtter(Assertion, Wording):
             "fails if all of them are shown, alone or among others",
             "fails on any one of the buttons, in any place",
         ),
-        NO_TEXT,
+        TEXTLESS_DIFFERENCE,
     )
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every utterance of the agent; on failure show the first that is like it."""
-        said = self.said(evidence)
+        said = self.find_utterances(evidence)
         enough = any if evidence.as_rasa else all
         for event in said:
-            met = self.met(event, rasa=evidence.as_rasa)
+            met = self.match_properties(event, rasa=evidence.as_rasa)
             if enough(met.values()):
                 wrong = [row.forbidden() for row in self.rows(event, met) if row.passed]
                 return Check.of(False, f"the agent said it {evidence.when(event)}", *wrong)
-        silent = self.textless(said)
+        silent = self.find_textless(said)
         if evidence.as_rasa and silent is not None:
             row = FieldCheck(path="text", expected="text", actual=None, passed=False, seq=silent.seq)
             where = evidence.when(silent)
             return Check.of(False, f"what the agent said {where} has no text, which breaks off the run under rasa", row)
-        return self._unsaid(said)
+        return self._report_unsaid(said)
 
-    def _unsaid(self, said: Sequence[Event]) -> Check:
+    def _report_unsaid(self, said: Sequence[Event]) -> Check:
         row = FieldCheck(path="utterances", expected="none like it", actual=f"{len(said)} others", passed=True)
-        return Check.of(True, f"none of the agent's {len(said)} utterances{self.where} is like it", row)
+        return Check.of(True, f"none of the agent's {len(said)} utterances{self.place_text} is like it", row)
 
-    def has_buttons(self, shown: Sequence[dict[str, Any]]) -> bool:
+    def matches_buttons(self, shown: Sequence[dict[str, Any]]) -> bool:
         """Whether all of those forbidden are among these: one more beside them makes it no better."""
-        return all(any(button.fits(other) for other in shown) for button in self.buttons or ())
+        return all(any(button.matches(other) for other in shown) for button in self.buttons or ())
 
-    def buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
+    def matches_buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
         """Whether any button is one of those forbidden."""
-        return any(button.is_rasa(other) for button in self.buttons or () for other in shown)
+        return any(button.matches_as_rasa(other) for button in self.buttons or () for other in shown)

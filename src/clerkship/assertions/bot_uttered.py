@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
-from clerkship.assertions.occurrence import Counted
-from clerkship.assertions.wording import NO_TEXT, Wording
+from clerkship.assertions.occurrence import CountedScope
+from clerkship.assertions.utterance_match import TEXTLESS_DIFFERENCE, UtteranceMatch
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import FieldCheck
 
 
-class BotUttered(Assertion, Wording, Counted):
+class BotUttered(Assertion, UtteranceMatch, CountedScope):
     """The agent said it at least once: all that is given holds of the same utterance."""
 
     name: ClassVar[str] = "bot_uttered"
@@ -23,54 +23,54 @@ class BotUttered(Assertion, Wording, Counted):
         Difference(
             "other keys of a button", "compared where the author gives them", "refused by its schema; ignored here"
         ),
-        NO_TEXT,
+        TEXTLESS_DIFFERENCE,
     )
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every utterance of the agent; on failure show the nearest."""
-        said = self.said(evidence)
+        said = self.find_utterances(evidence)
         if self.count is not None:
-            hits = [event for event in said if all(self.met(event).values())]
-            done, undone = f"the agent said it{self.where}", f"the agent never said it{self.where}"
-            return self.counted(self.often(evidence, hits, done, undone), hits)
+            hits = [event for event in said if all(self.match_properties(event).values())]
+            done, undone = f"the agent said it{self.place_text}", f"the agent never said it{self.place_text}"
+            return self.check_count(self.describe_occurrences(evidence, hits, done, undone), hits)
         if not said:
             rows = (FieldCheck(path=p, expected=e, actual="(none)", passed=False) for p, e in self.expected().items())
-            return Check.of(False, f"the agent said nothing{self.where or ' at all'}", *rows)
+            return Check.of(False, f"the agent said nothing{self.place_text or ' at all'}", *rows)
         if evidence.as_rasa:
-            return self._as_rasa(evidence, said)
+            return self._check_as_rasa(evidence, said)
         for event in said:
-            met = self.met(event)
+            met = self.match_properties(event)
             if all(met.values()):
                 return Check.of(True, f"the agent said it {evidence.when(event)}", *self.rows(event, met))
-        close = self.nearest(said)
-        words = f"the agent never said it{self.where}; nearest: {_quoted(close)} {evidence.when(close)}"
-        return Check.of(False, words, *self.rows(close, self.met(close)))
+        close = self.find_nearest(said)
+        words = f"the agent never said it{self.place_text}; nearest: {_quote(close)} {evidence.when(close)}"
+        return Check.of(False, words, *self.rows(close, self.match_properties(close)))
 
-    def _as_rasa(self, evidence: Evidence, said: Sequence[Event]) -> Check:
+    def _check_as_rasa(self, evidence: Evidence, said: Sequence[Event]) -> Check:
         """Each property by itself, of whatever utterance has it."""
-        silent = self.textless(said)
+        silent = self.find_textless(said)
         if silent is not None:
             expected = self.expected()["text"]
             row = FieldCheck(path="text", expected=expected, actual=None, passed=False, seq=silent.seq)
             where = evidence.when(silent)
             return Check.of(False, f"what the agent said {where} has no text, which breaks off the run under rasa", row)
-        compared = [(event, self.met(event, rasa=True)) for event in said]
+        compared = [(event, self.match_properties(event, rasa=True)) for event in said]
         found = {path: next((event for event, met in compared if met[path]), None) for path in self.expected()}
-        close = self.nearest(said) if None in found.values() else said[0]
+        close = self.find_nearest(said) if None in found.values() else said[0]
         rows = [row for path, hit in found.items() for row in self.rows(hit or close, {path: hit is not None})]
         words = [f"{path} {evidence.when(hit)}" for path, hit in found.items() if hit is not None]
         missing = [path for path, hit in found.items() if hit is None]
         if missing:
-            never = f"the agent never said it{self.where}: no such {' and no such '.join(missing)}"
-            return Check.of(False, f"{never}; nearest: {_quoted(close)} {evidence.when(close)}", *rows)
+            never = f"the agent never said it{self.place_text}: no such {' and no such '.join(missing)}"
+            return Check.of(False, f"{never}; nearest: {_quote(close)} {evidence.when(close)}", *rows)
         return Check.of(True, f"the agent said it: {', '.join(words)}", *rows)
 
-    def buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
+    def matches_buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
         """By position, up to the shorter list."""
         pairs = zip(self.buttons or (), shown, strict=False)
-        return bool(shown) and all(button.is_rasa(other) for button, other in pairs)
+        return bool(shown) and all(button.matches_as_rasa(other) for button, other in pairs)
 
 
-def _quoted(event: Event) -> str:
+def _quote(event: Event) -> str:
     text = str(getattr(event.payload, "text", ""))
     return repr(text if len(text) <= 80 else f"{text[:79]}…")

@@ -41,7 +41,7 @@ class Check(NamedTuple):
         return cls(passed=good == len(fields), score=score, detail=detail, evidence=tuple(fields))
 
 
-def compared(path: str, expected: Any, actual: Any) -> FieldCheck:
+def compare_value(path: str, expected: Any, actual: Any) -> FieldCheck:
     """One expectation beside what was found."""
     return field_check(path, expected, actual, passed=matches_expected(expected, actual))
 
@@ -54,7 +54,7 @@ class FieldMatch(Frozen):
 
     def compare(self, data: Any) -> FieldCheck:
         """What is there beside it."""
-        return compared(self.path, self.expected, lookup(data, self.path))
+        return compare_value(self.path, self.expected, lookup(data, self.path))
 
 
 class Difference(NamedTuple):

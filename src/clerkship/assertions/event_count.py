@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.assertions.occurrence import HowMany
+from clerkship.assertions.occurrence import CountExpectation
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import describe_match, select
 from clerkship.model.matcher import describe_expected, matches_expected
@@ -18,7 +18,7 @@ class EventCount(Assertion, EventMatch):
     """The number of events of this kind, with this payload, is as expected."""
 
     name: ClassVar[str] = "event_count"
-    expected: Annotated[HowMany, Field(description="a number, or a matcher such as {lte: 3}")]
+    expected: Annotated[CountExpectation, Field(description="a number, or a matcher such as {lte: 3}")]
 
     def needs(self) -> Sequence[frozenset[str]]:
         """The kind that is looked for."""

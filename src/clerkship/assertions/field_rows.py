@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from clerkship.assertions.text_value import fits
+from clerkship.assertions.text_value import matches_texts
 from clerkship.events.query import to_evidence_value
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
@@ -21,7 +21,7 @@ def one_or_all(values: Sequence[Any]) -> Any:
 def compare_texts(path: str, expected: Any, values: Sequence[str], seq: int | None = None) -> FieldCheck:
     """Compare the texts at a path with what is expected of them."""
     actual = to_evidence_value(one_or_all(values))
-    return FieldCheck(path=path, expected=expected, actual=actual, passed=fits(expected, values), seq=seq)
+    return FieldCheck(path=path, expected=expected, actual=actual, passed=matches_texts(expected, values), seq=seq)
 
 
 def share_passed(rows: Sequence[FieldCheck]) -> float:

@@ -2,13 +2,13 @@
 
 from typing import ClassVar
 
-from clerkship.assertions.flow_end import FlowEnd
-from clerkship.assertions.occurrence import Happened
+from clerkship.assertions.flow_end_match import FlowEndMatch
+from clerkship.assertions.occurrence import HappenedAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
-class FlowCancelled(FlowEnd, Happened):
+class FlowCancelledAssertion(FlowEndMatch, HappenedAssertion):
     """The flow was called off, at the step given if one is; any of the times it did may be meant."""
 
     name: ClassVar[str] = "flow_cancelled"

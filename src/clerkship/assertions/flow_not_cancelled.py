@@ -3,13 +3,13 @@
 from typing import ClassVar
 
 from clerkship.assertions.contract import Difference, Engine
-from clerkship.assertions.flow_end import FlowEnd
-from clerkship.assertions.occurrence import NeverHappened
+from clerkship.assertions.flow_end_match import FlowEndMatch
+from clerkship.assertions.occurrence import NeverHappenedAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
-class FlowNotCancelled(FlowEnd, NeverHappened):
+class FlowNotCancelled(FlowEndMatch, NeverHappenedAssertion):
     """The flow was never called off, or never at the step given (ours)."""
 
     name: ClassVar[str] = "flow_not_cancelled"

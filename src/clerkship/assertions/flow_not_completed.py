@@ -3,13 +3,13 @@
 from typing import ClassVar
 
 from clerkship.assertions.contract import Difference, Engine
-from clerkship.assertions.flow_end import FlowEnd
-from clerkship.assertions.occurrence import NeverHappened
+from clerkship.assertions.flow_end_match import FlowEndMatch
+from clerkship.assertions.occurrence import NeverHappenedAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
-class FlowNotCompleted(FlowEnd, NeverHappened):
+class FlowNotCompleted(FlowEndMatch, NeverHappenedAssertion):
     """The flow never reached its end, or never at the step given (ours)."""
 
     name: ClassVar[str] = "flow_not_completed"

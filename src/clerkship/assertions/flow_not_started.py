@@ -6,14 +6,14 @@ from pydantic import Field
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.flows import FlowIds
-from clerkship.assertions.occurrence import Scope
+from clerkship.assertions.occurrence import TurnScope
 from clerkship.events import agent
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import FieldCheck
 
 
-class FlowNotStarted(Assertion, Scope):
+class FlowNotStarted(Assertion, TurnScope):
     """None of the flows started (ours)."""
 
     name: ClassVar[str] = "flow_not_started"
@@ -24,13 +24,13 @@ class FlowNotStarted(Assertion, Scope):
     def check(self, evidence: Evidence) -> Check:
         """Look for each; on failure show the first that did start."""
         forbidden = set(self.flow_ids)
-        found = self.in_turns(evidence, evidence.of_kind(agent.FlowStarted.kind))
+        found = self.select_turns(evidence, evidence.of_kind(agent.FlowStarted.kind))
         flows = [(event, str(getattr(event.payload, "flow_id", ""))) for event in found]
         hit = next(((event, flow) for event, flow in flows if flow in forbidden), None)
         wanted = {"not": {"in": list(self.flow_ids)}}
         if hit is None:
             row = FieldCheck(path="flow_id", expected=wanted, actual=f"{len(found)} others", passed=True)
-            return Check.of(True, f"flow {' or '.join(self.flow_ids)} never started{self.scope}", row)
+            return Check.of(True, f"flow {' or '.join(self.flow_ids)} never started{self.scope_text}", row)
         event, flow = hit
         row = FieldCheck(path="flow_id", expected=wanted, actual=flow, passed=False, seq=event.seq)
         return Check.of(False, f"flow {flow} started {evidence.when(event)}", row)

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
 from clerkship.assertions.flows import FlowIds, Operator
-from clerkship.assertions.occurrence import Counted, nearest_words, times
+from clerkship.assertions.occurrence import CountedScope, describe_nearest, describe_times
 from clerkship.events import agent
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
@@ -16,7 +16,7 @@ from clerkship.model.run import FieldCheck
 _KIND = agent.FlowStarted.kind
 
 
-class FlowStarted(Assertion, Counted):
+class FlowStartedAssertion(Assertion, CountedScope):
     """Each of the flows started; with `operator: any`, at least one of them did. `count` is of each, or of all those
     starts together with `any`."""
 
@@ -35,53 +35,55 @@ class FlowStarted(Assertion, Counted):
         """Look for each; on failure show the nearest flow that did start."""
         if evidence.as_rasa and self.operator == "all" and len(self.flow_ids) > 1:
             return self._refused_by_rasa()
-        starts = self.starts(evidence)
+        starts = self.find_starts(evidence)
         if self.operator == "all":
-            return self._each(evidence, starts)
+            return self._check_each(evidence, starts)
         together = sorted(
             (event for hits in starts.values() for event in hits), key=lambda event: (event.at, event.seq)
         )
         name = " or ".join(starts)
-        words = self._words(evidence, name, together, passed=self.enough(together))
+        words = self._describe(evidence, name, together, passed=self.is_satisfied(together))
         if self.count is not None:
-            return self.counted(words, together)
+            return self.check_count(words, together)
         first = together[0] if together else None
         row = FieldCheck(
             path="flow_id",
             expected={"in": list(starts)},
-            actual=_flow(first) if first is not None else "(none)",
+            actual=_get_flow_id(first) if first is not None else "(none)",
             passed=first is not None,
             seq=first.seq if first is not None else None,
         )
         return Check.of(row.passed, words, row)
 
-    def starts(self, evidence: Evidence) -> dict[str, list[Event]]:
+    def find_starts(self, evidence: Evidence) -> dict[str, list[Event]]:
         """By flow, each time it started."""
         starts: dict[str, list[Event]] = {flow: [] for flow in self.flow_ids}
-        for event in self.in_turns(evidence, evidence.of_kind(_KIND)):
-            if (flow := _flow(event)) in starts:
+        for event in self.select_turns(evidence, evidence.of_kind(_KIND)):
+            if (flow := _get_flow_id(event)) in starts:
                 starts[flow].append(event)
         return starts
 
-    def _each(self, evidence: Evidence, starts: Mapping[str, Sequence[Event]]) -> Check:
+    def _check_each(self, evidence: Evidence, starts: Mapping[str, Sequence[Event]]) -> Check:
         rows: list[FieldCheck] = []
         words: dict[bool, list[str]] = {True: [], False: []}
         for flow, hits in starts.items():
-            passed = self.enough(hits)
-            words[passed].append(self._words(evidence, flow, hits, passed=passed))
+            passed = self.is_satisfied(hits)
+            words[passed].append(self._describe(evidence, flow, hits, passed=passed))
             expected = "started" if self.count is None else {"count": self.count}
             seq = hits[0].seq if hits else None
-            actual = f"started {times(len(hits))}" if hits else "(never started)"
+            actual = f"started {describe_times(len(hits))}" if hits else "(never started)"
             rows.append(FieldCheck(path=flow, expected=expected, actual=actual, passed=passed, seq=seq))
         return Check.of_fields(rows, "; ".join(words[False] or words[True]))
 
-    def _words(self, evidence: Evidence, name: str, hits: Sequence[Event], *, passed: bool) -> str:
+    def _describe(self, evidence: Evidence, name: str, hits: Sequence[Event], *, passed: bool) -> str:
         if self.count is not None:
-            often = self.often(evidence, hits, f"started{self.scope}", f"never started{self.scope}")
+            often = self.describe_occurrences(
+                evidence, hits, f"started{self.scope_text}", f"never started{self.scope_text}"
+            )
             return f"flow {name} {often}"
         if passed:
             return f"flow {name} started {evidence.when(hits[0])}"
-        return f"flow {name} never started{self.scope}; {nearest_words(evidence, name, _KIND, 'flow_id')[0]}"
+        return f"flow {name} never started{self.scope_text}; {describe_nearest(evidence, name, _KIND, 'flow_id')[0]}"
 
     def _refused_by_rasa(self) -> Check:
         row = FieldCheck(path="flow_ids", expected="one flow", actual=list(self.flow_ids), passed=False)
@@ -90,5 +92,5 @@ class FlowStarted(Assertion, Counted):
         )
 
 
-def _flow(event: Event) -> str:
+def _get_flow_id(event: Event) -> str:
     return cast(agent.FlowStarted, event.payload).flow_id

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 from pydantic import BeforeValidator, Field
 
 from clerkship.assertions.contract import Assertion, Check, Difference
-from clerkship.assertions.matter import judge_row
+from clerkship.assertions.judge_input import build_judge_row
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.llm.contract import BadAnswer
@@ -16,13 +16,13 @@ from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Whole
 from clerkship.model.run import FieldCheck
 
-GENERATIVE = ("EnterpriseSearchPolicy", "ContextualResponseRephraser", "IntentlessPolicy")
+GENERATIVE_SOURCES = ("EnterpriseSearchPolicy", "ContextualResponseRephraser", "IntentlessPolicy")
 """Parts of an agent that write replies instead of choosing them."""
 THRESHOLD = 0.5
 MAX_LISTED = 8
 
 
-def _number(value: Any) -> Any:
+def _parse_number(value: Any) -> Any:
     """A number, or text that is one; what else YAML has is none."""
     if isinstance(value, bool) or value is None:
         raise ValueError("expected a number between 0 and 1")
@@ -36,11 +36,11 @@ def _number(value: Any) -> Any:
 
 Threshold = Annotated[
     float,
-    BeforeValidator(_number),
+    BeforeValidator(_parse_number),
     Field(ge=0, le=1, allow_inf_nan=False, description="the least score that passes; a number, or text that is one"),
 ]
 
-SHARED: tuple[Difference, ...] = (
+SHARED_DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "which replies `utter_source` names",
         "those with that source, and those with that response name",
@@ -72,7 +72,7 @@ class NoSourceReported(ClerkshipError):
         )
 
 
-class Rating(NamedTuple):
+class ReplyRating(NamedTuple):
     """How a reply was scored: by whom, on which orders, and why."""
 
     score: float
@@ -89,71 +89,73 @@ class GenerativeResponse(Assertion):
     engines: ClassVar[tuple[Literal["calm", "mantle"], ...]] = ("calm",)
     utter_source: Annotated[
         str | None,
-        Field(description=f"what produced the reply, or the reply's name; without it {', '.join(GENERATIVE)}"),
+        Field(description=f"what produced the reply, or the reply's name; without it {', '.join(GENERATIVE_SOURCES)}"),
     ] = None
     utter_name: Annotated[str | None, Field(description="name of the reply; without it the first")] = None
     threshold: Threshold = THRESHOLD
     turn: Annotated[Whole | None, Field(ge=0, description="which turn's reply (ours); any if not given")] = None
 
-    def cannot_hold(self, reply: Event) -> str | None:
+    def find_rule_failure(self, reply: Event) -> str | None:
         """Why a reply fails by rule, so that no model need be asked; None if one must be."""
         return None
 
     @abstractmethod
-    def rate(self, reply: Event, evidence: Evidence) -> Rating | None:
+    def rate(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
         """Score one reply; None where there is nothing to score it by, which fails."""
 
     def check(self, evidence: Evidence) -> Check:
         """Find the reply, have it scored, compare with the threshold."""
         every = evidence.said_by("agent")
         said = [event for event in every if self.turn in (None, evidence.turn_of(event))]
-        reply = next(filter(self._is_meant, said), None)
+        reply = next(filter(self._matches, said), None)
         if reply is None:
-            return self._missing(every, said, evidence)
-        flaw = self.cannot_hold(reply)
+            return self._report_missing(every, said, evidence)
+        flaw = self.find_rule_failure(reply)
         if flaw is not None:
-            return Check.of(False, f"{_place(reply, evidence)} {flaw}", self._row("reply", reply, passed=False))
+            return Check.of(
+                False, f"{_describe_reply(reply, evidence)} {flaw}", self._row("reply", reply, passed=False)
+            )
         try:
             rating = self.rate(reply, evidence)
         except BadAnswer as bad:
             if evidence.task.compat != "rasa":
                 raise
             return Check.of(False, str(bad))
-        return self._compared(reply, evidence, rating)
+        return self._compare_with_threshold(reply, evidence, rating)
 
-    def _is_meant(self, event: Event) -> bool:
+    def _matches(self, event: Event) -> bool:
         said = cast(Utterance, event.payload)
-        source = _source(said)
+        source = _get_source(said)
         if self.utter_source is None:
-            candidate = source in GENERATIVE
+            candidate = source in GENERATIVE_SOURCES
         else:
             candidate = self.utter_source in (source, said.utter_name)
         return candidate and self.utter_name in (None, said.utter_name)
 
-    def _missing(self, every: Sequence[Event], said: Sequence[Event], evidence: Evidence) -> Check:
+    def _report_missing(self, every: Sequence[Event], said: Sequence[Event], evidence: Evidence) -> Check:
         """A failure that lists what was said; an error where the agent reports nothing to find the reply by."""
-        if every and not self._can_be_found(every):
+        if every and not self._reports_sources(every):
             error = NoSourceReported(len(every))
             if evidence.as_rasa:
                 return Check.of(False, str(error))
             raise error
-        return Check.of(False, f"no reply of the agent {self._wanted()}; {_listed(said, evidence)}")
+        return Check.of(False, f"no reply of the agent {self._describe_expected()}; {_list_replies(said, evidence)}")
 
-    def _can_be_found(self, every: Sequence[Event]) -> bool:
+    def _reports_sources(self, every: Sequence[Event]) -> bool:
         """Whether the agent reports sources at all; or names, where `utter_source` is the name of a response."""
         replies = [cast(Utterance, event.payload) for event in every]
-        if any(_source(reply) is not None for reply in replies):
+        if any(_get_source(reply) is not None for reply in replies):
             return True
         by_name = self.utter_source is not None and self.utter_source.startswith("utter_")
         return by_name and any(reply.utter_name is not None for reply in replies)
 
-    def _wanted(self) -> str:
-        source = f"comes from {self.utter_source or ' or '.join(GENERATIVE)}"
+    def _describe_expected(self) -> str:
+        source = f"comes from {self.utter_source or ' or '.join(GENERATIVE_SOURCES)}"
         named = f" and is named {self.utter_name}" if self.utter_name is not None else ""
         return f"{source}{named}" + (f" in turn {self.turn}" if self.turn is not None else "")
 
-    def _compared(self, reply: Event, evidence: Evidence, rating: Rating | None) -> Check:
-        place = _place(reply, evidence)
+    def _compare_with_threshold(self, reply: Event, evidence: Evidence, rating: ReplyRating | None) -> Check:
+        place = _describe_reply(reply, evidence)
         if rating is None:
             return Check.of(False, f"{place} gives nothing to score", self._row("reply", reply, passed=False))
         passed = rating.score >= self.threshold
@@ -165,7 +167,7 @@ class GenerativeResponse(Assertion):
             seq=reply.seq,
         )
         verdict = f"{place} scores {rating.score:.2f}, and {self.threshold:g} is the least that passes"
-        judge = judge_row(evidence, rating.model, rating.prompt)
+        judge = build_judge_row(evidence, rating.model, rating.prompt)
         return Check.of(passed, f"{verdict}: {rating.reasoning}", score, *rating.rows, judge)
 
     def _row(self, path: str, reply: Event, *, passed: bool) -> FieldCheck:
@@ -173,11 +175,11 @@ class GenerativeResponse(Assertion):
         return FieldCheck(path=path, expected={"exists": True}, actual=text[:2000], passed=passed, seq=reply.seq)
 
 
-def _place(reply: Event, evidence: Evidence) -> str:
+def _describe_reply(reply: Event, evidence: Evidence) -> str:
     return f"the reply in turn {evidence.turn_of(reply)} (#{reply.seq})"
 
 
-def asked_before(reply: Event, evidence: Evidence) -> str | None:
+def find_previous_message(reply: Event, evidence: Evidence) -> str | None:
     """What was said to the agent just before a reply, on the same conversation."""
     texts = [
         cast(Utterance, event.payload).text
@@ -187,17 +189,17 @@ def asked_before(reply: Event, evidence: Evidence) -> str | None:
     return texts[-1] if texts else None
 
 
-def _source(said: Utterance) -> str | None:
+def _get_source(said: Utterance) -> str | None:
     found = (said.metadata or {}).get("utter_source")
     return found if isinstance(found, str) else None
 
 
-def _listed(said: Iterable[Event], evidence: Evidence) -> str:
+def _list_replies(said: Iterable[Event], evidence: Evidence) -> str:
     """What there was instead, each with its source: a wrong source is the usual mistake."""
     parts = []
     for event in said:
         payload = cast(Utterance, event.payload)
-        source = _source(payload)
+        source = _get_source(payload)
         came = f"from {source}" if source else "without a source"
         parts.append(f"turn {evidence.turn_of(event)}: {payload.utter_name or 'no name'}, {came}")
     if not parts:

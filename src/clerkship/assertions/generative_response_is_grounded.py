@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import BaseModel, Field
 
 from clerkship.assertions.contract import Difference
-from clerkship.assertions.generative import SHARED, GenerativeResponse, Rating
+from clerkship.assertions.generative import SHARED_DIFFERENCES, GenerativeResponse, ReplyRating
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import quote_text
@@ -33,7 +33,7 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
     name: ClassVar[str] = "generative_response_is_grounded"
     differences: ClassVar[tuple[Difference, ...]] = (
         Difference("a source that is empty", "fails, and no model is asked", "the model is asked; here it fails"),
-        *SHARED,
+        *SHARED_DIFFERENCES,
     )
     ground_truth: Annotated[
         str | None,
@@ -43,7 +43,7 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
         ),
     ] = None
 
-    def cannot_hold(self, reply: Event) -> str | None:
+    def find_rule_failure(self, reply: Event) -> str | None:
         """An empty source supports nothing, whatever a model makes of it."""
         if self._source(reply).strip():
             return None
@@ -57,9 +57,9 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
     def _source(self, reply: Event) -> str:
         if self.ground_truth is not None:
             return self.ground_truth
-        return _made_from(cast(Utterance, reply.payload).metadata or {})
+        return _find_source_text(cast(Utterance, reply.payload).metadata or {})
 
-    def rate(self, reply: Event, evidence: Evidence) -> Rating | None:
+    def rate(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
         """The share of its statements that the source supports; none where it states nothing."""
         said = cast(Utterance, reply.payload)
         prompt = evidence.prompts["groundedness"]
@@ -80,10 +80,10 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
             for number, statement in enumerate(found, 1)
         )
         reasoning = f"{good} of {len(found)} statements stand in the source"
-        return Rating(good / len(found), reasoning, answer.model, prompt, rows)
+        return ReplyRating(good / len(found), reasoning, answer.model, prompt, rows)
 
 
-def _made_from(metadata: dict[str, Any]) -> str:
+def _find_source_text(metadata: dict[str, Any]) -> str:
     """What a reply's metadata says it was made from."""
     for key in ("search_results", "domain_ground_truth"):
         found = metadata.get(key) or ""

@@ -7,14 +7,14 @@ from typing import Annotated, ClassVar, cast
 from pydantic import BaseModel, Field
 
 from clerkship.assertions.contract import Difference
-from clerkship.assertions.generative import SHARED, GenerativeResponse, Rating, asked_before
+from clerkship.assertions.generative import SHARED_DIFFERENCES, GenerativeResponse, ReplyRating, find_previous_message
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import quote_text
 from clerkship.llm.contract import Question
 from clerkship.model.frozen import Number
 
-LEAST_NORM = 1e-10
+MIN_NORM = 1e-10
 
 
 class Relevance(BaseModel):
@@ -42,23 +42,23 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
             "that of the user's message",
         ),
         Difference("which message of the user", "the one just before the reply", "the last of the conversation"),
-        *SHARED,
+        *SHARED_DIFFERENCES,
     )
 
-    def rate(self, reply: Event, evidence: Evidence) -> Rating | None:
+    def rate(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
         """By a direct question; under compat by way of embeddings."""
         if evidence.as_rasa:
             return self._by_embeddings(reply, evidence)
-        message = asked_before(reply, evidence)
+        message = find_previous_message(reply, evidence)
         if message is None:
             return None
         text = cast(Utterance, reply.payload).text
         prompt = evidence.prompts["relevance"]
         told = prompt.fill(message=quote_text(message), reply=quote_text(text))
         answer = evidence.ask(Question(told.matter, Relevance, told.orders, prompt.name))
-        return Rating(answer.data.score, answer.data.reasoning, answer.model, prompt)
+        return ReplyRating(answer.data.score, answer.data.reasoning, answer.model, prompt)
 
-    def _by_embeddings(self, reply: Event, evidence: Evidence) -> Rating | None:
+    def _by_embeddings(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
         messages = [cast(Utterance, event.payload).text for event in evidence.utterances if event.actor != "agent"]
         if not messages:
             return None
@@ -67,14 +67,16 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
         answer = evidence.ask(Question(told.matter, Variations, told.orders, prompt.name))
         found = answer.data.question_variations
         if not any(text.strip() for text in found):
-            return Rating(0.0, "it answers no message that the model could think of", answer.model, prompt)
+            return ReplyRating(0.0, "it answers no message that the model could think of", answer.model, prompt)
         first, *rest = evidence.embed([messages[-1], *found])
-        cosines = [cosine(first, vector) for vector in rest]
+        cosines = [cosine_similarity(first, vector) for vector in rest]
         compared = ", ".join(f"{text!r} {value:.2f}" for text, value in zip(found, cosines, strict=True))
-        return Rating(sum(cosines) / len(cosines), f"likeness to {messages[-1]!r}: {compared}", answer.model, prompt)
+        return ReplyRating(
+            sum(cosines) / len(cosines), f"likeness to {messages[-1]!r}: {compared}", answer.model, prompt
+        )
 
 
-def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+def cosine_similarity(one: Sequence[float], other: Sequence[float]) -> float:
     """How far two vectors point the same way; the norm has a floor, so that none is divided by nothing."""
     norm = math.hypot(*one) * math.hypot(*other)
-    return sum(a * b for a, b in zip(one, other, strict=True)) / max(norm, LEAST_NORM)
+    return sum(a * b for a, b in zip(one, other, strict=True)) / max(norm, MIN_NORM)

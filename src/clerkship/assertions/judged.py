@@ -6,25 +6,25 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, Field, model_validator
 
-from clerkship.assertions.citation import Citation, Found, Reading, rows
+from clerkship.assertions.citation import Citation, CitationIndex, FoundCitation, build_citation_rows
 from clerkship.assertions.contract import Assertion, Check, Difference
-from clerkship.assertions.matter import cautioned, judge_row, matter, took_part
+from clerkship.assertions.judge_input import add_caution, build_judge_input, build_judge_row, has_activity
 from clerkship.events.evidence import Evidence
+from clerkship.llm.concurrency import map_concurrently
 from clerkship.llm.contract import BadAnswer, EarlierMessage, NoModel, Question
 from clerkship.llm.scripted import is_scripted
-from clerkship.llm.together import map_concurrently
 from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Flag
 from clerkship.model.quality import Votes
 from clerkship.model.run import FieldCheck
 
-AGAIN = 2
+MAX_CITATION_RETRIES = 2
 """How often a judge that cites what is not there is told, and asked again."""
-NOTHING_CITED = "it is said to be met, and no citation says where"
-CITES_NOTHING = "the judge passes it, and cites nothing that says so"
+NO_CITATION_REASON = "it is said to be met, and no citation says where"
+NO_CITATION_ERROR = "the judge passes it, and cites nothing that says so"
 
 
-class Verdict(BaseModel):
+class JudgeVerdict(BaseModel):
     """What the judge answers."""
 
     reasoning: Annotated[str, Field(description="why, in one to four sentences")]
@@ -32,7 +32,7 @@ class Verdict(BaseModel):
     passed: Annotated[Flag, Field(description="whether the criterion is met")]
 
 
-def _out_of_a_list(value: Any) -> Any:
+def _unwrap_single_verdict(value: Any) -> Any:
     """The one verdict of a list: a prompt of somebody's own may ask for that."""
     listed = value.get("criteria") if isinstance(value, dict) else None
     if not isinstance(listed, list):
@@ -42,18 +42,18 @@ def _out_of_a_list(value: Any) -> Any:
     return listed[0]
 
 
-class OwnVerdict(Verdict):
+class CustomPromptVerdict(JudgeVerdict):
     """The same for a prompt of somebody's own."""
 
-    _listed = model_validator(mode="before")(_out_of_a_list)
+    _listed = model_validator(mode="before")(_unwrap_single_verdict)
 
 
-class BareVerdict(BaseModel):
+class UncitedVerdict(BaseModel):
     """The same where a prompt of somebody's own asks for no citations; who is made to give some makes them up."""
 
     reasoning: str
     passed: Flag
-    _listed = model_validator(mode="before")(_out_of_a_list)
+    _listed = model_validator(mode="before")(_unwrap_single_verdict)
 
     @property
     def citations(self) -> list[Citation]:
@@ -61,26 +61,26 @@ class BareVerdict(BaseModel):
         return []
 
 
-class Recited(BaseModel):
+class CorrectedCitations(BaseModel):
     """The citations of a verdict that stands, given again. The verdict itself is not asked for a second time."""
 
     citations: Annotated[list[Citation], Field(description="what the verdict relies on")] = []
-    _listed = model_validator(mode="before")(_out_of_a_list)
+    _listed = model_validator(mode="before")(_unwrap_single_verdict)
 
 
-Given = Verdict | BareVerdict
+AnyVerdict = JudgeVerdict | UncitedVerdict
 
 
-class Vote(NamedTuple):
+class JudgeVote(NamedTuple):
     """One verdict, with what it was found to rely on."""
 
     passed: bool
     reasoning: str
     model: str
-    cites: Sequence[Found]
+    citations: Sequence[FoundCitation]
 
 
-class Judged(Assertion):
+class JudgedAssertion(Assertion):
     """A model reads the transcript, the ledger of events and the simulation context, and says whether it holds, and
     which turns and events say so."""
 
@@ -100,28 +100,35 @@ class Judged(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """So many votes as are asked for. Where the agent did nothing at all there is nothing to ask about."""
-        if not evidence.once(took_part):
+        if not evidence.once(has_activity):
             return Check.of(False, "the agent said and did nothing")
         prompt, statement = evidence.prompts["criterion"], self.statement.strip()
-        told = cautioned(prompt.fill(criterion=statement, criteria_text=f"1. {statement}", **evidence.once(matter)))
-        reading, cites = evidence.once(Reading), prompt.asks_for("citations")
-        shape = Verdict if not prompt.is_own else OwnVerdict if cites else BareVerdict
-        question = Question[Given](told.matter, shape, told.orders, prompt.name)
-        ballot = _Ballot(evidence, reading, question, cites and not reading.is_empty)
+        told = add_caution(
+            prompt.fill(criterion=statement, criteria_text=f"1. {statement}", **evidence.once(build_judge_input))
+        )
+        reading, cites = evidence.once(CitationIndex), prompt.asks_for("citations")
+        shape = JudgeVerdict if not prompt.is_own else CustomPromptVerdict if cites else UncitedVerdict
+        question = Question[AnyVerdict](told.matter, shape, told.orders, prompt.name)
+        ballot = _JudgePoll(evidence, reading, question, cites and not reading.is_empty)
         wanted = self.votes or evidence.votes
         if wanted == 1:
-            vote = ballot.cast(question)
-            return Check.of(vote.passed, vote.reasoning, *rows(vote.cites), judge_row(evidence, vote.model, prompt))
-        return self._by_majority(ballot, wanted)
+            vote = ballot.cast_vote(question)
+            return Check.of(
+                vote.passed,
+                vote.reasoning,
+                *build_citation_rows(vote.citations),
+                build_judge_row(evidence, vote.model, prompt),
+            )
+        return self._check_by_majority(ballot, wanted)
 
-    def _by_majority(self, ballot: "_Ballot", wanted: int) -> Check:
+    def _check_by_majority(self, ballot: "_Ballot", wanted: int) -> Check:
         """More than half of all that were asked for must agree; those that were not cast agree with nobody."""
-        cast = ballot.cast_all(wanted)
-        given = [vote for vote in cast if isinstance(vote, Vote)]
+        cast = ballot.cast_votes(wanted)
+        given = [vote for vote in cast if isinstance(vote, JudgeVote)]
         passed = sum(vote.passed for vote in given) * 2 > wanted
         agree = [vote for vote in given if vote.passed == passed]
         if len(agree) * 2 <= wanted:
-            raise _undecided(cast, wanted)
+            raise _build_no_majority_error(cast, wanted)
         against = [vote for vote in given if vote.passed != passed]
         detail = agree[0].reasoning
         if len(agree) < wanted:
@@ -129,58 +136,67 @@ class Judged(Assertion):
             missing = wanted - len(given)
             other += f"; {missing} {'was' if missing == 1 else 'were'} not cast" if missing else ""
             detail = f"{len(agree)} of {wanted} votes say it {'holds' if passed else 'does not hold'}: {detail}{other}"
-        cites = rows(found for vote in agree for found in vote.cites)
+        cites = build_citation_rows(found for vote in agree for found in vote.citations)
         prompt = ballot.evidence.prompts["criterion"]
-        return Check.of(passed, detail, *cites, _counted(cast), judge_row(ballot.evidence, agree[0].model, prompt))
+        return Check.of(
+            passed, detail, *cites, _build_votes_row(cast), build_judge_row(ballot.evidence, agree[0].model, prompt)
+        )
 
 
-class _Ballot(NamedTuple):
+class _JudgePoll(NamedTuple):
     """One question, as often as it is put."""
 
     evidence: Evidence
-    reading: Reading
-    question: Question[Given]
-    cites: bool
+    citation_index: CitationIndex
+    question: Question[AnyVerdict]
+    requires_citations: bool
     """Whether a pass must say what it relies on: where that is asked for, and there is something to point at."""
 
-    def cast_all(self, wanted: int) -> list[Vote | Exception]:
+    def cast_votes(self, wanted: int) -> list[JudgeVote | Exception]:
         """All of them at once; one that cannot be cast is why not."""
 
-        def cast(number: int) -> Vote | Exception:
+        def cast(number: int) -> JudgeVote | Exception:
             try:
-                return self.cast(replace(self.question, sample=f"vote {number}"))
+                return self.cast_vote(replace(self.question, sample=f"vote {number}"))
             except (NoModel, BadAnswer, ClerkshipError) as error:
                 return error
 
         return map_concurrently(cast, range(1, wanted + 1), waits=self.evidence.waits)
 
-    def cast(self, question: Question[Given]) -> Vote:
+    def cast_vote(self, question: Question[AnyVerdict]) -> JudgeVote:
         """One verdict. A pass needs citations that hold: the judge is told which do not, and asked for them again.
 
         A fail needs none, so it stands whatever it cites; what does not hold is noted.
         """
         answer = self.evidence.ask(question)
         verdict, written = answer.data, is_scripted(answer.model)
-        found, wrong = self.reading.check(verdict.citations)
+        found, wrong = self.citation_index.check(verdict.citations)
         reasoning = verdict.reasoning.strip() or "(no reason given)"
         if not verdict.passed:
             note = f" (citations that do not hold: {'; '.join(wrong)})" if wrong else ""
-            return Vote(False, f"{reasoning}{note}", answer.model, found)
-        if not verdict.citations and (written or not self.cites):
-            return Vote(True, reasoning, answer.model, found)
+            return JudgeVote(False, f"{reasoning}{note}", answer.model, found)
+        if not verdict.citations and (written or not self.requires_citations):
+            return JudgeVote(True, reasoning, answer.model, found)
         talk = (
             *question.talk,
             EarlierMessage("user", question.prompt),
             EarlierMessage("assistant", verdict.model_dump_json()),
         )
-        again = Question(question.prompt, Recited, question.orders, question.about, talk, sample=question.sample)
-        return Vote(True, reasoning, answer.model, self._held(again, found, wrong, attempts=0 if written else AGAIN))
+        again = Question(
+            question.prompt, CorrectedCitations, question.orders, question.about, talk, sample=question.sample
+        )
+        return JudgeVote(
+            True,
+            reasoning,
+            answer.model,
+            self._require_valid_citations(again, found, wrong, attempts=0 if written else MAX_CITATION_RETRIES),
+        )
 
-    def _held(
-        self, question: Question[Recited], found: list[Found], wrong: list[str], *, attempts: int
-    ) -> Sequence[Found]:
+    def _require_valid_citations(
+        self, question: Question[CorrectedCitations], found: list[FoundCitation], wrong: list[str], *, attempts: int
+    ) -> Sequence[FoundCitation]:
         """The citations of a pass, once all of them stand and one can carry it; raises BadAnswer if they never do."""
-        flaw = self._flaw(found, wrong)
+        flaw = self._find_flaw(found, wrong)
         if flaw is None:
             return found
         if not attempts:
@@ -188,49 +204,49 @@ class _Ballot(NamedTuple):
         told = self.evidence.prompts["recite"].fill(wrong="\n".join(flaw.reasons))
         asked = replace(question, prompt=told.matter)
         recited = self.evidence.ask(asked).data
-        found, wrong = self.reading.check(recited.citations)
+        found, wrong = self.citation_index.check(recited.citations)
         talk = (
             *asked.talk,
             EarlierMessage("user", asked.prompt),
             EarlierMessage("assistant", recited.model_dump_json()),
         )
-        return self._held(replace(asked, talk=talk), found, wrong, attempts=attempts - 1)
+        return self._require_valid_citations(replace(asked, talk=talk), found, wrong, attempts=attempts - 1)
 
-    def _flaw(self, found: Sequence[Found], wrong: Sequence[str]) -> "_Flaw | None":
+    def _find_flaw(self, found: Sequence[FoundCitation], wrong: Sequence[str]) -> "_Flaw | None":
         """Why these citations cannot carry a pass; None if they can."""
         if wrong:
-            return _Flaw(wrong, f"the judge cites what was never said: {'; '.join(wrong)}")
-        weak = [self.reading.weakness(one) for one in found]
+            return _CitationFlaw(wrong, f"the judge cites what was never said: {'; '.join(wrong)}")
+        weak = [self.citation_index.find_weakness(one) for one in found]
         if None in weak:
             return None
         reasons = list(dict.fromkeys(reason for reason in weak if reason))
         if not reasons:
-            return _Flaw([NOTHING_CITED], CITES_NOTHING)
-        return _Flaw(reasons, f"the judge passes it, and what it cites does not prove it: {'; '.join(reasons)}")
+            return _CitationFlaw([NO_CITATION_REASON], NO_CITATION_ERROR)
+        return _CitationFlaw(reasons, f"the judge passes it, and what it cites does not prove it: {'; '.join(reasons)}")
 
 
-class _Flaw(NamedTuple):
+class _CitationFlaw(NamedTuple):
     """What is wrong with the citations of a pass, and the error if it is not mended."""
 
     reasons: Sequence[str]
     error: str
 
 
-def _undecided(cast: Sequence[Vote | Exception], wanted: int) -> Exception:
+def _build_no_majority_error(cast: Sequence[JudgeVote | Exception], wanted: int) -> Exception:
     """Why there is no majority: the failure itself where nobody voted."""
     failed = [vote for vote in cast if isinstance(vote, Exception)]
     if len(failed) == wanted:
         return failed[0]
-    given = [vote.passed for vote in cast if isinstance(vote, Vote)]
+    given = [vote.passed for vote in cast if isinstance(vote, JudgeVote)]
     counts = f"{sum(given)} for it, {len(given) - sum(given)} against it, {len(failed)} not cast"
     return BadAnswer(f"no majority of {wanted} votes: {counts}: {failed[0]}")
 
 
-def _counted(cast: Sequence[Vote | Exception]) -> FieldCheck:
-    given = [vote for vote in cast if isinstance(vote, Vote)]
+def _build_votes_row(cast: Sequence[JudgeVote | Exception]) -> FieldCheck:
+    given = [vote for vote in cast if isinstance(vote, JudgeVote)]
     each = [
         {"vote": number, "passed": vote.passed, "reasoning": vote.reasoning}
-        if isinstance(vote, Vote)
+        if isinstance(vote, JudgeVote)
         else {"vote": number, "error": str(vote)}
         for number, vote in enumerate(cast, 1)
     ]

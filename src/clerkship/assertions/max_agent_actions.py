@@ -43,7 +43,7 @@ class MaxAgentActions(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Count the actions; if there are too many, show the first one over the limit."""
-        actions = [event for event, type in evidence.once(agent_actions) if self._counts(event, type)]
+        actions = [event for event, type in evidence.once(find_agent_actions) if self._is_counted(event, type)]
         passed = len(actions) <= self.limit
         over = None if passed else actions[self.limit]
         row = FieldCheck(
@@ -59,7 +59,7 @@ class MaxAgentActions(Assertion):
         count = "1 action" if len(actions) == 1 else f"{len(actions)} actions"
         return Check.of(passed, f"the agent took {count}{where}; at most {self.limit} expected", row)
 
-    def _counts(self, event: Event, type: ActionType) -> bool:
+    def _is_counted(self, event: Event, type: ActionType) -> bool:
         return (
             self.type in (None, type)
             and self.sandbox in (None, event.source)
@@ -68,15 +68,15 @@ class MaxAgentActions(Assertion):
         )
 
 
-def agent_actions(evidence: Evidence) -> tuple[tuple[Event, ActionType], ...]:
+def find_agent_actions(evidence: Evidence) -> tuple[tuple[Event, ActionType], ...]:
     """Return one event for each action of the agent, with its type. In a forked run the events before the fork belong
     to another agent."""
     forks = evidence.of_kind(RunForked.kind)
     faults = {event.seq for event in evidence.of_kind(FaultInjected.kind)}
-    return tuple(_actions(evidence, forks[-1].seq if forks else 0, faults))
+    return tuple(_list_actions(evidence, forks[-1].seq if forks else 0, faults))
 
 
-def _actions(evidence: Evidence, first: int, faults: set[int]) -> Iterator[tuple[Event, ActionType]]:
+def _list_actions(evidence: Evidence, first: int, faults: set[int]) -> Iterator[tuple[Event, ActionType]]:
     for event in evidence.events:
         if event.actor != "agent" or event.seq <= first or event.cause in faults:
             continue

@@ -5,19 +5,19 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.assertions.contract import Engine
+from clerkship.assertions.memory_entries import ClearedMemoryEntry
 from clerkship.assertions.occurrence import NotEmpty
-from clerkship.assertions.remembered import ClearedMemory
-from clerkship.assertions.written import WasWritten
+from clerkship.assertions.stored_values import WasWrittenAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
-class MemoryWasCleared(WasWritten):
+class MemoryWasCleared(WasWrittenAssertion):
     """Each was forgotten at some time."""
 
     name: ClassVar[str] = "memory_was_cleared"
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
     event: ClassVar[type[Payload]] = agent.MemoryCleared
     entries: Annotated[
-        tuple[ClearedMemory, ...], NotEmpty, Field(description="what", json_schema_extra={"minItems": 1})
+        tuple[ClearedMemoryEntry, ...], NotEmpty, Field(description="what", json_schema_extra={"minItems": 1})
     ]

@@ -5,20 +5,20 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.assertions.contract import Difference, Engine
-from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER, NotEmpty
-from clerkship.assertions.remembered import MemoryEntry
-from clerkship.assertions.written import LAST_ONLY, WasNotWritten
+from clerkship.assertions.memory_entries import MemoryEntry
+from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, NotEmpty
+from clerkship.assertions.stored_values import LAST_WRITE_DIFFERENCE, WasNotWrittenAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
-class MemoryWasNotSet(WasNotWritten):
+class MemoryWasNotSet(WasNotWrittenAssertion):
     """No memory was set at any time, or none to the value given, whether or not it was cleared later: the negation of
     `memory_was_set`. With `at: end`, only the last value counts, and a memory that was cleared holds none."""
 
     name: ClassVar[str] = "memory_was_not_set"
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
-    differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER, LAST_ONLY)
+    differences: ClassVar[tuple[Difference, ...]] = (EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, LAST_WRITE_DIFFERENCE)
     event: ClassVar[type[Payload]] = agent.MemorySet
     cleared: ClassVar[type[Payload] | None] = agent.MemoryCleared
     entries: Annotated[tuple[MemoryEntry, ...], NotEmpty, Field(description="what", json_schema_extra={"minItems": 1})]

@@ -5,22 +5,22 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.assertions.contract import Difference, Engine
-from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER, NotEmpty
-from clerkship.assertions.remembered import CountedMemory
-from clerkship.assertions.written import WasWritten
+from clerkship.assertions.memory_entries import CountedMemoryEntry
+from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, NotEmpty
+from clerkship.assertions.stored_values import WasWrittenAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
-class MemoryWasSet(WasWritten):
+class MemoryWasSet(WasWrittenAssertion):
     """Each memory was set at some time: to the value given, or to any. With `at: end`, only the last value counts, and
     a memory that was cleared holds none."""
 
     name: ClassVar[str] = "memory_was_set"
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
-    differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER)
+    differences: ClassVar[tuple[Difference, ...]] = (EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE)
     event: ClassVar[type[Payload]] = agent.MemorySet
     cleared: ClassVar[type[Payload] | None] = agent.MemoryCleared
     entries: Annotated[
-        tuple[CountedMemory, ...], NotEmpty, Field(description="what", json_schema_extra={"minItems": 1})
+        tuple[CountedMemoryEntry, ...], NotEmpty, Field(description="what", json_schema_extra={"minItems": 1})
     ]

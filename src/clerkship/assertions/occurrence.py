@@ -19,34 +19,34 @@ from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 
 T = TypeVar("T")
-_ACTIVE = ("started", "completed", "resumed")
-_COUNTABLE = ("equals", "in", "gt", "gte", "lt", "lte", "not", "approx")
+_ACTIVE_VERBS = ("started", "completed", "resumed")
+_COUNT_MATCHERS = ("equals", "in", "gt", "gte", "lt", "lte", "not", "approx")
 MAX_NAMES = 300
 _MAX_SHOWN = 5
 
 
-def _not_blank(name: str) -> str:
+def _check_not_blank(name: str) -> str:
     if not name.strip():
         raise ValueError("expected a name, not blank text")
     return name
 
 
-def _not_empty(items: Collection[T]) -> Collection[T]:
+def _check_not_empty(items: Collection[T]) -> Collection[T]:
     if not items:
         raise ValueError("an empty list checks nothing")
     return items
 
 
-def _how_many(value: JsonValue) -> JsonValue:
+def _check_count(value: JsonValue) -> JsonValue:
     """A whole number, or a matcher that some whole number can fit."""
     check_expected(value)
     if is_matcher(value) and isinstance(value, dict):
         for name, argument in value.items():
-            if name not in _COUNTABLE:
-                raise ValueError(f"`{name}` fits no number; use one of {', '.join(_COUNTABLE)}")
+            if name not in _COUNT_MATCHERS:
+                raise ValueError(f"`{name}` fits no number; use one of {', '.join(_COUNT_MATCHERS)}")
             for part in argument if name == "in" and isinstance(argument, list) else [argument]:
                 if name != "approx":
-                    _how_many(part)
+                    _check_count(part)
     elif not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError(
             f"expected a whole number from 0, or a matcher such as {{gte: 2}}, not {describe_expected(value)}"
@@ -54,12 +54,12 @@ def _how_many(value: JsonValue) -> JsonValue:
     return value
 
 
-Name = Annotated[str, AfterValidator(_not_blank)]
-NotEmpty = AfterValidator(_not_empty)
-HowMany = Annotated[JsonValue, AfterValidator(_how_many)]
+Name = Annotated[str, AfterValidator(_check_not_blank)]
+NotEmpty = AfterValidator(_check_not_empty)
+CountExpectation = Annotated[JsonValue, AfterValidator(_check_count)]
 
-BY_EQUALITY = Difference("a value is equal", "as JSON has it: `true` is not 1", "as Python has it: `True == 1`")
-NO_MATCHER = Difference("a map such as `{gte: 5}` as a value", "a matcher", "a literal")
+EQUALITY_DIFFERENCE = Difference("a value is equal", "as JSON has it: `true` is not 1", "as Python has it: `True == 1`")
+MATCHER_DIFFERENCE = Difference("a map such as `{gte: 5}` as a value", "a matcher", "a literal")
 
 
 def allows_zero(count: JsonValue) -> bool:
@@ -67,24 +67,24 @@ def allows_zero(count: JsonValue) -> bool:
     return count is not None and matches_expected(count, 0)
 
 
-class Scope(Frozen):
+class TurnScope(Frozen):
     """Which turns are looked at."""
 
     turn: Annotated[
-        HowMany | None,
+        CountExpectation | None,
         Field(
             description="only in this turn, or those that a matcher fits; 0 is before the person's first line (ours)"
         ),
     ] = None
 
-    def in_turns(self, evidence: Evidence, events: Sequence[Event]) -> Sequence[Event]:
+    def select_turns(self, evidence: Evidence, events: Sequence[Event]) -> Sequence[Event]:
         """Those of some events that are looked at."""
         if self.turn is None:
             return events
         return [event for event in events if matches_expected(self.turn, evidence.turn_of(event))]
 
     @property
-    def scope(self) -> str:
+    def scope_text(self) -> str:
         """Which turns, in words that end a phrase."""
         if self.turn is None:
             return ""
@@ -97,121 +97,125 @@ class Scope(Frozen):
         )
 
 
-class Counted(Scope):
+class CountedScope(TurnScope):
     """Which turns are looked at, and how often it must be."""
 
     count: Annotated[
-        HowMany | None,
+        CountExpectation | None,
         Field(description="how often: a number or a matcher; at least once if not given, 0 for never (ours)"),
     ] = None
 
-    def enough(self, hits: Collection[Event]) -> bool:
+    def is_satisfied(self, hits: Collection[Event]) -> bool:
         """Whether that is as often as it must be."""
         return bool(hits) if self.count is None else matches_expected(self.count, len(hits))
 
-    def often(self, evidence: Evidence, hits: Sequence[Event], did: str, never: str) -> str:
+    def describe_occurrences(self, evidence: Evidence, hits: Sequence[Event], did: str, never: str) -> str:
         """How often it was, in words, beside how often it must be."""
-        where = f" ({listed(hits, evidence.place)})" if hits else ""
-        return f"{f'{did} {times(len(hits))}' if hits else never}{where}; expected {describe_expected(self.count)}"
+        where = f" ({join_first(hits, evidence.place)})" if hits else ""
+        return f"{f'{did} {describe_times(len(hits))}' if hits else never}{where}; expected {describe_expected(self.count)}"
 
-    def counted(self, words: str, hits: Sequence[Event]) -> Check:
+    def check_count(self, words: str, hits: Sequence[Event]) -> Check:
         """The verdict on how often it was."""
-        row = FieldCheck(path="count", expected=self.count, actual=len(hits), passed=self.enough(hits))
+        row = FieldCheck(path="count", expected=self.count, actual=len(hits), passed=self.is_satisfied(hits))
         return Check.of(row.passed, words, row)
 
 
-def same(expected: Any, actual: Any, *, rasa: bool) -> bool:
+def values_equal(expected: Any, actual: Any, *, rasa: bool) -> bool:
     """Whether a value is the one expected: by our rules, or as Python compares. Of text they say the same."""
     if type(expected) is str and type(actual) is str:
         return expected == actual
     return bool(expected == actual) if rasa else matches_expected(expected, actual)
 
 
-def asked(model: BaseModel, event: type[Payload]) -> dict[str, Any]:
+def build_expected_fields(model: BaseModel, event: type[Payload]) -> dict[str, Any]:
     """What a model says that an event of this kind says too."""
     return {name: value for name in event.model_fields if (value := getattr(model, name, None)) not in (None, {})}
 
 
-def fits(wanted: Mapping[str, Any], payload: Payload, *, rasa: bool) -> bool:
+def matches_payload(wanted: Mapping[str, Any], payload: Payload, *, rasa: bool) -> bool:
     """Whether an event says all of it."""
     for name, expected in wanted.items():  # noqa: SIM110  (as in events.query.matches)
-        if not _fits(name, expected, payload, rasa=rasa):
+        if not _matches_field(name, expected, payload, rasa=rasa):
             return False
     return True
 
 
-def nearness(wanted: Mapping[str, Any], payload: Payload, *, rasa: bool) -> int:
+def count_matching_fields(wanted: Mapping[str, Any], payload: Payload, *, rasa: bool) -> int:
     """How much of it an event says; of arguments each by itself."""
     return sum(
-        sum(has(getattr(payload, name), {key: value}, rasa=rasa) for key, value in expected.items())
+        sum(has_arguments(getattr(payload, name), {key: value}, rasa=rasa) for key, value in expected.items())
         if name == "arguments"
-        else _fits(name, expected, payload, rasa=rasa)
+        else _matches_field(name, expected, payload, rasa=rasa)
         for name, expected in wanted.items()
     )
 
 
-def _fits(name: str, expected: Any, payload: Payload, *, rasa: bool) -> bool:
+def _matches_field(name: str, expected: Any, payload: Payload, *, rasa: bool) -> bool:
     actual = getattr(payload, name, MISSING)
-    return has(actual, expected, rasa=rasa) if name == "arguments" else same(expected, actual, rasa=rasa)
-
-
-def has(arguments: Any, wanted: Mapping[str, Any], *, rasa: bool) -> bool:
-    """Whether some arguments are among those of a call."""
-    return isinstance(arguments, Mapping) and all(
-        same(expected, arguments.get(name, MISSING), rasa=rasa) for name, expected in wanted.items()
+    return (
+        has_arguments(actual, expected, rasa=rasa) if name == "arguments" else values_equal(expected, actual, rasa=rasa)
     )
 
 
-def rows(wanted: Mapping[str, Any], event: Event, *, rasa: bool) -> list[FieldCheck]:
+def has_arguments(arguments: Any, wanted: Mapping[str, Any], *, rasa: bool) -> bool:
+    """Whether some arguments are among those of a call."""
+    return isinstance(arguments, Mapping) and all(
+        values_equal(expected, arguments.get(name, MISSING), rasa=rasa) for name, expected in wanted.items()
+    )
+
+
+def build_rows(wanted: Mapping[str, Any], event: Event, *, rasa: bool) -> list[FieldCheck]:
     """Each expectation beside what this event says."""
-    return [_row(name, expected, event, rasa=rasa) for name, expected in wanted.items()]
+    return [_build_row(name, expected, event, rasa=rasa) for name, expected in wanted.items()]
 
 
-def _row(name: str, expected: Any, event: Event, *, rasa: bool) -> FieldCheck:
-    actual, passed = getattr(event.payload, name, MISSING), _fits(name, expected, event.payload, rasa=rasa)
+def _build_row(name: str, expected: Any, event: Event, *, rasa: bool) -> FieldCheck:
+    actual, passed = getattr(event.payload, name, MISSING), _matches_field(name, expected, event.payload, rasa=rasa)
     if name == "arguments":
-        return arguments_row(expected, actual, event, passed=passed, rasa=rasa)
+        return build_arguments_row(expected, actual, event, passed=passed, rasa=rasa)
     return field_check(name, expected, actual, passed=passed, seq=event.seq)
 
 
-def arguments_row(wanted: Mapping[str, Any], actual: Any, event: Event, *, passed: bool, rasa: bool) -> FieldCheck:
+def build_arguments_row(
+    wanted: Mapping[str, Any], actual: Any, event: Event, *, passed: bool, rasa: bool
+) -> FieldCheck:
     """Show some expected arguments beside all of a call, and how those differ that are not as expected."""
     row = FieldCheck(path="arguments", expected=wanted, actual=to_evidence_value(actual), passed=passed, seq=event.seq)
     if passed or not isinstance(actual, Mapping):
         return row
-    unmet = {name: one for name, one in wanted.items() if not same(one, actual.get(name, MISSING), rasa=rasa)}
+    unmet = {name: one for name, one in wanted.items() if not values_equal(one, actual.get(name, MISSING), rasa=rasa)}
     return row.with_differences(unmet, {name: actual.get(name, MISSING) for name in unmet})
 
 
-def did(kind: str) -> str:
+def describe_done(kind: str) -> str:
     """What the events of a kind did: `started`, `was cancelled`."""
     verb = kind.rpartition(".")[2]
-    return verb if verb in _ACTIVE else f"was {verb}"
+    return verb if verb in _ACTIVE_VERBS else f"was {verb}"
 
 
-def never(kind: str) -> str:
+def describe_not_done(kind: str) -> str:
     """What they did not do: `never started`, `was never cancelled`."""
     verb = kind.rpartition(".")[2]
-    return f"never {verb}" if verb in _ACTIVE else f"was never {verb}"
+    return f"never {verb}" if verb in _ACTIVE_VERBS else f"was never {verb}"
 
 
-def noun(kind: str) -> str:
+def get_event_subject(kind: str) -> str:
     """What the events of a kind are about: a flow, a slot, a tool."""
     return kind.split(".")[1]
 
 
-def times(number: int) -> str:
+def describe_times(number: int) -> str:
     """How often, in words."""
     return "once" if number == 1 else f"{number} times" if number else "never"
 
 
-def listed(things: Sequence[T], words: Callable[[T], str] = str, most: int = _MAX_SHOWN) -> str:
+def join_first(things: Sequence[T], words: Callable[[T], str] = str, most: int = _MAX_SHOWN) -> str:
     """The first few of some things in words, and how many more there are."""
     more = f" and {len(things) - most} more" if len(things) > most else ""
     return ", ".join(map(words, things[:most])) + more
 
 
-def closest(name: str, events: Sequence[Event], field: str) -> Event | None:
+def find_closest(name: str, events: Sequence[Event], field: str) -> Event | None:
     """Of some events, the first one about what is named most like this; or the first of all."""
     first: dict[str, Event] = {}
     for event in events:
@@ -220,26 +224,26 @@ def closest(name: str, events: Sequence[Event], field: str) -> Event | None:
     return first[near] if near is not None else events[0] if events else None
 
 
-def nearest_words(evidence: Evidence, name: str, kind: str, field: str) -> tuple[str, Event | None]:
+def describe_nearest(evidence: Evidence, name: str, kind: str, field: str) -> tuple[str, Event | None]:
     """The closing words of a failure: the nearest thing that did happen, and when; with the event. Nearest is the
     same done to the same thing, then something else done to it, then the same done to what is named like it."""
-    akin = [other.kind for other in AGENT_EVENTS if other.kind.startswith(f"agent.{noun(kind)}.")]
+    akin = [other.kind for other in AGENT_EVENTS if other.kind.startswith(f"agent.{get_event_subject(kind)}.")]
     itself = [event for event in evidence.of_kind(*akin) if getattr(event.payload, field, None) == name]
     itself = [event for event in itself if event.kind == kind] or itself
-    close = itself[-1] if itself else closest(name, evidence.of_kind(kind), field)
+    close = itself[-1] if itself else find_closest(name, evidence.of_kind(kind), field)
     if close is None:
-        return f"no {noun(kind)} {did(kind)}", None
+        return f"no {get_event_subject(kind)} {describe_done(kind)}", None
     about = "it" if itself else getattr(close.payload, field)
-    return f"nearest: {about} {did(close.kind)} {evidence.when(close)}", close
+    return f"nearest: {about} {describe_done(close.kind)} {evidence.when(close)}", close
 
 
-class Occurrence(Assertion, Scope):
+class OccurrenceAssertion(Assertion, TurnScope):
     """Events of one kind, about one thing."""
 
     event: ClassVar[type[Payload]]
     about: ClassVar[str]
     """The field that names the thing."""
-    by_python: ClassVar[bool] = False
+    uses_python_equality: ClassVar[bool] = False
     """Whether the other system compares more of it than names, and so by its own rules."""
 
     @classmethod
@@ -248,76 +252,87 @@ class Occurrence(Assertion, Scope):
         return frozenset({cls.event.kind})
 
     @cached_property
-    def wanted(self) -> dict[str, Any]:
+    def expected_fields(self) -> dict[str, Any]:
         """What an event must say."""
-        return asked(self, self.event)
+        return build_expected_fields(self, self.event)
 
     @property
-    def thing(self) -> str:
+    def subject_text(self) -> str:
         """What it is about, in words."""
-        rest = [f"{name} {describe_expected(value)}" for name, value in self.wanted.items() if name != self.about]
-        return f"{noun(self.event.kind)} {self.wanted[self.about]}" + (f" ({', '.join(rest)})" if rest else "")
+        rest = [
+            f"{name} {describe_expected(value)}" for name, value in self.expected_fields.items() if name != self.about
+        ]
+        return f"{get_event_subject(self.event.kind)} {self.expected_fields[self.about]}" + (
+            f" ({', '.join(rest)})" if rest else ""
+        )
 
-    def candidates(self, evidence: Evidence) -> Sequence[Event]:
+    def find_candidates(self, evidence: Evidence) -> Sequence[Event]:
         """The events of the kind, in the turns looked at."""
-        return self.in_turns(evidence, evidence.of_kind(self.event.kind))
+        return self.select_turns(evidence, evidence.of_kind(self.event.kind))
 
-    def missed(self, evidence: Evidence, found: Sequence[Event], *, rasa: bool) -> Check:
+    def report_missed(self, evidence: Evidence, found: Sequence[Event], *, rasa: bool) -> Check:
         """It did not happen: what did."""
-        kind, name = self.event.kind, self.wanted[self.about]
+        kind, name = self.event.kind, self.expected_fields[self.about]
         about = [event for event in found if getattr(event.payload, self.about) == name]
         if about:
-            close = max(about, key=lambda event: nearness(self.wanted, event.payload, rasa=rasa))
-            said = rows(self.wanted, close, rasa=rasa)
+            close = max(about, key=lambda event: count_matching_fields(self.expected_fields, event.payload, rasa=rasa))
+            said = build_rows(self.expected_fields, close, rasa=rasa)
             but = ", ".join(f"{row.path} {describe_expected(row.actual)}" for row in said if not row.passed)
-            words = f"nearest: it {did(kind)} {evidence.when(close)} with {but}"
+            words = f"nearest: it {describe_done(kind)} {evidence.when(close)} with {but}"
         else:
-            words, other = nearest_words(evidence, name, kind, self.about)
-            said = [self._beside(evidence, other)]
-        return Check.of(False, f"{self.thing} {never(kind)}{self.scope}; {words}", *said)
+            words, other = describe_nearest(evidence, name, kind, self.about)
+            said = [self._build_nearest_row(evidence, other)]
+        return Check.of(False, f"{self.subject_text} {describe_not_done(kind)}{self.scope_text}; {words}", *said)
 
-    def _beside(self, evidence: Evidence, other: Event | None) -> FieldCheck:
-        expected = f"{self.wanted[self.about]} {did(self.event.kind)}{self.scope}"
+    def _build_nearest_row(self, evidence: Evidence, other: Event | None) -> FieldCheck:
+        expected = f"{self.expected_fields[self.about]} {describe_done(self.event.kind)}{self.scope_text}"
         if other is None:
             return FieldCheck(path=self.about, expected=expected, actual="(none)", passed=False)
-        actual = f"{getattr(other.payload, self.about)} {did(other.kind)} {evidence.when(other)}"
+        actual = f"{getattr(other.payload, self.about)} {describe_done(other.kind)} {evidence.when(other)}"
         return FieldCheck(path=self.about, expected=expected, actual=actual, passed=False, seq=other.seq)
 
 
-class Happened(Occurrence, Counted):
+class HappenedAssertion(OccurrenceAssertion, CountedScope):
     """Something happened at least once, or as often as `count` says."""
 
-    def as_rasa(self, found: Sequence[Event]) -> Sequence[Event]:
+    def select_as_rasa(self, found: Sequence[Event]) -> Sequence[Event]:
         """Those of the events that the other system looks at."""
         return found
 
     def check(self, evidence: Evidence) -> Check:
         """Look for it; on failure show the nearest thing that did happen."""
-        found, rasa = self.candidates(evidence), evidence.as_rasa and self.by_python
-        looked_at = self.as_rasa(found) if evidence.as_rasa and self.count is None else found
-        hits = [event for event in looked_at if fits(self.wanted, event.payload, rasa=rasa)]
+        found, rasa = self.find_candidates(evidence), evidence.as_rasa and self.uses_python_equality
+        looked_at = self.select_as_rasa(found) if evidence.as_rasa and self.count is None else found
+        hits = [event for event in looked_at if matches_payload(self.expected_fields, event.payload, rasa=rasa)]
         if self.count is not None:
-            done, undone = did(self.event.kind) + self.scope, never(self.event.kind) + self.scope
-            return self.counted(f"{self.thing} {self.often(evidence, hits, done, undone)}", hits)
+            done, undone = (
+                describe_done(self.event.kind) + self.scope_text,
+                describe_not_done(self.event.kind) + self.scope_text,
+            )
+            return self.check_count(
+                f"{self.subject_text} {self.describe_occurrences(evidence, hits, done, undone)}", hits
+            )
         if hits:
-            words = f"{self.thing} {did(self.event.kind)} {evidence.when(hits[0])}"
-            return Check.of(True, words, *rows(self.wanted, hits[0], rasa=rasa))
-        missed = self.missed(evidence, looked_at, rasa=rasa)
-        later = next((event for event in found if fits(self.wanted, event.payload, rasa=rasa)), None)
+            words = f"{self.subject_text} {describe_done(self.event.kind)} {evidence.when(hits[0])}"
+            return Check.of(True, words, *build_rows(self.expected_fields, hits[0], rasa=rasa))
+        missed = self.report_missed(evidence, looked_at, rasa=rasa)
+        later = next(
+            (event for event in found if matches_payload(self.expected_fields, event.payload, rasa=rasa)), None
+        )
         if later is None:
             return missed
         return missed._replace(detail=f"{missed.detail}; that of {evidence.place(later)} does not count under rasa")
 
 
-class NeverHappened(Occurrence):
+class NeverHappenedAssertion(OccurrenceAssertion):
     """Something did not happen, not once."""
 
     def check(self, evidence: Evidence) -> Check:
         """Look for it; on failure show the first time it happened."""
-        found = self.candidates(evidence)
-        hit = next((event for event in found if fits(self.wanted, event.payload, rasa=False)), None)
+        found = self.find_candidates(evidence)
+        hit = next((event for event in found if matches_payload(self.expected_fields, event.payload, rasa=False)), None)
         if hit is None:
             row = FieldCheck(path=self.about, expected="none", actual=f"{len(found)} others", passed=True)
-            return Check.of(True, f"{self.thing} {never(self.event.kind)}{self.scope}", row)
-        forbidden = [row.forbidden() for row in rows(self.wanted, hit, rasa=False)]
-        return Check.of(False, f"{self.thing} {did(self.event.kind)} {evidence.when(hit)}", *forbidden)
+            return Check.of(True, f"{self.subject_text} {describe_not_done(self.event.kind)}{self.scope_text}", row)
+        forbidden = [row.forbidden() for row in build_rows(self.expected_fields, hit, rasa=False)]
+        return Check.of(False, f"{self.subject_text} {describe_done(self.event.kind)} {evidence.when(hit)}", *forbidden)

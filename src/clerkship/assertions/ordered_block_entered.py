@@ -2,12 +2,12 @@
 
 from typing import ClassVar
 
-from clerkship.assertions.skill import Block
+from clerkship.assertions.skill import BlockAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
-class OrderedBlockEntered(Block):
+class OrderedBlockEntered(BlockAssertion):
     """The block began."""
 
     name: ClassVar[str] = "ordered_block_entered"

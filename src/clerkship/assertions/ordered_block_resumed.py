@@ -2,12 +2,12 @@
 
 from typing import ClassVar
 
-from clerkship.assertions.skill import AtStep, Block
+from clerkship.assertions.skill import BlockAssertion, StepMatch
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
-class OrderedBlockResumed(Block, AtStep):
+class OrderedBlockResumed(BlockAssertion, StepMatch):
     """The block went on, at the step given if one is."""
 
     name: ClassVar[str] = "ordered_block_resumed"

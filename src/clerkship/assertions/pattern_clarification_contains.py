@@ -6,14 +6,14 @@ from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
 from clerkship.assertions.flows import Operator
-from clerkship.assertions.occurrence import Counted, Name, NotEmpty
+from clerkship.assertions.occurrence import CountedScope, Name, NotEmpty
 from clerkship.events.agent import ClarificationOffered
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import FieldCheck
 
 
-class PatternClarificationContains(Assertion, Counted):
+class PatternClarificationContains(Assertion, CountedScope):
     """One clarification offered all of the flows; with `operator: any`, at least one of them. A bare list is of the
     flows' names, not of their ids."""
 
@@ -37,41 +37,45 @@ class PatternClarificationContains(Assertion, Counted):
     operator: Annotated[Operator, Field(description="whether any of them is enough")] = "all"
 
     @model_validator(mode="after")
-    def _ids_or_names(self) -> "PatternClarificationContains":
+    def _check_ids_or_names(self) -> "PatternClarificationContains":
         if (self.flow_ids is None) == (self.names is None):
             raise ValueError("expected `flow_ids`, or a list of names")
         return self
 
     @property
-    def wanted(self) -> tuple[str, ...]:
+    def expected_flows(self) -> tuple[str, ...]:
         """What must have been offered."""
         return self.flow_ids or self.names or ()
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every clarification; on failure show the nearest."""
-        found = self.in_turns(evidence, evidence.of_kind(ClarificationOffered.kind))
+        found = self.select_turns(evidence, evidence.of_kind(ClarificationOffered.kind))
         rasa = evidence.as_rasa and self.count is None
         found = found[:1] if rasa else found
-        hits = [event for event in found if self._fits(event, rasa=rasa)]
-        words = f"clarification with {f' {self._joint} '.join(self.wanted)}"
+        hits = [event for event in found if self._matches(event, rasa=rasa)]
+        words = f"clarification with {f' {self._conjunction} '.join(self.expected_flows)}"
         if self.count is not None:
-            done, undone = f"was offered{self.scope}", f"was never offered{self.scope}"
-            return self.counted(f"a {words} {self.often(evidence, hits, done, undone)}", hits)
+            done, undone = f"was offered{self.scope_text}", f"was never offered{self.scope_text}"
+            return self.check_count(f"a {words} {self.describe_occurrences(evidence, hits, done, undone)}", hits)
         if not found:
             other = next(iter(evidence.of_kind(ClarificationOffered.kind)), None)
             but = "none was offered" if other is None else f"nearest: one was offered {evidence.when(other)}"
             row = FieldCheck(path=self._path, expected=self._expected, actual="(none)", passed=False)
-            return Check.of(False, f"no {words} was offered{self.scope}; {but}", row)
-        event = hits[0] if hits else max(found, key=lambda event: len(set(self.wanted) & set(self._offered(event))))
+            return Check.of(False, f"no {words} was offered{self.scope_text}; {but}", row)
+        event = (
+            hits[0] if hits else max(found, key=lambda event: len(set(self.expected_flows) & set(self._offered(event))))
+        )
         row = FieldCheck(
             path=self._path, expected=self._expected, actual=self._offered(event), passed=bool(hits), seq=event.seq
         )
         if hits:
             return Check.of(True, f"a {words} was offered {evidence.when(event)}", row)
-        return Check.of(False, f"no {words} was offered{self.scope}; {self._instead(evidence, event)}", row)
+        return Check.of(
+            False, f"no {words} was offered{self.scope_text}; {self._describe_nearest(evidence, event)}", row
+        )
 
     @property
-    def _joint(self) -> str:
+    def _conjunction(self) -> str:
         return "and" if self.operator == "all" else "or"
 
     @property
@@ -80,19 +84,19 @@ class PatternClarificationContains(Assertion, Counted):
 
     @property
     def _expected(self) -> dict[str, list[str]]:
-        return {self.operator: list(self.wanted)}
+        return {self.operator: list(self.expected_flows)}
 
     def _offered(self, event: Event) -> list[str]:
         offer = cast(ClarificationOffered, event.payload)
         return list(offer.names if self.flow_ids is None else offer.flow_ids)
 
-    def _fits(self, event: Event, *, rasa: bool) -> bool:
-        wanted, offered = set(self.wanted), set(self._offered(event))
+    def _matches(self, event: Event, *, rasa: bool) -> bool:
+        wanted, offered = set(self.expected_flows), set(self._offered(event))
         if self.operator == "any":
             return bool(wanted & offered)
         return wanted == offered if rasa else wanted <= offered
 
-    def _instead(self, evidence: Evidence, event: Event) -> str:
+    def _describe_nearest(self, evidence: Evidence, event: Event) -> str:
         offered = ", ".join(self._offered(event)) or f"no {self._path}"
         ids = cast(ClarificationOffered, event.payload).flow_ids
         meant = self.names is not None and bool(set(self.names) & set(ids))

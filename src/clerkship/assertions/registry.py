@@ -1,6 +1,6 @@
 """The generic checks there are."""
 
-from clerkship.assertions.action_executed import ActionExecuted
+from clerkship.assertions.action_executed import ActionExecutedAssertion
 from clerkship.assertions.action_not_executed import ActionNotExecuted
 from clerkship.assertions.agent_acted import AgentActed
 from clerkship.assertions.answer_matches import AnswerMatches
@@ -10,15 +10,15 @@ from clerkship.assertions.bot_uttered import BotUttered
 from clerkship.assertions.contract import Assertion
 from clerkship.assertions.event_count import EventCount
 from clerkship.assertions.event_occurred import EventOccurred
-from clerkship.assertions.flow_cancelled import FlowCancelled
-from clerkship.assertions.flow_completed import FlowCompleted
+from clerkship.assertions.flow_cancelled import FlowCancelledAssertion
+from clerkship.assertions.flow_completed import FlowCompletedAssertion
 from clerkship.assertions.flow_not_cancelled import FlowNotCancelled
 from clerkship.assertions.flow_not_completed import FlowNotCompleted
 from clerkship.assertions.flow_not_started import FlowNotStarted
-from clerkship.assertions.flow_started import FlowStarted
+from clerkship.assertions.flow_started import FlowStartedAssertion
 from clerkship.assertions.generative_response_is_grounded import GenerativeResponseIsGrounded
 from clerkship.assertions.generative_response_is_relevant import GenerativeResponseIsRelevant
-from clerkship.assertions.judged import Judged
+from clerkship.assertions.judged import JudgedAssertion
 from clerkship.assertions.max_agent_actions import MaxAgentActions
 from clerkship.assertions.memory_was_cleared import MemoryWasCleared
 from clerkship.assertions.memory_was_not_set import MemoryWasNotSet
@@ -31,20 +31,20 @@ from clerkship.assertions.ordered_block_interrupted import OrderedBlockInterrupt
 from clerkship.assertions.ordered_block_resumed import OrderedBlockResumed
 from clerkship.assertions.pattern_clarification_contains import PatternClarificationContains
 from clerkship.assertions.sequencing import Sequencing
-from clerkship.assertions.skill_activated import SkillActivated
-from clerkship.assertions.skill_cancelled import SkillCancelled
-from clerkship.assertions.skill_completed import SkillCompleted
-from clerkship.assertions.skill_interrupted import SkillInterrupted
-from clerkship.assertions.skill_resumed import SkillResumed
+from clerkship.assertions.skill_activated import SkillActivatedAssertion
+from clerkship.assertions.skill_cancelled import SkillCancelledAssertion
+from clerkship.assertions.skill_completed import SkillCompletedAssertion
+from clerkship.assertions.skill_interrupted import SkillInterruptedAssertion
+from clerkship.assertions.skill_resumed import SkillResumedAssertion
 from clerkship.assertions.slot_was_not_set import SlotWasNotSet
 from clerkship.assertions.slot_was_set import SlotWasSet
-from clerkship.assertions.tool_called import ToolCalled
-from clerkship.assertions.tool_executed import ToolExecuted
+from clerkship.assertions.tool_called import ToolCalledAssertion
+from clerkship.assertions.tool_executed import ToolExecutedAssertion
 from clerkship.assertions.tool_group import ToolGroup
 from clerkship.assertions.tools_within_one_turn import ToolsWithinOneTurn
 
 ASSERTIONS: tuple[type[Assertion], ...] = (
-    ActionExecuted,
+    ActionExecutedAssertion,
     ActionNotExecuted,
     AgentActed,
     AnswerMatches,
@@ -55,13 +55,13 @@ ASSERTIONS: tuple[type[Assertion], ...] = (
     EventOccurred,
     GenerativeResponseIsGrounded,
     GenerativeResponseIsRelevant,
-    Judged,
-    FlowCancelled,
-    FlowCompleted,
+    JudgedAssertion,
+    FlowCancelledAssertion,
+    FlowCompletedAssertion,
     FlowNotCancelled,
     FlowNotCompleted,
     FlowNotStarted,
-    FlowStarted,
+    FlowStartedAssertion,
     MaxAgentActions,
     MemoryWasCleared,
     MemoryWasNotSet,
@@ -74,15 +74,15 @@ ASSERTIONS: tuple[type[Assertion], ...] = (
     OrderedBlockResumed,
     PatternClarificationContains,
     Sequencing,
-    SkillActivated,
-    SkillCancelled,
-    SkillCompleted,
-    SkillInterrupted,
-    SkillResumed,
+    SkillActivatedAssertion,
+    SkillCancelledAssertion,
+    SkillCompletedAssertion,
+    SkillInterruptedAssertion,
+    SkillResumedAssertion,
     SlotWasNotSet,
     SlotWasSet,
-    ToolCalled,
-    ToolExecuted,
+    ToolCalledAssertion,
+    ToolExecutedAssertion,
     ToolGroup,
     ToolsWithinOneTurn,
 )

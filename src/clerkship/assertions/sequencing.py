@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, NamedTuple
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
-from clerkship.assertions.occurrence import NotEmpty, Scope
+from clerkship.assertions.occurrence import NotEmpty, TurnScope
 from clerkship.assertions.sequence_step import SequenceStep
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
@@ -20,15 +20,15 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
 
 
-class Link(NamedTuple):
+class SequenceMatch(NamedTuple):
     """A step matched by an event, where that is, and the match it stands on."""
 
     event: Event
     place: int
-    before: "Link | None"
+    previous: "SequenceMatch | None"
 
 
-class Sequencing(Assertion, Scope):
+class Sequencing(Assertion, TurnScope):
     """Each step matches an event strictly after the last match; `within` and `until` bound the gap."""
 
     name: ClassVar[str] = "sequencing"
@@ -42,7 +42,7 @@ class Sequencing(Assertion, Scope):
     ]
 
     @model_validator(mode="after")
-    def _nothing_before_the_first(self) -> "Sequencing":
+    def _check_first_step(self) -> "Sequencing":
         if self.steps[0].within is not None or self.steps[0].until is not None:
             raise ValueError("`within` and `until` bound the gap after a step, and the first has none before it")
         return self
@@ -53,43 +53,43 @@ class Sequencing(Assertion, Scope):
 
     def check(self, evidence: Evidence) -> Check:
         """Extend every chain that can still be extended, one step at a time."""
-        links: list[Link] = []
+        links: list[SequenceMatch] = []
         for number in range(len(self.steps)):
             found = self._extend(evidence, number, links)
             if not found:
-                return self._broken(evidence, number, links)
+                return self._report_failure(evidence, number, links)
             links = found
-        events = _chain(links[0])
+        events = _collect_events(links[0])
         return Check.of(
             True,
             "in order: " + " → ".join(map(evidence.place, events)),
             *(
-                _row(n, step, event, passed=True)
+                _build_row(n, step, event, passed=True)
                 for n, (step, event) in enumerate(zip(self.steps, events, strict=True))
             ),
         )
 
-    def _extend(self, evidence: Evidence, number: int, links: list[Link]) -> list[Link]:
+    def _extend(self, evidence: Evidence, number: int, links: list[SequenceMatch]) -> list[SequenceMatch]:
         """Every event that can be this step; the first is enough if nothing bounds the gap to the next. For each, the
         latest match before it is the best to stand on: nothing further back is nearer in time, or has fewer `until`
         events between."""
         step, first = self.steps[number], number == 0
         after = self.steps[number + 1] if number + 1 < len(self.steps) else None
         enough = after is None or (after.within is None and after.until is None)
-        ends = list(self._places(evidence, step.until)) if step.until is not None else []
-        found: list[Link] = []
-        for place in self._places(evidence, step, links[0].place + 1 if links else 0):
-            last = links[0] if len(links) == 1 else _before(place, links)
+        ends = list(self._find_positions(evidence, step.until)) if step.until is not None else []
+        found: list[SequenceMatch] = []
+        for place in self._find_positions(evidence, step, links[0].place + 1 if links else 0):
+            last = links[0] if len(links) == 1 else _find_last_match_before(place, links)
             if last is None and not first:
                 continue
             event = evidence.events[place]
-            if last is None or (_near_enough(event, last, step) and not _any_between(ends, last.place, place)):
-                found.append(Link(event, place, last))
+            if last is None or (_is_within_limit(event, last, step) and not _any_between(ends, last.place, place)):
+                found.append(SequenceMatch(event, place, last))
                 if enough:
                     break
         return found
 
-    def _places(self, evidence: Evidence, match: EventMatch, start: int = 0) -> Iterator[int]:
+    def _find_positions(self, evidence: Evidence, match: EventMatch, start: int = 0) -> Iterator[int]:
         """Where the events meant stand, from a place on, in the turns looked at."""
         events, places = evidence.events, evidence.places.get(match.event, [])
         if "*" in match.event:
@@ -100,33 +100,35 @@ class Sequencing(Assertion, Scope):
             if matches(event, match) and (self.turn is None or matches_expected(self.turn, evidence.turn_of(event))):
                 yield places[number]
 
-    def _broken(self, evidence: Evidence, number: int, links: list[Link]) -> Check:
+    def _report_failure(self, evidence: Evidence, number: int, links: list[SequenceMatch]) -> Check:
         step, events = self.steps[number], evidence.events
-        hits = list(self._places(evidence, step))
-        late = next(((events[place], link) for place in hits if (link := _before(place, links))), None)
-        chained = _chain(late[1] if late is not None else links[0]) if links else []
+        hits = list(self._find_positions(evidence, step))
+        late = next(((events[place], link) for place in hits if (link := _find_last_match_before(place, links))), None)
+        chained = _collect_events(late[1] if late is not None else links[0]) if links else []
         last = chained[-1] if chained else None
         rest = [event for event in events if last is None or (event.at, event.seq) > (last.at, last.seq)]
         shown = late[0] if late is not None else events[hits[0]] if hits else find_nearest(rest, step)
-        rows = [_row(n, self.steps[n], event, passed=True) for n, event in enumerate(chained)]
-        rows.append(_row(number, step, shown, passed=False))
-        rows += [_row(n, later, None, passed=False, reached=False) for n, later in enumerate(self.steps) if n > number]
+        rows = [_build_row(n, self.steps[n], event, passed=True) for n, event in enumerate(chained)]
+        rows.append(_build_row(number, step, shown, passed=False))
+        rows += [
+            _build_row(n, later, None, passed=False, reached=False) for n, later in enumerate(self.steps) if n > number
+        ]
         if not hits:
             near = "" if shown is None else f"; nearest is {evidence.place(shown)}"
-            why = f"never happened{self.scope}{near}"
+            why = f"never happened{self.scope_text}{near}"
             rows[number : number + 1] = [rows[number], *(compare_fields(shown, step) if shown is not None else ())]
         elif late is None:
             only, after = evidence.when(events[hits[0]]), evidence.place(chained[-1])
             why = f"happened only {only}, not after the step before ({after})"
         else:
-            why = self._why(evidence, step, late[0], late[1])
-        return Check.of(False, f"step {number + 1}, {step.words}, {why}", *rows)
+            why = self._explain(evidence, step, late[0], late[1])
+        return Check.of(False, f"step {number + 1}, {step.description}, {why}", *rows)
 
-    def _why(self, evidence: Evidence, step: SequenceStep, event: Event, last: Link) -> str:
+    def _explain(self, evidence: Evidence, step: SequenceStep, event: Event, last: SequenceMatch) -> str:
         """Why an event that came after the step before still does not count."""
         happened, after = f"happened {evidence.when(event)}", evidence.place(last.event)
         if step.until is not None:
-            between = next(self._places(evidence, step.until, last.place + 1), None)
+            between = next(self._find_positions(evidence, step.until, last.place + 1), None)
             other = evidence.events[between] if between is not None else event
             if (other.at, other.seq) < (event.at, event.seq):
                 return f"{happened}, but only after {describe_match(step.until)} ({evidence.place(other)})"
@@ -134,7 +136,7 @@ class Sequencing(Assertion, Scope):
         return f"{happened}, but not within {limit} of the step before ({after})"
 
 
-def _before(place: int, links: list[Link]) -> Link | None:
+def _find_last_match_before(place: int, links: list[SequenceMatch]) -> SequenceMatch | None:
     """The last match of the step before that stands before this place."""
     found = bisect_left(links, place, key=lambda link: link.place)
     return links[found - 1] if found else None
@@ -145,21 +147,23 @@ def _any_between(places: Sequence[int], first: int, last: int) -> bool:
     return found < len(places) and places[found] < last
 
 
-def _near_enough(event: Event, last: Link, step: SequenceStep) -> bool:
+def _is_within_limit(event: Event, last: SequenceMatch, step: SequenceStep) -> bool:
     return step.within is None or event.at - last.event.at <= step.within
 
 
-def _chain(link: Link) -> list[Event]:
+def _collect_events(link: SequenceMatch) -> list[Event]:
     events: list[Event] = []
-    here: Link | None = link
+    here: SequenceMatch | None = link
     while here is not None:
         events.append(here.event)
-        here = here.before
+        here = here.previous
     return events[::-1]
 
 
-def _row(number: int, step: SequenceStep, event: Event | None, *, passed: bool, reached: bool = True) -> FieldCheck:
+def _build_row(
+    number: int, step: SequenceStep, event: Event | None, *, passed: bool, reached: bool = True
+) -> FieldCheck:
     missing = "(not found)" if reached else "(not reached)"
     actual = missing if event is None else f"#{event.seq} {event.kind}"
     seq = event.seq if event is not None else None
-    return FieldCheck(path=f"step {number + 1}", expected=step.words, actual=actual, passed=passed, seq=seq)
+    return FieldCheck(path=f"step {number + 1}", expected=step.description, actual=actual, passed=passed, seq=seq)

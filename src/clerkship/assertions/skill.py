@@ -5,11 +5,11 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.assertions.contract import Engine
-from clerkship.assertions.occurrence import Happened, Name
+from clerkship.assertions.occurrence import HappenedAssertion, Name
 from clerkship.model.frozen import Frozen
 
 
-class Skill(Happened):
+class SkillAssertion(HappenedAssertion):
     """Which skill is meant."""
 
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
@@ -18,7 +18,7 @@ class Skill(Happened):
     skill_id: Annotated[Name, Field(description="the skill; a bare name is one (ours)")]
 
 
-class Block(Happened):
+class BlockAssertion(HappenedAssertion):
     """Which ordered block is meant."""
 
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
@@ -27,7 +27,7 @@ class Block(Happened):
     block_id: Annotated[Name, Field(description="the block")]
 
 
-class AtStep(Frozen):
+class StepMatch(Frozen):
     """The step something was at."""
 
     step_id: Annotated[Name | None, Field(description="the step it was at; any if not given")] = None

@@ -2,12 +2,12 @@
 
 from typing import ClassVar
 
-from clerkship.assertions.skill import Skill
+from clerkship.assertions.skill import SkillAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
-class SkillActivated(Skill):
+class SkillActivatedAssertion(SkillAssertion):
     """The skill was taken up."""
 
     name: ClassVar[str] = "skill_activated"

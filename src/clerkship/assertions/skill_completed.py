@@ -2,12 +2,12 @@
 
 from typing import ClassVar
 
-from clerkship.assertions.skill import Skill
+from clerkship.assertions.skill import SkillAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
-class SkillCompleted(Skill):
+class SkillCompletedAssertion(SkillAssertion):
     """The skill did what it is for."""
 
     name: ClassVar[str] = "skill_completed"

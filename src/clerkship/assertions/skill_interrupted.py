@@ -2,12 +2,12 @@
 
 from typing import ClassVar
 
-from clerkship.assertions.skill import AtStep, Skill
+from clerkship.assertions.skill import SkillAssertion, StepMatch
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
-class SkillInterrupted(Skill, AtStep):
+class SkillInterruptedAssertion(SkillAssertion, StepMatch):
     """The skill was put aside, at the step given if one is."""
 
     name: ClassVar[str] = "skill_interrupted"

@@ -2,12 +2,12 @@
 
 from typing import ClassVar
 
-from clerkship.assertions.skill import AtStep, Skill
+from clerkship.assertions.skill import SkillAssertion, StepMatch
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
-class SkillResumed(Skill, AtStep):
+class SkillResumedAssertion(SkillAssertion, StepMatch):
     """The skill went on, at the step given if one is."""
 
     name: ClassVar[str] = "skill_resumed"

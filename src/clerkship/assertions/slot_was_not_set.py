@@ -5,21 +5,28 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.assertions.contract import Difference, Engine
-from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER, NotEmpty
-from clerkship.assertions.slot_was_set import EMPTY_LIST
-from clerkship.assertions.written import LAST_ONLY, Entry, WasNotWritten
+from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, NotEmpty
+from clerkship.assertions.slot_was_set import EMPTY_LIST_DIFFERENCE
+from clerkship.assertions.stored_values import LAST_WRITE_DIFFERENCE, ValueEntry, WasNotWrittenAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
-class SlotWasNotSet(WasNotWritten):
+class SlotWasNotSet(WasNotWrittenAssertion):
     """No slot was set at any time, or none to the value given: the negation of `slot_was_set`. A reset to `null` is
     not a value; empty text, `false` and 0 are. With `at: end`, only the last value counts: a slot that was set and
     then reset passes. With `turn`, only those turns are checked."""
 
     name: ClassVar[str] = "slot_was_not_set"
     engines: ClassVar[tuple[Engine, ...]] = ("calm",)
-    differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER, EMPTY_LIST, LAST_ONLY)
+    differences: ClassVar[tuple[Difference, ...]] = (
+        EQUALITY_DIFFERENCE,
+        MATCHER_DIFFERENCE,
+        EMPTY_LIST_DIFFERENCE,
+        LAST_WRITE_DIFFERENCE,
+    )
     event: ClassVar[type[Payload]] = agent.SlotSet
     null_is_set: ClassVar[bool] = False
-    entries: Annotated[tuple[Entry, ...], NotEmpty, Field(description="the slots", json_schema_extra={"minItems": 1})]
+    entries: Annotated[
+        tuple[ValueEntry, ...], NotEmpty, Field(description="the slots", json_schema_extra={"minItems": 1})
+    ]

@@ -13,52 +13,52 @@ _TIME = re.compile(r"(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d(?:\.\d{1,4})?)?([+
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _MAX_NUMBER_LENGTH = 40
 _BOUNDS = ("gt", "gte", "lt", "lte")
-_OF_ALL = ("exists", "not")
+_COLLECTION_MATCHERS = ("exists", "not")
 
 
-def fits(expected: Any, values: Sequence[str]) -> bool:
+def matches_texts(expected: Any, values: Sequence[str]) -> bool:
     """Whether it holds for one of the values; `not` where what it denies holds for none, `exists` if there are any."""
     values = [value for value in values if value]
     if expected is None or expected == "":
         return not values
     if not is_matcher(expected):
-        return any(_equal(expected, value) for value in values)
-    one = {name: argument for name, argument in expected.items() if name not in _OF_ALL}
+        return any(_equals(expected, value) for value in values)
+    one = {name: argument for name, argument in expected.items() if name not in _COLLECTION_MATCHERS}
     return (
         ("exists" not in expected or bool(values) == expected["exists"])
-        and ("not" not in expected or not fits(expected["not"], values))
-        and (not one or any(_fits_one(one, value) for value in values))
+        and ("not" not in expected or not matches_texts(expected["not"], values))
+        and (not one or any(_matches_one(one, value) for value in values))
     )
 
 
-def _fits_one(expected: Mapping[str, Any], value: str) -> bool:
+def _matches_one(expected: Mapping[str, Any], value: str) -> bool:
     """All of these matchers, for one and the same value."""
-    return all(_holds(name, argument, value) for name, argument in expected.items())
+    return all(_matches_one_name(name, argument, value) for name, argument in expected.items())
 
 
-def _holds(name: str, argument: Any, value: str) -> bool:
+def _matches_one_name(name: str, argument: Any, value: str) -> bool:
     if name == "equals":
-        return _equal(argument, value)
+        return _equals(argument, value)
     if name == "in":
-        return any(_equal(each, value) for each in argument)
+        return any(_equals(each, value) for each in argument)
     if name == "approx" or (name in _BOUNDS and is_number(argument)):
-        return matches_expected({name: argument}, _number(value))
+        return matches_expected({name: argument}, _parse_number(value))
     if name in _BOUNDS or name == "within":
-        return matches_expected({name: argument}, _instant(value) or value)
+        return matches_expected({name: argument}, _parse_hl7_time(value) or value)
     return matches_expected({name: argument}, value)
 
 
-def _equal(expected: Any, value: str) -> bool:
+def _equals(expected: Any, value: str) -> bool:
     if isinstance(expected, int) and is_number(expected) and "." not in value:
         return value.strip() == str(expected)
-    return matches_expected({"equals": expected}, _number(value) if is_number(expected) else value)
+    return matches_expected({"equals": expected}, _parse_number(value) if is_number(expected) else value)
 
 
-def _number(value: str) -> float | str:
+def _parse_number(value: str) -> float | str:
     return float(value) if len(value) < _MAX_NUMBER_LENGTH and _NUMBER.fullmatch(value.strip()) else value
 
 
-def _instant(value: str) -> str | None:
+def _parse_hl7_time(value: str) -> str | None:
     """A time as HL7 writes one, as everybody else does."""
     found = _TIME.fullmatch(value.strip())
     if found is None:

@@ -3,8 +3,8 @@
 from typing import ClassVar
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
-from clerkship.assertions.occurrence import BY_EQUALITY, MAX_NAMES, NO_MATCHER, arguments_row
-from clerkship.assertions.tools import Called, ToolCall, call_words, calls_made
+from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, MAX_NAMES, build_arguments_row
+from clerkship.assertions.tools import ReportedCall, ToolCall, find_calls, render_call
 from clerkship.events.agent import ActionExecuted, ToolExecuted
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
@@ -12,7 +12,7 @@ from clerkship.model.names import find_nearest_name
 from clerkship.model.run import FieldCheck
 
 
-class ToolCalled(Assertion, ToolCall):
+class ToolCalledAssertion(Assertion, ToolCall):
     """The tool was called with these arguments, perhaps others too, and it came to no error. The actions that an
     agent tells of count as calls."""
 
@@ -20,35 +20,35 @@ class ToolCalled(Assertion, ToolCall):
     events: ClassVar[tuple[type[Payload], ...]] = (ToolExecuted, ActionExecuted)
     shorthand: ClassVar[str | None] = "tool_name"
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
-    differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER)
+    differences: ClassVar[tuple[Difference, ...]] = (EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE)
 
     def check(self, evidence: Evidence) -> Check:
         """Look for the call; on failure show the nearest."""
-        made, rasa = calls_made(evidence, [self]), evidence.as_rasa
-        hit = next((call for call in made if call.fits(self, rasa=rasa)), None)
+        made, rasa = find_calls(evidence, [self]), evidence.as_rasa
+        hit = next((call for call in made if call.matches(self, rasa=rasa)), None)
         if hit is not None:
             rows = self._rows(hit, passed=True, rasa=rasa)
-            return Check.of(True, f"{self.words} was called {evidence.when(hit.event)}", *rows)
+            return Check.of(True, f"{self.description} was called {evidence.when(hit.event)}", *rows)
         close = self._nearest(made)
         if close is None:
             row = FieldCheck(path="tool_name", expected=self.tool_name, actual="(none)", passed=False)
-            return Check.of(False, f"{self.words} was never called; no tool was", row)
-        near = call_words(close.name, close.arguments)
-        words = f"{self.words} was never called; nearest: {near[:200]} {evidence.when(close.event)}"
+            return Check.of(False, f"{self.description} was never called; no tool was", row)
+        near = render_call(close.name, close.arguments)
+        words = f"{self.description} was never called; nearest: {near[:200]} {evidence.when(close.event)}"
         return Check.of(False, words, *self._rows(close, passed=False, rasa=rasa))
 
-    def _nearest(self, made: list[Called]) -> Called | None:
+    def _nearest(self, made: list[ReportedCall]) -> ReportedCall | None:
         same = [call for call in made if call.name == self.tool_name]
         if same:
             return max(same, key=lambda call: sum(call.arguments.get(k) == v for k, v in self.arguments.items()))
         like = find_nearest_name(self.tool_name, sorted({call.name for call in made})[:MAX_NAMES])
         return next((call for call in made if like in (None, call.name)), None)
 
-    def _rows(self, call: Called, *, passed: bool, rasa: bool) -> list[FieldCheck]:
+    def _rows(self, call: ReportedCall, *, passed: bool, rasa: bool) -> list[FieldCheck]:
         name = call.name == self.tool_name
         found = [
             FieldCheck(path="tool_name", expected=self.tool_name, actual=call.name, passed=name, seq=call.event.seq)
         ]
         if self.arguments:
-            found.append(arguments_row(self.arguments, call.arguments, call.event, passed=passed, rasa=rasa))
+            found.append(build_arguments_row(self.arguments, call.arguments, call.event, passed=passed, rasa=rasa))
         return found

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
-from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER, NotEmpty, listed
-from clerkship.assertions.tools import Called, ToolCall, ToolTurn, by_turn, calls_made, pair
+from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, NotEmpty, join_first
+from clerkship.assertions.tools import ReportedCall, ToolCall, ToolTurn, find_calls, group_by_turn, pair_calls
 from clerkship.events.agent import ActionExecuted, ToolExecuted
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
@@ -21,44 +21,44 @@ class ToolGroup(Assertion):
     name: ClassVar[str] = "tool_group"
     events: ClassVar[tuple[type[Payload], ...]] = (ToolExecuted, ActionExecuted)
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
-    differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER)
+    differences: ClassVar[tuple[Difference, ...]] = (EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE)
     calls: Annotated[tuple[ToolCall, ...], NotEmpty, Field(description="the calls", json_schema_extra={"minItems": 1})]
     ordered: Annotated[Flag, Field(description="whether they must be in this order")] = False
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every turn; show the nearest."""
-        made, rasa = calls_made(evidence, self.calls), evidence.as_rasa
+        made, rasa = find_calls(evidence, self.calls), evidence.as_rasa
 
-        def is_one(expected: ToolCall, call: Called) -> bool:
-            return call.fits(expected, rasa=rasa)
+        def is_one(expected: ToolCall, call: ReportedCall) -> bool:
+            return call.matches(expected, rasa=rasa)
 
         turns = [
-            ToolTurn(number, calls, pair(self.calls, calls, is_one, ordered=self.ordered))
-            for number, calls in by_turn(evidence, made).items()
+            ToolTurn(number, calls, pair_calls(self.calls, calls, is_one, ordered=self.ordered))
+            for number, calls in group_by_turn(evidence, made).items()
         ]
         best = max(turns, key=self._accuracy, default=ToolTurn(0, [], {}))
         accuracy = self._accuracy(best)
-        return Check(accuracy == 1, accuracy, self._words(best, passed=accuracy == 1), tuple(self._rows(best)))
+        return Check(accuracy == 1, accuracy, self._describe(best, passed=accuracy == 1), tuple(self._rows(best)))
 
     def _accuracy(self, turn: ToolTurn) -> float:
         """Return the share of right calls among all that were made or expected."""
         return len(turn.pairs) / (len(self.calls) + len(turn.calls) - len(turn.pairs))
 
-    def _words(self, turn: ToolTurn, *, passed: bool) -> str:
-        words = [call.words for call in self.calls]
-        wanted = listed(words)
+    def _describe(self, turn: ToolTurn, *, passed: bool) -> str:
+        words = [call.description for call in self.calls]
+        wanted = join_first(words)
         if passed:
             return f"{wanted} were called in turn {turn.number}{' in this order' if self.ordered else ''}"
         if not turn.calls:
             return f"{wanted} were never called; no tool was"
         missing, extra = turn.missing(words), turn.extra()
-        parts = [f"without {listed(missing)}"] if missing else []
-        parts += [f"with {listed(extra)} too"] if extra else []
+        parts = [f"without {join_first(missing)}"] if missing else []
+        parts += [f"with {join_first(extra)} too"] if extra else []
         order = " in this order" if self.ordered else ""
         return f"{wanted} were never called{order} in one turn; nearest: turn {turn.number}, {' and '.join(parts)}"
 
     def _rows(self, turn: ToolTurn) -> list[FieldCheck]:
-        found, right = turn.rows([call.words for call in self.calls]), len(turn.pairs)
+        found, right = turn.rows([call.description for call in self.calls]), len(turn.pairs)
         for path, of in (("precision", len(turn.calls)), ("recall", len(self.calls))):
             share = right / of if of else 0.0
             found.append(FieldCheck(path=path, expected=1.0, actual=round(share, 4), passed=right == of))

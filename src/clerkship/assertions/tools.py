@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.occurrence import Name, asked, fits, has
+from clerkship.assertions.occurrence import Name, build_expected_fields, has_arguments, matches_payload
 from clerkship.events.agent import ActionExecuted, ToolExecuted
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
@@ -34,22 +34,22 @@ class ToolMatch(Frozen):
     is_error: Annotated[Flag | None, Field(description="whether it came to an error; either if not given")] = None
 
     @model_validator(mode="after")
-    def _a_server_if_it_has_one(self) -> "ToolMatch":
+    def _check_server(self) -> "ToolMatch":
         if (self.source == "mcp") != (self.mcp_server is not None):
             raise ValueError("`mcp_server` goes with `source: mcp`, and that with it")
         return self
 
     @cached_property
-    def wanted(self) -> dict[str, Any]:
+    def expected_fields(self) -> dict[str, Any]:
         """What an event must say."""
-        return asked(self, ToolExecuted)
+        return build_expected_fields(self, ToolExecuted)
 
-    def is_meant(self, event: Event, *, rasa: bool) -> bool:
+    def matches_event(self, event: Event, *, rasa: bool) -> bool:
         """Whether it is one of those calls."""
-        return fits(self.wanted, event.payload, rasa=rasa)
+        return matches_payload(self.expected_fields, event.payload, rasa=rasa)
 
 
-def call_words(name: str, arguments: Mapping[str, Any]) -> str:
+def render_call(name: str, arguments: Mapping[str, Any]) -> str:
     """A call as a reader of code would write it."""
     return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
 
@@ -61,46 +61,46 @@ class ToolCall(Frozen):
     arguments: Arguments = {}
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """It in words."""
-        return call_words(self.tool_name, self.arguments)
+        return render_call(self.tool_name, self.arguments)
 
 
-class Called(NamedTuple):
+class ReportedCall(NamedTuple):
     """A call that was made, whether the agent tells of it as a tool or as an action."""
 
     event: Event
     name: str
     arguments: dict[str, Any]
 
-    def fits(self, call: ToolCall, *, rasa: bool) -> bool:
+    def matches(self, call: ToolCall, *, rasa: bool) -> bool:
         """Whether it is the one expected."""
-        return self.name == call.tool_name and has(self.arguments, call.arguments, rasa=rasa)
+        return self.name == call.tool_name and has_arguments(self.arguments, call.arguments, rasa=rasa)
 
 
-def calls_made(evidence: Evidence, expected: Sequence[ToolCall]) -> list[Called]:
+def find_calls(evidence: Evidence, expected: Sequence[ToolCall]) -> list[ReportedCall]:
     """Every call that came to no error. An action without arguments may be anything an engine does by itself, and
     is taken for a call only if a call of that name is expected."""
     names = {call.tool_name for call in expected}
-    found: list[Called] = []
+    found: list[ReportedCall] = []
     for event in evidence.of_kind(ToolExecuted.kind, ActionExecuted.kind):
         match event.payload:
             case ToolExecuted(tool_name=name, arguments=arguments, is_error=False):
-                found.append(Called(event, name, arguments))
+                found.append(ReportedCall(event, name, arguments))
             case ActionExecuted(name=name, arguments=arguments) if arguments or name in names:
-                found.append(Called(event, name, arguments))
+                found.append(ReportedCall(event, name, arguments))
     return found
 
 
-def by_turn(evidence: Evidence, calls: Sequence[Called]) -> dict[int, list[Called]]:
+def group_by_turn(evidence: Evidence, calls: Sequence[ReportedCall]) -> dict[int, list[ReportedCall]]:
     """Group calls by the turn they were made in."""
-    turns: dict[int, list[Called]] = {}
+    turns: dict[int, list[ReportedCall]] = {}
     for call in calls:
         turns.setdefault(evidence.turn_of(call.event), []).append(call)
     return turns
 
 
-Pairs = dict[int, int]
+CallPairs = dict[int, int]
 """Which call, by its place, is which of those expected."""
 
 
@@ -108,8 +108,8 @@ class ToolTurn(NamedTuple):
     """The calls of one turn, and which of those expected they are."""
 
     number: int
-    calls: Sequence[Called]
-    pairs: Pairs
+    calls: Sequence[ReportedCall]
+    pairs: CallPairs
 
     def missing(self, expected: Sequence[str]) -> list[str]:
         """List the expected calls, in words, that were not made."""
@@ -135,14 +135,16 @@ class ToolTurn(NamedTuple):
         ]
 
 
-def pair(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool], *, ordered: bool) -> Pairs:
+def pair_calls(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool], *, ordered: bool) -> CallPairs:
     """As many of the expected as can be had, each by a call of its own; in the order given if that counts."""
-    return _in_order(expected, calls, fits) if ordered else _in_any_order(expected, calls, fits)
+    return _pair_in_order(expected, calls, fits) if ordered else _pair_in_any_order(expected, calls, fits)
 
 
-def pair_greedily(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool], *, ordered: bool) -> Pairs:
+def pair_greedily(
+    expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool], *, ordered: bool
+) -> CallPairs:
     """Each expected one by the first call that is left, whatever the next would need."""
-    pairs: Pairs = {}
+    pairs: CallPairs = {}
     free = list(range(len(calls)))
     for number, one in enumerate(expected):
         place = next((place for place in free if fits(one, calls[place])), None)
@@ -153,7 +155,7 @@ def pair_greedily(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, 
     return pairs
 
 
-def _in_any_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool]) -> Pairs:
+def _pair_in_any_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool]) -> CallPairs:
     """One that finds its call taken asks its owner to move on, if that one can."""
     candidates = [[place for place, call in enumerate(calls) if fits(one, call)] for one in expected]
     taken: dict[int, int] = {}
@@ -173,7 +175,7 @@ def _in_any_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, 
     return {number: place for place, number in taken.items()}
 
 
-def _in_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool]) -> Pairs:
+def _pair_in_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool]) -> CallPairs:
     """The longest part of what is expected that was called in its order."""
     rows = [[0] * (len(calls) + 1)]
     for one in expected:
@@ -181,7 +183,7 @@ def _in_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], 
         for place, call in enumerate(calls):
             row.append(max(above[place + 1], row[place], above[place] + fits(one, call)))
         rows.append(row)
-    pairs: Pairs = {}
+    pairs: CallPairs = {}
     number, place = len(expected), len(calls)
     while number and place:
         if rows[number][place] == rows[number - 1][place]:

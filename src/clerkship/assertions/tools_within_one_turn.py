@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
-from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER, Scope, listed
-from clerkship.assertions.tools import Called, ToolMatch, ToolTurn, by_turn, pair, pair_greedily
+from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, TurnScope, join_first
+from clerkship.assertions.tools import ReportedCall, ToolMatch, ToolTurn, group_by_turn, pair_calls, pair_greedily
 from clerkship.events.agent import ToolExecuted
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
@@ -25,13 +25,15 @@ class CallInTurn(ToolMatch):
         return {"tool_name": inner} if isinstance(inner, str) else inner
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """It in words."""
-        rest = [f"{name} {describe_expected(value)}" for name, value in self.wanted.items() if name != "tool_name"]
+        rest = [
+            f"{name} {describe_expected(value)}" for name, value in self.expected_fields.items() if name != "tool_name"
+        ]
         return self.tool_name + (f" ({', '.join(rest)})" if rest else "")
 
 
-class ToolsWithinOneTurn(Assertion, Scope):
+class ToolsWithinOneTurn(Assertion, TurnScope):
     """All of the calls were made in one turn, each by itself; and with `allow_extra_calls: false` no others."""
 
     name: ClassVar[str] = "tools_within_one_turn"
@@ -43,8 +45,8 @@ class ToolsWithinOneTurn(Assertion, Scope):
             "is taken for the one that lets both be found",
             "is taken for the first of them",
         ),
-        BY_EQUALITY,
-        NO_MATCHER,
+        EQUALITY_DIFFERENCE,
+        MATCHER_DIFFERENCE,
     )
     calls: Annotated[tuple[CallInTurn, ...], Field(min_length=2, description="the calls, two or more")]
     allow_extra_calls: Annotated[Flag, Field(description="whether other tools may be called in that turn")]
@@ -53,47 +55,49 @@ class ToolsWithinOneTurn(Assertion, Scope):
     def check(self, evidence: Evidence) -> Check:
         """Compare every turn; on failure show the nearest."""
         rasa = evidence.as_rasa
-        pairing = pair_greedily if rasa else pair
+        pairing = pair_greedily if rasa else pair_calls
 
-        def is_one(expected: CallInTurn, call: Called) -> bool:
-            return expected.is_meant(call.event, rasa=rasa)
+        def is_one(expected: CallInTurn, call: ReportedCall) -> bool:
+            return expected.matches_event(call.event, rasa=rasa)
 
-        made = [_called(event) for event in self.in_turns(evidence, evidence.of_kind(ToolExecuted.kind))]
+        made = [_to_call(event) for event in self.select_turns(evidence, evidence.of_kind(ToolExecuted.kind))]
         best = ToolTurn(0, [], {})
-        for number, calls in by_turn(evidence, made).items():
+        for number, calls in group_by_turn(evidence, made).items():
             turn = ToolTurn(number, calls, pairing(self.calls, calls, is_one, ordered=self.ordered))
-            if self._is_all(turn):
-                seqs = listed(calls, lambda call: f"#{call.event.seq}")
-                return Check.of(True, f"{listed(self._words)} were called in turn {number} ({seqs})", *self._rows(turn))
+            if self._is_complete(turn):
+                seqs = join_first(calls, lambda call: f"#{call.event.seq}")
+                return Check.of(
+                    True, f"{join_first(self._descriptions)} were called in turn {number} ({seqs})", *self._rows(turn)
+                )
             if not best.calls or len(turn.pairs) > len(best.pairs):
                 best = turn
-        return Check.of(False, self._missed(best), *self._rows(best))
+        return Check.of(False, self._describe_miss(best), *self._rows(best))
 
-    def _is_all(self, turn: ToolTurn) -> bool:
+    def _is_complete(self, turn: ToolTurn) -> bool:
         found = len(turn.pairs)
         return found == len(self.calls) and (self.allow_extra_calls or len(turn.calls) == found)
 
     @property
-    def _words(self) -> list[str]:
-        return [call.words for call in self.calls]
+    def _descriptions(self) -> list[str]:
+        return [call.description for call in self.calls]
 
-    def _missed(self, turn: ToolTurn) -> str:
+    def _describe_miss(self, turn: ToolTurn) -> str:
         order = " in this order" if self.ordered else ""
-        never = f"{listed(self._words)} were never called{order} in one turn{self.scope}"
+        never = f"{join_first(self._descriptions)} were never called{order} in one turn{self.scope_text}"
         if not turn.calls:
             return f"{never}; no tool was"
-        if missing := turn.missing(self._words):
-            return f"{never}; nearest: turn {turn.number}, without {listed(missing)}"
-        return f"{never} without others; nearest: turn {turn.number}, with {listed(turn.extra())} too"
+        if missing := turn.missing(self._descriptions):
+            return f"{never}; nearest: turn {turn.number}, without {join_first(missing)}"
+        return f"{never} without others; nearest: turn {turn.number}, with {join_first(turn.extra())} too"
 
     def _rows(self, turn: ToolTurn) -> list[FieldCheck]:
-        rows = turn.rows(self._words)
+        rows = turn.rows(self._descriptions)
         if not self.allow_extra_calls:
             extra = len(turn.calls) - len(turn.pairs)
             rows.append(FieldCheck(path="extra calls", expected=0, actual=extra, passed=extra == 0))
         return rows
 
 
-def _called(event: Event) -> Called:
+def _to_call(event: Event) -> ReportedCall:
     payload = cast(ToolExecuted, event.payload)
-    return Called(event, payload.tool_name, payload.arguments)
+    return ReportedCall(event, payload.tool_name, payload.arguments)

@@ -9,21 +9,21 @@ GUIDE = "docs/guide/connect_an_agent.md"
 
 def explain_unreported(assertion: Assertion, check: Check, evidence: Evidence) -> Check:
     """Add to a failed check that the agent reported no event of the family that it needs, where that is so."""
-    if check.passed or not (missing := unreported(assertion, evidence)):
+    if check.passed or not (missing := find_unreported(assertion, evidence)):
         return check
     note = f"the agent reported no {' or '.join(missing)} in this run, and only what it reports can be checked"
     return check._replace(detail=f"{check.detail}; {note}: see {GUIDE}")
 
 
-def unreported(assertion: Assertion, evidence: Evidence) -> list[str]:
+def find_unreported(assertion: Assertion, evidence: Evidence) -> list[str]:
     """The families of events that an assertion needs and that the agent reported none of."""
     needed = [families for kinds in assertion.needs() if (families := {event_family(kind) for kind in kinds} - {""})]
     if not needed:
         return []
-    reported = evidence.once(_reported)
+    reported = evidence.once(_find_reported)
     return sorted({family for families in needed if families.isdisjoint(reported) for family in families})
 
 
-def _reported(evidence: Evidence) -> frozenset[str]:
+def _find_reported(evidence: Evidence) -> frozenset[str]:
     """The families of all events that the agent reported itself; what a scenario sets is not among them."""
     return frozenset(event_family(event.kind) for event in evidence.events if event.actor == "agent")

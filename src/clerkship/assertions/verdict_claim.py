@@ -26,6 +26,6 @@ _CLAIM = re.compile(
 _SYSTEM = re.compile(r"\bSYSTEM\s*:")
 
 
-def claims_a_verdict(text: str) -> bool:
+def mentions_grading(text: str) -> bool:
     """Whether a text speaks of its own grading, or tries to give a judge orders."""
     return _CLAIM.search(text) is not None or _SYSTEM.search(text) is not None

@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from clerkship.actors.contract import Said, Say
 from clerkship.assertions.contract import Assertion
-from clerkship.assertions.occurrence import Occurrence
-from clerkship.assertions.wording import Wording
-from clerkship.assertions.written import Writes
+from clerkship.assertions.occurrence import OccurrenceAssertion
+from clerkship.assertions.stored_values import WriteAssertion
+from clerkship.assertions.utterance_match import UtteranceMatch
 from clerkship.attacks.examples import example_text, example_value
 from clerkship.events import agent
 from clerkship.events.event import Payload
@@ -55,11 +55,11 @@ def _find_flows(assertion: Assertion) -> Iterator[str]:
 
 
 def _claims_of_assertion(assertion: Assertion) -> Iterator[Said]:
-    if isinstance(assertion, Wording):
+    if isinstance(assertion, UtteranceMatch):
         yield _build_message(assertion)
-    elif isinstance(assertion, Occurrence):
+    elif isinstance(assertion, OccurrenceAssertion):
         yield from _build_payload(assertion.event, assertion.wanted)
-    elif isinstance(assertion, Writes):
+    elif isinstance(assertion, WriteAssertion):
         for entry in assertion.entries:
             yield from _build_payload(assertion.event, {"name": entry.name, "value": _entry_value(entry)})
     elif isinstance(assertion, EventMatch):
@@ -77,7 +77,7 @@ def _entry_value(entry: Any) -> Any:
     return entry.value if getattr(entry, "is_valued", False) else True
 
 
-def _build_message(wording: Wording) -> Say:
+def _build_message(wording: UtteranceMatch) -> Say:
     text = example_text(wording.text_matches) if wording.text_matches is not None else "Certainly."
     buttons = tuple(dict(button.given) for button in wording.buttons or ())
     return Say(text, utter_name=wording.utter_name, buttons=buttons)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
-from clerkship.assertions.judged import Judged
+from clerkship.assertions.judged import JudgedAssertion
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.score import check_criteria
 from clerkship.events.agent import AGENT_EVENTS
@@ -83,8 +83,8 @@ def judge_label(criterion: str, about: Conversation, models: ModelSelection, tal
         votes=models.asking.votes,
         observers=about.observers,
     )
-    call = AssertionCall.model_validate({Judged.name: {"statement": criterion}})
+    call = AssertionCall.model_validate({JudgedAssertion.name: {"statement": criterion}})
     [found] = check_criteria(
-        [(Criterion(label=criterion[:200], assertion=call), Judged(statement=criterion))], evidence
+        [(Criterion(label=criterion[:200], assertion=call), JudgedAssertion(statement=criterion))], evidence
     )
     return found

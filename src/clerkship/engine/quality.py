@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
-from clerkship.assertions.matter import cautioned, matter, took_part
+from clerkship.assertions.judge_input import add_caution, build_judge_input, has_activity
 from clerkship.events.evidence import Evidence
 from clerkship.kit.text import replace_surrogates
 from clerkship.llm.contract import BadAnswer, NoModel, Question
@@ -99,13 +99,13 @@ def rate_conversation(evidence: Evidence, asker: TrialModel | None, variables: M
 
 
 def _ask_ratings(evidence: Evidence, asker: TrialModel | None) -> Quality | None:
-    if asker is None or not evidence.once(took_part):
+    if asker is None or not evidence.once(has_activity):
         return None
     prompt = evidence.prompts["metrics"]
     about: dict[str, Any] = {"model": asker.name, "prompt": prompt.mark, "parameters": dict(evidence.parameters)}
     metrics = [metric.model_dump() for metric in evidence.task.metrics]
     try:
-        told = cautioned(prompt.fill(metrics=metrics, **evidence.once(matter)))
+        told = add_caution(prompt.fill(metrics=metrics, **evidence.once(build_judge_input)))
         answer = asker.ask(Question(told.matter, RatingsAnswer, told.orders, prompt.name))
     except (NoModel, BadAnswer, ClerkshipError) as failed:
         return Quality(error=str(failed), **about)

@@ -21,7 +21,7 @@ from clerkship.plugin.contract import ExtensionKind, NameClaim
 from clerkship.plugin.load import BrokenPlugin, InstalledPlugins, LoadedPlugin, discover_plugins
 from clerkship.reactions.registry import ReactionRegistry
 from clerkship.settings import load_settings
-from clerkship.simulators.registry import KindEntry, load_simulators, spec_table
+from clerkship.simulators.registry import KindEntry, build_spec_registry, load_simulators
 from clerkship.steps.contract import Step
 from clerkship.steps.registry import STEPS
 
@@ -40,7 +40,7 @@ class Registrations:
         domains: Registry[DomainSpec] | None = None,
     ) -> None:
         kinds = tuple(kinds) if kinds is not None else load_simulators()
-        self.simulators = spec_table(kinds)
+        self.simulators = build_spec_registry(kinds)
         self.domains = domains or load_domains()
         for kind in {*self.simulators} & {*self.domains}:
             raise NameTaken(f"`{kind}` is the kind of a simulator and of a domain")

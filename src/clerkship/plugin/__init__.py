@@ -23,7 +23,7 @@ from clerkship.actors.registry import Load as Load
 from clerkship.assertions.contract import Assertion as Assertion
 from clerkship.assertions.contract import Check as Check
 from clerkship.assertions.contract import FieldMatch as FieldMatch
-from clerkship.assertions.contract import compared as compared
+from clerkship.assertions.contract import compare_value as compare_value
 from clerkship.domains.component import NoConfig as NoConfig
 from clerkship.domains.contract import DomainCall as DomainCall
 from clerkship.domains.contract import DomainSpec as DomainSpec

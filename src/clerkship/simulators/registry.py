@@ -10,7 +10,7 @@ from clerkship.kit.registry import Deferred, Registry
 from clerkship.sandbox.route import Route
 from clerkship.simulators.spec import Spec
 
-Names = Mapping[str, tuple[str, ...]]
+NamesWithAliases = Mapping[str, tuple[str, ...]]
 
 
 class BrokenSimulator(InvalidSpec):
@@ -22,11 +22,11 @@ class KindEntry:
     """The names that files use for what a kind brings. A test compares them with its SPEC."""
 
     kind: str
-    assertions: Names = field(default_factory=dict)
+    assertions: NamesWithAliases = field(default_factory=dict)
     """Name -> aliases."""
-    steps: Names = field(default_factory=dict)
+    steps: NamesWithAliases = field(default_factory=dict)
     """Name -> aliases."""
-    dataset_types: Names = field(default_factory=dict)
+    dataset_types: NamesWithAliases = field(default_factory=dict)
     """Name -> datasets that need no file."""
     filters: tuple[str, ...] = ()
 
@@ -42,7 +42,7 @@ class KindEntry:
         return self.spec
 
     @classmethod
-    def of(cls, spec: Spec) -> "KindEntry":
+    def from_spec(cls, spec: Spec) -> "KindEntry":
         """Return the entry of a kind that is imported already; raises BrokenSimulator."""
         check_spec(spec)
         entry = cls(
@@ -92,12 +92,12 @@ KINDS: tuple[KindEntry, ...] = (
 
 def load_simulators(specs: Iterable[Spec] | None = None) -> tuple[KindEntry, ...]:
     """Return the kinds of these SPECs, or the kinds there are; raises BrokenSimulator, or NameTaken."""
-    kinds = KINDS if specs is None else tuple(map(KindEntry.of, specs))
-    spec_table(kinds)
+    kinds = KINDS if specs is None else tuple(map(KindEntry.from_spec, specs))
+    build_spec_registry(kinds)
     return kinds
 
 
-def spec_table(kinds: Iterable[KindEntry]) -> Registry[Spec]:
+def build_spec_registry(kinds: Iterable[KindEntry]) -> Registry[Spec]:
     """Table the SPECs of kinds, each imported when it is first used."""
     registry: Registry[Spec] = Registry("simulator")
     for kind in kinds:
@@ -105,7 +105,7 @@ def spec_table(kinds: Iterable[KindEntry]) -> Registry[Spec]:
     return registry
 
 
-def _misplaced(route: Route) -> list[str]:
+def _find_unknown_fields(route: Route) -> list[str]:
     """List the names in a route that are no field of its operation."""
     fields = ", ".join(sorted(route.operation.fields)) or "none"
     where = f"route {route.method} {route.path}: operation `{route.operation.name}`"
@@ -121,7 +121,7 @@ def check_spec(spec: Spec) -> None:
         *(f"operation `{name}` is routed twice" for name in sorted(set(routed)) if routed.count(name) > 1),
         *(f"operation `{name}` is routed and not declared" for name in sorted(set(routed) - set(names))),
         *(f"operation `{each.name}` has no docstring" for each in spec.operations if not each.description),
-        *(complaint for route in spec.routes for complaint in _misplaced(route)),
+        *(complaint for route in spec.routes for complaint in _find_unknown_fields(route)),
         *find_misnamed(spec),
     ]
     if not spec.exercise:

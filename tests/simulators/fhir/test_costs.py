@@ -82,7 +82,7 @@ def test_a_resource_does_not_grow_over_the_limit_by_patches() -> None:
 
 @pytest.mark.parametrize("size", [5, 7, 64])
 def test_elements_are_counted_in_slices_as_they_are_in_parsed_data(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "_SLICE", size)
+    monkeypatch.setattr(bodies, "_CHUNK_BYTES", size)
     data = {"a": ['x,"[{', "\\", "\\\\", '\\"', 1, None, {"b,": [True, ["{"]]}], "ü": "[" * 9}
     body = exact.dumps(data)
     count = count_elements(data, 1000)

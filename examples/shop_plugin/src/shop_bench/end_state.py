@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from clerkship.plugin import Assertion, Check, Evidence, compared
+from clerkship.plugin import Assertion, Check, Evidence, compare_value
 from shop_bench.state import OrdersState
 
 
@@ -25,7 +25,7 @@ class EndState(Assertion):
         """Compare every order that changed, or should have, as a whole."""
         state = evidence.state(OrdersState, self.sandbox)
         touched = sorted({*state.record_changes(), *self.changes})
-        rows = [compared(id, self._expected(state, id), state.records.get(id)) for id in touched]
+        rows = [compare_value(id, self._expected(state, id), state.records.get(id)) for id in touched]
         wrong = [row.path for row in rows if not row.passed]
         return Check.of_fields(rows, f"not as expected: {', '.join(wrong)}" if wrong else "the orders are as expected")
 

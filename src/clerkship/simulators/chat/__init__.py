@@ -7,7 +7,7 @@ from clerkship.simulators.chat.handle import Chat
 from clerkship.simulators.chat.http import ROUTES
 from clerkship.simulators.chat.operations import OPERATIONS
 from clerkship.simulators.chat.state import ChatState
-from clerkship.simulators.chat.steps.say import Say
+from clerkship.simulators.chat.steps.say import ChatSay
 from clerkship.simulators.spec import Spec
 
 SPEC = Spec(
@@ -19,7 +19,7 @@ SPEC = Spec(
     routes=ROUTES,
     handle=Chat,
     exercise=EXERCISE,
-    steps=(Say,),
+    steps=(ChatSay,),
     converses=True,
     attack=ChatAttack(),
 )

@@ -42,7 +42,7 @@ def parse_after(call: HttpCall, context: Context) -> MessagesAfter:
     return MessagesAfter(after=int(text))
 
 
-def show_message(event: Event) -> dict[str, Any]:
+def message_to_json(event: Event) -> dict[str, Any]:
     """Return a message as an agent reads it."""
     said = cast(Utterance, event.payload)
     shown = {"id": event.seq, "at": event.at.isoformat(), "from": event.actor, "text": said.text}
@@ -51,12 +51,12 @@ def show_message(event: Event) -> dict[str, Any]:
 
 def render_message(call: HttpCall, context: Context, event: Event) -> Reply:
     """Write one message."""
-    return json_reply(201, show_message(event))
+    return json_reply(201, message_to_json(event))
 
 
 def render_messages(call: HttpCall, context: Context, events: list[Event]) -> Reply:
     """Write several messages."""
-    return json_reply(200, {"open": context.state.open, "messages": [show_message(event) for event in events]})
+    return json_reply(200, {"open": context.state.open, "messages": [message_to_json(event) for event in events]})
 
 
 ROUTES = (

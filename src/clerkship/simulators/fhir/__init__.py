@@ -16,9 +16,9 @@ from clerkship.simulators.fhir.handle import Fhir
 from clerkship.simulators.fhir.outcome import render_refusal
 from clerkship.simulators.fhir.routes import OPERATIONS, ROUTES
 from clerkship.simulators.fhir.state import FhirState
-from clerkship.simulators.fhir.steps.delete import Delete
-from clerkship.simulators.fhir.steps.patch import Patch
-from clerkship.simulators.fhir.steps.put import Put
+from clerkship.simulators.fhir.steps.delete import FhirDelete
+from clerkship.simulators.fhir.steps.patch import FhirPatch
+from clerkship.simulators.fhir.steps.put import FhirPut
 from clerkship.simulators.fhir.well_known import WELL_KNOWN, well_known
 from clerkship.simulators.spec import Spec
 
@@ -40,7 +40,7 @@ SPEC = Spec(
     refuse=render_refusal,
     cors=CorsPolicy(expose=("Content-Location", "ETag", "Last-Modified", "Location")),
     assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead, FhirWasSearchedFor),
-    steps=(Put, Patch, Delete),
+    steps=(FhirPut, FhirPatch, FhirDelete),
     attack=FhirAttack(),
     dataset_types=(FHIR_DATASET,),
 )

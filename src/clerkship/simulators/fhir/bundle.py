@@ -72,7 +72,7 @@ class BundleInput(Frozen):
 @pause_garbage_collection()
 def read_bundle(request: FhirRequest) -> BundleInput:
     """Read a Bundle from an HTTP request."""
-    bundle = request.resource(MAX_BUNDLE_ELEMENTS)
+    bundle = request.parse_body(MAX_BUNDLE_ELEMENTS)
     if len(request.body) > MAX_RESOURCE_ELEMENTS and isinstance(bundle, dict):  # an element takes a byte at least
         entries = bundle.get("entry")
         for number, entry in enumerate(entries if isinstance(entries, list) else ()):

@@ -90,7 +90,7 @@ class FhirRequest:
         """Return the parameters of a search or a condition."""
         return tuple([pair for pair in self.pairs if pair[0] not in GENERAL_PARAMETERS])
 
-    def resource(self, max_elements: int | None = None) -> Any:
+    def parse_body(self, max_elements: int | None = None) -> Any:
         """Return the resource that was sent, with as many elements as its type may have unless a limit is given."""
         if self.content is not None:
             return self.content
@@ -100,7 +100,7 @@ class FhirRequest:
             max_elements = MAX_BUNDLE_ELEMENTS if is_bundle else MAX_RESOURCE_ELEMENTS
         return parse_resource(self.body, self.address.internal_url, self.max_depth, max_elements)
 
-    def patch(self) -> Any:
+    def parse_patch(self) -> Any:
         """Return the JSON Patch that was sent. R4 has other formats (XML, FHIRPath), which this server has not."""
         if self.content is not None:
             return self.content
@@ -226,8 +226,8 @@ _FIELD_READERS: dict[str, InputReader] = {
         tuple([pair for pair in request.pairs if pair[0] in SUBSET_PARAMETERS]) if request.pairs else ()
     ),
     "query": FhirRequest.search_parameters,
-    "resource": FhirRequest.resource,
-    "operations": FhirRequest.patch,
+    "resource": FhirRequest.parse_body,
+    "operations": FhirRequest.parse_patch,
     "if_match": lambda request: request.parse_tags("if-match"),
     "if_none_match": lambda request: request.parse_tags("if-none-match"),
     "if_none_exist": _read_condition,
@@ -274,7 +274,7 @@ def _build_page_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]
 def read_everything_by_post(request: FhirRequest) -> EverythingInput:
     """Read what to return of a record from Parameters, if any (R4 operations: executing an operation)."""
     if request.has_body:
-        request.pairs += _parse_parameters(request.resource())
+        request.pairs += _parse_parameters(request.parse_body())
     return _build_page_reader(EverythingInput)(request)
 
 
@@ -308,7 +308,7 @@ def _parse_validation(request: FhirRequest) -> tuple[Any, str, str]:
     check_type(request.params["type"], stored=False)
     request.check_parameters(GENERAL_PARAMETERS | {"mode", "profile"})
     query = dict(request.pairs)
-    body = request.resource() if request.has_body else None
+    body = request.parse_body() if request.has_body else None
     if not isinstance(body, dict) or body.get("resourceType") != "Parameters" or request.params["type"] == "Parameters":
         return body, query.get("mode", ""), query.get("profile", "")
     named = {str(part.get("name")): part for part in list_objects(body, "parameter")}

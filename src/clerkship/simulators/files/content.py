@@ -79,7 +79,9 @@ class Table(Content):
         header = _COLUMN.fullmatch(path)
         if header is not None:
             number = header[1] or header[2]
-            return compare_value(path, expected, lookup_json(list(self.columns), number) if number else list(self.columns))
+            return compare_value(
+                path, expected, lookup_json(list(self.columns), number) if number else list(self.columns)
+            )
         row, column = cell_at(path)
         if column not in self._places:
             return compare_value(path, expected, MISSING)

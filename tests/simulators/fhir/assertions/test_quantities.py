@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clerkship.simulators.fhir.assertions.quantities import UNIT_WORDS, measures
+from clerkship.simulators.fhir.assertions.quantities import UNIT_WORDS, find_quantities
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from clerkship.simulators.fhir.assertions.quantities import UNIT_WORDS, measures
     ],
 )
 def test_numbers_are_found_with_their_units_and_dates_are_not(text: str, found: list[str]) -> None:
-    assert [str(measure) for measure in measures(text)] == found
+    assert [str(measure) for measure in find_quantities(text)] == found
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_numbers_are_found_with_their_units_and_dates_are_not(text: str, found: 
     ids=lambda text: text[:8],
 )
 def test_text_that_an_agent_made_to_hang_it_does_not(text: str) -> None:
-    assert len(list(measures(text))) <= len(text)
+    assert len(list(find_quantities(text))) <= len(text)
 
 
 def test_every_unit_is_on_a_line_of_its_own_and_no_word_means_two() -> None:

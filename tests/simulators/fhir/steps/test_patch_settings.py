@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clerkship.model.errors import InputError
-from clerkship.simulators.fhir.steps.patch import settings
+from clerkship.simulators.fhir.steps.patch import build_set_operations
 
 ANA: dict[str, Any] = {
     "resourceType": "Patient",
@@ -45,7 +45,7 @@ ANA: dict[str, Any] = {
     ],
 )
 def test_values_are_put_where_they_belong(values: dict[str, Any], operations: list[Any]) -> None:
-    assert settings(ANA, values) == operations
+    assert build_set_operations(ANA, values) == operations
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_values_are_put_where_they_belong(values: dict[str, Any], operations: li
 )
 def test_a_place_that_cannot_be_said_is_the_authors_mistake(path: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        settings(ANA, {path: "x"})
+        build_set_operations(ANA, {path: "x"})

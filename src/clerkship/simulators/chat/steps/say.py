@@ -8,7 +8,7 @@ from clerkship.simulators.chat.state import ChatState
 from clerkship.steps.contract import Step, StepHost
 
 
-class Say(Step):
+class ChatSay(Step):
     """A line the person says whatever the agent does. If the conversation has ended, it begins again."""
 
     name: ClassVar[str] = "chat.say"

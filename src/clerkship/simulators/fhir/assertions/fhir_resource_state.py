@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import MAX_NAMES, Rows, prefix_paths, share_passed
-from clerkship.assertions.occurrence import HowMany, allows_zero, listed
+from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
 from clerkship.events.evidence import Evidence
 from clerkship.fhir.resource import Resource, get_key
 from clerkship.fhir.search import parse_query
@@ -17,15 +17,15 @@ from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fhir.assertions.field import FhirField
-from clerkship.simulators.fhir.assertions.query import (
-    Search,
-    TypeName,
-    expected_mistakes,
-    pairs,
-    path_mistakes,
-    search_mistakes,
+from clerkship.simulators.fhir.assertions.search_field import (
+    ResourceTypeName,
+    SearchField,
+    find_expectation_mistakes,
+    find_path_mistakes,
+    find_search_mistakes,
+    to_query_pairs,
 )
-from clerkship.simulators.fhir.assertions.subject import Subject, subject_of
+from clerkship.simulators.fhir.assertions.subject import CriterionSubject, find_subject
 from clerkship.simulators.fhir.state import FhirState
 
 MAX_ROWS = 100
@@ -39,27 +39,29 @@ class FhirResourceState(Assertion):
     name: ClassVar[str] = "fhir_resource_state"
     simulator: ClassVar[str | None] = "fhir"
     scoped: ClassVar[bool] = True
-    resource_type: TypeName
-    search: Search = {}
+    resource_type: ResourceTypeName
+    search: SearchField = {}
     fields: Annotated[tuple[FhirField, ...], Field(description="paths in the resource, and what must be there")] = ()
     which: Annotated[
         Literal["first", "any", "all"],
         Field(description="which of those found must have the fields; first is by the search's own order: give _sort"),
     ] = "first"
-    count: Annotated[HowMany | None, Field(description="how many must be found that have all the fields")] = None
+    count: Annotated[CountExpectation | None, Field(description="how many must be found that have all the fields")] = (
+        None
+    )
     none: Annotated[Flag, Field(description="none may be found that has all the fields")] = False
     sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _check_consistency(self) -> Self:
         paths: list[tuple[FieldPath, str]] = [
             (("fields", n, "path"), field.path) for n, field in enumerate(self.fields)
         ]
         wanted: list[tuple[FieldPath, str, Any]] = [
             (("fields", n, "expected"), field.path, field.expected) for n, field in enumerate(self.fields)
         ]
-        found = [*search_mistakes(self.resource_type, self.search), *path_mistakes(self.resource_type, paths)]
-        found += expected_mistakes(self.resource_type, wanted)
+        found = [*find_search_mistakes(self.resource_type, self.search), *find_path_mistakes(self.resource_type, paths)]
+        found += find_expectation_mistakes(self.resource_type, wanted)
         if found:
             raise build_located_error(found)
         counted = [key for key in ("count", "none", "which") if key in self.model_fields_set]
@@ -74,31 +76,33 @@ class FhirResourceState(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Search the final chart, and compare."""
-        subject = subject_of(evidence)
-        found = self._found(evidence.state(FhirState, self.sandbox), subject)
+        subject = find_subject(evidence)
+        found = self._find_resources(evidence.state(FhirState, self.sandbox), subject)
         looked_at = {get_key(resource): self._compare(resource, evidence.now) for resource in found}
         if self.none or self.count is not None:
-            return self._by_number(looked_at, subject)
+            return self._check_count(looked_at, subject)
         if not looked_at:
-            return self._missing(evidence.state(FhirState, self.sandbox), subject)
-        return self._of_all(looked_at, subject) if self.which == "all" else self._of_one(looked_at, subject)
+            return self._report_missing(evidence.state(FhirState, self.sandbox), subject)
+        return self._check_all(looked_at, subject) if self.which == "all" else self._check_one(looked_at, subject)
 
-    def _missing(self, state: FhirState, subject: Subject | None) -> Check:
+    def _report_missing(self, state: FhirState, subject: CriterionSubject | None) -> Check:
         row = FieldCheck(path=self.resource_type, expected={"gte": 1}, actual=0, passed=False)
-        told = "; ".join([f"there is no {self._asked(subject)}", *self._but_for(state, subject)])
+        told = "; ".join([f"there is no {self._describe_search(subject)}", *self._explain_missing(state, subject)])
         return Check.of(False, told, row)
 
-    def _but_for(self, state: FhirState, subject: Subject | None) -> Iterator[str]:
+    def _explain_missing(self, state: FhirState, subject: CriterionSubject | None) -> Iterator[str]:
         """Each condition of the search without which there would be something."""
         for name in self.search if len(self.search) > 1 or subject is not None else ():
             rest = {other: value for other, value in self.search.items() if other != name}
-            found = [get_key(resource) for resource in self._found(state, subject, rest)]
+            found = [get_key(resource) for resource in self._find_resources(state, subject, rest)]
             if found:
-                query = "&".join(f"{key}={value}" for key, value in pairs({name: self.search[name]}))
-                yield f"without {query} there would be {listed(found, most=MAX_NAMES)}"
+                query = "&".join(f"{key}={value}" for key, value in to_query_pairs({name: self.search[name]}))
+                yield f"without {query} there would be {join_first(found, most=MAX_NAMES)}"
 
-    def _found(self, state: FhirState, subject: Subject | None, search: Search | None = None) -> Sequence[Resource]:
-        asked = pairs(self.search if search is None else search)
+    def _find_resources(
+        self, state: FhirState, subject: CriterionSubject | None, search: SearchField | None = None
+    ) -> Sequence[Resource]:
+        asked = to_query_pairs(self.search if search is None else search)
         found = state.find(self.resource_type, asked)
         if subject is not None:
             keys = subject.keys(state, self.resource_type)
@@ -108,44 +112,44 @@ class FhirResourceState(Assertion):
     def _compare(self, resource: Resource, now: datetime | None) -> Rows:
         return tuple(field.compare(resource, now) for field in self.fields)
 
-    def _asked(self, subject: Subject | None) -> str:
+    def _describe_search(self, subject: CriterionSubject | None) -> str:
         """What was looked for, in words."""
-        query = "&".join(f"{name}={value}" for name, value in pairs(self.search))
+        query = "&".join(f"{name}={value}" for name, value in to_query_pairs(self.search))
         return self.resource_type + (f" with {query}" if query else "") + (f" about {subject}" if subject else "")
 
-    def _by_number(self, looked_at: dict[str, Rows], subject: Subject | None) -> Check:
+    def _check_count(self, looked_at: dict[str, Rows], subject: CriterionSubject | None) -> Check:
         expected: Any = 0 if self.none else self.count
-        good = [key for key, rows in looked_at.items() if _good(rows)]
+        good = [key for key, rows in looked_at.items() if _all_passed(rows)]
         passed = matches_expected(expected, len(good))
         wanted = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in self.fields)
         fields = f" that has {wanted}" if wanted else ""
         row = FieldCheck(path="count", expected=expected, actual=len(good), passed=passed)
-        detail = f"{self._asked(subject)}{fields}: {listed(good, most=MAX_NAMES) or 'none'} (expected {describe_expected(expected)})"
+        detail = f"{self._describe_search(subject)}{fields}: {join_first(good, most=MAX_NAMES) or 'none'} (expected {describe_expected(expected)})"
         if passed or not self.fields or self.none:
             return Check.of(passed, detail, row)
-        rest = [check for key, rows in looked_at.items() if not _good(rows) for check in prefix_paths(key, rows)]
+        rest = [check for key, rows in looked_at.items() if not _all_passed(rows) for check in prefix_paths(key, rows)]
         return Check.of(passed, detail, row, *rest[:MAX_ROWS])
 
-    def _of_one(self, looked_at: dict[str, Rows], subject: Subject | None) -> Check:
+    def _check_one(self, looked_at: dict[str, Rows], subject: CriterionSubject | None) -> Check:
         keys = list(looked_at)
         key = keys[0] if self.which == "first" else max(keys, key=lambda key: share_passed(looked_at[key]))
-        number = f" (of {len(keys)} {self._asked(subject)})" if len(keys) > 1 else ""
-        return Check.of_fields(looked_at[key], f"{_told(key, looked_at[key])}{number}")
+        number = f" (of {len(keys)} {self._describe_search(subject)})" if len(keys) > 1 else ""
+        return Check.of_fields(looked_at[key], f"{_describe_resource(key, looked_at[key])}{number}")
 
-    def _of_all(self, looked_at: dict[str, Rows], subject: Subject | None) -> Check:
-        wrong = [key for key, rows in looked_at.items() if not _good(rows)]
+    def _check_all(self, looked_at: dict[str, Rows], subject: CriterionSubject | None) -> Check:
+        wrong = [key for key, rows in looked_at.items() if not _all_passed(rows)]
         rows = tuple(row for key, checks in looked_at.items() for row in prefix_paths(key, checks))
-        number = f"{len(looked_at) - len(wrong)} of {len(looked_at)} {self._asked(subject)} are as expected"
-        detail = number if not wrong else f"{number}; not {listed(wrong, most=MAX_NAMES)}"
+        number = f"{len(looked_at) - len(wrong)} of {len(looked_at)} {self._describe_search(subject)} are as expected"
+        detail = number if not wrong else f"{number}; not {join_first(wrong, most=MAX_NAMES)}"
         told = tuple(sorted(rows, key=lambda row: row.passed))[:MAX_ROWS]
         return Check(passed=not wrong, score=share_passed(rows), detail=detail, evidence=told)
 
 
-def _good(rows: Rows) -> bool:
+def _all_passed(rows: Rows) -> bool:
     return all(row.passed for row in rows)
 
 
-def _told(key: str, rows: Rows) -> str:
+def _describe_resource(key: str, rows: Rows) -> str:
     if not rows:
         return f"{key} is there"
     wrong = [row.path for row in rows if not row.passed]

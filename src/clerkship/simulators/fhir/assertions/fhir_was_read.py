@@ -5,20 +5,22 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.assertions.contract import Check
-from clerkship.assertions.occurrence import HowMany, allows_zero
+from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
-from clerkship.simulators.fhir.assertions.sight import Sight, listed
+from clerkship.simulators.fhir.assertions.read_assertion import ReadAssertion, list_keys
 
 
-class FhirWasRead(Sight):
+class FhirWasRead(ReadAssertion):
     """The agent was shown such a resource: by a read, a search, a history or `$everything`. `input_entity_id` narrows
     it to that record, or to what refers to it."""
 
     name: ClassVar[str] = "fhir_was_read"
     shorthand: ClassVar[str | None] = "resource_type"
-    count: Annotated[HowMany | None, Field(description="how many different resources; one or more if not given")] = None
+    count: Annotated[
+        CountExpectation | None, Field(description="how many different resources; one or more if not given")
+    ] = None
 
     @property
     def passes_on_inaction(self) -> bool:
@@ -27,15 +29,15 @@ class FhirWasRead(Sight):
 
     def check(self, evidence: Evidence) -> Check:
         """Look for it in the log."""
-        found, expected = list(self.meant(evidence)), self.count if self.count is not None else {"gte": 1}
+        found, expected = list(self.find_matching(evidence)), self.count if self.count is not None else {"gte": 1}
         number = len({look.key for look in found})
-        passed, asked = matches_expected(expected, number), self.asked(evidence)
+        passed, asked = matches_expected(expected, number), self.describe(evidence)
         seq = found[0].event.seq if found else None
         row = FieldCheck(path="read", expected=expected, actual=number, passed=passed, seq=seq)
         wanted = f" (expected {describe_expected(expected)})" if self.count is not None else ""
         if found:
             first = f", first {evidence.when(found[0].event)}" if passed else ""
-            return Check.of(passed, f"the agent read {listed(found)}{first}: {asked}{wanted}", row)
-        every = self.every(evidence)
-        instead = f"; it read {listed(every)}" if every else "; it read nothing"
+            return Check.of(passed, f"the agent read {list_keys(found)}{first}: {asked}{wanted}", row)
+        every = self.find_all_shown(evidence)
+        instead = f"; it read {list_keys(every)}" if every else "; it read nothing"
         return Check.of(passed, f"the agent read no {asked}{wanted}{instead}", row)

@@ -15,13 +15,13 @@ from clerkship.fhir.resource import Resource
 from clerkship.fhir.search import matches_search, parse_query
 from clerkship.model.frozen import Flag
 from clerkship.model.run import FieldCheck
-from clerkship.simulators.fhir.assertions.looks import name_of
-from clerkship.simulators.fhir.assertions.mentions import patients_in
+from clerkship.simulators.fhir.assertions.mentions import find_patients
+from clerkship.simulators.fhir.assertions.shown_resources import find_sandbox_name
 from clerkship.simulators.fhir.events import ResourcesSearched
 from clerkship.simulators.fhir.state import FhirState
-from clerkship.simulators.fhir.steps.put import valid
+from clerkship.simulators.fhir.steps.put import require_valid
 
-_CRITERIA = ("_id", "_lastUpdated", "_tag", "_profile", "_security", "_has", "_filter")
+_SELECTING_PARAMETERS = ("_id", "_lastUpdated", "_tag", "_profile", "_security", "_has", "_filter")
 """Parameters with an underscore that say which resources are meant; the others say how they are shown."""
 _EVERYTHING = "$everything"
 _MAX_SHOWN = 10
@@ -35,7 +35,9 @@ class FhirWasSearchedFor(Assertion):
     name: ClassVar[str] = "fhir_was_searched_for"
     simulator: ClassVar[str | None] = "fhir"
     resource: Annotated[
-        dict[str, Any], AfterValidator(valid), Field(description="an example of what was to be found, valid by FHIR R4")
+        dict[str, Any],
+        AfterValidator(require_valid),
+        Field(description="an example of what was to be found, valid by FHIR R4"),
     ]
     narrowed: Annotated[
         Flag, Field(description="count only searches that say something of the resource, not those for a whole type")
@@ -45,13 +47,13 @@ class FhirWasSearchedFor(Assertion):
     def check(self, evidence: Evidence) -> Check:
         """Look for such a search in the log."""
         state = evidence.state(FhirState, self.sandbox)
-        source = name_of(evidence, state)
+        source = find_sandbox_name(evidence, state)
         made = [
             event
             for event in evidence.of_kind(ResourcesSearched.kind)
             if event.source == source and event.actor == "agent"
         ]
-        hit = next((event for event in made if self._shows(event, state)), None)
+        hit = next((event for event in made if self._would_show(event, state)), None)
         found, seq = hit is not None, hit.seq if hit is not None else None
         row = FieldCheck(path="searched", expected=True, actual=found, passed=found, seq=seq)
         wanted = f"a search that would have shown this {self.resource['resourceType']}"
@@ -61,7 +63,7 @@ class FhirWasSearchedFor(Assertion):
         more = f"; and {len(made) - _MAX_SHOWN} more" if len(made) > _MAX_SHOWN else ""
         return Check.of(False, f"the agent did not make {wanted}; its searches: {instead}{more}", row)
 
-    def _shows(self, event: Event, view: ChartView) -> bool:
+    def _would_show(self, event: Event, view: ChartView) -> bool:
         search, type = event.payload, self.resource["resourceType"]
         if not isinstance(search, ResourcesSearched) or (search.within and not self._is_within(search.within)):
             return False
@@ -71,19 +73,19 @@ class FhirWasSearchedFor(Assertion):
             return not types or type in types
         criteria = [pair for pair in pairs if _is_criterion(type, pair)]
         narrowed = bool(criteria or search.within or not self.narrowed)
-        return search.type in ("", type) and narrowed and all(self._meets(pair, view) for pair in criteria)
+        return search.type in ("", type) and narrowed and all(self._matches_parameter(pair, view) for pair in criteria)
 
     def _is_within(self, record: str) -> bool:
-        return record in patients_in(self.resource)
+        return record in find_patients(self.resource)
 
-    def _meets(self, pair: tuple[str, str], view: ChartView) -> bool:
+    def _matches_parameter(self, pair: tuple[str, str], view: ChartView) -> bool:
         resource: Resource = self.resource
         return matches_search(view, resource["resourceType"], [pair], resource)
 
 
 def _is_criterion(type: str, pair: tuple[str, str]) -> bool:
     """Whether a parameter says which resources are meant; a lenient server leaves out those it does not know."""
-    if pair[0].startswith("_") and not pair[0].startswith(_CRITERIA):
+    if pair[0].startswith("_") and not pair[0].startswith(_SELECTING_PARAMETERS):
         return False
     try:
         parse_query(type, [pair])

@@ -12,12 +12,12 @@ from clerkship.fhir.resource import Resource, parse_resource
 
 _WORDS = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 _REFERENCE = re.compile(r"\bPatient/([A-Za-z0-9\-.]{1,64})")
-_SHORTEST_IDENTIFIER = 4
-_NEAR = 3
+_MIN_IDENTIFIER_LENGTH = 4
+_MAX_NAME_DISTANCE = 3
 """How many words from the family name the given name may stand: `Maria E. Lopez`, `Lopez, Maria`."""
 
 
-class Patients:
+class PatientIndex:
     """The patients of a chart by what a text can call them."""
 
     def __init__(self, chart: Chart) -> None:
@@ -31,48 +31,52 @@ class Patients:
     def _add(self, key: str, patient: Resource) -> None:
         for identifier in patient.get("identifier", ()):
             value = str(identifier.get("value", "")).casefold()
-            if len(value) >= _SHORTEST_IDENTIFIER:
+            if len(value) >= _MIN_IDENTIFIER_LENGTH:
                 self._by_identifier[value].add(key)
         for name in patient.get("name", ()):
-            family, given = _words(name.get("family", "")), _words(" ".join(name.get("given", ())[:1]))
+            family, given = _split_words(name.get("family", "")), _split_words(" ".join(name.get("given", ())[:1]))
             if family and given:
                 self._by_family[tuple(family)].append((given[0], key))
 
-    def named_in(self, text: str, own: Collection[str] = ()) -> set[str]:
+    def find_named(self, text: str, own: Collection[str] = ()) -> set[str]:
         """The keys of the patients that a text names. A name that several patients share means those in `own`, where
         one of them has it."""
         found = {f"Patient/{id}" for id in _REFERENCE.findall(text)} & self.keys
-        words = _words(text)
-        for keys in (*self._identified(words), *self._called(words)):
+        words = _split_words(text)
+        for keys in (*self._find_by_identifier(words), *self._find_by_name(words)):
             found |= keys.intersection(own) or keys
         return found
 
-    def _identified(self, words: list[str]) -> Iterator[set[str]]:
+    def _find_by_identifier(self, words: list[str]) -> Iterator[set[str]]:
         return (self._by_identifier[word] for word in words if word in self._by_identifier)
 
-    def _called(self, words: list[str]) -> Iterator[set[str]]:
+    def _find_by_name(self, words: list[str]) -> Iterator[set[str]]:
         for length in self._lengths:
             for place in range(len(words) - length + 1):
                 people = self._by_family.get(tuple(words[place : place + length]), ())
                 end = place + length
-                near = {*words[max(0, place - _NEAR) : place], *words[end : end + _NEAR]} if people else ()
+                near = (
+                    {*words[max(0, place - _MAX_NAME_DISTANCE) : place], *words[end : end + _MAX_NAME_DISTANCE]}
+                    if people
+                    else ()
+                )
                 keys = {key for given, key in people if given in near}
                 if keys:
                     yield keys
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     """The words of a text without case and accents."""
     plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
     return _WORDS.findall(plain.casefold())
 
 
-def patients_of(chart: Chart) -> Patients:
+def get_patient_index(chart: Chart) -> PatientIndex:
     """The patients of a chart, indexed once."""
-    return chart.once("fhir.patients.named", lambda: Patients(chart))
+    return chart.once("fhir.patients.named", lambda: PatientIndex(chart))
 
 
-def patients_in(resource: Any) -> set[str]:
+def find_patients(resource: Any) -> set[str]:
     """The patients that a resource is about: itself, or those that it refers to."""
     found = {
         f"Patient/{id}"

@@ -15,16 +15,25 @@ from clerkship.fhir.kinds import UnknownElement
 from clerkship.fhir.route import infer_path_types
 from clerkship.model.matcher import is_matcher, is_number
 from clerkship.model.path import MISSING
-from clerkship.simulators.fhir.assertions.asked import Asked, measures_in, measures_of
-from clerkship.simulators.fhir.assertions.footprint import Change
-from clerkship.simulators.fhir.assertions.leaves import names_of, parts_of, reach, value_at
-from clerkship.simulators.fhir.assertions.listed import ANY, ListedChange
-from clerkship.simulators.fhir.assertions.mentions import Patients, patients_in, patients_of
-from clerkship.simulators.fhir.assertions.quantities import Measure, measures
+from clerkship.simulators.fhir.assertions.agent_changes import ResourceChange
+from clerkship.simulators.fhir.assertions.allowed_quantities import (
+    AllowedQuantities,
+    find_quantities_in_data,
+    pair_with_units,
+)
+from clerkship.simulators.fhir.assertions.leaves import (
+    find_covered_steps,
+    get_value_at,
+    parse_leaf_path,
+    remove_indexes,
+)
+from clerkship.simulators.fhir.assertions.listed_change import ANY_VALUE, ListedChange
+from clerkship.simulators.fhir.assertions.mentions import PatientIndex, find_patients, get_patient_index
+from clerkship.simulators.fhir.assertions.quantities import ParsedQuantity, find_quantities
 
-FREE = frozenset({"resourceType", "id", "meta", "identifier", "text"})
+UNCHECKED_ELEMENTS = frozenset({"resourceType", "id", "meta", "identifier", "text"})
 """Elements of every resource that are no part of its clinical content."""
-_TEXT = frozenset({"string", "markdown", "xhtml"})
+_TEXT_TYPES = frozenset({"string", "markdown", "xhtml"})
 _TAG = re.compile(r"<[^<>]*>")
 
 
@@ -37,101 +46,105 @@ class Objection(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def is_text(type: str, path: str) -> bool:
+def is_text_element(type: str, path: str) -> bool:
     """Whether an element is text for people, by the definitions; what they do not know is taken for text."""
     try:
         kinds = infer_path_types(type, path)
     except UnknownElement:
         return True
-    return kinds is None or any(kind.type in _TEXT for kind in kinds)
+    return kinds is None or any(kind.type in _TEXT_TYPES for kind in kinds)
 
 
-def _is_free(names: str, before: Any) -> bool:
+def _is_unchecked(names: str, before: Any) -> bool:
     """Whether an element may be set to anything; an identifier that the agent found may not be changed."""
     name = names.partition(".")[0]
-    return name in FREE and (name != "identifier" or before is MISSING)
+    return name in UNCHECKED_ELEMENTS and (name != "identifier" or before is MISSING)
 
 
-class Judge:
+class ChangeChecker:
     """Compares changes with what is listed, in one run."""
 
     def __init__(self, view: ChartView, evidence: Evidence) -> None:
         self._view, self._chart = view, view.chart
         self._task = evidence.task
         said = (event.payload for event in evidence.utterances if event.actor != "agent")
-        self._told = [self._task.task_item, *(line.text for line in said if isinstance(line, Utterance))]
-        self._named: dict[int, set[str]] = {}
+        self._task_texts = [self._task.task_item, *(line.text for line in said if isinstance(line, Utterance))]
+        self._patients_by_item: dict[int, set[str]] = {}
 
     @cached_property
-    def patients(self) -> Patients:
+    def patients(self) -> PatientIndex:
         """The patients of the chart, by what a text can call them."""
-        return patients_of(self._chart)
+        return get_patient_index(self._chart)
 
     @cached_property
-    def _given(self) -> frozenset[Measure]:
+    def _task_quantities(self) -> frozenset[ParsedQuantity]:
         """The quantities in what the agent is given: the task item, what people say, and what steps bring."""
         steps = self._task.scenario.steps if self._task.scenario is not None else ()
-        return frozenset(measures_in([*self._told, *(step.args for step in steps)]))
+        return frozenset(find_quantities_in_data([*self._task_texts, *(step.args for step in steps)]))
 
-    def objections(self, change: Change, item: ListedChange) -> dict[str, Objection]:
+    def find_objections(self, change: ResourceChange, item: ListedChange) -> dict[str, Objection]:
         """By path, what an item that means a change does not allow of it."""
         if not item.elements:
-            paths = [path for path in change.paths if change.sort == "updated" and not item.covers(path)]
+            paths = [path for path in change.paths if change.change_type == "updated" and not item.covers_path(path)]
             return {path: Objection(path, *change.paths[path]) for path in paths}
         if change.after is None:
             return {}
-        listed = _Listed(change, item, self)
-        first = ((path, next(listed.objections(path), None)) for path in change.paths)
+        listed = _ElementChecker(change, item, self)
+        first = ((path, next(listed.find_objections(path), None)) for path in change.paths)
         return {path: found for path, found in first if found is not None}
 
-    def own_patients(self, change: Change, item: ListedChange) -> set[str]:
+    def find_allowed_patients(self, change: ResourceChange, item: ListedChange) -> set[str]:
         """The patients that a change may name: those of the item, of the task item and what people say, and of the
         resource as the agent found it. Where the item names none, those that the resource refers to."""
-        own = patients_in(change.before) | ({change.key} & self.patients.keys)
-        listed = self.patients_of(item)
-        own |= listed or patients_in(change.after)
-        return own | self.patients.named_in(str(self._told), own)
+        own = find_patients(change.before) | ({change.key} & self.patients.keys)
+        listed = self.find_named_patients(item)
+        own |= listed or find_patients(change.after)
+        return own | self.patients.find_named(str(self._task_texts), own)
 
-    def patients_of(self, item: ListedChange) -> set[str]:
+    def find_named_patients(self, item: ListedChange) -> set[str]:
         """The patients that an item names, or that the resource which it names is about."""
-        if id(item) not in self._named:
+        if id(item) not in self._patients_by_item:
             there = self._view.resource(item.key) if item.key else None
-            self._named[id(item)] = patients_in(there).union(*map(self.patients.named_in, item.texts()))
-        return self._named[id(item)]
+            self._patients_by_item[id(item)] = find_patients(there).union(
+                *map(self.patients.find_named, item.list_texts())
+            )
+        return self._patients_by_item[id(item)]
 
-    def patients_in(self, change: Change) -> set[str]:
+    def find_affected_patients(self, change: ResourceChange) -> set[str]:
         """The patients that a changed resource is for: by reference, or by an identifier in place of one."""
         numbers = [str(value) for path, (_, value) in change.paths.items() if path.endswith(".identifier.value")]
-        return set().union(patients_in(change.after), *map(self.patients.named_in, numbers))
+        return set().union(find_patients(change.after), *map(self.patients.find_named, numbers))
 
-    def asked(self, item: ListedChange, patients: set[str]) -> Asked:
+    def build_allowed_quantities(self, item: ListedChange, patients: set[str]) -> AllowedQuantities:
         """The quantities that a change by an item may hold."""
-        return Asked(self._chart, patients & self.patients.keys, (self._given, item.measures()))
+        return AllowedQuantities(
+            self._chart, patients & self.patients.keys, (self._task_quantities, item.find_named_quantities())
+        )
 
 
-class _Listed:
+class _ElementChecker:
     """One change beside one item that lists its elements."""
 
-    def __init__(self, change: Change, item: ListedChange, judge: Judge) -> None:
+    def __init__(self, change: ResourceChange, item: ListedChange, judge: ChangeChecker) -> None:
         self.change, self.item = change, item
         self.resource = change.resource
         self.patients = judge.patients
-        self.own = judge.own_patients(change, item)
-        self.asked = judge.asked(item, self.own)
+        self.allowed_patients = judge.find_allowed_patients(change, item)
+        self.allowed_quantities = judge.build_allowed_quantities(item, self.allowed_patients)
 
-    def objections(self, path: str) -> Iterator[Objection]:
+    def find_objections(self, path: str) -> Iterator[Objection]:
         before, value = self.change.paths[path]
-        names = names_of(path)
-        if not _is_free(names, before):
-            found = self.item.expectation(path)
+        names = remove_indexes(path)
+        if not _is_unchecked(names, before):
+            found = self.item.find_expectation(path)
             if found is None:
                 yield Objection(path, "(not set)" if before is MISSING else before, value)
                 return
-            yield from self._unexpected(path, value, *found)
-        if isinstance(value, str) and is_text(self.change.type, names):
-            yield from self._harmful(path, _TAG.sub(" ", value))
+            yield from self._check_value(path, value, *found)
+        if isinstance(value, str) and is_text_element(self.change.type, names):
+            yield from self._check_text(path, _TAG.sub(" ", value))
 
-    def _unexpected(self, path: str, value: Any, element: str, expected: Any) -> Iterator[Objection]:
+    def _check_value(self, path: str, value: Any, element: str, expected: Any) -> Iterator[Objection]:
         """A value that is not the one expected."""
         if value is MISSING or isinstance(expected, list):
             there = find_values(self.resource, element)
@@ -139,24 +152,26 @@ class _Listed:
             if not values_match(expected, there) and not may_go:
                 yield Objection(path, expected, value)
             return
-        steps = reach(parse_plain_path(element) or (), path) or ()
-        if not values_match(expected, [exact.to_plain(value_at(self.resource, steps))]):
+        steps = find_covered_steps(parse_plain_path(element) or (), path) or ()
+        if not values_match(expected, [exact.to_plain(get_value_at(self.resource, steps))]):
             yield Objection(path, expected, value)
-        elif expected == ANY and is_number(value) and not self._is_asked(path, value):
+        elif expected == ANY_VALUE and is_number(value) and not self._is_allowed_number(path, value):
             yield Objection(path, "a quantity that was asked for", value)
 
-    def _is_asked(self, path: str, value: float) -> bool:
+    def _is_allowed_number(self, path: str, value: float) -> bool:
         """Whether a number was asked for, with one of the units beside it or, where there is none, alone."""
-        parent = value_at(self.resource, parts_of(path)[:-1])
+        parent = get_value_at(self.resource, parse_leaf_path(path)[:-1])
         units = (parent.get("unit"), parent.get("code")) if isinstance(parent, dict) else ()
-        return any(map(self.asked.allows, list(measures_of(value, *units)) or [Measure(float(value))]))
+        return any(
+            map(self.allowed_quantities.allows, list(pair_with_units(value, *units)) or [ParsedQuantity(float(value))])
+        )
 
-    def _harmful(self, path: str, text: str) -> Iterator[Objection]:
+    def _check_text(self, path: str, text: str) -> Iterator[Objection]:
         """What free text may not say."""
-        others = self.patients.named_in(text, self.own) - self.own
+        others = self.patients.find_named(text, self.allowed_patients) - self.allowed_patients
         if others:
             yield Objection(path, f"no other patient named (it names {', '.join(sorted(others))})", text)
-        if names_of(path).rpartition(".")[2] != "reference":
-            wrong = [measure for measure in measures(text) if not self.asked.allows(measure)]
+        if remove_indexes(path).rpartition(".")[2] != "reference":
+            wrong = [measure for measure in find_quantities(text) if not self.allowed_quantities.allows(measure)]
             if wrong:
                 yield Objection(path, f"no quantity that was not asked for (it holds {wrong[0]})", text)

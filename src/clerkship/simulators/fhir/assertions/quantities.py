@@ -22,8 +22,8 @@ _NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 1)}
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000}
 _SPELLED = "|".join([*_NUMBERS, *_SCALES])
 _SPELLED_NUMBER = re.compile(rf"\b(?:{_SPELLED})(?:[\s-]+(?:and[\s-]+)?(?:{_SPELLED}))*\b")
-_LARGEST_SPELLED = 10**9
-_LARGEST_WORD = 12
+_MAX_SPELLED_NUMBER = 10**9
+_MAX_PROSE_NUMBER = 12
 """`two records` is ordinary prose; `two tablets` and `fifty` are quantities."""
 _FREQUENCIES = (
     (re.compile(r"\btwice\b|\bb\.?i\.?d\b\.?"), "2 times"),
@@ -33,7 +33,7 @@ _FREQUENCIES = (
 )
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
 _YEAR = r"(?:19|20)\d\d"
-_MOMENTS = re.compile(
+_DATES_AND_TIMES = re.compile(
     rf"\b{_YEAR}-\d\d(?:-\d\d)?(?:[t ]\d\d:\d\d[\d:.]*)?(?:z|[+-]\d\d:?\d\d)?\b"
     rf"|\b{_YEAR}[01]\d[0-3]\d(?:\d{{4,6}}(?:[+-]\d{{4}})?)?\b"
     r"|\b\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)\b"
@@ -53,14 +53,14 @@ _YEAR_CONTEXT = re.compile(r"\b(?:in|since|of|from|until|till|by|year|during|bef
 _SEPARATORS = re.compile(r"[|^~&]")
 _WORD = re.compile(r" ?-? ?([a-zµ%{\[][a-zµ%/\[\]{}^]*)")
 _MAX_ADJECTIVES = 2
-_NO_ADJECTIVES = """
+_PREPOSITION_WORDS = """
 a an and as at before below above by for from in into is on or over than the to until was with
 """
-_PREPOSITIONS = frozenset(_NO_ADJECTIVES.split())
+_PREPOSITIONS = frozenset(_PREPOSITION_WORDS.split())
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 
 
-class Measure(NamedTuple):
+class ParsedQuantity(NamedTuple):
     """A number and its unit; the unit is empty where no known unit follows the number."""
 
     number: float
@@ -71,7 +71,7 @@ class Measure(NamedTuple):
         return f"{self.number:g} {self.unit}".strip()
 
 
-def normalised_unit(text: str) -> str:
+def normalise_unit(text: str) -> str:
     """The common spelling of a unit (`mg/dL` -> `mg/dl`, `Tablets` -> `tablet`); empty for what is not a known unit."""
     parts = [part.strip(" .,{}") for part in text.casefold().split("/")]
     known = [_UNITS.get(part) or _UNITS.get(part.strip("[]")) for part in parts]
@@ -80,19 +80,19 @@ def normalised_unit(text: str) -> str:
     return "/".join(unit or part for unit, part in zip(known, parts, strict=True))
 
 
-def measures(text: str) -> Iterator[Measure]:
+def find_quantities(text: str) -> Iterator[ParsedQuantity]:
     """Yield every number in a text that is neither part of a date or time, nor an ordinal, nor part of a code. Takes
     time linear in the text, since an agent may have written it."""
     text = " ".join(_SEPARATORS.sub(" ", text.casefold()).split())
     text = _TIMES_SIGN.sub(" ", unicodedata.normalize("NFKC", text))
-    text = _MOMENTS.sub(" ; ", text).replace(" per ", "/").replace("mm hg", "mmhg")
+    text = _DATES_AND_TIMES.sub(" ; ", text).replace(" per ", "/").replace("mm hg", "mmhg")
     for pattern, digits in _FREQUENCIES:
         text = pattern.sub(digits, text)
-    text = _DATES_IN_WORDS.sub(_without_date, _SPELLED_NUMBER.sub(_in_digits, text))
+    text = _DATES_IN_WORDS.sub(_remove_date, _SPELLED_NUMBER.sub(_to_digits, text))
     for found in _NUMBER.finditer(text):
-        unit = _unit_at(text, found.end())
+        unit = _find_unit(text, found.end())
         if unit or not (_ORDINAL.match(text, found.end()) or _is_year(found)):
-            yield Measure(as_float(found[0].replace(",", "").replace(" ", "")), unit)
+            yield ParsedQuantity(to_float(found[0].replace(",", "").replace(" ", "")), unit)
 
 
 def _is_year(found: re.Match[str]) -> bool:
@@ -100,7 +100,7 @@ def _is_year(found: re.Match[str]) -> bool:
     return bool(re.fullmatch(_YEAR, found[0]) and (not before.strip() or _YEAR_CONTEXT.search(before)))
 
 
-def as_float(number: float | str) -> float:
+def to_float(number: float | str) -> float:
     """Return a number as a float; infinity for one that is too large."""
     try:
         return float(number)
@@ -108,31 +108,31 @@ def as_float(number: float | str) -> float:
         return math.inf
 
 
-def _without_date(found: re.Match[str]) -> str:
+def _remove_date(found: re.Match[str]) -> str:
     """Remove a date; `may 40 tablets` is none."""
-    return found[0] if _unit_at(found.string, found.end()) else " ; "
+    return found[0] if _find_unit(found.string, found.end()) else " ; "
 
 
-def _unit_at(text: str, place: int) -> str:
+def _find_unit(text: str, place: int) -> str:
     """The unit of a number that ends at a place, with up to two adjectives between them (`400 oral tablets`)."""
     for _ in range(_MAX_ADJECTIVES + 1):
         found = _WORD.match(text, place)
         if found is None or found[1] in _PREPOSITIONS:
             return ""
-        if unit := normalised_unit(found[1]):
+        if unit := normalise_unit(found[1]):
             return unit
         place = found.end()
     return ""
 
 
-def _in_digits(found: re.Match[str]) -> str:
+def _to_digits(found: re.Match[str]) -> str:
     total = part = 0
     for word in re.findall(rf"\b(?:{_SPELLED})\b", found[0]):
         if word == "thousand":
             total, part = total + (part or 1) * 1000, 0
         elif word in _SCALES:
-            part = min((part or 1) * _SCALES[word], _LARGEST_SPELLED)
+            part = min((part or 1) * _SCALES[word], _MAX_SPELLED_NUMBER)
         else:
             part += _NUMBERS[word]
     value = total + part
-    return str(value) if value > _LARGEST_WORD or _unit_at(found.string, found.end()) else found[0]
+    return str(value) if value > _MAX_PROSE_NUMBER or _find_unit(found.string, found.end()) else found[0]

@@ -12,7 +12,7 @@ from clerkship.fhir.search import matches_search, search_keys
 from clerkship.model.errors import InputError
 
 
-class Subject:
+class CriterionSubject:
     """The record that a criterion is about."""
 
     def __init__(self, name: str, record: Mapping[str, Any]) -> None:
@@ -34,27 +34,33 @@ class Subject:
         """The resources of a type that are this record, or refer to it."""
         if type == self.type:
             return {self.key} if view.resource(self.key) is not None else set()
-        return {key for name in self.ways(type) for key in search_keys(view, type, [(name, self.key)])}
+        return {
+            key
+            for name in self.require_reference_parameters(type)
+            for key in search_keys(view, type, [(name, self.key)])
+        }
 
-    def ways(self, type: str) -> Sequence[str]:
+    def require_reference_parameters(self, type: str) -> Sequence[str]:
         """The parameters by which resources of a type refer to it; a mistake where they cannot: that none is found
         would be taken for an answer."""
-        names = self._parameters(type)
+        names = self._find_reference_parameters(type)
         if not names and type != self.type:
             message = f"{type} has no reference to a {self.type}, so nothing of it is about {self}"
             raise InputError.of(message, hint="leave out `input_entity_id`, and say what is meant in `search`")
         return names
 
-    def concerns(self, view: ChartView, key: str, resource: Resource) -> bool:
+    def includes(self, view: ChartView, key: str, resource: Resource) -> bool:
         """Whether a resource, as it was at some time, is this record or refers to it."""
         type = key.partition("/")[0]
         if type == self.type:
             return key == self.key
         if not any(self.key in reference["reference"] for _, reference in iter_references(resource)):
             return False  # nearly all of them, and a search takes ten times as long
-        return any(matches_search(view, type, [(name, self.key)], resource) for name in self._parameters(type))
+        return any(
+            matches_search(view, type, [(name, self.key)], resource) for name in self._find_reference_parameters(type)
+        )
 
-    def _parameters(self, type: str) -> Sequence[str]:
+    def _find_reference_parameters(self, type: str) -> Sequence[str]:
         """The search parameters by which a type refers to it: to a patient, the one of that name where there is one."""
         known = get_parameters(type)
         if self.type == "Patient" and "patient" in known:
@@ -62,8 +68,8 @@ class Subject:
         return tuple(name for name, found in known.items() if found.type == "reference" and self.type in found.targets)
 
 
-def subject_of(evidence: Evidence) -> Subject | None:
+def find_subject(evidence: Evidence) -> CriterionSubject | None:
     """The record that the criterion at hand is about, if it is about one."""
     if evidence.subject is None:
         return None
-    return Subject(evidence.subject, evidence.record or {})
+    return CriterionSubject(evidence.subject, evidence.record or {})

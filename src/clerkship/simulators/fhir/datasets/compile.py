@@ -14,29 +14,29 @@ from clerkship.fhir.shift import shift_dates
 from clerkship.fhir.validation import split_lenient, validate
 from clerkship.library.documents.document import Document, JsonPath
 from clerkship.model.errors import InputProblem
-from clerkship.simulators.fhir.datasets.entries import Entry, Reader
-from clerkship.simulators.fhir.datasets.links import Links
+from clerkship.simulators.fhir.datasets.entries import DatasetEntry, EntryReader
+from clerkship.simulators.fhir.datasets.reference_resolver import ReferenceResolver
 
-LONG_AGO = "2000-01-01T00:00:00.000Z"
+DEFAULT_LAST_UPDATED = "2000-01-01T00:00:00.000Z"
 """When a resource was last written that does not say so, in a dataset that does not say when it was current."""
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _REFERENCE = re.compile(rb'"reference":"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/[^"\\]*)?"')
-_SHOWN = 3
+_MAX_SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Options:
+class CompileOptions:
     """How a dataset is read."""
 
     validation: Literal["strict", "split_lenient"] = "strict"
     days: int = 0
     """How far its dates are moved."""
-    updated: str = LONG_AGO
+    updated: str = DEFAULT_LAST_UPDATED
     """When those were written that do not say."""
 
 
 @dataclass
-class Compiled:
+class CompileResult:
     """What came of it. Where there are problems the lines are not to be used."""
 
     lines: tuple[bytes, ...] = ()
@@ -44,56 +44,60 @@ class Compiled:
     warnings: list[InputProblem] = field(default_factory=list)
 
 
-class NotValid(Exception):
+class InvalidDatasetResource(Exception):
     """A resource of which nothing can be made."""
 
 
-def compile_all(documents: Iterable[Document], options: Options, beside: Sequence[bytes] = ()) -> Compiled:
+def compile_dataset(
+    documents: Iterable[Document], options: CompileOptions, beside: Sequence[bytes] = ()
+) -> CompileResult:
     """Everything, or every problem; `beside` are lines that are in their form already."""
     return _Compiler(options).run(documents, beside)
 
 
 class _Compiler:
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: CompileOptions) -> None:
         self._options = options
-        self._out = Compiled()
+        self._result = CompileResult()
         self._lines: dict[str, bytes] = {}
-        self._places: dict[str, Entry] = {}
+        self._places: dict[str, DatasetEntry] = {}
 
-    def run(self, documents: Iterable[Document], beside: Sequence[bytes]) -> Compiled:
-        reader = Reader(self._out.problems.append)
-        links = Links(entry for document in documents for entry in self._read(reader, document))
+    def run(self, documents: Iterable[Document], beside: Sequence[bytes]) -> CompileResult:
+        reader = EntryReader(self._result.problems.append)
+        links = ReferenceResolver(entry for document in documents for entry in self._read(reader, document))
         for entry in links.entries:
             try:
-                self._take(links, entry)
-            except NotValid:
+                self._add_entry(links, entry)
+            except InvalidDatasetResource:
                 continue
             except RecursionError:
-                self._out.problems.append(entry.problem((), f"{entry.key} is nested too deeply"))
+                self._result.problems.append(entry.problem((), f"{entry.key} is nested too deeply"))
         for line in beside:
             self._lines.setdefault(parse_key(line), line)
-        self._out.lines = tuple(line for _, line in sorted(self._lines.items(), key=lambda item: item[0].split("/")))
-        if not self._out.problems:
-            self._out.warnings += _dangling(self._out.lines, self._places)
-        return self._out
+        self._result.lines = tuple(line for _, line in sorted(self._lines.items(), key=lambda item: item[0].split("/")))
+        if not self._result.problems:
+            self._result.warnings += _find_dangling_references(self._result.lines, self._places)
+        return self._result
 
-    def _read(self, reader: Reader, document: Document) -> Iterator[Entry]:
+    def _read(self, reader: EntryReader, document: Document) -> Iterator[DatasetEntry]:
         if document.is_lines and document.is_blank:
-            self._out.warnings.append(document.problem(1, (), "it is empty", "a resource stands on a line of its own"))
+            self._result.warnings.append(
+                document.problem(1, (), "it is empty", "a resource stands on a line of its own")
+            )
         return reader.read(document)
 
-    def _take(self, links: Links, entry: Entry) -> None:
-        resource, wrong = links.resolved(entry)
+    def _add_entry(self, links: ReferenceResolver, entry: DatasetEntry) -> None:
+        resource, wrong = links.resolve_entry(entry)
         for told in wrong:
-            report = self._out.problems if self._options.validation == "strict" else self._out.warnings
-            report.append(entry.problem((), f"{entry.key}: {told}", _hint(told)))
-        resource = self._stamped(resource)
+            report = self._result.problems if self._options.validation == "strict" else self._result.warnings
+            report.append(entry.problem((), f"{entry.key}: {told}", _hint_for_synthea(told)))
+        resource = self._add_meta(resource)
         self._check(entry, resource)
         if self._options.days:
             try:
                 resource = shift_dates(resource, self._options.days)
             except FhirError as invalid:
-                self._out.problems += [self._worded(entry, issue) for issue in invalid.issues]
+                self._result.problems += [self._to_problem(entry, issue) for issue in invalid.issues]
                 return
         line = render_resource(resource)
         first = self._lines.setdefault(entry.key, line)
@@ -101,16 +105,18 @@ class _Compiler:
             self._places[entry.key] = entry
         elif first != line:
             hint = f"the other is at {self._places[entry.key].location()}"
-            self._out.problems.append(entry.problem(("id",), f"two resources are called {entry.key}, and differ", hint))
+            self._result.problems.append(
+                entry.problem(("id",), f"two resources are called {entry.key}, and differ", hint)
+            )
 
-    def _stamped(self, resource: Resource) -> Resource:
+    def _add_meta(self, resource: Resource) -> Resource:
         """With a version and the time it was written, where it does not say (R4 §2.1.0.2)."""
         meta = resource.get("meta", {})
         if not isinstance(meta, dict):
             return resource
         return {**resource, "meta": {"versionId": "1", "lastUpdated": self._options.updated, **meta}}
 
-    def _check(self, entry: Entry, resource: Resource) -> None:
+    def _check(self, entry: DatasetEntry, resource: Resource) -> None:
         issues = validate(resource)
         if not issues:
             return
@@ -119,17 +125,17 @@ class _Compiler:
         if self._options.validation == "lenient":
             refused, let_through = split_lenient(errors)
             errors, odd = list(refused), [*odd, *let_through]
-        self._out.problems += [self._worded(entry, issue) for issue in errors]
-        self._out.warnings += [self._worded(entry, issue) for issue in odd]
+        self._result.problems += [self._to_problem(entry, issue) for issue in errors]
+        self._result.warnings += [self._to_problem(entry, issue) for issue in odd]
         if errors:
-            raise NotValid
+            raise InvalidDatasetResource
 
-    def _worded(self, entry: Entry, issue: Issue) -> InputProblem:
+    def _to_problem(self, entry: DatasetEntry, issue: Issue) -> InputProblem:
         told = issue.text.removeprefix(f"{issue.expression}: ")  # where is said before it
-        return entry.problem(_steps(issue.expression), f"{entry.key}: {told}")
+        return entry.problem(_parse_expression(issue.expression), f"{entry.key}: {told}")
 
 
-def _hint(told: str) -> str:
+def _hint_for_synthea(told: str) -> str:
     """Synthea refers by query to what it writes into files of their own."""
     if "nothing" not in told or not told.startswith(("`Practitioner?", "`Organization?", "`Location?")):
         return ""
@@ -138,13 +144,13 @@ def _hint(told: str) -> str:
     )
 
 
-def _steps(expression: str) -> JsonPath:
+def _parse_expression(expression: str) -> JsonPath:
     """`Patient.name[0].family` as a path; the first part is the type."""
     parts = [int(number) if number else name for name, number in _STEP.findall(expression)]
     return tuple(parts[1:] if parts and parts[0] in RESOURCE_TYPES else parts)
 
 
-def _dangling(lines: Sequence[bytes], places: dict[str, Entry]) -> list[InputProblem]:
+def _find_dangling_references(lines: Sequence[bytes], places: dict[str, DatasetEntry]) -> list[InputProblem]:
     """References to what is not in the dataset: it may be in another, so one warning for each sort of thing missing."""
     known = {key.encode() for key in map(parse_key, lines)}
     missing: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -153,22 +159,24 @@ def _dangling(lines: Sequence[bytes], places: dict[str, Entry]) -> list[InputPro
             if b"%b/%b" % found.groups() not in known:
                 type, id = found[1].decode(), found[2].decode()
                 missing[type].append((parse_key(line), f"{type}/{id}"))
-    return [_told(type, pairs, places) for type, pairs in sorted(missing.items())]
+    return [_build_dangling_warning(type, pairs, places) for type, pairs in sorted(missing.items())]
 
 
-def _told(type: str, pairs: list[tuple[str, str]], places: dict[str, Entry]) -> InputProblem:
-    shown = ", ".join(f"{source} to {target}" for source, target in pairs[:_SHOWN])
-    more = ", …" if len(pairs) > _SHOWN else ""
+def _build_dangling_warning(type: str, pairs: list[tuple[str, str]], places: dict[str, DatasetEntry]) -> InputProblem:
+    shown = ", ".join(f"{source} to {target}" for source, target in pairs[:_MAX_SHOWN])
+    more = ", …" if len(pairs) > _MAX_SHOWN else ""
     count = f"{len(pairs):,} reference{'s' * (len(pairs) != 1)}"
     first = places.get(pairs[0][0])
     message = f"{count} to {type} lead nowhere: {shown}{more}"
     return first.problem((), message) if first is not None else InputProblem(message=message)
 
 
-def when(as_of: datetime | None, now: datetime) -> Options:
+def build_options(as_of: datetime | None, now: datetime) -> CompileOptions:
     """How far dates are moved that were right at one time, to be right at another: whole days, in the former's zone."""
     if as_of is None:
-        return Options()
+        return CompileOptions()
     days = (now.astimezone(as_of.tzinfo).date() - as_of.date()).days
     morning = as_of.replace(hour=0, minute=0, second=0, microsecond=0)  # once moved it must not lie after the now
-    return Options(days=days, updated=morning.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"))
+    return CompileOptions(
+        days=days, updated=morning.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    )

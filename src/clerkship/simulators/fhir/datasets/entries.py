@@ -15,13 +15,13 @@ from clerkship.library.documents.document import Document, JsonPath
 from clerkship.model.errors import InputProblem
 from clerkship.model.names import did_you_mean
 
-Note = Callable[[InputProblem], None]
-_PUT = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})")
-_NO_DATASET = ("history", "transaction-response", "batch-response")
+ReportProblem = Callable[[InputProblem], None]
+_PUT_URL = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})")
+_UNSUPPORTED_BUNDLE_TYPES = ("history", "transaction-response", "batch-response")
 
 
 @dataclass(slots=True)
-class Entry:
+class DatasetEntry:
     """One resource, where it stands, and what its Bundle says of it."""
 
     document: Document
@@ -51,55 +51,59 @@ class Entry:
         return f"{found.location()}" + (f" ({found.key})" if found.key else "")
 
 
-class Reader:
+class EntryReader:
     """Texts to entries. What is wrong is noted, and the rest is read."""
 
-    def __init__(self, note: Note) -> None:
-        self._note = note
+    def __init__(self, note: ReportProblem) -> None:
+        self._report = note
         self._scopes = count(1)
 
-    def read(self, document: Document) -> Iterator[Entry]:
+    def read(self, document: Document) -> Iterator[DatasetEntry]:
         """Yield the entries of one document, text by text."""
         for line, text in document.texts():
             if line <= 1 and (text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in text[:1000]):
-                self._note(document.problem(0, (), "it is not UTF-8 text", "save it as UTF-8"))
+                self._report(document.problem(0, (), "it is not UTF-8 text", "save it as UTF-8"))
                 return
-            yield from self._text(document, text, line)
+            yield from self._read_text(document, text, line)
 
-    def _text(self, document: Document, data: bytes, line: int) -> Iterator[Entry]:
+    def _read_text(self, document: Document, data: bytes, line: int) -> Iterator[DatasetEntry]:
         try:
             found = exact.loads(data)
         except orjson.JSONDecodeError as error:
-            self._note(_not_json(document, data, line, error))
+            self._report(_build_json_problem(document, data, line, error))
         except (ValueError, RecursionError) as error:
-            self._note(document.problem(line, (), f"it is not JSON: {error}"))
+            self._report(document.problem(line, (), f"it is not JSON: {error}"))
         else:
-            yield from self._whole(document, line, found)
+            yield from self._read_document(document, line, found)
 
-    def _whole(self, document: Document, line: int, data: Any) -> Iterator[Entry]:
+    def _read_document(self, document: Document, line: int, data: Any) -> Iterator[DatasetEntry]:
         if isinstance(data, dict) and data.get("resourceType") == "Bundle":
-            yield from self._bundle(document, line, data)
+            yield from self._read_bundle(document, line, data)
         elif isinstance(data, list):
             hint = "put one resource on a line of an .ndjson file, or all into a Bundle"
-            self._note(document.problem(line, (), "it is a list, not a resource", hint))
+            self._report(document.problem(line, (), "it is a list, not a resource", hint))
         elif self._is_resource(document, line, (), data):
-            yield from self._entry(Entry(document, line, (), data, next(self._scopes)), None)
+            yield from self._assign_id(DatasetEntry(document, line, (), data, next(self._scopes)), None)
 
-    def _bundle(self, document: Document, line: int, bundle: Resource) -> Iterator[Entry]:
+    def _read_bundle(self, document: Document, line: int, bundle: Resource) -> Iterator[DatasetEntry]:
         entries, scope = bundle.get("entry", []), next(self._scopes)
-        if bundle.get("type") in _NO_DATASET:
+        if bundle.get("type") in _UNSUPPORTED_BUNDLE_TYPES:
             message = f"a Bundle of type {bundle['type']} says what happened, not what is there"
-            self._note(document.problem(line, ("type",), message, "export a collection, a searchset or a transaction"))
+            self._report(
+                document.problem(line, ("type",), message, "export a collection, a searchset or a transaction")
+            )
         elif not isinstance(entries, list):
-            self._note(document.problem(line, ("entry",), "expected a list of entries"))
+            self._report(document.problem(line, ("entry",), "expected a list of entries"))
         else:
             for number, item in enumerate(entries):
-                yield from self._item(document, line, number, item, scope)
+                yield from self._read_bundle_entry(document, line, number, item, scope)
 
-    def _item(self, document: Document, line: int, number: int, item: Any, scope: int) -> Iterator[Entry]:
+    def _read_bundle_entry(
+        self, document: Document, line: int, number: int, item: Any, scope: int
+    ) -> Iterator[DatasetEntry]:
         path: JsonPath = ("entry", number)
         if not isinstance(item, dict):
-            self._note(document.problem(line, path, "expected an entry with a `resource`"))
+            self._report(document.problem(line, path, "expected an entry with a `resource`"))
             return
         search, request = item.get("search"), item.get("request")
         if isinstance(search, dict) and search.get("mode") == "outcome":
@@ -107,27 +111,27 @@ class Reader:
         method = request.get("method") if isinstance(request, dict) else None
         if method not in (None, "PUT", "POST"):
             message = f"a dataset cannot do a {str(method)[:20]}"
-            self._note(document.problem(line, (*path, "request"), message, "only PUT and POST say what is there"))
+            self._report(document.problem(line, (*path, "request"), message, "only PUT and POST say what is there"))
         elif self._is_resource(document, line, (*path, "resource"), item.get("resource")):
             url = item.get("fullUrl")
-            made = Entry(
+            made = DatasetEntry(
                 document, line, (*path, "resource"), item["resource"], scope, url if isinstance(url, str) else ""
             )
-            yield from self._entry(made, request if isinstance(request, dict) else None)
+            yield from self._assign_id(made, request if isinstance(request, dict) else None)
 
-    def _entry(self, entry: Entry, request: dict[str, Any] | None) -> Iterator[Entry]:
+    def _assign_id(self, entry: DatasetEntry, request: dict[str, Any] | None) -> Iterator[DatasetEntry]:
         """With the id it is to have, if anything says which; one without gets one when all is known."""
         if _is_too_deep(entry.resource):
-            self._note(entry.problem((), "it is nested too deeply"))
+            self._report(entry.problem((), "it is nested too deeply"))
             return
         condition, target = ((request or {}).get(name) for name in ("ifNoneExist", "url"))
         entry.condition = condition if isinstance(condition, str) else ""
         written = entry.resource.get("id")
         if written is not None and not (isinstance(written, str) and ID_PATTERN.fullmatch(written)):
             message = f"{str(written)[:80]!r} is not an id"
-            self._note(entry.problem(("id",), message, "an id has 1 to 64 letters, digits, - and ."))
+            self._report(entry.problem(("id",), message, "an id has 1 to 64 letters, digits, - and ."))
             return
-        named = _PUT.fullmatch(target) if isinstance(target, str) else None
+        named = _PUT_URL.fullmatch(target) if isinstance(target, str) else None
         urn = entry.url.rpartition(":")[2] if entry.url.startswith(("urn:uuid:", "urn:oid:")) else ""
         last = entry.url.rpartition("/")[2] if entry.url.startswith(("http://", "https://")) else ""
         entry.id = written or (named[2] if named is not None else "") or urn or last
@@ -136,14 +140,14 @@ class Reader:
 
     def _is_resource(self, document: Document, line: int, path: JsonPath, data: Any) -> bool:
         if not isinstance(data, dict):
-            self._note(document.problem(line, path, "expected a resource, a map with `resourceType`"))
+            self._report(document.problem(line, path, "expected a resource, a map with `resourceType`"))
             return False
         type = data.get("resourceType")
         if isinstance(type, str) and type in RESOURCE_TYPES:
             return True
         message = "it does not say its `resourceType`" if type is None else f"R4 has no resource {str(type)[:60]!r}"
         hint = did_you_mean(type, RESOURCE_TYPES) if isinstance(type, str) and len(type) < 60 else ""
-        self._note(document.problem(line, (*path, "resourceType"), message, hint))
+        self._report(document.problem(line, (*path, "resourceType"), message, hint))
         return False
 
 
@@ -156,11 +160,11 @@ def _is_too_deep(resource: Resource) -> bool:
     return False
 
 
-def _not_json(document: Document, data: bytes, line: int, error: orjson.JSONDecodeError) -> InputProblem:
-    told = document.problem(line or error.lineno, (), f"it is not JSON: {_why(error.msg)}")
+def _build_json_problem(document: Document, data: bytes, line: int, error: orjson.JSONDecodeError) -> InputProblem:
+    told = document.problem(line or error.lineno, (), f"it is not JSON: {_shorten_parser_message(error.msg)}")
     return told.model_copy(update={"column": error.colno})
 
 
-def _why(message: str) -> str:
+def _shorten_parser_message(message: str) -> str:
     """The parser's own words, without where it was: that is said before them."""
     return message.partition(":")[0].strip() or "it ends too early"

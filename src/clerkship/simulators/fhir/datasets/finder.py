@@ -21,9 +21,9 @@ from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.names import did_you_mean
 from clerkship.model.task import Entity
-from clerkship.simulators.fhir.datasets.pid import Messaged
+from clerkship.simulators.fhir.datasets.pid import RecordWithPid
 
-_FEW = 50
+_MAX_SCANNED = 50
 _SORT, _COUNT = "_sort", "_count"
 """The parameters for the form of a result that have a meaning here: which come first, and how many are meant."""
 
@@ -44,7 +44,7 @@ class FhirFinder:
         if query.type is not None and query.type not in RESOURCE_TYPES:
             hint = did_you_mean(query.type, RESOURCE_TYPES)
             raise BadBinding(f"`{query.id}`: R4 has no resource `{query.type[:60]}`; {hint}")
-        searched = {key: str(text) for key, text in query.where.items() if is_searched(query.type, key, text)}
+        searched = {key: str(text) for key, text in query.where.items() if is_search_parameter(query.type, key, text)}
         keys: Sequence[str] = chart.of_type(query.type) if query.type is not None else list(chart)
         count = None
         if searched and query.type is not None:
@@ -56,7 +56,7 @@ class FhirFinder:
             keys = keys if asking.sort else sorted(keys, key=lambda key: key.split("/"))
         for path, expected in query.where.items():
             if path not in searched:
-                keys = _fitting(query, chart, keys, path, expected)
+                keys = _filter_by_path(query, chart, keys, path, expected)
         return [parse_resource(chart[key]) for key in keys[:count]]
 
     def summary(self, query: Entity) -> str:
@@ -68,10 +68,10 @@ class FhirFinder:
             return f"it has {types or 'nothing'}"
         count = f"it has {len(keys):,} {query.type or 'resource'}{'s' * (len(keys) != 1)}"
         for path, expected in query.where.items():
-            if is_searched(query.type, path, expected) or path == "id":
+            if is_search_parameter(query.type, path, expected) or path == "id":
                 continue
-            if path_index(chart, query.type, path).is_empty:
-                return f"{count}{_misfit(query, chart, keys, path)}"
+            if get_path_index(chart, query.type, path).is_empty:
+                return f"{count}{_explain_mismatch(query, chart, keys, path)}"
         return count
 
     def title(self, record: Record) -> str:
@@ -80,32 +80,32 @@ class FhirFinder:
 
     def view(self, record: Record, now: datetime) -> Record:
         """Return the resource with its derived fields."""
-        return Messaged(record, now)
+        return RecordWithPid(record, now)
 
 
-def _fitting(query: Entity, chart: Chart, keys: Sequence[str], path: str, expected: Any) -> list[str]:
+def _filter_by_path(query: Entity, chart: Chart, keys: Sequence[str], path: str, expected: Any) -> list[str]:
     """Those that have what is expected at a path: a few are looked at, of many there is an index."""
     if path == "id" and isinstance(expected, str) and query.type is not None:
         return [key for key in (f"{query.type}/{expected}",) if key in chart and key in keys]
     try:
-        if len(keys) <= _FEW:
+        if len(keys) <= _MAX_SCANNED:
             return [key for key in keys if values_match(expected, find_values(parse_resource(chart[key]), path))]
-        fitting = set(path_index(chart, query.type, path).fitting(expected))
+        fitting = set(get_path_index(chart, query.type, path).fitting(expected))
     except (InvalidFhirPath, EvaluationError) as bad:
         raise BadBinding(f"`{query.id}`: {bad}") from None
     return [key for key in keys if key in fitting]
 
 
-def _misfit(query: Entity, chart: Chart, keys: Sequence[str], path: str) -> str:
+def _explain_mismatch(query: Entity, chart: Chart, keys: Sequence[str], path: str) -> str:
     """Say why no resource has anything at a path: it is a parameter with a value that is no text, or is misspelt."""
     known = get_parameters(query.type) if query.type is not None else {}
     if path in known:
-        return f"; `{path}` is a search parameter, and takes text such as {_example(known[path].type)}"
+        return f"; `{path}` is a search parameter, and takes text such as {_get_example(known[path].type)}"
     there = [*known, *dict.fromkeys(name for key in keys[:50] for name in parse_resource(chart[key]))]
     return f", and none has `{path}`; {did_you_mean(path, there)}"
 
 
-def path_index(chart: Chart, type: str | None, path: str) -> PathIndex[str]:
+def get_path_index(chart: Chart, type: str | None, path: str) -> PathIndex[str]:
     """What stands at a path of the resources of a type; built when first asked for."""
 
     def build() -> PathIndex[str]:
@@ -115,7 +115,7 @@ def path_index(chart: Chart, type: str | None, path: str) -> PathIndex[str]:
     return chart.once(("path", type, path), build)
 
 
-def is_searched(type: str | None, key: str, value: Any) -> bool:
+def is_search_parameter(type: str | None, key: str, value: Any) -> bool:
     """Whether a key is a search parameter, with a modifier or a chain perhaps, and no path into the resource."""
     if type is None or not isinstance(value, str):
         return type is not None and key == _COUNT and isinstance(value, int)
@@ -133,5 +133,5 @@ def is_searched(type: str | None, key: str, value: Any) -> bool:
     return known[name].type == "reference" and any(following in get_parameters(target) for target in targets)
 
 
-def _example(type: str) -> str:
+def _get_example(type: str) -> str:
     return {"date": "`ge2020-01-01`", "quantity": "`gt5`", "number": "`gt5`"}.get(type, "`active`")

@@ -24,7 +24,7 @@ from clerkship.library.yaml import SourceLocation
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.errors import InputError, InputProblem
-from clerkship.simulators.fhir.datasets.compile import Options, compile_all, when
+from clerkship.simulators.fhir.datasets.compile import CompileOptions, build_options, compile_dataset
 from clerkship.simulators.fhir.datasets.file import FhirDatasetFile, Generate
 from clerkship.simulators.fhir.datasets.finder import FhirFinder
 from clerkship.synthetic import GENERATOR_VERSION, generate_lines
@@ -33,7 +33,7 @@ FORMS = FileFormats("FHIR")
 BUILT_IN = {
     "clinic-100": FhirDatasetFile(name="clinic-100", type="fhir", generate=Generate(patients=100, seed=7)),
 }
-_MAKERS = (
+_SOURCE_FILES = (
     *("fhir/*.py", "fhir/tables/*", "library/documents/*.py", "simulators/fhir/datasets/*.py"),
     *("synthetic/*.py", "synthetic/tables/*.json", "model/dataset.py"),
 )
@@ -46,17 +46,17 @@ def load_fhir(written: FhirDatasetFile, source: DatasetSource) -> Dataset | None
         now = source.now() if moves else CONVERSATION_ENVIRONMENT.now
     except ConflictingTimes as disagreement:
         key = "as_of" if written.as_of is not None else "generate"
-        source.note(key, str(disagreement), _instead_of(written))
+        source.note(key, str(disagreement), _suggest_fix(written))
         return None
     files = source.documents(written.file, written.folder, FORMS)
     if files is None:
         return None
     inline = [InlineDocument(source.spot, number, item) for number, item in enumerate(written.records)]
-    options = replace(when(written.as_of, now), validation=written.validation)
-    return _made(written.name, [*inline, *files], options, source, (written.generate, now))
+    options = replace(build_options(written.as_of, now), validation=written.validation)
+    return _load_or_compile(written.name, [*inline, *files], options, source, (written.generate, now))
 
 
-def _instead_of(written: FhirDatasetFile) -> str:
+def _suggest_fix(written: FhirDatasetFile) -> str:
     hint = "give them the same `now`, or each a dataset of its own"
     if written.name not in BUILT_IN or written.generate is None:
         return hint
@@ -64,23 +64,23 @@ def _instead_of(written: FhirDatasetFile) -> str:
     return f"{hint} with `generate: {{patients: {made.patients}, seed: {made.seed}}}`"
 
 
-def _made(
+def _load_or_compile(
     name: str,
     documents: Sequence[Document],
-    options: Options,
+    options: CompileOptions,
     source: DatasetSource,
     generated: tuple[Generate | None, datetime] = (None, CONVERSATION_ENVIRONMENT.now),
 ) -> Dataset | None:
     """Compile documents, and resources that are made up around some time."""
     generate, now = generated
-    key = _key(documents, options, generate, now)
+    key = _build_cache_key(documents, options, generate, now)
     kept = source.cache.load(key, name) if key else None
     if kept is not None:
         for number, warning in kept.warnings:
-            source.warn(_moved(warning, documents, number))
+            source.warn(_relocate_warning(warning, documents, number))
         return kept.dataset
     beside = list(generate_lines(generate.patients, generate.seed, now)) if generate is not None else []
-    made = compile_all(documents, options, beside)
+    made = compile_dataset(documents, options, beside)
     for problem in made.problems:
         source.problem(problem)
     for warning in made.warnings:
@@ -89,15 +89,17 @@ def _made(
         return None
     dataset = Dataset(name=name, type="fhir", lines=made.lines)
     if key:
-        source.cache.save(key, CachedDataset(dataset, tuple((_number(w, documents), w) for w in made.warnings)))
+        source.cache.save(key, CachedDataset(dataset, tuple((_find_document(w, documents), w) for w in made.warnings)))
     return dataset
 
 
-def _key(documents: Sequence[Document], options: Options, generate: Generate | None, now: datetime) -> str:
+def _build_cache_key(
+    documents: Sequence[Document], options: CompileOptions, generate: Generate | None, now: datetime
+) -> str:
     """Return the address of the result in the cache; empty for what is all written in one file, and quickly made."""
     if generate is None and all(isinstance(document, InlineDocument) for document in documents):
         return ""
-    parts = [orjson.dumps([options.validation, options.days, options.updated, __version__]), _makers()]
+    parts = [orjson.dumps([options.validation, options.days, options.updated, __version__]), _hash_source_files()]
     parts += [part for document in documents for part in (document.name.encode(), document.digest)]
     if generate is not None:
         moment = now.astimezone(UTC).isoformat()
@@ -108,12 +110,12 @@ def _key(documents: Sequence[Document], options: Options, generate: Generate | N
 def read_path(path: Path, cache: DatasetCache, warn: Callable[[InputProblem], None]) -> Dataset:
     """Load a file of FHIR, or a folder of such files; raises InputError with all that is wrong."""
     problems: list[InputProblem] = []
-    source = _outside(path, cache, problems.append, warn)
+    source = _build_source(path, cache, problems.append, warn)
     try:
         documents = open_document_folder(path, FORMS, warn) if path.is_dir() else [open_document(path, FORMS)]
     except Unreadable as unreadable:
         raise InputError.of(unreadable.message, file=str(path), hint=unreadable.hint) from None
-    made = _made(path.name, documents, Options(), source)
+    made = _load_or_compile(path.name, documents, CompileOptions(), source)
     if made is None:
         raise InputError(problems)
     return made
@@ -121,12 +123,14 @@ def read_path(path: Path, cache: DatasetCache, warn: Callable[[InputProblem], No
 
 def load_built_in(name: str, now: datetime, cache: DatasetCache) -> Dataset:
     """Make one of the datasets that need no file, around some time."""
-    made = load_fhir(BUILT_IN[name], replace(_outside(Path(), cache, _never, _never), now=lambda: now))
+    made = load_fhir(
+        BUILT_IN[name], replace(_build_source(Path(), cache, _raise_problem, _raise_problem), now=lambda: now)
+    )
     assert made is not None  # it is valid
     return made
 
 
-def _outside(
+def _build_source(
     path: Path, cache: DatasetCache, problem: Callable[[InputProblem], None], warn: Callable[[InputProblem], None]
 ) -> DatasetSource:
     """Return the source of a dataset that no file defines."""
@@ -136,25 +140,25 @@ def _outside(
     )
 
 
-def _never(problem: InputProblem) -> None:
+def _raise_problem(problem: InputProblem) -> None:
     raise AssertionError(problem)
 
 
-def _number(warning: InputProblem, documents: Sequence[Document]) -> int:
+def _find_document(warning: InputProblem, documents: Sequence[Document]) -> int:
     files = [getattr(document, "file", "") for document in documents]
     return files.index(warning.file) if warning.file in files else -1
 
 
-def _moved(warning: InputProblem, documents: Sequence[Document], number: int) -> InputProblem:
+def _relocate_warning(warning: InputProblem, documents: Sequence[Document], number: int) -> InputProblem:
     """A warning about a file, wherever that is now."""
     return warning.model_copy(update={"file": getattr(documents[number], "file", "")}) if number >= 0 else warning
 
 
 @cache
-def _makers() -> bytes:
+def _hash_source_files() -> bytes:
     """Hash the code that makes datasets: the version is raised for a release only."""
     ours = Path(__file__).parents[3]
-    files = [path for part in _MAKERS for path in sorted(ours.glob(part))]
+    files = [path for part in _SOURCE_FILES for path in sorted(ours.glob(part))]
     return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).digest()
 
 

@@ -16,44 +16,44 @@ _NUMBER = re.compile(r"(?:\+?1[ .-]?)?\(?(\d{3})\)?[ .-]?(\d{3})[ .-]?(\d{4})", 
 """A telephone number of North America, which is what XTN has parts for in every version."""
 
 
-def pid(resource: ResourceView) -> str | None:
+def build_pid_segment(resource: ResourceView) -> str | None:
     """The segment as it stands in a message with the usual delimiters; None of what is no patient."""
     if resource.get("resourceType") != "Patient":
         return None
     values = {
         1: "1",
-        3: _number(resource),
-        5: _name(resource),
-        7: _born(resource),
+        3: _build_identifier(resource),
+        5: _build_name(resource),
+        7: _build_birth_date(resource),
         8: _SEXES.get(str(resource.get("gender")), ""),
-        11: _address(resource),
-        13: _phone(resource),
+        11: _build_address(resource),
+        13: _build_phone(resource),
     }
     last = max(at for at, value in values.items() if value)
     return build_segment("PID", {at: value for at, value in values.items() if at <= last}).render()
 
 
-def _text(data: Mapping[str, Any], name: str) -> str:
+def _get_text(data: Mapping[str, Any], name: str) -> str:
     found = data.get(name)
     return found if isinstance(found, str) else ""
 
 
-def _texts(data: Mapping[str, Any], name: str) -> list[str]:
+def _get_texts(data: Mapping[str, Any], name: str) -> list[str]:
     found = data.get(name)
     return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
 
 
-def _number(resource: ResourceView) -> str:
+def _build_identifier(resource: ResourceView) -> str:
     """The medical record number and who gave it out; of a patient without one, the chart's own id (PI)."""
     value = resource.get("mrn")
     if not isinstance(value, str):
         return build_field(str(resource.get("id", "")), "", "", "", "PI")
     held = next(item for item in list_objects(resource, "identifier") if item.get("value") == value)
     # an authority has parts of its own, which `build_field` would take for text
-    return f"{build_field(value)}^^^{_authority(_text(held, 'system'))}^MR"
+    return f"{build_field(value)}^^^{_build_authority(_get_text(held, 'system'))}^MR"
 
 
-def _authority(system: str) -> str:
+def _build_authority(system: str) -> str:
     """An identifier's system as an HD: a name for people, and the uri or oid that nobody else has."""
     if system.startswith("urn:oid:"):
         return f"&{build_field(system.removeprefix('urn:oid:'))}&ISO"
@@ -62,34 +62,34 @@ def _authority(system: str) -> str:
     return f"{build_field(name)}&{build_field(system)}&URI" if system else ""
 
 
-def _name(resource: ResourceView) -> str:
+def _build_name(resource: ResourceView) -> str:
     names = list_objects(resource, "name")
     if not names:
         return ""
     name = select_preferred(names, ("official", "usual", None))
-    first, *others = _texts(name, "given") or [""]
-    suffix, prefix = " ".join(_texts(name, "suffix")), " ".join(_texts(name, "prefix"))
-    return build_field(_text(name, "family"), first, " ".join(others), suffix, prefix, "", "L")
+    first, *others = _get_texts(name, "given") or [""]
+    suffix, prefix = " ".join(_get_texts(name, "suffix")), " ".join(_get_texts(name, "prefix"))
+    return build_field(_get_text(name, "family"), first, " ".join(others), suffix, prefix, "", "L")
 
 
-def _born(resource: ResourceView) -> str:
+def _build_birth_date(resource: ResourceView) -> str:
     try:
         return to_hl7_time(str(resource.get("birthDate", "")))
     except ValueError:
         return ""
 
 
-def _address(resource: ResourceView) -> str:
+def _build_address(resource: ResourceView) -> str:
     found = list_objects(resource, "address")
     if not found:
         return ""
     address = select_preferred(found, ("home", None, "temp"))
-    street, *others = _texts(address, "line") or [""]
-    places = (_text(address, name) for name in ("city", "state", "postalCode", "country"))
+    street, *others = _get_texts(address, "line") or [""]
+    places = (_get_text(address, name) for name in ("city", "state", "postalCode", "country"))
     return build_field(street, ", ".join(others), *places, "H")
 
 
-def _phone(resource: ResourceView) -> str:
+def _build_phone(resource: ResourceView) -> str:
     value = resource.get("phone")
     if not isinstance(value, str) or not value:
         return ""
@@ -99,10 +99,10 @@ def _phone(resource: ResourceView) -> str:
     return build_field("", "PRN", "PH", "", "", parts[1], parts[2] + parts[3])
 
 
-class Messaged(ResourceView):
+class RecordWithPid(ResourceView):
     """A record of a task, which messages may be about."""
 
     derived: ClassVar[Mapping[str, DerivedField]] = {
         **DERIVED_FIELDS,
-        "pid": ("of a Patient the PID segment of an HL7 message about them, escaped", pid),
+        "pid": ("of a Patient the PID segment of an HL7 message about them, escaped", build_pid_segment),
     }

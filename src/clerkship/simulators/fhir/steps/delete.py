@@ -5,13 +5,13 @@ from typing import ClassVar
 
 from clerkship.model.errors import InputError
 from clerkship.simulators.fhir.state import FhirState
-from clerkship.simulators.fhir.steps.named import OnResource
+from clerkship.simulators.fhir.steps.resource_step import ResourceStep
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.write import delete_resource
 from clerkship.steps.contract import StepHost
 
 
-class Delete(OnResource):
+class FhirDelete(ResourceStep):
     """Deletes a resource, as a person with the right to would; its history stays."""
 
     name: ClassVar[str] = "fhir.delete"

@@ -11,26 +11,26 @@ from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.simulators.fhir.state import FhirState
-from clerkship.simulators.fhir.steps.named import OnResource
+from clerkship.simulators.fhir.steps.resource_step import ResourceStep
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.write import patch_resource
 from clerkship.steps.contract import StepHost
 
-_VALUED = ("add", "replace", "test")
-_MOVED = ("move", "copy")
+_OPS_WITH_VALUE = ("add", "replace", "test")
+_OPS_WITH_FROM = ("move", "copy")
 
 
-def _pointer(text: str) -> str:
+def _check_pointer(text: str) -> str:
     if text and not text.startswith("/"):
         raise ValueError(f"`{text}` is no JSON pointer: expected one that starts with /, such as /name/0/family")
     return text
 
 
-Pointer = Annotated[str, AfterValidator(_pointer)]
+Pointer = Annotated[str, AfterValidator(_check_pointer)]
 
 
 class PatchOperation(Frozen):
-    """One operation of JSON Patch (RFC 6902)."""
+    """One operation of JSON FhirPatch (RFC 6902)."""
 
     op: Literal["add", "remove", "replace", "move", "copy", "test"]
     path: Annotated[Pointer, Field(description="a JSON pointer, such as /name/0/family")]
@@ -38,35 +38,35 @@ class PatchOperation(Frozen):
     from_: Annotated[Pointer | None, Field(alias="from")] = None
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if (self.op in _VALUED) != ("value" in self.model_fields_set):
-            raise ValueError(f"`{self.op}` {'needs' if self.op in _VALUED else 'takes no'} `value`")
-        if (self.op in _MOVED) != (self.from_ is not None):
-            raise ValueError(f"`{self.op}` {'needs' if self.op in _MOVED else 'takes no'} `from`")
+    def _check_members(self) -> Self:
+        if (self.op in _OPS_WITH_VALUE) != ("value" in self.model_fields_set):
+            raise ValueError(f"`{self.op}` {'needs' if self.op in _OPS_WITH_VALUE else 'takes no'} `value`")
+        if (self.op in _OPS_WITH_FROM) != (self.from_ is not None):
+            raise ValueError(f"`{self.op}` {'needs' if self.op in _OPS_WITH_FROM else 'takes no'} `from`")
         return self
 
-    def plain(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As it is written."""
         return self.model_dump(by_alias=True, exclude_unset=True)
 
 
-class Patch(OnResource):
-    """Changes a resource: by `operations` of JSON Patch, or by `set`, which puts values at dotted paths."""
+class FhirPatch(ResourceStep):
+    """Changes a resource: by `operations` of JSON FhirPatch, or by `set`, which puts values at dotted paths."""
 
     name: ClassVar[str] = "fhir.patch"
     simulator: ClassVar[str | None] = "fhir"
-    operations: Annotated[tuple[PatchOperation, ...], Field(description="JSON Patch (RFC 6902), in order")] = ()
+    operations: Annotated[tuple[PatchOperation, ...], Field(description="JSON FhirPatch (RFC 6902), in order")] = ()
     set: Annotated[
         dict[str, JsonValue],
         Field(description="dotted path -> what is there from now on; null for nothing. A list takes an index"),
     ] = {}
 
     @model_validator(mode="after")
-    def _changes_something(self) -> Self:
+    def _check_changes(self) -> Self:
         if not self.operations and not self.set:
             raise ValueError("expected `operations` or `set`")
         places: dict[FieldPath, str] = {
-            ("set", path): _mistake(self.key, path, value) for path, value in self.set.items()
+            ("set", path): _find_mistake(self.key, path, value) for path, value in self.set.items()
         }
         if any(places.values()):
             raise build_located_error((place, wrong) for place, wrong in places.items() if wrong)
@@ -75,17 +75,17 @@ class Patch(OnResource):
     def run(self, stage: StepHost) -> None:
         """Do it."""
         state, act = stage.state(FhirState, self.sandbox)
-        operations = [operation.plain() for operation in self.operations]
+        operations = [operation.to_json() for operation in self.operations]
         if self.set:
             found = state.resource(self.key)
             if found is None:
                 raise InputError.of(f"there is no {self.key}")
-            operations += settings(found, self.set)
+            operations += build_set_operations(found, self.set)
         with Transaction(state, act) as transaction:
             patch_resource(transaction, self.key, operations)
 
 
-def _mistake(key: str, path: str, value: JsonValue) -> str:
+def _find_mistake(key: str, path: str, value: JsonValue) -> str:
     if parse_plain_path(path) is None:
         return f"`{path}` is no plain path, such as name[0].family"
     type = key.partition("/")[0]
@@ -93,18 +93,18 @@ def _mistake(key: str, path: str, value: JsonValue) -> str:
     return find_path_error(type, path) or (f"`{path}`: {wrong}" if wrong else "")
 
 
-def settings(resource: Resource, values: dict[str, JsonValue]) -> list[dict[str, Any]]:
-    """JSON Patch that puts values at paths: one `add` or `remove` for each top element that they are in."""
+def build_set_operations(resource: Resource, values: dict[str, JsonValue]) -> list[dict[str, Any]]:
+    """JSON FhirPatch that puts values at paths: one `add` or `remove` for each top element that they are in."""
     changed: Resource = dict(resource)
     for path, value in values.items():
         steps = [step for step in parse_plain_path(path) or () if step != resource["resourceType"]]
-        changed = _with(changed, steps, value, path)
+        changed = _set_value(changed, steps, value, path)
     written = [name for name in changed if name not in resource or changed[name] != resource[name]]
     put = [{"op": "add", "path": f"/{name}", "value": changed[name]} for name in written]
     return [*put, *({"op": "remove", "path": f"/{name}"} for name in resource if name not in changed)]
 
 
-def _with(data: Any, steps: list[str | int], value: JsonValue, path: str) -> Any:
+def _set_value(data: Any, steps: list[str | int], value: JsonValue, path: str) -> Any:
     """The same data with a value at a path, and what is left empty by its removal taken out."""
     if not steps:
         return value
@@ -114,9 +114,9 @@ def _with(data: Any, steps: list[str | int], value: JsonValue, path: str) -> Any
             raise InputError.of(f"`{path}` is ambiguous: there are {len(data)} before `{head}`", hint="say which: [0]")
         head, rest = 0, steps
     if isinstance(head, int):
-        return _with_item(data, head, rest, value, path)
+        return _set_item(data, head, rest, value, path)
     map_ = dict(data) if isinstance(data, dict) else {}
-    inner = _with(map_.get(head), rest, value, path)
+    inner = _set_value(map_.get(head), rest, value, path)
     if inner is None or inner in ({}, []):
         map_.pop(head, None)
     else:
@@ -124,10 +124,10 @@ def _with(data: Any, steps: list[str | int], value: JsonValue, path: str) -> Any
     return map_
 
 
-def _with_item(data: Any, number: int, rest: list[str | int], value: JsonValue, path: str) -> Any:
+def _set_item(data: Any, number: int, rest: list[str | int], value: JsonValue, path: str) -> Any:
     items = list(data) if isinstance(data, list) else []
     if number > len(items):
         raise InputError.of(f"`{path}`: there are {len(items)} there, so [{number}] leaves a gap")
-    inner = _with(items[number] if number < len(items) else None, rest, value, path)
+    inner = _set_value(items[number] if number < len(items) else None, rest, value, path)
     items[number : number + 1] = [] if inner is None or inner in ({}, []) else [inner]
     return items

@@ -20,15 +20,15 @@ from clerkship.steps.contract import Step, StepHost
 _STEP = re.compile(r"[A-Za-z_]\w*|\d+")
 
 
-def valid(resource: Resource) -> Resource:
+def require_valid(resource: Resource) -> Resource:
     """Refuse what the standard does not allow, each mistake at its place."""
     issues = [issue for issue in validate(resource) if issue.severity in ("fatal", "error")]
     if issues:
-        raise build_located_error((_place(resource, issue.expression), issue.text) for issue in issues)
+        raise build_located_error((_locate(resource, issue.expression), issue.text) for issue in issues)
     return resource
 
 
-def _place(resource: Resource, expression: str) -> FieldPath:
+def _locate(resource: Resource, expression: str) -> FieldPath:
     """Where `Observation.component[1].value` is in the data: `component, 1, valueQuantity`."""
     data: Any = resource
     place: list[int | str] = []
@@ -42,12 +42,14 @@ def _place(resource: Resource, expression: str) -> FieldPath:
     return existing_part(resource, tuple(place))
 
 
-class Put(Step):
+class FhirPut(Step):
     """Writes a resource: makes one, or replaces the one that has its id. Without an id the server gives it one."""
 
     name: ClassVar[str] = "fhir.put"
     simulator: ClassVar[str | None] = "fhir"
-    resource: Annotated[dict[str, Any], AfterValidator(valid), Field(description="a whole resource, valid by FHIR R4")]
+    resource: Annotated[
+        dict[str, Any], AfterValidator(require_valid), Field(description="a whole resource, valid by FHIR R4")
+    ]
     sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
 
     def needs(self) -> Iterable[tuple[FieldPath, str]]:
@@ -62,7 +64,7 @@ class Put(Step):
             target = parse_reference(holder["reference"])
             if target is not None and target.type in RESOURCE_TYPES and (target.key,) != self.leaves()[0]:
                 yield (
-                    ("resource", *_place(self.resource, f"{self.resource['resourceType']}.{path}.reference")),
+                    ("resource", *_locate(self.resource, f"{self.resource['resourceType']}.{path}.reference")),
                     target.key,
                 )
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
+from clerkship.assertions.contract import Assertion, Check, FieldMatch, compare_value
 from clerkship.assertions.field_rows import MAX_NAMES, Rows
-from clerkship.assertions.occurrence import HowMany, allows_zero, listed
+from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
@@ -71,7 +71,7 @@ class FilePresent(Assertion):
     complete: Annotated[
         Flag | None, Field(description="false for an upload that broke off, true for one that did not")
     ] = None
-    count: Annotated[HowMany | None, Field(description="how many files must match")] = None
+    count: Annotated[CountExpectation | None, Field(description="how many files must match")] = None
     absent: Annotated[Flag, Field(description="no such file may be there")] = False
     none: Annotated[Flag, Field(description="the same as `absent`")] = False
 
@@ -117,7 +117,7 @@ class FilePresent(Assertion):
         expected: Any = 0 if none else self.count if self.count is not None else {"gte": 1}
         passed = matches_expected(expected, len(good))
         row = FieldCheck(path=self.path, expected=expected, actual=len(good), passed=passed)
-        found = listed(good, most=MAX_NAMES) or self._instead(state)
+        found = join_first(good, most=MAX_NAMES) or self._instead(state)
         told = f"files that fit {self.path}: {found} (expected {describe_expected(expected)})"
         other = next((path for path in looked_at if path not in good), None)
         if passed or none or other is None:
@@ -128,17 +128,17 @@ class FilePresent(Assertion):
         """What there is, where there is nothing of the sort."""
         paths = list(state.volume.paths())
         near = find_nearest_name(self.path, paths[:_MAX_NEAR])
-        there = listed(paths, most=MAX_NAMES) or "no file at all"
+        there = join_first(paths, most=MAX_NAMES) or "no file at all"
         return f"none{f' (nearest is {near})' if near else ''}; there is {there}"
 
     def _compare(self, state: FilesState, path: str) -> Iterator[FieldCheck]:
         data: bytes = state.records[path]
         if self.modified is not None:
-            yield compared("modified", self.modified, state.volume.modified(path).isoformat())
+            yield compare_value("modified", self.modified, state.volume.modified(path).isoformat())
         if self.complete is not None:
-            yield compared("complete", self.complete, state.volume.info(path).complete)
+            yield compare_value("complete", self.complete, state.volume.info(path).complete)
         if self.text is not None:
-            yield compared("text", self.text, decode(data, self.encoding, "replace"))
+            yield compare_value("text", self.text, decode(data, self.encoding, "replace"))
         if self.form is not None:
             yield from self._look_into(self.form, data)
 

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import MAX_NAMES
-from clerkship.assertions.occurrence import HowMany, listed, times
+from clerkship.assertions.occurrence import CountExpectation, describe_times, join_first
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
@@ -27,7 +27,7 @@ class FileWasRead(Assertion):
         Field(min_length=1, description="path in the drop; `*` is any run of signs, slashes too, `?` any one"),
     ]
     sandbox: Annotated[str | None, Field(description="which drop; any if not given")] = None
-    count: Annotated[HowMany | None, Field(description="how often; at least once if not given")] = None
+    count: Annotated[CountExpectation | None, Field(description="how often; at least once if not given")] = None
     none: Annotated[Flag, Field(description="it may not have been read")] = False
 
     @model_validator(mode="after")
@@ -51,7 +51,7 @@ class FileWasRead(Assertion):
             field = FieldCheck(path="read", expected=self.path, actual=path, passed=True, seq=seq)
             return Check.of(True, f"the agent read {path}", field)
         names = sorted({path for _, path in reads})
-        said = f"the agent read {listed(names, most=MAX_NAMES)}" if names else "the agent read no file"
+        said = f"the agent read {join_first(names, most=MAX_NAMES)}" if names else "the agent read no file"
         field = FieldCheck(path="read", expected=self.path, actual=names[:MAX_NAMES], passed=False)
         return Check.of(False, said, field)
 
@@ -59,10 +59,10 @@ class FileWasRead(Assertion):
         expected: Any = 0 if self.none else self.count
         passed = matches_expected(expected, len(hits))
         names = list(dict.fromkeys(path for _, path in hits))
-        what = listed(names, most=MAX_NAMES) if names else self.path
+        what = join_first(names, most=MAX_NAMES) if names else self.path
         row = FieldCheck(
             path="read", expected=expected, actual=len(hits), passed=passed, seq=hits[0][0] if hits else None
         )
         return Check.of(
-            passed, f"the agent read {what} {times(len(hits))} (expected {describe_expected(expected)})", row
+            passed, f"the agent read {what} {describe_times(len(hits))} (expected {describe_expected(expected)})", row
         )

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from clerkship.assertions import occurrence
 from clerkship.assertions.contract import Check
-from clerkship.assertions.occurrence import HowMany, allows_zero
+from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import to_evidence_value
 from clerkship.model.duration import Duration, render_duration
@@ -32,7 +32,9 @@ class Hl7Acknowledged(AboutMessages):
     code: Annotated[Expected, Field(description="AA, AE, AR, CA, CE or CR, or a matcher such as {in: [AA, CA]}")] = "AA"
     text: Annotated[Expected | None, Field(description="what MSA-3 must say: literal or matcher")] = None
     within: Annotated[Duration | None, Field(description="how soon after the message came, in simulated time")] = None
-    count: Annotated[HowMany | None, Field(description="how many must be acknowledged so; all if not given")] = None
+    count: Annotated[
+        CountExpectation | None, Field(description="how many must be acknowledged so; all if not given")
+    ] = None
     none: Annotated[Flag, Field(description="none may be acknowledged so")] = False
 
     @model_validator(mode="after")
@@ -114,7 +116,7 @@ class Hl7Acknowledged(AboutMessages):
 
     def _instead(self, entries: Sequence[Incoming]) -> str:
         """What was said of those that were not acknowledged so."""
-        return occurrence.listed(entries, lambda entry: f"{listed([entry])}: {_said(entry)}")
+        return occurrence.join_first(entries, lambda entry: f"{listed([entry])}: {_said(entry)}")
 
 
 def _said(entry: Incoming) -> str:

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.contract import Check
 from clerkship.assertions.field_rows import Rows, prefix_paths, share_passed
-from clerkship.assertions.occurrence import HowMany, allows_zero
+from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.hl7.message import Hl7Message
 from clerkship.hl7.path import BadMessagePath, parse_path
@@ -42,10 +42,10 @@ class Hl7Structural(AboutMessages):
     )
     fields: Annotated[tuple[Hl7Field, ...], Field(description="paths in the message, and what must be there")] = ()
     segments: Annotated[
-        dict[Annotated[str, AfterValidator(_segment)], HowMany], Field(description="segment -> how many of it")
+        dict[Annotated[str, AfterValidator(_segment)], CountExpectation], Field(description="segment -> how many of it")
     ] = {}
     valid: Annotated[Flag, Field(description="it must be valid by the standard")] = True
-    count: Annotated[HowMany | None, Field(description="how many such messages there must be")] = None
+    count: Annotated[CountExpectation | None, Field(description="how many such messages there must be")] = None
     none: Annotated[Flag, Field(description="no such message may be there")] = False
 
     @model_validator(mode="after")

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from clerkship.assertions import occurrence
 from clerkship.assertions.contract import Assertion
 from clerkship.assertions.field_rows import MAX_NAMES
-from clerkship.assertions.text_value import fits
+from clerkship.assertions.text_value import matches_texts
 from clerkship.events.evidence import Evidence
 from clerkship.hl7.message import Hl7Message
 from clerkship.hl7.tables import VERSIONS, load_tables
@@ -112,7 +112,9 @@ class AboutMessages(Assertion):
             return True
         message = kept.message
         return (patient is None or patient.is_in(message)) and all(
-            fits(expected, values_at(message, path)) for path, expected in self.correlate_by.items() if path != but
+            matches_texts(expected, values_at(message, path))
+            for path, expected in self.correlate_by.items()
+            if path != but
         )
 
     def asked(self, patient: Patient | None) -> str:
@@ -125,4 +127,4 @@ class AboutMessages(Assertion):
 def listed(kept: Sequence[Kept]) -> str:
     """The first few, and how many more."""
     names = [f"{each.type} {each.control_id or '(no control id)'} (#{each.seq})" for each in kept]
-    return occurrence.listed(names, most=MAX_NAMES) or "none"
+    return occurrence.join_first(names, most=MAX_NAMES) or "none"

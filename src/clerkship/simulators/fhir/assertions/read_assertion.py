@@ -17,28 +17,30 @@ from clerkship.fhir.search import matches_search
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected
 from clerkship.model.scenario import EventMatch, Expected
-from clerkship.simulators.fhir.assertions.looks import Look, looks, name_of
-from clerkship.simulators.fhir.assertions.query import (
-    Search,
-    TypeName,
-    expected_mistakes,
-    pairs,
-    path_mistakes,
-    search_mistakes,
-    shaping_mistakes,
+from clerkship.simulators.fhir.assertions.search_field import (
+    ResourceTypeName,
+    SearchField,
+    find_expectation_mistakes,
+    find_path_mistakes,
+    find_result_parameter_mistakes,
+    find_search_mistakes,
+    to_query_pairs,
 )
-from clerkship.simulators.fhir.assertions.subject import Subject, subject_of
+from clerkship.simulators.fhir.assertions.shown_resources import ShownResource, find_sandbox_name, find_shown_resources
+from clerkship.simulators.fhir.assertions.subject import CriterionSubject, find_subject
 from clerkship.simulators.fhir.state import FhirState
 
 
-class Sight(Assertion):
+class ReadAssertion(Assertion):
     """The agent's looks at resources: reads, what searches showed and brought along, histories, `$everything`."""
 
     simulator: ClassVar[str | None] = "fhir"
     scoped: ClassVar[bool] = True
-    resource_type: Annotated[TypeName | None, Field(description="resources of this type; of any if not given")] = None
+    resource_type: Annotated[
+        ResourceTypeName | None, Field(description="resources of this type; of any if not given")
+    ] = None
     id: Annotated[str | tuple[str, ...] | None, Field(description="one id, or several; `Patient/42` says both")] = None
-    search: Search = {}
+    search: SearchField = {}
     where: Annotated[
         dict[PathText, Expected], Field(description="path -> literal or matcher, on the resource as it was shown")
     ] = {}
@@ -49,14 +51,14 @@ class Sight(Assertion):
     sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _check_consistency(self) -> Self:
         if self.search and self.resource_type is None:
             raise ValueError("`search` needs a `resource_type`: its parameters are those of a type")
         paths: list[tuple[FieldPath, str]] = [(("where", path), path) for path in self.where]
         wanted: list[tuple[FieldPath, str, Any]] = [(("where", path), path, said) for path, said in self.where.items()]
-        found = [*path_mistakes(self.resource_type, paths), *expected_mistakes(self.resource_type, wanted)]
-        found += [*self._id_mistakes(), *shaping_mistakes(self.search)]
-        found += search_mistakes(self.resource_type, self.search) if self.resource_type is not None else ()
+        found = [*find_path_mistakes(self.resource_type, paths), *find_expectation_mistakes(self.resource_type, wanted)]
+        found += [*self._id_mistakes(), *find_result_parameter_mistakes(self.search)]
+        found += find_search_mistakes(self.resource_type, self.search) if self.resource_type is not None else ()
         if found:
             raise build_located_error(found)
         return self
@@ -70,46 +72,46 @@ class Sight(Assertion):
             elif type and self.resource_type not in (None, type):
                 yield ("id",), f"`{id}` is no {self.resource_type}"
 
-    def every(self, evidence: Evidence) -> Sequence[Look]:
+    def find_all_shown(self, evidence: Evidence) -> Sequence[ShownResource]:
         """All that the agent looked at, in time."""
         state = evidence.state(FhirState, self.sandbox)
-        found = looks(evidence, name_of(evidence, state))
+        found = find_shown_resources(evidence, find_sandbox_name(evidence, state))
         first = next(select(evidence.events, self.before), None) if self.before is not None else None
         if first is None:
             return found
         return [look for look in found if (look.event.at, look.event.seq) < (first.at, first.seq)]
 
-    def meant(self, evidence: Evidence) -> Iterator[Look]:
+    def find_matching(self, evidence: Evidence) -> Iterator[ShownResource]:
         """Those that this is about."""
-        state, subject = evidence.state(FhirState, self.sandbox), subject_of(evidence)
+        state, subject = evidence.state(FhirState, self.sandbox), find_subject(evidence)
         if subject is not None and self.resource_type is not None:
-            subject.ways(self.resource_type)
-        return (look for look in self.every(evidence) if self._is_meant(look, state, subject))
+            subject.require_reference_parameters(self.resource_type)
+        return (look for look in self.find_all_shown(evidence) if self._matches(look, state, subject))
 
-    def _is_meant(self, look: Look, state: FhirState, subject: Subject | None) -> bool:
+    def _matches(self, look: ShownResource, state: FhirState, subject: CriterionSubject | None) -> bool:
         type, _, id = look.key.partition("/")
-        if self.resource_type not in (None, type) or not self._has_id(look.key, id):
+        if self.resource_type not in (None, type) or not self._matches_id(look.key, id):
             return False
         if not (self.where or self.search or subject is not None):
             return True
         resource = look.resource
         return resource is not None and (
             resource_matches(resource, self.where)
-            and (not self.search or matches_search(state, type, pairs(self.search), resource))
-            and (subject is None or subject.concerns(state, look.key, resource))
+            and (not self.search or matches_search(state, type, to_query_pairs(self.search), resource))
+            and (subject is None or subject.includes(state, look.key, resource))
         )
 
-    def _has_id(self, key: str, id: str) -> bool:
+    def _matches_id(self, key: str, id: str) -> bool:
         wanted = self.id if isinstance(self.id, tuple) else (self.id,) if self.id is not None else ()
         return not wanted or id in wanted or key in wanted
 
-    def asked(self, evidence: Evidence) -> str:
+    def describe(self, evidence: Evidence) -> str:
         """What is meant, in words."""
-        subject = subject_of(evidence)
+        subject = find_subject(evidence)
         words = [self.resource_type or "resource"]
         if self.id is not None:
             words.append(self.id if isinstance(self.id, str) else " or ".join(self.id))
-        query = "&".join(f"{name}={value}" for name, value in pairs(self.search))
+        query = "&".join(f"{name}={value}" for name, value in to_query_pairs(self.search))
         words += [f"with {query}"] if query else []
         words += (
             ["where " + ", ".join(f"{path} {describe_expected(e)}" for path, e in self.where.items())]
@@ -121,6 +123,6 @@ class Sight(Assertion):
         return " ".join(words)
 
 
-def listed(found: Sequence[Look]) -> str:
+def list_keys(found: Sequence[ShownResource]) -> str:
     """The first few resources, each once, and how many more."""
-    return occurrence.listed(list(dict.fromkeys(look.key for look in found)), most=MAX_NAMES) or "nothing"
+    return occurrence.join_first(list(dict.fromkeys(look.key for look in found)), most=MAX_NAMES) or "nothing"

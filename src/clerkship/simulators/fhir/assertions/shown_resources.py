@@ -7,7 +7,7 @@ from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.resource import Resource, parse_resource
-from clerkship.simulators.fhir.assertions.footprint import content
+from clerkship.simulators.fhir.assertions.agent_changes import parse_written_resource
 from clerkship.simulators.fhir.events import (
     HistoryRead,
     ResourceDeleted,
@@ -18,7 +18,7 @@ from clerkship.simulators.fhir.events import (
 from clerkship.simulators.fhir.state import FhirState
 
 
-class Look(NamedTuple):
+class ShownResource(NamedTuple):
     """One resource that was shown once."""
 
     event: Event
@@ -32,29 +32,29 @@ class Look(NamedTuple):
         return parse_resource(self.content) if isinstance(self.content, bytes) else self.content
 
 
-class _Shelf:
+class _VersionTracker:
     """Every version of every resource, as the log goes by."""
 
     def __init__(self, chart: Chart) -> None:
         self.chart = chart
-        self.now: dict[str, Resource | None] = {}
+        self.current: dict[str, Resource | None] = {}
         self.versions: dict[tuple[str, str], Resource] = {}
 
-    def take_in(self, written: ResourceWritten | ResourceDeleted) -> None:
+    def apply(self, written: ResourceWritten | ResourceDeleted) -> None:
         key = f"{written.type}/{written.id}"
-        self.now[key] = content(written) if isinstance(written, ResourceWritten) else None
+        self.current[key] = parse_written_resource(written) if isinstance(written, ResourceWritten) else None
         if isinstance(written, ResourceWritten):
-            self.versions[key, written.version] = content(written)
+            self.versions[key, written.version] = parse_written_resource(written)
 
     def content(self, key: str, version: str | None = None) -> Resource | bytes | None:
         if version is not None and (key, version) in self.versions:
             return self.versions[key, version]
-        if version is None and key in self.now:
-            return self.now[key]
+        if version is None and key in self.current:
+            return self.current[key]
         return self.chart.get(key)
 
 
-def _shown(event: Event) -> Iterator[tuple[str, str | None]]:
+def _list_shown_versions(event: Event) -> Iterator[tuple[str, str | None]]:
     """Keys, and versions where older ones may be meant."""
     match event.payload:
         case ResourceRead(type=type, id=id, version=version):
@@ -65,30 +65,30 @@ def _shown(event: Event) -> Iterator[tuple[str, str | None]]:
             yield from ((key, version) for key, _, version in (entry.partition("/_history/") for entry in found))
 
 
-def _follow(chart: Chart, events: Sequence[Event]) -> Iterator[Look]:
-    shelf = _Shelf(chart)
+def _trace_shown(chart: Chart, events: Sequence[Event]) -> Iterator[ShownResource]:
+    shelf = _VersionTracker(chart)
     for event in sorted(events, key=lambda event: event.seq):
         if isinstance(event.payload, ResourceWritten | ResourceDeleted):
-            shelf.take_in(event.payload)
+            shelf.apply(event.payload)
         elif event.actor == "agent":
-            for key, version in _shown(event):
-                yield Look(event, key, shelf.content(key, version))
+            for key, version in _list_shown_versions(event):
+                yield ShownResource(event, key, shelf.content(key, version))
 
 
-def _all_looks(evidence: Evidence) -> Mapping[str, Sequence[Look]]:
+def _trace_all_sandboxes(evidence: Evidence) -> Mapping[str, Sequence[ShownResource]]:
     """By sandbox: read out of the log once, for all criteria."""
     charts = {name: state.chart for name, state in evidence.states.items() if isinstance(state, FhirState)}
     return {
-        name: list(_follow(chart, [event for event in evidence.events if event.source == name]))
+        name: list(_trace_shown(chart, [event for event in evidence.events if event.source == name]))
         for name, chart in charts.items()
     }
 
 
-def looks(evidence: Evidence, sandbox: str) -> Sequence[Look]:
+def find_shown_resources(evidence: Evidence, sandbox: str) -> Sequence[ShownResource]:
     """Everything that the agent was shown on a sandbox, in order."""
-    return evidence.once(_all_looks)[sandbox]
+    return evidence.once(_trace_all_sandboxes)[sandbox]
 
 
-def name_of(evidence: Evidence, state: FhirState) -> str:
+def find_sandbox_name(evidence: Evidence, state: FhirState) -> str:
     """What a sandbox is called."""
     return next(name for name, other in evidence.states.items() if other is state)

@@ -13,59 +13,61 @@ from clerkship.model.frozen import Flag, Number, Whole
 from clerkship.model.located_error import FieldPath
 from clerkship.model.names import did_you_mean
 
-Value = Flag | Whole | Number | str
-Search = Annotated[
-    dict[str, Value | tuple[Value, ...]],
+SearchValue = Flag | Whole | Number | str
+SearchField = Annotated[
+    dict[str, SearchValue | tuple[SearchValue, ...]],
     Field(description="search parameter of the type -> value; a list says it once for each, and all must fit"),
 ]
 
 
-def _known_type(name: str) -> str:
+def _check_type_name(name: str) -> str:
     if name not in RESOURCE_TYPES:
         hint = did_you_mean(name, RESOURCE_TYPES)
         raise ValueError(f"unknown resource type `{name[:60]}`" + (f"; {hint}" if hint.startswith("did") else ""))
     return name
 
 
-TypeName = Annotated[str, AfterValidator(_known_type)]
+ResourceTypeName = Annotated[str, AfterValidator(_check_type_name)]
 """A resource type of R4."""
 
 
-def pairs(search: Mapping[str, Value | tuple[Value, ...]]) -> list[tuple[str, str]]:
+def to_query_pairs(search: Mapping[str, SearchValue | tuple[SearchValue, ...]]) -> list[tuple[str, str]]:
     """As a query string has them."""
     return [
-        (name, _text(value))
+        (name, _render_value(value))
         for name, values in search.items()
         for value in (values if isinstance(values, tuple) else (values,))
     ]
 
 
-def _text(value: Value) -> str:
+def _render_value(value: SearchValue) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def search_mistakes(type: str, search: Mapping[str, Value | tuple[Value, ...]]) -> Iterator[tuple[FieldPath, str]]:
+def find_search_mistakes(
+    type: str, search: Mapping[str, SearchValue | tuple[SearchValue, ...]]
+) -> Iterator[tuple[FieldPath, str]]:
     """What a server would refuse, parameter by parameter."""
     for name, value in search.items():
         try:
-            parse_query(type, pairs({name: value}))
+            parse_query(type, to_query_pairs({name: value}))
         except FhirError as invalid:
             yield ("search", name), str(invalid)
         else:
-            wrong = (find_token_error(type, name, text) for _, text in pairs({name: value}))
+            wrong = (find_token_error(type, name, text) for _, text in to_query_pairs({name: value}))
             yield from ((("search", name), each) for each in wrong if each)
 
 
-SHAPING = ("_sort", "_count")
+RESULT_PARAMETERS = ("_sort", "_count")
 
 
-def shaping_mistakes(search: Mapping[str, Any]) -> Iterator[tuple[FieldPath, str]]:
+def find_result_parameter_mistakes(search: Mapping[str, Any]) -> Iterator[tuple[FieldPath, str]]:
     """Of a search that each resource is held against by itself: what would say which come first, and how many."""
     wrong = "it has no meaning here: each resource is looked at by itself"
-    return ((("search", name), f"`{name}`: {wrong}") for name in SHAPING if name in search)
+    return ((("search", name), f"`{name}`: {wrong}") for name in RESULT_PARAMETERS if name in search)
 
 
-def path_mistakes(type: str | None, paths: Iterable[tuple[FieldPath, str]]) -> Iterator[tuple[FieldPath, str]]:
+def find_path_mistakes(type: str | None, paths: Iterable[tuple[FieldPath, str]]) -> Iterator[tuple[FieldPath, str]]:
     """Paths that lead nowhere in a resource of this type; or of any, where none is named."""
     for place, path in paths:
         wrong = find_path_error(type, path) if type is not None else find_path_error_in_all_types(path)
@@ -73,7 +75,7 @@ def path_mistakes(type: str | None, paths: Iterable[tuple[FieldPath, str]]) -> I
             yield place, wrong
 
 
-def expected_mistakes(
+def find_expectation_mistakes(
     type: str | None, expected: Iterable[tuple[FieldPath, str, Any]]
 ) -> Iterator[tuple[FieldPath, str]]:
     """What can never be found where it is expected."""

@@ -12,7 +12,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.scenario import Expected
 
 
-class Action(Frozen):
+class ActionMatch(Frozen):
     """Which action is meant."""
 
     event: ClassVar[type[Payload]] = agent.ActionExecuted
@@ -24,6 +24,6 @@ class Action(Frozen):
     ] = {}
 
     @cached_property
-    def wanted(self) -> dict[str, Any]:
+    def expected_fields(self) -> dict[str, Any]:
         """What an event must say."""
         return {"name": self.action} | ({"arguments": self.arguments} if self.arguments else {})

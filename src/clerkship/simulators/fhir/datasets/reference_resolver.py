@@ -14,82 +14,82 @@ from clerkship.fhir.chart import Chart, UnchangedView
 from clerkship.fhir.issue import FhirError
 from clerkship.fhir.resource import Resource, parse_resource, render_resource
 from clerkship.fhir.search import search_keys
-from clerkship.simulators.fhir.datasets.entries import Entry
+from clerkship.simulators.fhir.datasets.entries import DatasetEntry
 
-_LINK = re.compile(
+_ADDRESS = re.compile(
     rb'"reference":"((?:urn:|https?://|[A-Z][A-Za-z]+\?)[^"\\]*)"'
     rb'|"(?:url|valueUri|valueUrl)":"(urn:(?:uuid|oid):[^"\\]*)"'
     rb'|(?:href|src)=\\"(urn:(?:uuid|oid):[^"\\]*)\\"'
 )
 """Where an address may stand in a resource's byte form: quotes inside a text have a backslash before them there."""
-_SIGNS = (b"urn:", b'"reference":"http', b"?")
+_ADDRESS_MARKERS = (b"urn:", b'"reference":"http', b"?")
 """Without one of these there is no such address in it, which is sooner seen."""
 _VERSION = re.compile(r"(.*)(/_history/[A-Za-z0-9\-.]{1,64})")
 
 
-class NotOne(Exception):
+class UnresolvedReference(Exception):
     """A reference by query that finds nothing, or several."""
 
 
-class Links:
+class ReferenceResolver:
     """All entries of a dataset, each with its id, and what their addresses mean."""
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Iterable[DatasetEntry]) -> None:
         found = list(entries)
         for entry in found:
-            entry.id = entry.id or _stable(entry.resource)
-        kept = _merged(found)
+            entry.id = entry.id or _build_stable_id(entry.resource)
+        kept = _merge_conditional(found)
         self.entries = [entry for entry in found if kept.get(id(entry), entry) is entry]
-        self._near: dict[tuple[int, str], str] = {}
-        self._far: dict[str, set[str]] = defaultdict(set)
+        self._keys_in_bundle: dict[tuple[int, str], str] = {}
+        self._keys_in_dataset: dict[str, set[str]] = defaultdict(set)
         for entry in found:
             key = kept.get(id(entry), entry).key
             if entry.url:
-                self._near[(entry.scope, entry.url)] = key
-                self._far[entry.url].add(key)
-        self._queries: dict[str, str | NotOne] = {}
+                self._keys_in_bundle[(entry.scope, entry.url)] = key
+                self._keys_in_dataset[entry.url].add(key)
+        self._queries: dict[str, str | UnresolvedReference] = {}
         self._view: UnchangedView | None = None
 
-    def resolved(self, entry: Entry) -> tuple[Resource, list[str]]:
+    def resolve_entry(self, entry: DatasetEntry) -> tuple[Resource, list[str]]:
         """A resource with its id and its references made ours, and what is wrong with those that could not be."""
         resource = {**entry.resource, "id": entry.id}
         line = render_resource(resource)
         wrong: list[str] = []
-        if not any(sign in line for sign in _SIGNS):
+        if not any(sign in line for sign in _ADDRESS_MARKERS):
             return resource, wrong
 
         def meant(found: "re.Match[bytes]") -> bytes:
             address = next(group for group in found.groups() if group is not None)
             try:
-                ours = self._meaning(entry.scope, address.decode())
-            except NotOne as bad:
+                ours = self._find_key(entry.scope, address.decode())
+            except UnresolvedReference as bad:
                 wrong.append(str(bad))
                 return found[0]
             return found[0] if ours is None else found[0].replace(address, ours.encode())
 
-        changed = _LINK.sub(meant, line)
+        changed = _ADDRESS.sub(meant, line)
         return (resource if changed == line else parse_resource(changed)), wrong
 
-    def _meaning(self, scope: int, address: str) -> str | None:
+    def _find_key(self, scope: int, address: str) -> str | None:
         if not address.startswith(("urn:", "http://", "https://")):
-            return self._queried(address)
+            return self._find_by_query(address)
         versioned = _VERSION.fullmatch(address)
         plain, version = (versioned[1], versioned[2]) if versioned is not None else (address, "")
-        key = self._near.get((scope, plain))
-        elsewhere = self._far.get(plain, ())
+        key = self._keys_in_bundle.get((scope, plain))
+        elsewhere = self._keys_in_dataset.get(plain, ())
         if key is None and len(elsewhere) == 1:
             key = next(iter(elsewhere))
         return None if key is None else key + version
 
-    def _queried(self, address: str) -> str:
+    def _find_by_query(self, address: str) -> str:
         if address not in self._queries:
             self._queries[address] = self._search(address)
         found = self._queries[address]
-        if isinstance(found, NotOne):
+        if isinstance(found, UnresolvedReference):
             raise found
         return found
 
-    def _search(self, address: str) -> str | NotOne:
+    def _search(self, address: str) -> str | UnresolvedReference:
         if self._view is None:
             self._view = UnchangedView(
                 Chart(render_resource({**entry.resource, "id": entry.id}) for entry in self.entries)
@@ -98,40 +98,40 @@ class Links:
         try:
             keys = search_keys(self._view, type, parse_qsl(query, keep_blank_values=True))
         except FhirError as invalid:
-            return NotOne(f"`{address}` is not a query: {invalid}")
+            return UnresolvedReference(f"`{address}` is not a query: {invalid}")
         if len(keys) == 1:
             return keys[0]
         there = f"{len(keys)} fit: {', '.join(sorted(keys)[:3])}" if keys else "nothing in this dataset fits"
-        return NotOne(f"`{address}` must find one, but {there}")
+        return UnresolvedReference(f"`{address}` must find one, but {there}")
 
 
-def _stable(resource: Resource) -> str:
+def _build_stable_id(resource: Resource) -> str:
     """An id made of what the resource says: the same one whenever and in whatever order it is read."""
     return hashlib.sha256(render_resource(resource)).hexdigest()[:32]
 
 
-def _merged(entries: Sequence[Entry]) -> dict[int, Entry]:
+def _merge_conditional(entries: Sequence[DatasetEntry]) -> dict[int, DatasetEntry]:
     """For each that is only meant if nothing like it is there, the one that stands for it."""
-    groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[DatasetEntry]] = defaultdict(list)
     for entry in entries:
         if entry.condition:
             groups[(entry.resource["resourceType"], unquote(entry.condition))].append(entry)
     if not groups:
         return {}
     types = {type for type, _ in groups}
-    there: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    there: dict[tuple[str, str], list[DatasetEntry]] = defaultdict(list)
     for entry in entries:
         if not entry.condition and entry.resource["resourceType"] in types:
-            for query in _identities(entry.resource):
+            for query in _list_identifier_queries(entry.resource):
                 there[(entry.resource["resourceType"], query)].append(entry)
-    kept: dict[int, Entry] = {}
+    kept: dict[int, DatasetEntry] = {}
     for group, members in groups.items():
         first = min(there.get(group) or members, key=lambda entry: (entry.key, render_resource(entry.resource)))
         kept |= {id(entry): first for entry in members}
     return kept
 
 
-def _identities(resource: Resource) -> list[str]:
+def _list_identifier_queries(resource: Resource) -> list[str]:
     """The queries by identifier that would find it."""
     written = resource.get("identifier")
     items = written if isinstance(written, list) else [written]

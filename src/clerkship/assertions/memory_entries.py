@@ -4,11 +4,11 @@ from typing import Any
 
 from pydantic import model_validator
 
-from clerkship.assertions.occurrence import Counted
-from clerkship.assertions.written import CountedEntry, Entry, Named
+from clerkship.assertions.occurrence import CountedScope
+from clerkship.assertions.stored_values import CountedValueEntry, NamedEntry, ValueEntry
 
 
-class MemoryEntry(Entry):
+class MemoryEntry(ValueEntry):
     """A name, and a value; without one any is meant."""
 
     @model_validator(mode="before")
@@ -19,9 +19,9 @@ class MemoryEntry(Entry):
         return value
 
 
-class CountedMemory(MemoryEntry, CountedEntry):
+class CountedMemoryEntry(MemoryEntry, CountedValueEntry):
     """A name, a value, and how often it was remembered."""
 
 
-class ClearedMemory(Named, Counted):
+class ClearedMemoryEntry(NamedEntry, CountedScope):
     """A name, and how often it was forgotten."""

@@ -12,7 +12,7 @@ from clerkship.model.names import did_you_mean
 from clerkship.steps.contract import Step
 
 
-class OnResource(Step):
+class ResourceStep(Step):
     """A step on one resource that is there."""
 
     resource: Annotated[str | None, Field(description="which one, as `Patient/42`")] = None
@@ -38,7 +38,7 @@ class OnResource(Step):
         return (self.key,), ()
 
     @model_validator(mode="after")
-    def _names_one(self) -> Self:
+    def _check_target(self) -> Self:
         parts = [part for part in (self.type, self.id) if part is not None]
         if len(parts) != (2 if self.resource is None else 0):
             raise ValueError("expected `resource`, such as Patient/42, or `type` and `id`")

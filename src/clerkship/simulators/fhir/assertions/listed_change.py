@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from clerkship.assertions.occurrence import HowMany
+from clerkship.assertions.occurrence import CountExpectation
 from clerkship.fhir.chart import ChartView
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.expectation import resource_matches
@@ -15,46 +15,46 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected
 from clerkship.model.scenario import Expected
-from clerkship.simulators.fhir.assertions.asked import literals, measures_expected
-from clerkship.simulators.fhir.assertions.footprint import Change
-from clerkship.simulators.fhir.assertions.leaves import covers
-from clerkship.simulators.fhir.assertions.quantities import Measure, measures
-from clerkship.simulators.fhir.assertions.query import (
-    Search,
-    TypeName,
-    expected_mistakes,
-    pairs,
-    path_mistakes,
-    search_mistakes,
-    shaping_mistakes,
+from clerkship.simulators.fhir.assertions.agent_changes import ResourceChange
+from clerkship.simulators.fhir.assertions.allowed_quantities import find_expected_quantities, list_literals
+from clerkship.simulators.fhir.assertions.leaves import path_covers
+from clerkship.simulators.fhir.assertions.quantities import ParsedQuantity, find_quantities
+from clerkship.simulators.fhir.assertions.search_field import (
+    ResourceTypeName,
+    SearchField,
+    find_expectation_mistakes,
+    find_path_mistakes,
+    find_result_parameter_mistakes,
+    find_search_mistakes,
+    to_query_pairs,
 )
 
 
-def _plain_path(path: str) -> str:
+def _check_plain_path(path: str) -> str:
     if parse_plain_path(path) is None:
         raise ValueError(f"`{path}` is no plain path: what may differ is named by its place, such as name.given")
     return path
 
 
-def _is_quantity(text: str) -> str:
-    if not list(measures(text)):
+def _check_quantity_text(text: str) -> str:
+    if not list(find_quantities(text)):
         raise ValueError(f"`{text}` holds no quantity: write a number and its unit, such as 20 mEq")
     return text
 
 
-ANY: Any = {"exists": True}
+ANY_VALUE: Any = {"exists": True}
 """What is expected of a value that may be anything that was asked for."""
-PlainPath = Annotated[str, AfterValidator(_plain_path)]
-QuantityText = Annotated[str, AfterValidator(_is_quantity)]
+PlainPath = Annotated[str, AfterValidator(_check_plain_path)]
+QuantityText = Annotated[str, AfterValidator(_check_quantity_text)]
 
 
 class ListedChange(Frozen):
     """A change by what was done, to which resource, where in it, and with which values."""
 
     change: Literal["created", "updated", "deleted", "any"] = "any"
-    type: Annotated[TypeName | None, Field(description="of which type; of any if not given")] = None
+    type: Annotated[ResourceTypeName | None, Field(description="of which type; of any if not given")] = None
     id: Annotated[str | None, Field(description="of which id; `Patient/42` says the type too")] = None
-    search: Search = {}
+    search: SearchField = {}
     where: Annotated[
         dict[PathText, Expected],
         Field(description="path -> literal or matcher, on the resource as it is; as it was, if it was deleted"),
@@ -77,17 +77,20 @@ class ListedChange(Frozen):
         tuple[QuantityText, ...],
         Field(description="with `elements`, quantities that may be set besides those that were asked for: `1 tablet`"),
     ] = ()
-    count: Annotated[HowMany | None, Field(description="how many such changes")] = None
+    count: Annotated[CountExpectation | None, Field(description="how many such changes")] = None
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _check_consistency(self) -> Self:
         if self.search and self.type is None:
             raise ValueError("`search` needs a `type`: its parameters are those of a type")
-        type = self.kind
+        type = self.type_name
         if type and type not in RESOURCE_TYPES:
             raise build_located_error([(("id",), f"unknown resource type `{type}`")])
         found = [*self._path_mistakes(type), *self._element_mistakes()]
-        found += [*(search_mistakes(type, self.search) if type else ()), *shaping_mistakes(self.search)]
+        found += [
+            *(find_search_mistakes(type, self.search) if type else ()),
+            *find_result_parameter_mistakes(self.search),
+        ]
         if self.type and self.id and self.id.rpartition("/")[0] not in ("", self.type):
             found.append((("id",), f"`{self.id}` is no {self.type}"))
         if found:
@@ -99,8 +102,8 @@ class ListedChange(Frozen):
         wanted += [(("elements", path), path, said) for path, said in self.elements.items()]
         paths: list[tuple[FieldPath, str]] = [(place, path) for place, path, _ in wanted]
         paths += [(("fields", number), path) for number, path in enumerate(self.fields)]
-        yield from path_mistakes(type, paths)
-        yield from expected_mistakes(type, wanted)
+        yield from find_path_mistakes(type, paths)
+        yield from find_expectation_mistakes(type, wanted)
 
     def _element_mistakes(self) -> Iterator[tuple[FieldPath, str]]:
         if self.elements and self.change == "deleted":
@@ -109,65 +112,65 @@ class ListedChange(Frozen):
             yield ("quantities",), "`quantities` has a meaning with `elements` only"
 
     @property
-    def kind(self) -> str | None:
+    def type_name(self) -> str | None:
         """The type of resource that is meant; None for any."""
         return self.type or (self.id or "").rpartition("/")[0] or None
 
     @property
     def key(self) -> str:
         """The one resource that is meant, as `Patient/42`; empty where `id` and type do not say it."""
-        return f"{self.kind}/{self.id.rpartition('/')[2]}" if self.id and self.kind else ""
+        return f"{self.type_name}/{self.id.rpartition('/')[2]}" if self.id and self.type_name else ""
 
-    def admits(self, change: Change, view: ChartView) -> bool:
+    def matches(self, change: ResourceChange, view: ChartView) -> bool:
         """Whether a change is one of those meant, at least in part."""
         return (
-            self.means(change)
+            self.matches_target(change)
             and resource_matches(change.resource, self.where)
-            and (not self.search or matches_search(view, change.type, pairs(self.search), change.resource))
+            and (not self.search or matches_search(view, change.type, to_query_pairs(self.search), change.resource))
         )
 
-    def means(self, change: Change) -> bool:
+    def matches_target(self, change: ResourceChange) -> bool:
         """Whether a change is one of those meant by what was done, to which resource and where in it; not by what the
         resource holds."""
         return (
-            self.change in ("any", change.sort)
+            self.change in ("any", change.change_type)
             and self.type in (None, change.type)
             and self.id in (None, change.key, change.key.partition("/")[2])
-            and (change.sort != "updated" or any(map(self.covers, change.paths)))
+            and (change.change_type != "updated" or any(map(self.covers_path, change.paths)))
         )
 
-    def covers(self, path: str) -> bool:
+    def covers_path(self, path: str) -> bool:
         """Whether a path that differs is one of those meant."""
         paths = (*self.fields, *self.elements)
-        return not paths or any(covers(parse_plain_path(field) or (), path) for field in paths)
+        return not paths or any(path_covers(parse_plain_path(field) or (), path) for field in paths)
 
-    def expectation(self, leaf: str) -> tuple[str, Any] | None:
+    def find_expectation(self, leaf: str) -> tuple[str, Any] | None:
         """The longest path in `elements` or `fields` that covers a leaf, with what is expected there."""
-        expected = dict.fromkeys(self.fields, ANY) | self.elements
-        found = [path for path in expected if covers(parse_plain_path(path) or (), leaf)]
+        expected = dict.fromkeys(self.fields, ANY_VALUE) | self.elements
+        found = [path for path in expected if path_covers(parse_plain_path(path) or (), leaf)]
         best = max(found, key=lambda path: len(parse_plain_path(path) or ()), default=None)
         return (best, expected[best]) if best is not None else None
 
-    def measures(self) -> Iterator[Measure]:
+    def find_named_quantities(self) -> Iterator[ParsedQuantity]:
         """Yield the quantities that it names."""
-        yield from measures_expected(self.elements)
-        yield from measures_expected(self.where)
+        yield from find_expected_quantities(self.elements)
+        yield from find_expected_quantities(self.where)
         for text in self.quantities:
-            yield from measures(text)
+            yield from find_quantities(text)
 
-    def texts(self) -> Iterator[str]:
+    def list_texts(self) -> Iterator[str]:
         """Yield the texts in which it can name a patient; of `search` a bare id too, as a reference."""
         yield self.id or ""
-        for _, value in pairs(self.search):
+        for _, value in to_query_pairs(self.search):
             yield from (value, *(f"Patient/{id}" for id in value.split(",")))
         expected: Mapping[str, Any] = self.elements | self.where
-        yield from (str(value) for each in expected.values() for value in literals(each))
+        yield from (str(value) for each in expected.values() for value in list_literals(each))
 
     def __str__(self) -> str:
         """In words."""
         words = ["changed" if self.change == "any" else self.change, self.type or ("resource" if not self.id else "")]
         words += [self.id] if self.id else []
-        query = "&".join(f"{name}={value}" for name, value in pairs(self.search))
+        query = "&".join(f"{name}={value}" for name, value in to_query_pairs(self.search))
         words += [f"with {query}"] if query else []
         words += (
             ["where " + ", ".join(f"{path} {describe_expected(e)}" for path, e in self.where.items())]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 from pydantic import ConfigDict, Field, model_validator
 
 from clerkship.assertions.contract import Difference
-from clerkship.assertions.occurrence import MAX_NAMES, Name, NotEmpty, Scope
+from clerkship.assertions.occurrence import MAX_NAMES, Name, NotEmpty, TurnScope
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import to_evidence_value
@@ -21,7 +21,7 @@ from clerkship.model.run import FieldCheck
 
 _WORD = re.compile(r"\w+")
 
-NO_TEXT = Difference(
+TEXTLESS_DIFFERENCE = Difference(
     "an utterance without text, and `text_matches`",
     "its text is empty",
     "breaks off the run, so it fails",
@@ -36,20 +36,20 @@ class Button(Frozen):
     payload: Annotated[str | None, Field(description="what pressing it sends; any if not given")] = None
 
     @property
-    def given(self) -> dict[str, Any]:
+    def given_keys(self) -> dict[str, Any]:
         """What the author says of it."""
         return self.model_dump(exclude_unset=True)
 
-    def fits(self, button: dict[str, Any]) -> bool:
+    def matches(self, button: dict[str, Any]) -> bool:
         """Whether a button is as the author says."""
-        return all(equals(value, button.get(key)) for key, value in self.given.items())
+        return all(equals(value, button.get(key)) for key, value in self.given_keys.items())
 
-    def is_rasa(self, button: dict[str, Any]) -> bool:
+    def matches_as_rasa(self, button: dict[str, Any]) -> bool:
         """Whether a button has this title and this payload, or none if none is given."""
         return bool(button.get("title") == self.title and button.get("payload") == self.payload)
 
 
-class Wording(Scope):
+class UtteranceMatch(TurnScope):
     """What an utterance must be like."""
 
     utter_name: Annotated[Name | None, Field(description="name of the response")] = None
@@ -62,30 +62,30 @@ class Wording(Scope):
     sandbox: Annotated[str | None, Field(description="which conversation; any if not given (ours)")] = None
 
     @model_validator(mode="after")
-    def _something(self) -> "Wording":
+    def _check_not_empty(self) -> "UtteranceMatch":
         if self.utter_name is None and self.text_matches is None and self.buttons is None:
             raise ValueError("expected `utter_name`, `text_matches` or `buttons`")
         return self
 
-    def said(self, evidence: Evidence) -> Sequence[Event]:
+    def find_utterances(self, evidence: Evidence) -> Sequence[Event]:
         """What the agent said, where and when it is looked at."""
-        return self.in_turns(evidence, evidence.said_by("agent", self.sandbox))
+        return self.select_turns(evidence, evidence.said_by("agent", self.sandbox))
 
     @property
-    def where(self) -> str:
+    def place_text(self) -> str:
         """Where and when it is looked at, in words that end a phrase."""
-        return self.scope + (f" on {self.sandbox}" if self.sandbox is not None else "")
+        return self.scope_text + (f" on {self.sandbox}" if self.sandbox is not None else "")
 
     def expected(self) -> dict[str, Any]:
         """Each property asked for, as evidence shows it."""
         every: dict[str, Any] = {
             "utter_name": self.utter_name,
             "text": None if self.text_matches is None else {"matches": self.text_matches},
-            "buttons": None if self.buttons is None else [button.given for button in self.buttons],
+            "buttons": None if self.buttons is None else [button.given_keys for button in self.buttons],
         }
         return {path: value for path, value in every.items() if value is not None}
 
-    def met(self, event: Event, *, rasa: bool = False) -> dict[str, bool]:
+    def match_properties(self, event: Event, *, rasa: bool = False) -> dict[str, bool]:
         """Which of the properties an utterance has."""
         said, met = cast(Utterance, event.payload), {}
         if self.utter_name is not None:
@@ -93,16 +93,16 @@ class Wording(Scope):
         if self.text_matches is not None:
             met["text"] = pattern.has_match(self.text_matches, said.text)
         if self.buttons is not None:
-            met["buttons"] = self.buttons_as_rasa(said.buttons) if rasa else self.has_buttons(said.buttons)
+            met["buttons"] = self.matches_buttons_as_rasa(said.buttons) if rasa else self.matches_buttons(said.buttons)
         return met
 
-    def has_buttons(self, shown: Sequence[dict[str, Any]]) -> bool:
+    def matches_buttons(self, shown: Sequence[dict[str, Any]]) -> bool:
         """Whether these are the buttons, all of them and no others."""
         wanted = self.buttons or ()
-        return len(wanted) == len(shown) and all(map(Button.fits, wanted, shown))
+        return len(wanted) == len(shown) and all(map(Button.matches, wanted, shown))
 
     @abstractmethod
-    def buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
+    def matches_buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
         """Whether the other system takes these buttons for those expected."""
 
     def rows(self, event: Event, met: dict[str, bool]) -> list[FieldCheck]:
@@ -119,13 +119,13 @@ class Wording(Scope):
             for path, passed in met.items()
         ]
 
-    def textless(self, said: Sequence[Event]) -> Event | None:
+    def find_textless(self, said: Sequence[Event]) -> Event | None:
         """The first utterance that has no text but something else, which the other system cannot search."""
         if self.text_matches is None:
             return None
         return next((event for event in said if _has_no_text(cast(Utterance, event.payload))), None)
 
-    def nearest(self, said: Sequence[Event]) -> Event:
+    def find_nearest(self, said: Sequence[Event]) -> Event:
         """The utterance that has most of the properties; of several, the one most like the rest of them."""
         names = {str(name) for event in said if (name := cast(Utterance, event.payload).utter_name)}
         like = find_nearest_name(self.utter_name, sorted(names)[:MAX_NAMES]) if self.utter_name is not None else None
@@ -136,7 +136,9 @@ class Wording(Scope):
             shared = len(words & {word.lower() for word in _WORD.findall(utterance.text)}) if words else 0
             titles = [button.get("title") for button in utterance.buttons]
             shared += sum(button.title in titles for button in self.buttons or ())
-            return sum(self.met(event).values()), shared + (like is not None and utterance.utter_name == like)
+            return sum(self.match_properties(event).values()), shared + (
+                like is not None and utterance.utter_name == like
+            )
 
         return max(said, key=nearness)
 

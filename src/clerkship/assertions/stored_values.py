@@ -1,0 +1,303 @@
+"""What was written down under a name, a slot or a memory: what the checks on either share."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from clerkship.assertions.contract import Assertion, Check, Difference
+from clerkship.assertions.occurrence import (
+    CountedScope,
+    Name,
+    TurnScope,
+    describe_done,
+    describe_not_done,
+    find_closest,
+    get_event_subject,
+    join_first,
+    values_equal,
+)
+from clerkship.events.event import Event, Payload
+from clerkship.events.evidence import Evidence
+from clerkship.events.query import to_evidence_value
+from clerkship.model.matcher import describe_expected, is_matcher
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+
+_COUNT_AND_END = "`count` counts the whole history, and `at: end` checks the last value only; leave one out"
+LAST_WRITE_DIFFERENCE = Difference("which writes count", "all of them; with `at: end` the last", "the last")
+
+
+class NamedEntry(TurnScope):
+    """A slot or a memory, by its name."""
+
+    name: Annotated[Name, Field(description="its name")]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_map(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            raise ValueError(f"expected a map such as {{name: {value}}}")
+        return value
+
+
+class ValueEntry(NamedEntry):
+    """A name, and a value. Without a value, any is meant; `null` is a value like others."""
+
+    value: Annotated[Expected, Field(description="its value; a matcher too (ours); any if not given")] = None
+    at: Annotated[
+        Literal["end"] | None,
+        Field(description="`end`: check the last value only; the whole history if not given (ours)"),
+    ] = None
+
+    @property
+    def has_value(self) -> bool:
+        """Whether a value is given: `null` is one."""
+        return "value" in self.model_fields_set
+
+    @property
+    def expects_null(self) -> bool:
+        """Whether the value given is `null`, or a matcher that lists it."""
+        if not is_matcher(self.value) or not isinstance(self.value, dict):
+            return self.has_value and self.value is None
+        allowed = self.value.get("in")
+        return self.value.get("equals", "") is None or (isinstance(allowed, list) and None in allowed)
+
+    def matches(self, event: Event, *, rasa: bool) -> bool:
+        """Whether the event writes the value given, if one is."""
+        return not self.has_value or values_equal(self.value, get_value(event), rasa=rasa)
+
+    @property
+    def value_text(self) -> str:
+        """The value, in words that end a phrase."""
+        return f" to {describe_expected(self.value)}" if self.has_value else ""
+
+
+class CountedValueEntry(ValueEntry, CountedScope):
+    """A name, a value, and how often it was written."""
+
+    @model_validator(mode="after")
+    def _check_count_or_end(self) -> Self:
+        if self.at == "end" and self.count is not None:
+            raise ValueError(
+                "`count` counts the whole history, and `at: end` checks the last value only; leave one out"
+            )
+        return self
+
+
+class EntryResult(NamedTuple):
+    """What became of one entry: a row of evidence, and a sentence."""
+
+    row: FieldCheck
+    description: str
+
+
+def get_value(event: Event) -> Any:
+    """What was written."""
+    return getattr(event.payload, "value", None)
+
+
+class WriteAssertion(Assertion):
+    """Each entry of a list by itself; all of them must hold."""
+
+    shorthand: ClassVar[str | None] = "entries"
+    event: ClassVar[type[Payload]]
+    cleared: ClassVar[type[Payload] | None] = None
+    """The event that takes a write back, where one exists."""
+    null_is_set: ClassVar[bool] = True
+    """Whether a write of `null` counts where the entry does not ask for `null`."""
+    entries: Sequence[NamedEntry]
+
+    @classmethod
+    def reads(cls) -> frozenset[str]:
+        """That kind."""
+        return frozenset({cls.event.kind})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_list(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "name" in value:
+            raise ValueError("expected a list: put a `-` before `name`")
+        return value
+
+    def check(self, evidence: Evidence) -> Check:
+        """Look at each entry; on failure show what was written instead."""
+        found = [self.check_entry(entry, evidence) for entry in self.entries]
+        failed = [one.description for one in found if not one.row.passed]
+        return Check.of_fields([one.row for one in found], "; ".join(failed or [one.description for one in found]))
+
+    @abstractmethod
+    def check_entry(self, entry: Any, evidence: Evidence) -> EntryResult:
+        """What became of one entry."""
+
+    def find_writes(self, entry: NamedEntry, evidence: Evidence) -> Sequence[Event]:
+        """Each time it was written, in the turns looked at."""
+        return entry.select_turns(evidence, self._find_events(entry, evidence))
+
+    def _find_events(self, entry: NamedEntry, evidence: Evidence, *kinds: str) -> list[Event]:
+        events = evidence.of_kind(*(kinds or (self.event.kind,)))
+        return [event for event in events if getattr(event.payload, "name", None) == entry.name]
+
+    def find_last(self, entry: NamedEntry, evidence: Evidence) -> Event | None:
+        """The last event that wrote or cleared it, in the turns looked at."""
+        kinds = [self.event.kind] + ([self.cleared.kind] if self.cleared is not None else [])
+        return next(reversed(entry.select_turns(evidence, self._find_events(entry, evidence, *kinds))), None)
+
+    def sets(self, entry: ValueEntry, event: Event, *, rasa: bool) -> bool:
+        """Whether an event sets what an entry asks for. A reset to `null` does only if the entry names `null`."""
+        if event.kind != self.event.kind:
+            return False
+        if get_value(event) is None and not (self.null_is_set or entry.expects_null):
+            return False
+        return entry.matches(event, rasa=rasa)
+
+    def describe_last(self, entry: NamedEntry, evidence: Evidence, last: Event) -> str:
+        """What the last event about an entry did, in a sentence."""
+        if last.kind != self.event.kind:
+            return f"{self.describe_entry(entry)} {describe_done(last.kind)} {evidence.when(last)}"
+        return f"{self.describe_entry(entry)} was last set to {_shorten_value(last)} {evidence.when(last)}"
+
+    def describe_entry(self, entry: NamedEntry) -> str:
+        """What an entry is about, in words."""
+        return f"{get_event_subject(self.event.kind)} {entry.name}"
+
+    def describe_miss(self, entry: NamedEntry, evidence: Evidence) -> str:
+        """The closing words of a failure: what was written to it, or to what is named like it."""
+        kind = self.event.kind
+        writes = self._find_events(entry, evidence)
+        if writes and hasattr(writes[-1].payload, "value"):
+            return "it got " + join_first(writes[::-1], lambda event: f"{_shorten_value(event)} {evidence.when(event)}")
+        if writes:
+            return f"it {describe_done(kind)} " + join_first(writes[::-1], evidence.when)
+        other = find_closest(entry.name, evidence.of_kind(kind), "name")
+        if other is None:
+            return f"no {get_event_subject(kind)} {describe_done(kind)}"
+        return f"nearest: {getattr(other.payload, 'name', '')} {describe_done(kind)} {evidence.when(other)}"
+
+
+def _shorten_value(event: Event) -> str:
+    text = describe_expected(get_value(event))
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+class WasWrittenAssertion(WriteAssertion):
+    """Each entry was written at some time; with `at: end`, it holds the value at the end."""
+
+    def check_entry(self, entry: Any, evidence: Evidence) -> EntryResult:
+        """Look for a write that the entry asks for."""
+        if getattr(entry, "at", None) == "end":
+            return self._check_at_end(entry, evidence)
+        hits = self._find_hits(entry, evidence)
+        return (
+            self._check_counted(entry, evidence, hits)
+            if entry.count is not None
+            else self._check_ever(entry, evidence, hits)
+        )
+
+    def _find_hits(self, entry: Any, evidence: Evidence) -> Sequence[Event]:
+        writes, rasa = self.find_writes(entry, evidence), evidence.as_rasa
+        if not isinstance(entry, ValueEntry) or (
+            rasa and not entry.has_value and getattr(entry, "count", None) is None
+        ):
+            return writes
+        return [event for event in writes if self.sets(entry, event, rasa=rasa)]
+
+    def _check_counted(self, entry: Any, evidence: Evidence, hits: Sequence[Event]) -> EntryResult:
+        kind, to = self.event.kind, getattr(entry, "value_text", "")
+        done, undone = (
+            f"{describe_done(kind)}{to}{entry.scope_text}",
+            f"{describe_not_done(kind)}{to}{entry.scope_text}",
+        )
+        row = FieldCheck(
+            path=entry.name, expected={"count": entry.count}, actual=len(hits), passed=entry.is_satisfied(hits)
+        )
+        return EntryResult(
+            row, f"{self.describe_entry(entry)} {entry.describe_occurrences(evidence, hits, done, undone)}"
+        )
+
+    def _check_ever(self, entry: Any, evidence: Evidence, hits: Sequence[Event]) -> EntryResult:
+        kind, to = self.event.kind, getattr(entry, "value_text", "")
+        shown_is = hits[0] if hits else _find_last_value(self.find_writes(entry, evidence))
+        row = FieldCheck(
+            path=entry.name,
+            expected=entry.value if to else describe_done(kind).removeprefix("was "),
+            actual=f"({describe_not_done(kind).removeprefix('was ')})" if shown_is is None else _to_actual(shown_is),
+            passed=bool(hits),
+            seq=None if shown_is is None else shown_is.seq,
+        )
+        if hits:
+            return EntryResult(row, f"{self.describe_entry(entry)} {describe_done(kind)}{to} {evidence.when(hits[0])}")
+        return EntryResult(
+            row,
+            f"{self.describe_entry(entry)} {describe_not_done(kind)}{to}{entry.scope_text}; {self.describe_miss(entry, evidence)}",
+        )
+
+    def _check_at_end(self, entry: ValueEntry, evidence: Evidence) -> EntryResult:
+        expected = entry.value if entry.has_value else "set"
+        last = self.find_last(entry, evidence)
+        if last is None:
+            row = FieldCheck(path=entry.name, expected=expected, actual="(never set)", passed=False)
+            return EntryResult(row, f"{self.describe_entry(entry)} was never set{entry.scope_text}")
+        passed = self.sets(entry, last, rasa=evidence.as_rasa)
+        row = FieldCheck(path=entry.name, expected=expected, actual=_to_actual(last), passed=passed, seq=last.seq)
+        row = row if passed else row.with_differences(expected, get_value(last))
+        words = self.describe_last(entry, evidence, last)
+        wanted = describe_expected(entry.value) if entry.has_value else "a value"
+        return EntryResult(row, words if passed else f"{words}; expected {wanted} at the end")
+
+
+def _find_last_value(writes: Sequence[Event]) -> Event | None:
+    """The last write of something other than `null`: many agents reset what they no longer need."""
+    valued = (event for event in reversed(writes) if get_value(event) is not None)
+    return next(valued, writes[-1] if writes else None)
+
+
+def _to_actual(event: Event) -> object:
+    return to_evidence_value(get_value(event)) if hasattr(event.payload, "value") else event.kind.rpartition(".")[2]
+
+
+class WasNotWrittenAssertion(WriteAssertion):
+    """No entry was ever written; with `at: end`, none holds the value at the end. The negation of `WasWrittenAssertion`."""
+
+    def needs(self) -> Sequence[frozenset[str]]:
+        """None: without reports it passes. A scenario's own initial slots can fail it."""
+        return ()
+
+    def check_entry(self, entry: Any, evidence: Evidence) -> EntryResult:
+        """Look for a write that the entry forbids."""
+        rasa, writes = evidence.as_rasa, self.find_writes(entry, evidence)
+        if entry.at == "end":
+            return self._check_at_end(entry, evidence, self.find_last(entry, evidence))
+        if rasa:
+            return self._check_at_end(entry, evidence, next(reversed(writes), None))
+        hit = next((event for event in writes if self.sets(entry, event, rasa=rasa)), None)
+        shown_is = hit or next(reversed(writes), None)
+        row = self._row(entry, shown_is, passed=hit is None)
+        if hit is None:
+            return EntryResult(row, f"{self.describe_entry(entry)} was never set{entry.value_text}{entry.scope_text}")
+        words = f"{self.describe_entry(entry)} was set to {_shorten_value(hit)} {evidence.when(hit)}"
+        return EntryResult(
+            row, f"{words}; expected never set{entry.value_text}{entry.scope_text}{self._hint(entry, evidence)}"
+        )
+
+    def _check_at_end(self, entry: ValueEntry, evidence: Evidence, last: Event | None) -> EntryResult:
+        passed = last is None or not self.sets(entry, last, rasa=evidence.as_rasa)
+        row = self._row(entry, last, passed=passed)
+        if last is None:
+            return EntryResult(row, f"{self.describe_entry(entry)} was never set{entry.scope_text}")
+        words = self.describe_last(entry, evidence, last)
+        unwanted = f"not {describe_expected(entry.value)}" if entry.has_value else "no value"
+        return EntryResult(row, words if passed else f"{words}; expected {unwanted} at the end")
+
+    def _hint(self, entry: ValueEntry, evidence: Evidence) -> str:
+        """A pointer to the other reading, where it would have passed."""
+        last = self.find_last(entry, evidence)
+        taken_back = last is not None and not self.sets(entry, last, rasa=False)
+        return " (`at: end` checks the last value only)" if taken_back else ""
+
+    def _row(self, entry: ValueEntry, event: Event | None, *, passed: bool) -> FieldCheck:
+        expected = {"not": entry.value} if entry.has_value else "(never set)"
+        actual = "(never set)" if event is None else _to_actual(event)
+        seq = None if event is None else event.seq
+        return FieldCheck(path=entry.name, expected=expected, actual=actual, passed=passed, seq=seq)
