@@ -390,7 +390,7 @@ def test_a_port_that_is_taken_is_said_to_be(desk: Path, typed: Typed) -> None:
         port = other.getsockname()[1]
         done = typed("up", "--from", "suite", "--port", str(port))
     assert done.code == 2
-    assert f"nothing can listen on port {port}: address already in use; choose another --port" in done.err
+    assert f"cannot listen on port {port}: address already in use; choose another --port" in done.err
     assert not (desk / ".clerkship").exists()
     with Up(desk, "--from", "suite", "--port", str(port)) as up:
         assert f":{port}/" in up.document["url"]
@@ -409,7 +409,7 @@ def test_a_line_listens_where_it_is_told_to(tmp_path: Path, typed: Typed) -> Non
         port = other.getsockname()[1]
         done = typed("up", "--from", "suite", "--line", f"mllp={port}")
     assert done.code == 2
-    wanted = f"mllp: nothing can listen on port {port}: address already in use; choose another with --line"
+    wanted = f"mllp: cannot listen on port {port}: address already in use; choose another with --line"
     assert wanted in " ".join(done.err.split())
     with Up(tmp_path, "--from", "suite", "--line", f"mllp={port}") as up:
         way = up.document["sandboxes"]["lab"]

@@ -302,7 +302,7 @@ def test_a_port_that_is_taken_is_a_clear_error_and_leaves_no_thread(house: House
         port = other.getsockname()[1]
         lines = ListenerPool(house.gateway, {"plain": port})
         playground = house.play()
-        with pytest.raises(PortTaken, match=f"plain: nothing can listen on port {port}: address already in use"):
+        with pytest.raises(PortTaken, match=f"plain: cannot listen on port {port}: address already in use"):
             lines.open_listeners(playground, playground.sandboxes["box"])
     until(lambda: not threads("plain"))
     assert lines.open_listeners(playground, playground.sandboxes["box"])["plain"][1]["port"] == port  # once it is free

@@ -225,7 +225,7 @@ def test_a_run_that_is_to_be_rated_by_nobody_says_so() -> None:
     models = resolve_models(ModelRequest(), Settings())
     assert find_missing_models(models, ModelNeeds(judge=False)) == ()
     [told] = find_missing_models(models, ModelNeeds(judge=False, rated=True))
-    assert str(told) == "nobody is there to rate conversations by metrics; give --judge"
+    assert str(told) == "no judge is configured to rate conversations by metrics; give --judge"
 
 
 def test_rasas_folder_has_them(bench: Workbench, tmp_path: Path) -> None:

@@ -17,18 +17,18 @@ WATCH_INTERVAL = 0.1
 START_WORKER_AFTER = 0.002
 MAX_STOP_SECONDS = 0.7
 MAX_CLOSE_SECONDS = 3.0
-"""Seconds for agents that have stopped to let go of what they hold: a program of theirs may want to be killed."""
+"""For stopped agents to release their resources: a program of theirs may have to be killed."""
 MAX_UNSAVED = 64
 
 _STOP_SIGNALS = [
     number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
 ]
-"""Ctrl-C; and what a cancelled job, a stopped container or a closed terminal sends."""
+"""Sent by Ctrl-C, a cancelled job, a stopped container and a closed terminal."""
 SaveTrials = Callable[[list[FinishedTrial]], None]
 NextTrials = Callable[[list[FinishedTrial]], Iterable[TrialSpec]]
 
 
-@dataclass(repr=False)  # `signal.signal` asks for the repr of a handler, and so of all its jobs
+@dataclass(repr=False)  # `signal.signal` calls the repr of a handler, which would include all jobs
 class TrialBatch:
     """Runs trials in worker threads, from the thread of the caller. Ctrl-C stops it and keeps the finished trials."""
 
@@ -45,7 +45,7 @@ class TrialBatch:
     _results_taken: threading.Event = field(default_factory=threading.Event)
     _workers: list[Worker] = field(default_factory=list)
     _repetitions: list[TrialSpec] = field(default_factory=list)
-    """Trials to be repeated, each while nothing else runs."""
+    """Trials to run again, each while nothing else runs."""
     _unfinished: int = 0
     _watch_at: float = 0.0
 
@@ -97,8 +97,7 @@ class TrialBatch:
         """Return how long to wait for results.
 
         Workers are added while no results come in. So agents that wait get all workers, and agents that only compute
-        do not
-        compete for one interpreter.
+        do not compete for one interpreter.
         """
         return (
             START_WORKER_AFTER if len(self._workers) < self.concurrency and not self._jobs.empty() else WATCH_INTERVAL
@@ -132,7 +131,7 @@ class TrialBatch:
             try:
                 self._start_worker()
             except NoMoreWorkers:
-                self.concurrency = len(self._workers)  # as many as the system has room for
+                self.concurrency = len(self._workers)  # the limit of the system
                 return
 
     def _process(self, done: Iterable[WorkerResult]) -> None:

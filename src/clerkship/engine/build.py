@@ -50,23 +50,23 @@ class BuiltTask:
 
     snapshot: Snapshot
     task: Task
-    """As it is run: with environment variables put in, which the snapshot never has."""
+    """The task with environment variables expanded. The snapshot never contains their values."""
     simulators: Mapping[str, PreparedSimulator]
     scenario: Scenario
     steps: tuple[tuple[timedelta | None, Step], ...]
     checks: tuple[tuple[Criterion, Assertion], ...]
     people: Mapping[str, ScenarioPerson]
-    """The people of its scenario by sandbox, in the order of the file."""
+    """The people of the scenario by sandbox, in the order of the file."""
     task_item: bytes
-    """As JSON, and so are the slots and stubs: whoever is handed them gets a copy of their own."""
+    """As JSON, like the slots and stubs, so that each agent gets its own copy."""
     slots: bytes
     stubs: bytes
     variables: Mapping[str, str]
-    """What stands in the task for environment variables, by their names."""
+    """The values of the environment variables in the task, by name."""
     options: PlaygroundOptions
-    """What its playgrounds have beside their sandboxes."""
+    """The options of its playgrounds."""
     fork_point: ForkPoint | None = None
-    """What its trials continue, if they are forks."""
+    """The point from which its trials continue, if they are forks."""
 
     def people_for_trial(self, trial: int) -> dict[str, ScenarioPerson]:
         """Return the people of a trial. A fork has the people of the trial that it continues."""
@@ -119,7 +119,7 @@ def build_tasks(
     """Resolve the names in snapshots. Tasks of the same environment share its prepared simulators and domains."""
     prepared: dict[str, tuple[Mapping[str, PreparedSimulator], Mapping[str, PreparedComponent]]] = {}
     keys: dict[int, str] = {}
-    """Tasks that were loaded together share one environment; those that were read back have one each, alike."""
+    """The environment of each task as JSON, by identity. Tasks read from a store have equal but separate environments."""
     built = []
     for snapshot in snapshots:
         environment = snapshot.environment
@@ -182,7 +182,7 @@ def _validate(model: type[M], args: Any, task: Task) -> M:
     They were valid when the files were loaded, but an environment variable may have another value by now.
     """
     try:
-        return freeze_fields(model.model_validate(args))  # every trial of the task has the same one
+        return freeze_fields(model.model_validate(args))  # all trials of the task share it
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, (getattr(model, "name", ""), *first["loc"])))

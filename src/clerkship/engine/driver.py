@@ -41,7 +41,7 @@ class AgentTime:
     def __init__(self, watchdog: Watchdog, playground: Playground) -> None:
         self._watchdog, self._playground = watchdog, playground
         self.turn_deadline = math.inf
-        """When the reply that is waited for must be there."""
+        """The deadline of the current reply."""
         self.started_at = self.now()
 
     def now(self) -> float:
@@ -65,13 +65,13 @@ class TurnState:
     """The progress of the conversations of a trial."""
 
     turns: int = 0
-    """How many messages the agent was handed."""
+    """The number of messages that the agent got."""
     replied: dict[str, bool] = field(default_factory=dict)
-    """Whether the agent ever replied to a message, by the sandboxes it was handed messages from."""
+    """Whether the agent ever replied to a message, by the sandboxes from which it got messages."""
     read: dict[str, int] = field(default_factory=dict)
-    """How many messages of each conversation were looked at, by sandbox."""
+    """The number of messages of each conversation that were handled, by sandbox."""
     last: str = ""
-    """The sandbox of the message that was handed out last."""
+    """The sandbox of the last message that the agent got."""
 
 
 class ConversationDriver:
@@ -101,7 +101,7 @@ class ConversationDriver:
         try:
             starts = list(self._starts(people))
             await fork_point.inform(agent, self._sandboxes, playground, starts, self._with_timeout)
-        finally:  # also an agent that fails meanwhile ends where the other trial was
+        finally:  # even if the agent fails, the trial ends at the fork point
             fork_point.restore(playground, agent, self._built.steps, people, trial)
         read = {sandbox: fork_point.conversation(sandbox).read for sandbox in people}
         last = fork_point.turns[-1].sandbox if fork_point.turns else ""
@@ -134,7 +134,7 @@ class ConversationDriver:
                     break
                 if skip(playground):
                     continue
-                is_last = state.turns >= max_turns and people.uses_model  # they were not asked for another message
+                is_last = state.turns >= max_turns and people.uses_model  # no model was asked for another message
                 return "turn_limit" if is_last else "nothing_left"
             if state.turns >= max_turns:
                 return "turn_limit"
@@ -150,7 +150,7 @@ class ConversationDriver:
             if queue[-1].conversation.open and not people.deliver(sandbox, turn, last=state.turns >= max_turns):
                 if sum(each.conversation.open for each in queue) == 1:
                     return "agent_silent"
-                people.leave(sandbox, "agent_silent")  # the others go on
+                people.leave(sandbox, "agent_silent")  # the other conversations go on
         return _ending(state, people.participants.values())
 
 
@@ -170,6 +170,6 @@ def _next_message(queue: deque[Participant], state: TurnState) -> Event | None:
 def _ending(state: TurnState, people: Iterable[Participant]) -> Ending:
     """Return how a trial ended after all people have left. Any other reason takes precedence over a normal goodbye."""
     if not all(state.replied.values()):
-        return "agent_silent"  # one went through all their messages, and never got a reply
+        return "agent_silent"  # a person sent all their messages and never got a reply
     reasons = [each.leave_reason for each in people if each.leave_reason not in (None, "person_done")]
     return cast(Ending, reasons[0]) if reasons else "person_done"

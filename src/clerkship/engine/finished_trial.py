@@ -12,7 +12,7 @@ from clerkship.kit.text import replace_surrogates
 from clerkship.model.run import Ending, TaskRun
 from clerkship.playground.failure import TRACEBACK
 
-OVERLOADED = "it timed out while more agents were computing than there are cores, and was repeated alone"
+OVERLOADED = "it timed out while more agents were computing than there are cores, and was run again alone"
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class FinishedTrial:
     blobs: dict[str, bytes]
     sidecar: bytes
     retry: TrialSpec | None = None
-    """The trial to run in its place, if it does not count."""
+    """The trial to run instead, if this one does not count."""
 
 
 def build_task_run(spec: TrialSpec, ending: Ending, log: Log, error: str, **graded: Any) -> TaskRun:

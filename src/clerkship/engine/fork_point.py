@@ -1,8 +1,7 @@
 """The start of a trial that continues another one: its log up to the turn of the fork, and how to restore the rest.
 
 The new log begins with the same bytes as the log of the other trial, and the sandboxes are rebuilt from those
-events.
-What no event contains is restored separately: people, scheduled steps and active faults.
+events. What no event contains is restored separately: people, scheduled steps and active faults.
 """
 
 from collections import Counter
@@ -29,7 +28,7 @@ from clerkship.steps.fault_step import FaultStep
 
 Steps = Sequence[tuple[timedelta | None, Step]]
 WithTurnTimeout = Callable[[Awaitable[Any]], Awaitable[Any]]
-"""Wait for an agent as long as a reply may take."""
+"""Awaits a reply of an agent, within the time limit of a turn."""
 
 
 class HandedMessage(NamedTuple):
@@ -46,9 +45,9 @@ class ForkPoint:
     log: SavedLog
     fork: ForkOrigin
     handed: Sequence[HandedMessage]
-    """The messages that the agent was handed, with the one that is to be answered."""
+    """The messages that the agent got, including the one that is to be answered."""
     touches: Sequence[tuple[int, str, str]] = ()
-    """The requests of the agent: how many events there were, to which sandbox, which operation."""
+    """The requests of the agent: the number of events at that time, the sandbox, the operation."""
 
     @cached_property
     def seed(self) -> str:
@@ -83,8 +82,6 @@ class ForkPoint:
             if event.source == "agent" and isinstance(event.payload, SlotSet)
         }
         return History(deepcopy(tuple(self.conversation(sandbox).history())), deepcopy(slots), sandbox, start.task_item)
-
-    # The agent.
 
     async def inform(
         self,
@@ -127,15 +124,13 @@ class ForkPoint:
             return "history"
         return "warm_up" if self.fork.turn > 1 else "nothing"
 
-    # The playground.
-
     def restore(
         self, playground: Playground, agent: Agent, steps: Steps, people: Mapping[str, SimulatedPerson], trial: int
     ) -> None:
         """Restore the playground to the fork point, with its people, steps and faults."""
         with playground.lock:
             if playground.closed:
-                return  # the trial was given up while the agent was told
+                return  # the trial was given up while the agent was being informed
             playground.rewind(self.log)
             playground.rng = Rng(derive_seed(self.seed, "fork", self.fork.turn, trial))
             texts = (*self.log.lines, *self.log.blobs.values())

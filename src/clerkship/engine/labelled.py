@@ -24,7 +24,7 @@ from clerkship.model.task import Task
 from clerkship.simulators.chat.events import MessageSent
 
 EVENTS: dict[str, type[Payload]] = {kind.kind.removeprefix("agent.").replace(".", "_"): kind for kind in AGENT_EVENTS}
-"""The agent's own events, by the names that labelled sets have for them."""
+"""The agent's own events, by their names in labelled sets."""
 _START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _CHAT = "chat"
 
@@ -38,8 +38,7 @@ def build_snapshot(item: LabelledItem, source: str) -> Snapshot:
 
 def build_events(item: LabelledItem) -> Sequence[Event]:
     """Build the events of a labelled conversation, one second apart: in each turn the user speaks, then the agent acts
-    and
-    answers.
+    and answers.
     """
     log, writer = open_log()
 
@@ -67,7 +66,7 @@ class Conversation:
     ending: Ending
     trial: int = 1
     observers: frozenset[str] = frozenset()
-    """As in `Evidence`."""
+    """See `Evidence.observers`."""
 
 
 def judge_label(criterion: str, about: Conversation, models: ModelSelection, tally: UsageCounter) -> CriterionRun:

@@ -40,9 +40,9 @@ class ModelNeeds(NamedTuple):
     judge: bool = True
     person: bool = False
     rated: bool = False
-    """Whether some tasks define metrics; a run can do without them."""
+    """Whether some tasks define metrics, which are optional."""
     skippable: bool = True
-    """Whether one can do without a judge; a calibration cannot."""
+    """Whether the judge can be skipped. A calibration needs one."""
 
     @property
     def without_judge(self) -> str:
@@ -68,12 +68,12 @@ class ModelRequest:
     """The models that the command line, the repeated run and the files ask for."""
 
     judge: str | None = None
-    """The judge that was named; `none` skips what needs one."""
+    """The name of the judge; `none` skips what needs one."""
     person: str | None = None
-    """The model that was named to play people."""
+    """The name of the model that plays people."""
     asking: ModelOptions = field(default_factory=ModelOptions)
     run: BenchmarkRun | None = None
-    """The run whose models are used again; what it was told of models goes before `asking`."""
+    """The run whose models are used again; its options take precedence over `asking`."""
     conftest: Conftest | None = None
 
 
@@ -82,11 +82,11 @@ class CassetteConfig:
     """Where the cassettes of a run are, and how they are used."""
 
     root: Path
-    """The folder that sources of tasks are relative to."""
+    """The folder to which sources of tasks are relative."""
     trials: int | None = None
-    """How often each task is run at most: recordings of later trials do not tell which model was recorded."""
+    """The number of trials per task. Recordings of later trials are ignored when finding the recorded model."""
     restarts_damaged: bool = False
-    """Whether a damaged cassette is recorded anew; only where all of it is asked again."""
+    """Whether a damaged cassette is recorded again. Only possible if all of it is asked again."""
 
 
 class _ModelSlot(NamedTuple):
@@ -95,7 +95,7 @@ class _ModelSlot(NamedTuple):
     title: Literal["judge", "person"]
     roles: tuple[Role, ...]
     block: EvaluationConfig | SimulationConfig | None
-    """What a conftest says of it."""
+    """The configuration of this model in a conftest."""
     needed: bool
     otherwise: str
     """What to do if there is none."""
@@ -111,9 +111,8 @@ def resolve_models(
     """Return the models of a run.
 
     The order of precedence is: command line, repeated run, settings, conftest. If none of them names a model, a
-    replay uses
-    the one that was recorded. An unavailable model of a conftest is no error here: the criteria that ask it will be
-    errors.
+    replay uses the one that was recorded. An unavailable model of a conftest is no error here: the criteria that ask
+    it will be errors.
     """
     needs, asking = needs or ModelNeeds(), request.asking if request.run is None else request.run.asking
     conftest = request.conftest or Conftest()
@@ -139,8 +138,8 @@ def _open_session(
     cassettes: CassetteConfig | None,
 ) -> RecordingSession:
     if asking.tapes_agent and asking.tape not in ("record", "refresh"):
-        hint = "give --record or --refresh too"
-        raise InputError.of("--record-agent takes down what an agent answers", hint=hint)
+        hint = "add --record or --refresh"
+        raise InputError.of("--record-agent needs a recording", hint=hint)
     if asking.tape is None or cassettes is None:
         return RecordingSession()
     values = variables()
@@ -188,7 +187,7 @@ class _ModelResolver:
         return self._recorded(part) if self._session.replays else (model, None)
 
     def _named(self, part: _ModelSlot) -> ModelChoice | None:
-        """Return the model that the command line, the earlier run or the settings name."""
+        """Return the model that the command line, the repeated run or the settings name."""
         name: str | None = getattr(self._request, part.title)
         if name is None and part.needed:
             kept: ModelChoice | None = getattr(self._request.run, part.title, None)
@@ -213,7 +212,9 @@ class _ModelResolver:
         try:
             return build_model(choice, settings, self._endpoints), choice
         except InputError as error:
-            if session.mode != "refresh" or is_scripted(choice.who):  # a missing script is a mistake, not a missing key
+            if session.mode != "refresh" or is_scripted(
+                choice.who
+            ):  # a missing script is an error, unlike a missing key
                 raise
             return UnavailableModel(model_name(choice, settings), str(error), replayable=True), choice
 
@@ -243,8 +244,7 @@ class _ModelResolver:
         """Return a model as cassettes name it.
 
         The address from the settings says where the model is asked, not which model it is, so it is removed.
-        Variables of a
-        conftest keep their names.
+        Variables of a conftest keep their names.
         """
         who = choice.who.removesuffix(f"@{self._settings.openai_base_url}")
         names = {"who": who, "embeddings": choice.embeddings, "api_version": choice.api_version}
@@ -323,7 +323,9 @@ def find_missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[Inpu
     elif asking.checks_person and not skipped:
         found += _describe_missing(models.judge, "--check-person needs a judge", "give --judge")
     if (needs.rated or asking.metrics) and models.judge is None and not skipped:
-        found.append(InputProblem(message="nobody is there to rate conversations by metrics", hint="give --judge"))
+        found.append(
+            InputProblem(message="no judge is configured to rate conversations by metrics", hint="give --judge")
+        )
     found += find_missing_person(models) if needs.person else ()
     away = [one for one in (models.judge, models.person) if isinstance(one, UnavailableModel) and one.replayable]
     reasons = dict.fromkeys(one.reason for one in away if one.reason)

@@ -27,7 +27,7 @@ from clerkship.sandbox.request import Request
 
 _JUDGED = "judged"
 SubscribeRequests = Callable[[Callable[[str, Request | CallRecord], None]], None]
-"""Registers a function that is called with each request to a sandbox."""
+"""Registers a function to call with each request to a sandbox."""
 
 
 @lru_cache
@@ -41,7 +41,7 @@ class ModelSelection:
     """The models of a run, and how the run's record names them."""
 
     judge: Model | None = None
-    """Judges criteria, rates conversations, and checks how people are played."""
+    """Judges criteria, rates conversations and checks how people are played."""
     person: Model | None = None
     """Plays people that are not scripted."""
     judge_choice: ModelChoice | None = None

@@ -16,11 +16,11 @@ class AnsweredTurn(NamedTuple):
 
     sandbox: str
     message: int
-    """The index of the message among the events."""
+    """The position of the message in the log."""
     start: int
-    """How many events there were when the agent was handed the message."""
+    """The number of events when the agent got the message."""
     end: int
-    """How many there were when it was handed the next message, of whichever person."""
+    """The number of events when the agent got the next message, of any person."""
 
 
 class PastConversation:
@@ -96,8 +96,7 @@ class PastConversation:
         """The messages that the person sent without waiting for the reply to the one before.
 
         Such a message has the same cause as the one before, and was sent before the agent got that one. Messages
-        that a step
-        sent are not included.
+        that a step sent are not included.
         """
         events, starts = self._events, [turn.start for turn in self._turns]
         messages = [
@@ -169,6 +168,6 @@ def find_handed_messages(events: Sequence[Event], sandbox: str) -> list[int]:
     for message in find_messages_to_agent(events, sandbox):
         end = message + 1
         while end < len(events) and isinstance(events[end].payload, StepRan | StepFailed):
-            end += 1  # it was said in a step, which ends with it
+            end += 1  # a step sent the message, and its own event follows
         counts.append(end)
     return counts

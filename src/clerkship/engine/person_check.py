@@ -19,9 +19,10 @@ from clerkship.model.scenario import ScenarioPerson
 
 PROMPT = "person_check"
 MAX_RETRIES = 2
-"""How often a judge is asked again whose quotes are nowhere in the transcript."""
+"""How often the judge is asked again if its quotes are not in the transcript."""
 
 
+# The names of nested models and all docstrings are part of the schema that cassettes are keyed by. Do not change them.
 class Cited(BaseModel):
     """A line of the person's that a judge relies on."""
 

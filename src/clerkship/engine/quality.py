@@ -16,7 +16,7 @@ from clerkship.model.quality import MetricRating, Quality
 from clerkship.model.redaction import build_redactor, redact_quality
 
 MAX_METRICS = 200
-"""Metrics of one answer."""
+"""The number of metrics in one answer."""
 MAX_NAME_LENGTH = 200
 
 
@@ -47,6 +47,7 @@ def _check_name(text: str) -> str:
 Name = Annotated[str, AfterValidator(_check_name), Field(description="which metric")]
 
 
+# The names of nested models and all docstrings are part of the schema that cassettes are keyed by. Do not change them.
 class Scaled(BaseModel):
     """A metric from 1 to 5."""
 
@@ -109,6 +110,6 @@ def _ask_ratings(evidence: Evidence, asker: TrialModel | None) -> Quality | None
         answer = asker.ask(Question(told.matter, RatingsAnswer, told.orders, prompt.name))
     except (NoModel, BadAnswer, ClerkshipError) as failed:
         return Quality(error=str(failed), **about)
-    except Exception as error:  # ratings decide nothing: neither does a failure to rate
+    except Exception as error:  # ratings do not affect the verdict, so neither does a failure to rate
         return Quality(error=replace_surrogates(f"{type(error).__name__}: {error}"), **about)
     return Quality(ratings=answer.data.found(), summary=answer.data.summary, **about | {"model": answer.model})

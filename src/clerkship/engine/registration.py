@@ -27,7 +27,7 @@ from clerkship.steps.registry import STEPS
 
 PLUGINS_OFF = InstalledPlugins(off=True)
 _OTHER_KINDS: Mapping[ExtensionKind, ExtensionKind] = {"simulator": "domain", "domain": "simulator"}
-"""Sorts whose names are kinds of one table: files name the kind of a simulator or domain without saying which."""
+"""Simulators and domains share one set of kinds, because files name a kind without saying which of the two it is."""
 
 
 class Registrations:

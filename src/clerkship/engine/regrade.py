@@ -60,7 +60,7 @@ def regrade(
 ) -> TaskRun:
     """Return the record of a trial with a new verdict, by the criteria of `built`."""
     if compute_head(lines) != graded.head:
-        error = "the log that is kept is not the one that was graded: its lines do not lead to its head"
+        error = "the stored log is not the one that was graded: its lines do not lead to its head"
         return graded.model_copy(update=_ERRORED | {"error": error, "snapshot": built.snapshot.hash})
     grader = Grader(built, models, graded.trial)
     criteria, score, quality = grade_log(grader, built, parse_log(lines, kinds, blob), graded.ending)

@@ -11,7 +11,7 @@ from clerkship.model.run import Status, TrialOutcome, Verdict
 from clerkship.model.snapshot import Plan
 
 ROUND_SIZE = 5
-"""Trials between two looks at a task's rate. By count, not as they come in: so concurrency changes nothing."""
+"""Trials of a task between two checks of its pass rate. Fixed, so that the result does not depend on concurrency."""
 
 
 class TrialSchedule:
@@ -76,7 +76,7 @@ class TrialSchedule:
             return False
         graded = [verdict for verdict in verdicts if verdict in ("pass", "partial", "fail")]
         if not graded:
-            return True  # nothing that could be graded so far: more of it will not help
+            return True  # nothing could be graded so far, so more trials will not help
         return side_of_threshold(graded.count("pass"), len(graded), self._plan.until_sure.threshold) != "not sure"
 
     def _build_trial(self, name: str, trial: int) -> TrialSpec:

@@ -58,8 +58,7 @@ def check_criteria(
     """Check every criterion, whatever the ending.
 
     No model is asked about a run whose verdict it could not change. Values of variables are replaced by the
-    `${NAME}` that
-    the author wrote.
+    `${NAME}` that the author wrote.
     """
     skip = "no model was to be asked" if skip_judged else _skip_reason(evidence.ending)
     pairs = tuple(checks)

@@ -23,7 +23,7 @@ class TrialSpec:
     trial: int = 1
     attempt: int = 1
     alone: bool = False
-    """Whether nothing else runs beside it: an earlier attempt timed out while agents held each other up."""
+    """Whether nothing else runs at the same time, because an earlier attempt timed out from overload."""
 
     def key(self) -> Attempt:
         """Return which attempt of the run this is."""

@@ -27,7 +27,7 @@ from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.playground.playground import Playground
 
 AGENT_STACK = "agent_stack"
-"""Name of the fact in a run's sidecar that says where a hung agent was."""
+"""Name of the fact in a run's sidecar that has the stack of a stopped agent."""
 MAX_STACK_LENGTH = 20_000
 
 
@@ -91,9 +91,9 @@ class Trial:
                 raise AgentError(LOG_FULL)
             return ending
         except AgentError as error:
-            if playground.broken is not None:  # it only passed on what a simulator raised
+            if playground.broken is not None:  # the agent only passed on the error of a simulator
                 return "errored"
-            trace = getattr(error, "trace", "")  # an agent may raise a class of its own
+            trace = getattr(error, "trace", "")  # an agent may raise its own subclass
             if trace and isinstance(trace, str):
                 playground.sidecar.facts["agent_traceback"] = self._without_folder(trace)
             return self._agent_failed(str(error))

@@ -24,7 +24,7 @@ from clerkship.playground.playground import Playground
 
 MAX_LOCK_SECONDS = 2.0
 MAX_QUOTE_LENGTH = 200
-"""Characters of what a person would have said in an error message; the log has all of it."""
+"""Characters of a quote in an error message. The log has the whole text."""
 
 
 class TrialGrader(Grader):
@@ -39,7 +39,7 @@ class TrialGrader(Grader):
         self.agent_error = ""
         self.overload = OverloadCounter()
         self.unchecked = False
-        """Whether it could not be checked how a person was played."""
+        """Whether the check of how a person was played failed."""
 
     def finish(self, ending: Ending, error: str) -> FinishedTrial:
         """Close the playground and grade what happened. Every criterion is checked, whatever the ending."""
@@ -47,12 +47,12 @@ class TrialGrader(Grader):
         error = error or playground.broken or "; ".join(playground.steps.errors)
         if error and ending != "cancelled":
             ending = "errored"
-        elif playground.people.out_of_role is not None and ending != "cancelled":  # whatever the agent made of it
+        elif playground.people.out_of_role is not None and ending != "cancelled":  # whatever the agent did then
             ending, error = INVALID_PERSON, self._describe(playground.people.out_of_role, self._invalid_at())
         else:
             ending, error = self._check_people(ending)
         if not playground.lock.acquire(timeout=MAX_LOCK_SECONDS):
-            raise PlatformError("the playground never came to rest")
+            raise PlatformError("the playground is still locked by the agent's thread")
         try:
             playground.end(ending)
         finally:
@@ -119,9 +119,7 @@ class TrialGrader(Grader):
         self._context.gateway.remove_playground(self._playground)
         spec, playground, models, log = self._spec, self._playground, self._models, self._playground.log
         recording_error = models.recording_error(spec.built.snapshot.task.name, spec.trial)
-        if (
-            recording_error and ending != "cancelled"
-        ):  # a question was not in the recording: nothing was graded on its answer
+        if recording_error and ending != "cancelled":  # a question was not in the recording, so the grade is incomplete
             ending, error, graded = "errored", recording_error, Grade()
         if not models.replays:
             playground.sidecar.facts["wall_ms"] = round((perf_counter() - self._started_at) * 1000, 3)

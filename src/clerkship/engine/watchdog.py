@@ -7,7 +7,7 @@ from typing import NamedTuple
 from clerkship.kit.wall import monotonic, process_time
 
 MAX_GAP_SECONDS = 0.5
-"""Seconds between two beats that are no loss: a watch is due every tenth of a second."""
+"""A longer gap between two beats counts as lost time. Beats are due every tenth of a second."""
 OVERLOADED_SHARE = 1 / 3
 """Of the looks at a trial, how many must have found it overloaded for a timeout not to count."""
 
@@ -16,8 +16,7 @@ class Watchdog:
     """A clock that stops while the process does not run: stopped by a signal, a sleeping laptop, an overloaded machine.
 
     Its owner calls `beat` many times a second. A longer gap is time that no agent had, except for the processor time
-    that
-    the process used meanwhile: an agent that holds the interpreter lock uses up its own time.
+    that the process used meanwhile: an agent that holds the interpreter lock uses up its own time.
     """
 
     def __init__(
@@ -25,7 +24,7 @@ class Watchdog:
     ) -> None:
         self._clock, self._processor_time = clock, processor_time
         self._last = (clock(), processor_time(), 0.0)
-        """When it beat last, the processor time then, and what was lost until then; one tuple, for several threads."""
+        """The time of the last beat, the processor time then, and the lost time until then. One tuple, for thread safety."""
 
     def beat(self) -> None:
         """Note that the process is running."""
@@ -55,8 +54,7 @@ def is_overloaded(loads: Collection[ProcessorLoad]) -> bool:
     """Return whether agents slow each other down.
 
     That is so if more than one computes in this interpreter, which runs one thread at a time, or if more of them
-    compute
-    than there are cores.
+    compute than there are cores.
     """
     threads, programs = sum(load.thread for load in loads), sum(load.program for load in loads)
     return threads > 1 or threads + programs > (os.cpu_count() or 1)

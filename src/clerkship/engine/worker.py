@@ -1,8 +1,8 @@
 """A worker: a thread that runs one trial at a time, and can be abandoned if an agent does not return.
 
 An agent in this process may block, or loop forever. It only blocks its own worker: when its time is over, an
-exception
-is raised in its thread. If that does not stop it, the worker is abandoned and another thread finishes the trial.
+exception is raised in its thread. If that does not stop it, the worker is abandoned and another thread finishes the
+trial.
 """
 
 import asyncio
@@ -28,17 +28,17 @@ from clerkship.model.errors import ClerkshipError, PlatformError
 from clerkship.model.run import Ending, TaskRun
 
 THREAD_NAME = "clerkship-worker"
-"""The name of the threads that agents work in."""
+"""The name of worker threads."""
 GRACE_SECONDS = 0.3
-"""Seconds from cancelling an agent that is past its time to interrupting it, and again to giving it up."""
+"""Time from cancelling an overdue agent to interrupting it, and from there to giving it up."""
 
 
 MIN_BUSY_SECONDS = 0.002
-"""Processor seconds between two looks, a tenth of a second apart, by which a thread or a program is seen to compute."""
+"""Processor seconds between two checks, a tenth of a second apart, from which a thread or program counts as busy."""
 
 
 LOOP_DESCRIPTORS = 3
-"""What an event loop takes: a selector, and the two ends of the socket that wakes it."""
+"""File descriptors of an event loop: a selector, and both ends of the socket that wakes it up."""
 
 
 class NoMoreWorkers(PlatformError):
@@ -62,23 +62,23 @@ class Worker:
         self._loop.set_task_factory(self._make_task)
         self._task: asyncio.Task[None] | None = None
         self._tasks: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
-        """Tasks of this loop; asyncio itself only knows those of all loops together."""
+        """Tasks of this loop. asyncio only lists the tasks of all loops together."""
         self.trial: Trial | None = None
         self._deadline = math.inf
         self._processor_seconds = (0.0, 0.0)
-        """Processor seconds of its thread, and of its agent's program, when last asked."""
+        """Processor seconds of the thread and of the agent's program, at the last check."""
         self._interrupted = False
         self.retired = self.stopped = False
         self.finishing = False
-        """Whether it has a trial that is played, and not handed in yet: its agent may be ending."""
+        """Whether it has a trial that has ended but is not submitted yet: its agent may be closing."""
         self._ending: Ending = "timed_out"
-        """What it is if its trial is cancelled."""
+        """The ending of the trial if it is cancelled."""
         self._thread = threading.Thread(target=self._run, name=THREAD_NAME, daemon=True)
         try:
             self._thread.start()
         except RuntimeError as error:  # the system's limit of threads
             self._loop.close()
-            raise NoMoreWorkers(f"no more agents can be run: {error}; too many of them hang") from None
+            raise NoMoreWorkers(f"cannot start another worker: {error}; too many agents hang") from None
 
     def _run(self) -> None:
         try:
@@ -104,11 +104,11 @@ class Worker:
     async def _perform(self, job: TrialSpec) -> "WorkerResult":
         try:
             self._context.begin(job.key())
-        except Exception as error:  # the journal cannot be written: to be run again
+        except Exception as error:  # the journal cannot be written, so the trial is run again
             return WorkerResult(self, build_unstarted(job, _error_text(error), "cancelled"))
         try:
             trial = Trial(job, self._context)
-        except Exception as error:  # around one run: whatever it was is data
+        except Exception as error:  # any error of a run is recorded as data
             return WorkerResult(self, build_unstarted(job, _error_text(error), traceback=render_bug_traceback(error)))
         ending, reason = await self._play(trial)
         if not self.retired:
@@ -140,7 +140,7 @@ class Worker:
         except AgentStopped:
             self.retired = True  # its loop may be in any state
             return trial.out_of_time(self._ending), ""
-        except BaseException as error:  # around one run: whatever it was is data, and must not end the thread
+        except BaseException as error:  # any error of a run is recorded as data, and must not end the thread
             trial.save_traceback(render_bug_traceback(error))
             return "errored", _error_text(error)
 
@@ -149,14 +149,14 @@ class Worker:
         while self._task is not None and self._task.cancelling():
             self._task.uncancel()
         if len(self._tasks) == 1:
-            return  # its own: most agents make none
+            return  # only its own task: most agents create none
         left = [task for task in self._tasks if task is not self._task and not task.done()]
         for task in left:
             task.cancel()
         if left:
             await asyncio.sleep(0)
         if not all(task.done() for task in left):
-            self.retired = True  # the next trial shall not share a loop with them
+            self.retired = True  # the next trial must not share a loop with them
 
     def load(self) -> ProcessorLoad:
         """Return whether the thread and the agent's program have computed since the last call.
@@ -231,12 +231,12 @@ def _raise_in_thread(thread: int, exception: Any) -> None:
 def _new_loop() -> asyncio.AbstractEventLoop:
     """Open an event loop; raise NoMoreWorkers if there are too few file descriptors."""
     try:
-        with ExitStack() as spare:  # asyncio prints a traceback for a loop that it could open only in part
+        with ExitStack() as spare:  # asyncio prints a traceback if it runs out of descriptors while opening a loop
             for _ in range(LOOP_DESCRIPTORS):
                 spare.callback(os.close, os.open(os.devnull, os.O_RDONLY))
         return asyncio.new_event_loop()
     except OSError as error:
-        raise NoMoreWorkers(f"no more agents can be run: {error.strerror}; too many of them hang") from None
+        raise NoMoreWorkers(f"cannot start another worker: {error.strerror}; too many agents hang") from None
 
 
 class WorkerResult:
@@ -258,7 +258,7 @@ def finish_trial(trial: Trial, ending: Ending, error: str = "") -> FinishedTrial
     """Finish a claimed trial; if that fails, the trial is errored."""
     try:
         return trial.finish(ending, error)
-    except Exception as failure:  # around one run: whatever it was is data
+    except Exception as failure:  # any error of a run is recorded as data
         trial.save_traceback(render_bug_traceback(failure))
         return trial.errored(_error_text(failure))
 

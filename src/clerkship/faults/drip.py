@@ -14,10 +14,8 @@ from clerkship.sandbox.request import ByteStream, Reply
 
 class DripFault(Fault):
     """The body of the reply arrives in small pieces. Over HTTP it is really sent in pieces: on a paced clock they are
-    spread
-    over the given time; on a stepped clock the time is simulated and they follow one another at once. In Python,
-    where a
-    body arrives whole, only the time passes. A reply without a body is not affected.
+    spread over the given time; on a stepped clock the time is simulated and they follow one another at once. In
+    Python, where a body arrives whole, only the time passes. A reply without a body is not affected.
     """
 
     name: ClassVar[str] = "drip"

@@ -12,7 +12,7 @@ from clerkship.sandbox.request import Refusal, Reply, Request, json_reply
 MAX_AHEAD = timedelta(days=3660)
 """How far an agent may move simulated time from its start, in all: about ten years."""
 ADVANCING = "advancing the clock"
-"""What a failure is called that happens meanwhile: the platform's, though the agent's code is what called."""
+"""The operation named in a failure of the platform while the agent waits."""
 
 
 class TimeLimitExceeded(ValueError):
@@ -36,7 +36,9 @@ class AgentClock:
         Raises TimeLimitExceeded if time would be more than MAX_AHEAD past its start.
         """
         playground = self._playground
-        by = timedelta(days=by.days, seconds=by.seconds, microseconds=by.microseconds)  # not a subclass of it
+        by = timedelta(
+            days=by.days, seconds=by.seconds, microseconds=by.microseconds
+        )  # a subclass could override how it is compared
         if by < timedelta(0):
             raise ValueError("expected a duration that is not negative")
         with playground.lock:

@@ -15,7 +15,7 @@ from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.spec import Spec
 
 CLOCK_SCHEMES: tuple[AuthenticationScheme, ...] = (BearerToken(),)
-"""The clock takes the token of any sandbox."""
+"""The clock accepts the token of any sandbox."""
 
 
 def answer_preflight(call: ProtocolCall, spec: Spec) -> Reply | None:

@@ -67,7 +67,6 @@ class GatewayClient:
         return reply if reply.delivery is IMMEDIATE or not reply.delivery.delay else _delay_reply(reply)
 
     async def _answer_in_worker(self, context: RequestContext) -> Reply:
-        """In a worker thread."""
         work, waits = partial(self.gateway.answer, context), self.playground.people.uses_model
         return await _delay_reply(await self.workers.run(self.playground.id, work, waits=waits))
 

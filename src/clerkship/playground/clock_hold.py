@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from clerkship.kit.wall import monotonic
 
 MAX_HOLD_SECONDS = 2.0
-"""Wall time that the clock is held for one attempt. An agent that answers later is not cut off: time goes on, as it
-does for one that waits and answers in the same thread, or that lets time pass before it answers."""
+"""Wall time for which the clock is held for one attempt. A later answer of the agent is still accepted, but simulated
+time goes on."""
 
 
 @dataclass(eq=False)
@@ -21,15 +21,15 @@ class DeliveryHold:
     clock: "ClockHold"
     name: str
     order: tuple[int, str]
-    """Deliveries take turns in this order: the place of the sandbox in the environment, then the protocol."""
+    """Deliveries take turns in this order: the position of the sandbox in the environment, then the protocol."""
     reset: Callable[[], None] | None = None
-    """Has the delivery start over when the playground is rewound."""
+    """Restarts the delivery when the playground is rewound."""
     begun: int = 0
     """How often `begin` was called."""
     finished: int = 0
     deadline: float = 0.0
     waiting: Callable[[], None] | None = None
-    """Called when it gets its turn; None if it does not wait for one."""
+    """Called when the delivery gets its turn; None if it does not wait for one."""
     has_turn: bool = False
 
     @property
@@ -72,8 +72,7 @@ class DeliveryHold:
         """Call `granted` when this delivery may make an attempt.
 
         That is when no other delivery makes an attempt, and none that comes earlier in the order has work to do. A
-        delivery
-        that exceeds its deadline is not waited for: call this again after MAX_HOLD_SECONDS to check that.
+        delivery that exceeds its deadline is not waited for: call this again after MAX_HOLD_SECONDS to check that.
         """
         if not self.is_joined:
             granted()

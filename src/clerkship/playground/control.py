@@ -16,7 +16,7 @@ from clerkship.sandbox.route import HttpCall
 from clerkship.transports.http_application import IncomingRequest
 
 CONTROL = "control"
-"""A path beside the sandboxes. No sandbox may have its name."""
+"""The path of this endpoint, next to those of the sandboxes. No sandbox may have this name."""
 MAX_PAGE_EVENTS = 1000
 MAX_PAGE_BYTES = 2_000_000
 NDJSON = "application/x-ndjson"
@@ -48,11 +48,11 @@ class ControlEndpoint:
     def _answer(self, context: RequestContext) -> Reply:
         request = _request_of(context)
         if not equal_in_constant_time(self.token, parse_bearer_token(request.headers)):
-            raise Refusal(401, "unauthorized", "the bearer token is missing, wrong, or a sandbox's")
+            raise Refusal(401, "unauthorized", "the bearer token is missing, wrong, or that of a sandbox")
         if context.transport_refusal is not None:
             raise context.transport_refusal
         if request.method not in ("GET", "HEAD"):
-            raise Refusal(405, "method_not_allowed", "nothing is changed here: GET is all there is")
+            raise Refusal(405, "method_not_allowed", "the control endpoint is read-only: use GET")
         name, _, argument = request.path.strip("/").partition("/")
         if name == "blob":
             return self._read_blob(argument)
@@ -96,5 +96,5 @@ class ControlEndpoint:
 
 
 def _request_of(context: RequestContext) -> Request:
-    assert isinstance(context.call, HttpCall)  # it is reached over HTTP alone
+    assert isinstance(context.call, HttpCall)  # it is only reachable over HTTP
     return context.call.request

@@ -33,11 +33,11 @@ class Participant:
     messages_ahead: int = 0
     """Messages that the person sent without waiting for the reply to the one before."""
     queued_replies: list[Say] = field(default_factory=list)
-    """Replies to those messages; the person hears them together with the last one."""
+    """Replies to those messages; the person gets them together with the last one."""
     held_events: list[Event] | None = None
-    """Events while a turn of the agent is recorded: the person notices them after the turn. None outside of a turn."""
+    """Events while a turn of the agent is recorded; the person notices them after the turn. None outside of a turn."""
     leave_reason: str | None = None
-    """Why the person left, once they did."""
+    """Why the person left; None if they have not."""
 
 
 class People:
@@ -48,11 +48,11 @@ class People:
         self._faults = faults
         self.participants: dict[str, Participant] = {}
         self.listening = False
-        """Whether people are notified of events: after the scenario is set up, until the conversation is over."""
+        """Whether people are notified of events: from the end of the setup until the conversation is over."""
         self.uses_model = False
-        """Whether a person takes wall time to decide what to say."""
+        """Whether a model plays a person, which takes wall time."""
         self.model_time = Stopwatch(monotonic)
-        """How long people have taken to decide so far; it does not count as the agent's time."""
+        """How long models have taken to decide what people say; it does not count as the agent's time."""
         self.model_failed = False
         """Whether the model that plays a person failed."""
         self.out_of_role: OutOfRole | None = None
@@ -99,8 +99,7 @@ class People:
         """Record what the agent did and said in one turn, and have the person answer it.
 
         After the `last` turn that the scenario allows, no model is asked for an answer that could not be sent.
-        Returns false
-        if the agent said nothing and the person does not continue.
+        Returns false if the agent said nothing and the person does not continue.
         """
         participant = self.participants[sandbox]
         with self._host.lock:
@@ -108,17 +107,17 @@ class People:
             if self._faults.active and replies and not self._apply_faults(participant, replies):
                 self._record(participant, [part for part in turn if not isinstance(part, Say)])
                 return True
-            said, noticed = self._record(participant, turn)
+            message, noticed = self._record(participant, turn)
             if participant.messages_ahead:
                 participant.messages_ahead -= 1
                 participant.queued_replies += replies
                 return True
             if participant.queued_replies:
                 replies, participant.queued_replies = [*participant.queued_replies, *replies], []
-                said = said or _last_message(participant.conversation, by_agent=True)
+                message = message or _last_message(participant.conversation, by_agent=True)
             if self._notice_all(participant, noticed):
                 return True
-            return self._answer(participant, replies, said, last=last)
+            return self._answer(participant, replies, message, last=last)
 
     def _notice_all(self, participant: Participant, events: Sequence[Event]) -> bool:
         """Have a person notice the events of a turn; return whether one of them was answered."""
@@ -127,19 +126,19 @@ class People:
         answers = [self._notice(participant, event) for event in events]
         return any(answers)
 
-    def _answer(self, participant: Participant, replies: Sequence[Say], said: Event | None, *, last: bool) -> bool:
+    def _answer(self, participant: Participant, replies: Sequence[Say], message: Event | None, *, last: bool) -> bool:
         person = participant.person
         if not replies:
             speech = self._decide(participant, person.wait)
             self._speak(participant, speech)
             return speech is not None
-        if said is not None and (not last or not person.uses_model or person.leaving):
-            self._hear(participant, join_replies(replies), said)
+        if message is not None and (not last or not person.uses_model or person.leaving):
+            self._hear(participant, join_replies(replies), message)
         return True
 
-    def _hear(self, participant: Participant, heard: Heard, said: Event) -> None:
+    def _hear(self, participant: Participant, heard: Heard, message: Event) -> None:
         speech = self._decide(participant, partial(participant.person.hear, heard))
-        self._speak(participant, speech, said.seq)
+        self._speak(participant, speech, message.seq)
 
     def _decide(self, participant: Participant, decide: Callable[[], D]) -> D:
         """Return what a person decides, and measure the time of a model."""
@@ -160,7 +159,7 @@ class People:
             self._act_silently(participant, speech, cause)
             return
         host, sandbox, conversation = self._host, participant.sandbox, participant.conversation
-        host.clock.touch()  # what falls due may end the conversation
+        host.clock.touch()  # a scheduled event may end the conversation
         if speech.text and conversation.open:
             extra = {"metadata": dict(speech.metadata)} if speech.metadata else {}
             conversation.say(host.context_for(sandbox, "person", cause), speech.text, **extra)
@@ -181,10 +180,12 @@ class People:
             if speech.more is not None and participant.conversation.open:
                 self._speak(participant, self._decide(participant, speech.more), cause)
 
-    def _end_invalid(self, participant: Participant, broken: OutOfRole, cause: int | None) -> None:
-        self.out_of_role = broken
-        self.listening = False  # or the person would be asked again because of the event
-        payload = PersonBrokeContract(rule=broken.rule, reason=broken.reason, would_have_said=broken.would_have_said)
+    def _end_invalid(self, participant: Participant, violation: OutOfRole, cause: int | None) -> None:
+        self.out_of_role = violation
+        self.listening = False  # else the person would be asked to react to the event
+        payload = PersonBrokeContract(
+            rule=violation.rule, reason=violation.reason, would_have_said=violation.would_have_said
+        )
         event = self._host.emit(participant.sandbox, payload, "run", cause)
         participant.leave_reason = INVALID_PERSON
         participant.conversation.end(self._host.context_for(participant.sandbox, "run", event.seq), INVALID_PERSON)
@@ -193,17 +194,17 @@ class People:
         """Record a turn in order; return the last message in it, and the events that happened meanwhile."""
         host, sandbox, conversation = self._host, participant.sandbox, participant.conversation
         participant.held_events = events = list[Event]()
-        said: Event | None = None
+        message: Event | None = None
         for part in turn:
             check_room(host.log)
             if not isinstance(part, Say):
                 host.emit("agent", part, "agent")
                 continue
-            host.clock.touch()  # what falls due may end the conversation
+            host.clock.touch()  # a scheduled event may end the conversation
             if conversation.open:
-                said = conversation.say(host.context_for(sandbox, "agent"), **part.fields())
+                message = conversation.say(host.context_for(sandbox, "agent"), **part.fields())
         participant.held_events = None
-        return said, events
+        return message, events
 
     def _apply_faults(self, participant: Participant, replies: Sequence[Say]) -> bool:
         """Apply faults to a turn; return false if the turn is lost. The person then repeats their last message."""
@@ -237,10 +238,10 @@ class People:
                 self._hear_message(participant, event)
 
     def _hear_message(self, participant: Participant, event: Event) -> None:
-        said = event.payload
-        if isinstance(said, Utterance):
+        message = event.payload
+        if isinstance(message, Utterance):
             participant.messages_ahead = 0
-            heard = Heard(said.text, said.buttons, (said.custom,) if said.custom is not None else ())
+            heard = Heard(message.text, message.buttons, (message.custom,) if message.custom is not None else ())
             self._hear(participant, heard, event)
 
     def _notice(self, participant: Participant, event: Event) -> bool:

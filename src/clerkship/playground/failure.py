@@ -11,7 +11,7 @@ from clerkship.playground.playground import Playground
 TRACEBACK = "platform_traceback"
 """Name of the fact in a run's sidecar that holds the traceback."""
 MAX_CALLER_DEPTH = 300
-"""Frames above a request: with more of them it is the agent that recurses."""
+"""Stack frames above a request. If there are more, the agent itself recurses."""
 T = TypeVar("T")
 
 
@@ -31,7 +31,7 @@ def guard(playground: Playground, title: str, work: Callable[[], T]) -> T:
     """Run code of a simulator outside of a request. If it fails, record the failure and raise SimulatorBroken."""
     try:
         return work()
-    except Exception as error:  # a simulator's bug is ours: the run is errored, the agent not blamed
+    except Exception as error:  # a bug of a simulator errors the run; the agent is not blamed
         with playground.lock:
             raise SimulatorBroken(record_failure(playground, error, title)) from error
 

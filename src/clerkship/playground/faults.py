@@ -11,7 +11,7 @@ from clerkship.faults.contract import Fault
 from clerkship.playground.host import PlaygroundHost
 
 ON_TURN = "on_turn"
-"""The name of an agent's reply in a conversation, where a request has the name of its operation."""
+"""The operation of a reply in a conversation, which is no request."""
 
 
 @dataclass

@@ -1,8 +1,7 @@
 """The gateway: one ordered list of handlers for every request to every sandbox.
 
 A request arrives in the form of its protocol and becomes a call of one of the simulator's operations. The handlers
-run
-in order until one of them answers the call. The final handlers then run for every call.
+run in order until one of them answers the call. The final handlers then run for every call.
 """
 
 import threading
@@ -44,12 +43,12 @@ from clerkship.simulators.spec import Spec
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, OutboundRefused
 
-RUN_OVER = "the run is over, and its tokens with it"
+RUN_OVER = "the run is over, so its tokens are no longer valid"
 MAX_ENDED_PLAYGROUNDS = 4096
-"""Playgrounds that are over: later ones push the earliest out, and then nobody knows what was spoken there."""
+"""How many ended playgrounds are remembered. Late requests to older ones get a generic refusal."""
 
 RequestSubscriber = Callable[[str, Request | CallRecord], None]
-"""Receives each request or call, with the name of the sandbox that it was for."""
+"""Called with the name of the sandbox and each request or call to it."""
 
 
 class Gateway:
@@ -65,7 +64,7 @@ class Gateway:
         self._ended: dict[str, dict[str, Spec]] = {}
         self._addresses = SecretTable[tuple[Playground, Sandbox]]()
         self.unmatched = UnloggedRequests()
-        """Requests whose address names no trial under way."""
+        """Requests whose address belongs to no running trial."""
         self.on_registered: Callable[[Playground, Sandbox], None] | None = None
         """Called when an agent has registered an address."""
         self.on_run_ended: Callable[[str], None] | None = None
@@ -114,7 +113,7 @@ class Gateway:
         """Raise OutboundRefused if the policy forbids the address, or if it is one of our own listeners."""
         self.policy.check_written(address)
         if address.is_loopback and str(address.port) in self._own_ports():
-            reason = "that port is one of the simulators' own; name one where you listen"
+            reason = "a simulator listens on that port; give one where the agent listens"
             raise OutboundRefused("not_yours", reason)
 
     def register_callback(self, playground: Playground, sandbox: Sandbox, name: str, value: str) -> None:
@@ -152,7 +151,7 @@ class Gateway:
                     del self._ended[next(iter(self._ended))]
         self._subscribers.pop(id(playground), None)
         for sandbox in playground.sandboxes.values():
-            sandbox.register_callback = None  # it holds the playground
+            sandbox.register_callback = None  # it would keep the playground in memory
             if sandbox.address and self._addresses.pop(sandbox.address) is not None and self.on_run_ended is not None:
                 self.on_run_ended(sandbox.address)
 
@@ -160,9 +159,8 @@ class Gateway:
         """Call a function with each request of the agent to a playground, in the order in which they are answered."""
         with self._lock:
             self._subscribers[id(playground)] = subscriber
-            if (
-                self.notify_subscriber not in self.final_handlers
-            ):  # where nobody listens, requests do not even go past here
+            # The handler is only added when it is needed, because it costs time for each request.
+            if self.notify_subscriber not in self.final_handlers:
                 self.final_handlers = (*self.final_handlers, self.notify_subscriber)
 
     def notify_subscriber(self, context: RequestContext) -> None:
@@ -226,10 +224,10 @@ class Gateway:
                 return self._run_handlers(context)
             except RecursionError:
                 if call_depth() > MAX_CALLER_DEPTH:
-                    raise  # the agent's own recursion left no room
-                playground.broken = f"{context.title}: it recurses without end"
+                    raise  # the agent's own recursion used up the stack
+                playground.broken = f"{context.title}: infinite recursion"
                 raise SimulatorBroken(playground.broken) from None
-            except Exception as error:  # a simulator's bug is ours: the run is errored, the agent not blamed
+            except Exception as error:  # a bug of a simulator errors the run; the agent is not blamed
                 raise SimulatorBroken(record_failure(playground, error, context.title)) from error
             finally:
                 if holds:
@@ -244,8 +242,8 @@ class Gateway:
         """Refuse bytes that are not an HTTP request, and list them beside the log: their sender is unknown."""
         reply = self.refuse(playground_id, sandbox, refusal)
         playground = self.playgrounds.get(playground_id)
-        listed = self.unmatched if playground is None else playground.sidecar.unauthenticated
-        listed.add(sandbox=sandbox, method="", path="", status=reply.status, reason=refusal.reason)
+        requests = self.unmatched if playground is None else playground.sidecar.unauthenticated
+        requests.add(sandbox=sandbox, method="", path="", status=reply.status, reason=refusal.reason)
         return reply
 
     def _spec_of(self, playground_id: str, sandbox: str) -> Spec | None:
@@ -266,7 +264,7 @@ class Gateway:
         if spec is None:
             return call.refuse(refusal, None)
         with suppress(Refusal):
-            call.locate(spec)  # a route may have its own words
+            call.locate(spec)  # a route may have its own format
         return _add_cors_headers(call, spec, call.refuse(refusal, spec))
 
     def _run_handlers(self, context: RequestContext) -> Reply:
@@ -317,4 +315,4 @@ def _add_cors_headers(call: ProtocolCall, spec: Spec, reply: Reply) -> Reply:
 
 
 def _unknown_sandbox() -> Refusal:
-    return Refusal(404, "no_such_sandbox", "there is no such sandbox, or its run is over")
+    return Refusal(404, "no_such_sandbox", "unknown sandbox, or its run is over")

@@ -35,9 +35,9 @@ from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.route import TOO_LARGE, HttpCall
 
 LOG_FULL = 429
-"""The status of requests that a full log has no room for."""
+"""The status of requests after the log is full."""
 CLOCK = "clock"
-"""A path beside the sandboxes: the simulated clock. No sandbox may have its name."""
+"""The path of the simulated clock, next to those of the sandboxes. No sandbox may have this name."""
 
 
 @dataclass(slots=True)
@@ -48,31 +48,30 @@ class RequestContext:
     sandbox_name: str
     call: ProtocolCall
     token: str = ""
-    """The token of the sandbox, from a client of the platform: the in-process door or a listener. The credentials of an
-    HTTP request are in its headers."""
+    """The token of the sandbox, for requests in process and from listeners. HTTP requests have credentials in headers."""
     actor: Actor = "agent"
-    """Whose request it is: `run` for what a delivery reads before it calls the agent."""
+    """Who sent the request; `run` for requests of a delivery."""
     playground: Playground = field(init=False)
     """Set by `Gateway.handle`."""
     sandbox: Sandbox | None = None
     is_routed: bool = False
-    """Whether the operation is known; refusals before that are no operation's."""
+    """Whether the operation is known."""
     shape: Shape | None = None
     reply: Reply | None = None
     refusal: Refusal | None = None
     pending_faults: list[tuple[ActiveFault, Random]] = field(default_factory=list)
-    """Faults that wait for the answer."""
+    """Faults that will be applied to the reply."""
     delay: timedelta = timedelta(0)
     cause: int | None = None
-    """The fault that sent it once more."""
+    """The event of the fault that repeated the request."""
     transport_refusal: Refusal | None = None
-    """Why the transport refuses it; the client is told once it is authenticated."""
+    """Why the transport refuses the request. Raised after authentication."""
     is_logged: bool = True
-    """Whether it is recorded in the log: not without a valid credential, nor when the log is full."""
+    """Whether the request is logged: not without a valid credential, nor when the log is full."""
     events_before: int | None = None
-    """How many events there were when the simulator was given the request; None if it was not."""
+    """The number of events when the simulator got the request; None if it did not get it."""
     fault_events: list[Event] = field(default_factory=list)
-    """The events of the faults that took effect on it."""
+    """The events of the faults that affected the request."""
     started_at: float = field(default_factory=perf_counter)
 
     @property
@@ -96,7 +95,7 @@ def serve_asset(context: RequestContext, sandbox: Sandbox) -> None:
     request = context.call.request
     folder = next((folder for folder in sandbox.spec.assets if folder.covers(request)), None)
     if folder is not None:
-        context.is_logged = False  # not in the log even if it is refused: anyone could write to it otherwise
+        context.is_logged = False  # not even a refusal: else anyone could write to the log
         context.reply = folder.serve(request)
 
 
@@ -110,7 +109,7 @@ def authenticate(context: RequestContext) -> None:
             return
     elif any(_has_credential(context, box, CLOCK_SCHEMES) for box in playground.sandboxes.values()):
         return
-    context.is_logged = False  # not in the log: anyone could write to it otherwise
+    context.is_logged = False  # else anyone could write to the log
     if sandbox is None or not _is_allowed_without_credential(context, sandbox):
         raise refuse_anonymous(context.call, playground, sandbox)
 
@@ -152,8 +151,8 @@ def find_operation(context: RequestContext) -> None:
     if context.is_logged:
         context.playground.clock.touch()
     if context.is_logged and context.playground.log.is_full:
-        context.is_logged = False  # the log is what must not grow
-        raise Refusal(LOG_FULL, "too_many_requests", "this run's log is full; nothing more is done in it")
+        context.is_logged = False  # the log must not grow any more
+        raise Refusal(LOG_FULL, "too_many_requests", "the log of this run is full; no more requests are accepted")
     if context.transport_refusal is not None:
         raise context.transport_refusal
     context.call.locate(context.sandbox.spec)
@@ -175,16 +174,16 @@ def inject_faults(context: RequestContext) -> None:
         if playground.environment.time == "stepped":
             playground.clock.advance(effect.delay)
         else:
-            context.delay += effect.delay  # to be waited for, where the request came in
+            context.delay += effect.delay  # the transport waits before it sends the reply
         context.reply = effect.reply
-        if effect.refusal is not None:  # not taken down as the sandbox's: it never saw the request
-            worded = render_refusal(context, effect.refusal)
-            context.reply = replace(worded, headers={**worded.headers, **effect.headers})
+        if effect.refusal is not None:  # not logged as a refusal: the sandbox never saw the request
+            reply = render_refusal(context, effect.refusal)
+            context.reply = replace(reply, headers={**reply.headers, **effect.headers})
             if effect.refusal.status == 401 and context.sandbox is not None:
                 expired = refuse_expired(context.sandbox.spec.authentication, effect.refusal.reason)
                 context.reply = replace(context.reply, headers={**context.reply.headers, **expired.headers})
         if context.reply is not None:
-            context.pending_faults.clear()  # there is no answer of the sandbox for them to strike
+            context.pending_faults.clear()  # the sandbox gives no reply that they could alter
             return
 
 
@@ -208,10 +207,10 @@ def run_operation(context: RequestContext) -> None:
         )
     else:
         operation_context = OperationContext(sandbox.state, build_unlogged_context(playground, sandbox), call.base)
-    began = perf_counter()
+    started_at = perf_counter()
     context.reply = call.render(operation_context, operation.run(operation_context, call.parse(operation_context)))
     if context.shape is not None:
-        sandbox.prepared.timings.record(context.shape, perf_counter() - began)
+        sandbox.prepared.timings.record(context.shape, perf_counter() - started_at)
 
 
 def record_request(context: RequestContext) -> None:
@@ -231,8 +230,8 @@ def record_request(context: RequestContext) -> None:
     event = event or _emit_record(playground, context)
     if context.actor != "agent":
         return
-    holds = not context.call.body or (since is not None and is_body_logged(playground.log.events, since))
-    playground.writer.attach(event, _describe_request(context) if holds else _describe_with_body(context))
+    is_complete = not context.call.body or (since is not None and is_body_logged(playground.log.events, since))
+    playground.writer.attach(event, _describe_request(context) if is_complete else _describe_with_body(context))
 
 
 def _describe_with_body(context: RequestContext) -> AgentRequest:
@@ -264,10 +263,8 @@ def _describe_request(context: RequestContext) -> AgentRequest:
 def _record_unauthenticated(context: RequestContext) -> None:
     refusal, playground = context.refusal, context.playground
     if refusal is None or refusal.status != LOG_FULL:
-        description, reason = (
-            _describe_request(context),
-            "answered without a credential" if refusal is None else refusal.reason,
-        )
+        description = _describe_request(context)
+        reason = "answered without a credential" if refusal is None else refusal.reason
         fields = {name: getattr(description, name) for name in ("method", "path", "query", "status", "over")}
         playground.sidecar.unauthenticated.add(sandbox=context.sandbox_name, reason=reason, **fields)
 
@@ -332,7 +329,9 @@ def record_touch(context: RequestContext) -> None:
     playground = context.playground
     wall_ms = (perf_counter() - context.started_at) * 1000
     seq = len(playground.log.events)
-    operation = context.operation if context.is_logged else ""  # a fork counts by it what a fault has let pass
+    operation = (
+        context.operation if context.is_logged else ""
+    )  # a fork uses it to count the requests that a fault skipped
     playground.sidecar.touch(seq, context.sandbox_name, operation, context.reply.status, wall_ms)
 
 

@@ -40,7 +40,7 @@ class InProcessTransport:
         self._sandbox = playground.sandboxes[sandbox]
         self._base_url = base_url
         self._listeners = listeners
-        self._base = f"http://{sandbox}.invalid"  # RFC 6761 §6.4: nobody's, on every machine the same
+        self._base = f"http://{sandbox}.invalid"  # RFC 6761 §6.4: a reserved name, the same on every machine
 
     @property
     def kind(self) -> str:
@@ -76,7 +76,7 @@ class InProcessTransport:
 
     @property
     def lines(self) -> dict[str, ConnectionInfo]:
-        """The other ways in, by name; asking opens them if they are not open."""
+        """The connection details of the other protocols, by name. Reading them starts their listeners if needed."""
         if self._listeners is None:
             return {}
         opened = self._listeners.open_listeners(self._playground, self._sandbox)
@@ -97,7 +97,7 @@ class InProcessTransport:
             self._playground.advance(timedelta(seconds=reply.delivery.delay + reply.delivery.over))
         if reply.lost:
             request_name = title_of(call).partition(" ")[0]
-            raise Dropped(f"the connection to {self._sandbox.name} broke before the answer to {request_name}")
+            raise Dropped(f"the connection to {self._sandbox.name} broke before the reply to {request_name}")
         if reply.stream is not None:
             return guard(self._playground, f"{self._sandbox.name}: {title_of(call)}", reply.joined)
         return reply

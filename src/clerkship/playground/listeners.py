@@ -39,21 +39,21 @@ class RunningListener:
 
     def find(self, address: str) -> SandboxClient | None:
         """Return the sandbox with this address, if it is of the listener's kind."""
-        found = self.gateway.find_by_address(address)
-        if found is None:
+        match = self.gateway.find_by_address(address)
+        if match is None:
             return None
-        playground, sandbox = found
+        playground, sandbox = match
         if playground.closed or sandbox.spec.kind != self.kind:
             return None
         return GatewayClient(self.gateway, self.workers, playground, sandbox, sandbox.address, self.listener_type.name)
 
     def list_refused(self, address: str, operation: str, reason: str) -> None:
         """List a request without a valid credential, beside the log of its trial if the address is known."""
-        found = self.gateway.find_by_address(address)
-        name, listed = "", self.gateway.unmatched
-        if found is not None:
-            name, listed = found[1].name, found[0].sidecar.unauthenticated
-        listed.add(sandbox=name, over=self.listener_type.name, method=operation, reason=reason)
+        match = self.gateway.find_by_address(address)
+        name, requests = "", self.gateway.unmatched
+        if match is not None:
+            name, requests = match[1].name, match[0].sidecar.unauthenticated
+        requests.add(sandbox=name, over=self.listener_type.name, method=operation, reason=reason)
 
     def client_for(self, playground: Playground, sandbox: Sandbox) -> GatewayClient:
         """Return a client of a sandbox for this listener."""
@@ -72,7 +72,7 @@ class RunningListener:
             raise ListenerFailed(f"{name} did not start within {MAX_START_SECONDS:.0f} s") from None
         except OSError as error:
             reason = os.strerror(error.errno).lower() if error.errno else str(error)
-            raise PortTaken(f"{name}: nothing can listen on port {self.port}: {reason}") from None
+            raise PortTaken(f"{name}: cannot listen on port {self.port}: {reason}") from None
         except Exception as error:
             raise ListenerFailed(f"{name} did not start: {type(error).__name__}: {error}") from error
 
@@ -130,13 +130,13 @@ class ListenerPool:
         with self._lock:
             if self._closed:
                 raise ListenerFailed("the run has ended; its listeners are closed")
-            found = self._running.get((kind, listener_type.name))
-            if found is None:
+            running = self._running.get((kind, listener_type.name))
+            if running is None:
                 raise_limit()
-                found = RunningListener(self._gateway, kind, listener_type, self._ports.get(listener_type.name, 0))
-                found.start()
-                self._running[kind, listener_type.name] = found
-            return found
+                running = RunningListener(self._gateway, kind, listener_type, self._ports.get(listener_type.name, 0))
+                running.start()
+                self._running[kind, listener_type.name] = running
+            return running
 
     def _open_ports(self) -> list[int]:
         """Return the ports of all running listeners."""

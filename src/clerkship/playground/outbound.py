@@ -32,7 +32,7 @@ class OutboundPool:
         self._gateway = gateway
         self._workers = WorkerPool()
         self._running: dict[tuple[str, str], _RunningDelivery] = {}
-        """By the address of the sandbox and the name of the delivery; used in the loop alone."""
+        """By the address of the sandbox and the name of the delivery; only used in the event loop."""
         self._thread: LoopThread | None = None
         self._lock = threading.Lock()
         self._closed = False
@@ -80,10 +80,10 @@ class OutboundPool:
 
     async def _start(self, kind: type[OutboundDelivery], client: DeliveryClient) -> None:
         key = client.address, kind.name
-        if key not in self._running and not client.hold.is_joined:  # one that failed has left after `start`
+        if key not in self._running and not client.hold.is_joined:  # a failed delivery may have left since `start`
             await client.run_locked(client.hold.join)  # without waiting for the lock in the event loop
         running = self._running.get(key)
-        if running is None and client.open:  # or the run ended meanwhile
+        if running is None and client.open:  # else the run has ended meanwhile
             delivery = kind(client)
             client.hold.reset = delivery.reset
             running = _RunningDelivery(delivery, client, asyncio.create_task(self._run(delivery, client)))
@@ -112,7 +112,7 @@ class OutboundPool:
             running = self._running.pop(key)
             running.task.cancel()
             await asyncio.wait([running.task])
-            running.client.hold.leave()  # a task that had not begun does not do so
+            running.client.hold.leave()  # a task that was cancelled before it began has not left
 
     async def _close(self) -> None:
         for address in {address for address, _ in self._running}:

@@ -9,15 +9,14 @@ from clerkship.model.freeze import IMMUTABLE, CannotFreeze, freeze, freeze_or_co
 
 _DELETED = object()
 _IDENTITY: Any = object.__eq__
-"""The comparison of a class that defines none."""
+"""The `__eq__` of a class that does not define one."""
 
 
 class Overlay(MutableMapping[str, Any]):
     """The records of one playground: its changes over a base that all playgrounds share.
 
     Records are frozen when they are read or stored, so a record can only be changed by storing another one. An
-    object that
-    is not plain data cannot be frozen: the playground gets its own deep copy on first access.
+    object that is not plain data cannot be frozen: the playground gets its own deep copy on first access.
     """
 
     __slots__ = ("_changes", "_copies", "_size", "base")
@@ -91,17 +90,19 @@ class Overlay(MutableMapping[str, Any]):
         return {key: (freeze_or_copy(self.base.get(key)), value) for key, value in changed.items()}
 
 
-def _is_same(one: Any, other: Any, compared: set[tuple[int, int]]) -> bool:
+def _is_same(original: Any, copy: Any, compared: set[tuple[int, int]]) -> bool:
     """Return whether a copy equals its original. Objects without `__eq__` are compared by their state."""
-    if one == other or (id(one), id(other)) in compared:
+    if original == copy or (id(original), id(copy)) in compared:
         return True
-    if type(one) is not type(other):
+    if type(original) is not type(copy):
         return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_is_same(one[key], other[key], compared) for key in one)
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(_is_same(*items, compared) for items in zip(one, other, strict=True))
-    if type(one).__eq__ is not _IDENTITY and not is_dataclass(one):
+    if isinstance(original, dict):
+        return original.keys() == copy.keys() and all(_is_same(original[key], copy[key], compared) for key in original)
+    if isinstance(original, list | tuple):
+        return len(original) == len(copy) and all(
+            _is_same(*items, compared) for items in zip(original, copy, strict=True)
+        )
+    if type(original).__eq__ is not _IDENTITY and not is_dataclass(original):
         return False
-    compared.add((id(one), id(other)))  # it may refer to itself
-    return _is_same(one.__getstate__(), other.__getstate__(), compared)
+    compared.add((id(original), id(copy)))  # it may refer to itself
+    return _is_same(original.__getstate__(), copy.__getstate__(), compared)

@@ -12,12 +12,12 @@ MAX_SLEEP_SECONDS = 0.05
 
 @contextmanager
 def _paced_clock(playground: Playground) -> Iterator[None]:
-    over = threading.Event()
-    threading.Thread(target=_run_due_work, args=(playground, over), name="clerkship-pacer", daemon=True).start()
+    stopped = threading.Event()
+    threading.Thread(target=_run_due_work, args=(playground, stopped), name="clerkship-pacer", daemon=True).start()
     try:
         yield
     finally:
-        over.set()
+        stopped.set()
 
 
 def run_paced_clock(playground: Playground) -> AbstractContextManager[None]:
@@ -25,8 +25,8 @@ def run_paced_clock(playground: Playground) -> AbstractContextManager[None]:
     return _paced_clock(playground) if playground.environment.time == "paced" else nullcontext()
 
 
-def _run_due_work(playground: Playground, over: threading.Event) -> None:
-    while not over.wait(_seconds_to_next(playground)):
+def _run_due_work(playground: Playground, stopped: threading.Event) -> None:
+    while not stopped.wait(_seconds_to_next(playground)):
         with playground.lock:
             if playground.closed or playground.broken is not None:
                 return

@@ -91,7 +91,7 @@ class PlaygroundOptions:
     names: VariableNames = NO_NAMES
     """Environment variables whose values the log replaces by their names."""
     reactions: BoundReactions | None = None
-    """By source and kind of event; those that ship, if not given."""
+    """By source and kind of event; the built-in ones if None."""
     domains: Mapping[str, PreparedComponent] = field(default_factory=dict)
     agent_events: AgentEvents = field(default_factory=lambda: BUILT_IN_EVENTS)
 
@@ -100,8 +100,7 @@ class Playground:
     """One running environment. Only the thread that holds its lock may use it.
 
     Attributes set in `__init__` survive a rewind: the id, the credentials and addresses of the sandboxes, the
-    subscribers.
-    Attributes set in `_start` are built again.
+    subscribers. Attributes set in `_start` are built again.
     """
 
     def __init__(
@@ -115,9 +114,9 @@ class Playground:
         self.agent_events = options.agent_events
         """The events that an agent may report, by kind."""
         self.id = ""
-        """Its name at the gateway, once it is admitted."""
+        """The id at the gateway; empty until it is added there."""
         self.address = ""
-        """Host and port of the HTTP server, once an agent has asked for its URL."""
+        """Host and port of the HTTP server; empty until an agent reads its URL."""
         self.seed = seed
         self.lock = threading.RLock()
         self.started_at = environment.now.astimezone(UTC)  # all times in the log are in UTC
@@ -126,7 +125,7 @@ class Playground:
         components = {**self.sandboxes, **self.domains} if self.domains else self.sandboxes
         self.components: Mapping[str, RunningComponent] = components
         self.broken: str | None = None
-        """The first failure of the platform: the run is errored, and stays so when it is rewound."""
+        """The first failure of the platform. The run is errored, even after a rewind."""
         self.closed = False
         self._options = options
         self._bound_reactions = bind_reactions(environment) if options.reactions is None else options.reactions

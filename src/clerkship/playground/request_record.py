@@ -17,18 +17,18 @@ REDACTED = "[redacted]"
 CREDENTIALS = frozenset(
     {"access_token", "api_key", "apikey", "auth", "authorization", "client_secret", "password", "secret", "token"}
 )
-"""Names in a query whose values are credentials of any issuer."""
+"""Names of query parameters whose values are credentials."""
 MAX_METHOD_LENGTH = 40
 MAX_PAIRS = 200
 MAX_SECRET = 4096
-"""Bytes; a secret that begins before the place where a body is cut is still found whole."""
+"""Bytes after the limit of a body that are searched too, so that a secret across the limit is found."""
 _UNQUOTED = "/:,|$@!*'();~[]"
 MIN_SECRET_LENGTH = 6
 """Characters. Shorter strings are not redacted: they occur in texts by chance."""
 MIN_WORD_LENGTH = 20
 _BEFORE_PORT = r"(?:127\.0\.0\.1|localhost|\[?::1\]?|port)"
 ISSUED_CREDENTIAL = re.compile(rf"(?:{SESSION_PREFIX}|{ACCESS_TOKEN_PREFIX})_[\w-]{{1,43}}", re.IGNORECASE)
-"""Session ids and access tokens, of which there may be many: they are recognised, not listed."""
+"""Session ids and access tokens. There may be many, so they are recognised by their prefix."""
 
 
 def replace_secrets(text: str, hidden: Mapping[str, str], ports: Mapping[int, str]) -> str:
@@ -51,7 +51,7 @@ class CredentialRedactor:
 
     def __call__(self, text: str) -> str:
         lower = text.lower()
-        for marker in self._markers:  # for each text of each request: `any` would take twice as long
+        for marker in self._markers:  # this runs for each request, and `any` would take twice as long
             if marker in lower:
                 return replace_secrets(text, self._hidden, self._ports)
         return text
@@ -88,7 +88,7 @@ def _quoted_forms(value: str) -> Iterator[str]:
         yield from {whole, whole.replace("\n", "\\n"), whole.replace("\n", "\\\\n")}
     lines = whole.splitlines()
     for line in lines if len(lines) > 1 else ():
-        if len(line) >= MIN_SECRET_LENGTH and not line.startswith("-----"):  # what every key begins and ends with
+        if len(line) >= MIN_SECRET_LENGTH and not line.startswith("-----"):  # the first and last line of every key
             yield line
     for word in whole.split():
         if len(word) >= MIN_WORD_LENGTH:
@@ -106,8 +106,7 @@ def describe_request(call: ProtocolCall, reply: Reply, redact: CredentialRedacto
     """Describe a request and its reply, without the body.
 
     Over HTTP a request is described by method and path, over another protocol by its operation and subject. Links to
-    the
-    sandbox are recorded as relative ones, because its address differs between machines.
+    the sandbox are recorded as relative ones, because its address differs between machines.
     """
     method, path, query = _request_parts(call, redact)
     path = redact(path)

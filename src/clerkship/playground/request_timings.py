@@ -1,8 +1,8 @@
 """Decides which requests are answered on the event loop, and which by a worker thread.
 
 A request on the event loop delays every other connection, so only quick ones are answered there. Requests of the
-same
-shape (operation and names of the query parameters) take about the same time, so the last one of a shape decides.
+same shape (operation and names of the query parameters) take about the same time, so the last one of a shape
+decides.
 """
 
 from collections.abc import Sized
@@ -13,9 +13,9 @@ MAX_QUICK_SECONDS = 0.01
 MAX_QUICK_BODY = 32_768
 MAX_QUICK_PARAMETERS = 20
 MAX_SMALL_DATASET = 500
-"""Records of a dataset in which nothing takes long."""
+"""Records of a dataset that is so small that every request is quick."""
 MAX_SHAPES = 4096
-"""Shapes remembered for one environment; the names in them are the agent's, so there is a limit."""
+"""Shapes remembered for one environment. Limited, because the agent chooses the names in them."""
 Shape = tuple[str, tuple[str, ...]]
 
 

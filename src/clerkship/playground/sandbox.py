@@ -27,11 +27,11 @@ class Sandbox(RunningComponent):
 
     prepared: PreparedSimulator
     spec: Spec
-    # Class attributes are the initial values: a fork sets none of them.
+    # Initial values are class attributes, so that a fork sets none of them.
     register_callback: Callable[[str, str], None] | None = None
     """Registers where the agent can be reached; set by the gateway."""
     address = ""
-    """Its address in every protocol but HTTP; empty until it is first used."""
+    """The address in protocols other than HTTP; empty until it is first needed."""
     connection_info: Mapping[str, ConnectionInfo] = MappingProxyType({})
     """Connection details given to the agent, by protocol; all are secrets."""
 

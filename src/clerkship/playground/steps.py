@@ -27,8 +27,7 @@ class StepRunner:
         """Run a step and log the outcome.
 
         A failure is a mistake of the author and errors the run, unless the step would have succeeded without the
-        agent's
-        changes. In that case the run continues and is graded.
+        agent's changes. In that case the run continues and is graded.
         """
         host = self._host
         with host.lock:

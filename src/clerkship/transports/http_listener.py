@@ -45,7 +45,7 @@ class HttpListener:
             port = tcp.open_port(HOST, self._port)
         except OSError as error:
             reason = os.strerror(error.errno or 0).lower()
-            raise PortTaken(f"nothing can listen on port {self._port}: {reason}") from None
+            raise PortTaken(f"cannot listen on port {self._port}: {reason}") from None
 
         async def serve() -> None:
             await port.serve(lambda port: HttpConnection(self._application, self._workers, port))
