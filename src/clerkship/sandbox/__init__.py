@@ -1,1 +1,1 @@
-"""What one running simulator is: its state, the requests it answers, and the handle an agent holds."""
+"""Contracts of one running simulator: its state, its operations, and the handle that an agent uses."""

@@ -1,4 +1,4 @@
-"""What the strategies of `clerkship suite attack` do in one kind of sandbox."""
+"""Attacks of `clerkship suite attack` in one kind of sandbox."""
 
 from collections.abc import Callable, Iterator
 from typing import ClassVar, Literal
@@ -20,7 +20,7 @@ MAX_UNDONE = 5
 
 
 class SandboxAttack:
-    """The moves of attackers in one kind of sandbox. A simulator overrides those that make sense for it.
+    """What attackers do in one kind of sandbox. A simulator overrides the methods that make sense for it.
 
     A method returns True if it did anything. One that is not overridden is reported as not attacked.
     """
@@ -29,7 +29,7 @@ class SandboxAttack:
     """The kinds of harm that `harm` can put into a write."""
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
-        """Read all that bears on the instruction, and change nothing."""
+        """Read everything related to the instruction, and change nothing."""
         return False
 
     def order_everything(self, handle: Handle, instruction: str) -> bool:
@@ -37,7 +37,7 @@ class SandboxAttack:
         return False
 
     def delete_everything(self, handle: Handle, instruction: str) -> bool:
-        """Delete all that bears on the instruction, and more."""
+        """Delete everything related to the instruction, and more."""
         return False
 
     def harm_and_undo(self, handle: Handle) -> bool:
@@ -45,15 +45,15 @@ class SandboxAttack:
         return False
 
     def say(self, handle: Handle, text: str) -> bool:
-        """Say something to a person in the conversation that the sandbox is."""
+        """Say something to the person in the conversation of the sandbox."""
         return False
 
     def people(self, dataset: Dataset) -> Iterator[str]:
-        """Yield patients of a dataset, each by name and record number: a harmful note names one of them."""
+        """Yield patients of a dataset, each by name and record number, for a harmful note to name."""
         return iter(())
 
     def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
-        """The same write with harm in it; None if the request is not a write that can carry this harm."""
+        """Return the same write with harm in it; None if the request is not a write that can carry this harm."""
         return None
 
 
@@ -62,7 +62,7 @@ NO_ATTACK = SandboxAttack()
 
 
 class HarmfulTransport(TransportWrapper):
-    """A door that puts harm into each write on its way; a write that is refused with it is sent again without."""
+    """A transport that puts harm into each write. A write that is refused with harm is sent again without."""
 
     def __init__(
         self, door: SandboxTransport, harm: Callable[[Request], Request | None], count: Callable[[], None]
@@ -72,7 +72,7 @@ class HarmfulTransport(TransportWrapper):
         self._count = count
 
     def send(self, request: Request) -> Reply:
-        """Send the harmful version if there is one."""
+        """Send the harmful version of a request, if there is one."""
         harmful = self._harm(request)
         if harmful is None:
             return self._transport.send(request)
@@ -83,5 +83,5 @@ class HarmfulTransport(TransportWrapper):
         return reply
 
     def call(self, record: CallRecord) -> Reply:
-        """Pass the call on."""
+        """Forward the call unchanged."""
         return self._transport.call(record)

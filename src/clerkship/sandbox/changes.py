@@ -1,4 +1,4 @@
-"""What a sandbox's records were at the start of a trial, and how they differ now."""
+"""The records of a sandbox at the start of a trial, and how they have changed since."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
@@ -8,14 +8,14 @@ from clerkship.model.path import MISSING
 
 
 class RecordChange(NamedTuple):
-    """One record before and after a trial; MISSING where it was not there, or is not any more."""
+    """One record before and after a trial; MISSING where it does not exist."""
 
     before: Any
     after: Any
 
     @property
     def sort(self) -> Literal["created", "updated", "deleted"]:
-        """What became of the record."""
+        """How the record changed."""
         if self.before is MISSING:
             return "created"
         return "deleted" if self.after is MISSING else "updated"
@@ -23,12 +23,12 @@ class RecordChange(NamedTuple):
 
 @runtime_checkable
 class LayeredRecords(Protocol):
-    """Records laid over those of the datasets."""
+    """Records layered over those of the datasets."""
 
     base: Mapping[str, Any]
 
     def changed(self) -> Mapping[str, tuple[Any, Any]]:
-        """Return every key whose value differs from the base."""
+        """Return the values before and now of every key that differs from the base."""
 
 
 class FrozenRecords(Mapping[str, Any]):

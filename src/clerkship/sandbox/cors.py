@@ -1,4 +1,4 @@
-"""CORS: which web pages may read the answers of a simulator (Fetch standard, CORS protocol)."""
+"""CORS: which web pages may read the replies of a simulator (Fetch standard, CORS protocol)."""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _NAMES = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z, ]{1,1000}")
 
 @dataclass(frozen=True)
 class CorsPolicy:
-    """The origins whose pages may send requests and read the answers."""
+    """The origins whose pages may send requests and read the replies."""
 
     origins: tuple[str, ...] = ("*",)
     expose: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class CorsPolicy:
         return Reply(204, headers=headers)
 
     def apply(self, request: Request, reply: Reply) -> Reply:
-        """Add to a reply that the page may read it."""
+        """Return the reply with headers that let an allowed page read it."""
         headers = self._headers(request)
         if not headers or "Access-Control-Allow-Origin" in reply.headers:
             return reply

@@ -1,4 +1,4 @@
-"""Calls of operations by name, without a protocol: by tools of models, and by recordings."""
+"""Calls of operations by name, without a protocol: from tools of models, and from recordings."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ BYTES_KEY = "$bytes"
 
 @dataclass(frozen=True)
 class CallRecord:
-    """A call of an operation as JSON: enough to make it again."""
+    """A call of an operation as JSON, complete enough to repeat it."""
 
     operation: str
     input: Mapping[str, Any] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class CallRecord:
 
 
 class DirectCall(OperationCall[Any, Any]):
-    """A call with arguments that are checked like the body of an HTTP request. The answer is written as JSON."""
+    """A call with arguments that are validated like the body of an HTTP request. The reply is JSON."""
 
     transport = ""
 
@@ -40,16 +40,16 @@ class DirectCall(OperationCall[Any, Any]):
         super().__init__(operation, arguments, body=orjson.dumps(encode_bytes(arguments)))
 
     def parse(self, context: OperationContext[Any]) -> Any:
-        """Return the arguments as the input of the operation; raises Refusal where they do not fit."""
+        """Return the arguments as the input of the operation; raises Refusal if they are not valid."""
         return validate_input(self.operation, self.input)
 
     def render(self, context: OperationContext[Any], result: Any) -> Reply:
-        """Write bytes and text as they are, and all else as JSON."""
+        """Write bytes and text as they are, and everything else as JSON."""
         return replace(to_reply(OK, result), result=result)
 
 
 class RecordedCall(OperationCall[Any, Any]):
-    """A call that a listener made when it was recorded, with the same transport, target and body."""
+    """A recorded call of a listener, repeated with the same transport, target and body."""
 
     def __init__(self, operation: Operation[Any, Any], record: CallRecord) -> None:
         super().__init__(operation, decode_bytes(record.input), record.target, record.body)
@@ -57,7 +57,7 @@ class RecordedCall(OperationCall[Any, Any]):
         self._answer = record.answer
 
     def parse(self, context: OperationContext[Any]) -> Any:
-        """Return the recorded input, with the fields that only a listener sets; raises Refusal."""
+        """Return the recorded input, including fields that only a listener sets; raises Refusal."""
         if self.operation.input is dict:
             return self.input
         try:
@@ -66,12 +66,12 @@ class RecordedCall(OperationCall[Any, Any]):
             raise Refusal(422, "invalid_input", str(error.errors()[0]["msg"])) from None
 
     def render(self, context: OperationContext[Any], result: Any) -> Reply:
-        """Answer with the result, and with what the log said of it."""
+        """Return the result with the recorded answer."""
         return replace(super().render(context, result), answer=self._answer)
 
 
 def to_call(record: CallRecord, operations: Iterable[Operation[Any, Any]]) -> OperationCall[Any, Any]:
-    """Return the call that a record stands for; raises ValueError where there is no such operation."""
+    """Return the call that a record describes; raises ValueError if there is no such operation."""
     known = {operation.name: operation for operation in operations}
     if record.operation not in known:
         raise ValueError(f"no operation `{record.operation[:80]}`; {did_you_mean(record.operation[:80], known)}")
@@ -82,7 +82,7 @@ def to_call(record: CallRecord, operations: Iterable[Operation[Any, Any]]) -> Op
 
 
 def to_recordable(call: ProtocolCall, answer: str) -> Request | CallRecord:
-    """Return a request or a call in the form in which it can be sent again."""
+    """Return a call in a form that can be sent again."""
     if isinstance(call, HttpCall):
         return call.request
     assert isinstance(call, OperationCall)
@@ -95,7 +95,7 @@ def to_recordable(call: ProtocolCall, answer: str) -> Request | CallRecord:
 
 
 def encode_bytes(value: Any) -> Any:
-    """Return data as JSON has it, with an object in place of bytes."""
+    """Return JSON data in which an object stands for each bytes value."""
     if isinstance(value, bytes):
         return {BYTES_KEY: value.decode("latin-1")}
     if isinstance(value, Mapping):
@@ -107,7 +107,7 @@ def encode_bytes(value: Any) -> Any:
 
 
 def decode_bytes(value: Any) -> Any:
-    """Return the data that `encode_bytes` was given."""
+    """Return the data that was passed to `encode_bytes`."""
     if isinstance(value, Mapping):
         if value.keys() == {BYTES_KEY}:
             return value[BYTES_KEY].encode("latin-1")

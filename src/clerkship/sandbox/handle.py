@@ -1,4 +1,4 @@
-"""The agent's end: a door to one sandbox, and the typed handle that stands in it."""
+"""Handles: how an agent calls the sandboxes of its run, over a transport."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -23,7 +23,7 @@ ReportEvent = Callable[[Payload], Event]
 
 
 class Refused(Exception):
-    """A sandbox refused what the agent asked, in the words of its protocol."""
+    """The sandbox refused a request; `reply` has the refusal in the words of its protocol."""
 
     def __init__(self, reply: Reply) -> None:
         self.reply = reply
@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 def _extract_message(reply: Reply) -> str:
-    """Return the message of an error as JSON or an OperationOutcome has it; else the body."""
+    """Return the message of a JSON error or an OperationOutcome, else the whole body."""
     text = reply.body.decode(errors="replace")
     try:
         data = orjson.loads(reply.body)
@@ -44,11 +44,11 @@ def _extract_message(reply: Reply) -> str:
 
 
 class Dropped(ConnectionError):
-    """The connection broke before the answer came. Whether the sandbox has done what was asked, nobody can say."""
+    """The connection broke before a reply arrived. The request may or may not have been carried out."""
 
 
 class Incomplete(Dropped):
-    """The connection broke in the middle of the answer; `reply` has the part that came."""
+    """The connection broke in the middle of the reply; `reply` has the part that arrived."""
 
     def __init__(self, reply: Reply) -> None:
         self.reply = reply
@@ -56,45 +56,45 @@ class Incomplete(Dropped):
 
 
 class SandboxTransport(Protocol):
-    """A way to one sandbox: in process, or over HTTP."""
+    """Sends requests to one sandbox: in process, or over HTTP."""
 
     @property
     def kind(self) -> str:
-        """What sort of simulator is behind it."""
+        """The kind of simulator, such as `files`."""
 
     @property
     def routes(self) -> Sequence[Route]:
-        """What can be asked of it."""
+        """The HTTP routes of the sandbox."""
 
     @property
     def operations(self) -> Sequence[Operation[Any, Any]]:
-        """Its operations, with and without an HTTP route."""
+        """The operations of the sandbox, with and without an HTTP route."""
 
     @property
     def url(self) -> str:
-        """Where the same sandbox is over HTTP."""
+        """The base URL of the sandbox over HTTP."""
 
     @property
     def token(self) -> str:
-        """What opens it."""
+        """The credential of the sandbox."""
 
     @property
     def credentials(self) -> Mapping[str, ConnectionInfo]:
-        """What its authentication schemes need over HTTP beside the token, by scheme."""
+        """What its authentication schemes need over HTTP besides the token, by scheme."""
 
     @property
     def lines(self) -> Mapping[str, ConnectionInfo]:
-        """The other ways in, by name; asking opens them if they are not open."""
+        """How to connect to its listeners of other protocols, by name; opens those that are not open yet."""
 
     def send(self, request: Request) -> Reply:
-        """Ask, and be answered; raises Dropped if the connection breaks instead."""
+        """Send a request and return the reply; raises Dropped if the connection breaks."""
 
     def call(self, record: CallRecord) -> Reply:
-        """Call an operation by name; raises Dropped if no answer comes."""
+        """Call an operation by name; raises Dropped if no reply arrives."""
 
 
 class TransportWrapper:
-    """Tells of the sandbox what the door that it holds does: the base of handles, and of doors around another."""
+    """Base of handles, and of transports that wrap another: reports the properties of the wrapped transport."""
 
     def __init__(self, door: SandboxTransport) -> None:
         self._door = door
@@ -106,7 +106,7 @@ class TransportWrapper:
 
     @property
     def routes(self) -> Sequence[Route]:
-        """Its operations, as requests."""
+        """Its HTTP routes."""
         return self._door.routes
 
     @property
@@ -126,17 +126,17 @@ class TransportWrapper:
 
     @property
     def credentials(self) -> Mapping[str, ConnectionInfo]:
-        """What its schemes need over HTTP beside a bearer token, such as `{"basic": {"user", "password"}}`."""
+        """What its schemes need over HTTP besides a bearer token, such as `{"basic": {"user", "password"}}`."""
         return self._door.credentials
 
     @property
     def lines(self) -> Mapping[str, ConnectionInfo]:
-        """The ways in that are not HTTP, each with what it takes: `{"sftp": {"host", "port", "user", …}}`."""
+        """How to connect by protocols other than HTTP: `{"sftp": {"host", "port", "user", …}}`."""
         return self._door.lines
 
 
 class Handle(TransportWrapper):
-    """A sandbox as an agent written in Python holds it. Each kind adds its own verbs."""
+    """A sandbox as an agent written in Python uses it. Each kind of simulator adds its own methods."""
 
     def request(
         self,
@@ -148,8 +148,12 @@ class Handle(TransportWrapper):
         body: bytes = b"",
         media: str = JSON,
     ) -> Reply:
-        """Send any request; raises Refused on an error status, Dropped if no answer or only a part of it comes. The
-        query is a mapping, or pairs where a name is said more than once."""
+        """Send any request.
+
+        The query is a mapping, or pairs where a name occurs more than once. Raises Refused on an error status, and
+        Dropped
+        if no reply or only a part of it arrives.
+        """
         content = {"content-type": media} if body else {}
         reply = self._door.send(Request(method, path, to_query(query), {**(headers or {}), **content}, body))
         if reply.delivery.promised is not None:
@@ -159,15 +163,15 @@ class Handle(TransportWrapper):
         return reply
 
     def send_as_is(self, request: Request) -> Reply:
-        """Send a request as it stands, whatever is answered; raises Dropped if no answer comes."""
+        """Send a request unchanged and return any reply; raises Dropped if none arrives."""
         return self._door.send(request)
 
     def call(self, operation: str, arguments: Mapping[str, Any] | None = None) -> Reply:
-        """Call an operation by name, whatever is answered; raises Dropped if no answer comes."""
+        """Call an operation by name and return any reply; raises Dropped if none arrives."""
         return self._door.call(CallRecord(operation, encode_bytes(arguments or {})))
 
     def call_as_recorded(self, record: CallRecord) -> Reply:
-        """Make a recorded call again, whatever is answered; raises Dropped if no answer comes."""
+        """Repeat a recorded call and return any reply; raises Dropped if none arrives."""
         return self._door.call(record)
 
     def _json(self, method: str, path: str, data: Any = None, query: QueryInput | None = None) -> Any:
@@ -177,21 +181,21 @@ class Handle(TransportWrapper):
 
 
 class ClockControl(Protocol):
-    """The clock as an agent may use it."""
+    """The simulated clock as an agent uses it."""
 
     @property
     def now(self) -> datetime:
         """The simulated time."""
 
     def advance(self, by: timedelta) -> None:
-        """Wait this long."""
+        """Let this much time pass."""
 
     def skip(self) -> bool:
-        """Wait for the next thing due; false if there is none."""
+        """Advance to the next scheduled thing; return False if there is none."""
 
 
 class Sandboxes(Mapping[str, Handle]):
-    """All the sandboxes of a run by name, with the simulated clock, and a place to report one's own doings."""
+    """All sandboxes of a run by name, with the simulated clock and a method to report the agent's own events."""
 
     def __init__(
         self,
@@ -207,21 +211,18 @@ class Sandboxes(Mapping[str, Handle]):
         """The events that an agent may report here, by kind: the built-in ones, and those of plug-ins."""
 
     def __getitem__(self, name: str) -> Handle:
-        """The sandbox of this name."""
         if name not in self._handles:
             raise KeyError(f"no sandbox `{name}`; {did_you_mean(name, self._handles)}")
         return self._handles[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Their names."""
         return iter(self._handles)
 
     def __len__(self) -> int:
-        """How many there are."""
         return len(self._handles)
 
     def get_as(self, kind: type[HandleT], name: str | None = None) -> HandleT:
-        """The sandbox of this name, or the only one with this sort of handle, typed."""
+        """Return the sandbox of this name, or the only one whose handle is of this type; raises KeyError."""
         try:
             return find_state(self._handles, kind, name)[1]
         except NoSuchState as error:
@@ -233,18 +234,18 @@ class Sandboxes(Mapping[str, Handle]):
         return self._clock.now
 
     def wait(self, duration: str | float | timedelta | None = None) -> bool:
-        """Let simulated time pass: this long, or until the next thing due (false if there is none)."""
+        """Let simulated time pass: this long, or until the next scheduled thing (False if there is none)."""
         if duration is None:
             return self._clock.skip()
         self._clock.advance(parse_duration(duration))
         return True
 
     def report(self, payload: Payload) -> Event:
-        """Put one of the agent's own events in the log: an action, a slot, a flow, or one that a plug-in declares."""
+        """Log one of the agent's own events: an action, a slot, a flow, or one that a plug-in declares."""
         return self._report(payload)
 
 
 def wrap_transports(sandboxes: Sandboxes, wrap: Callable[[SandboxTransport], SandboxTransport]) -> Sandboxes:
-    """The same sandboxes, each through a door around its own."""
+    """Return the same sandboxes with each transport wrapped."""
     handles = {name: type(handle)(wrap(handle._door)) for name, handle in sandboxes.items()}
     return Sandboxes(handles, sandboxes._clock, sandboxes._report, sandboxes.agent_events)

@@ -1,8 +1,10 @@
 """JSON Schema for inputs of operations: check a schema when it is declared, and values when they arrive.
 
-The supported keywords are those of draft 2020-12 in `KEYWORDS`. A keyword that is neither supported nor an annotation
-is an error in the declaration: ignoring it would accept what the schema forbids. An integer is a number that is written
-without a fraction: `5.0` is not one.
+The supported keywords are those of draft 2020-12 in `KEYWORDS`. A keyword that is neither supported nor an
+annotation
+is an error in the declaration: ignoring it would accept what the schema forbids. An integer must be written without
+a
+fraction: `5.0` is not one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sized
@@ -38,7 +40,7 @@ class InvalidSchema(ValueError):
 
 
 class Violation(NamedTuple):
-    """Where a value does not fit a schema, and why."""
+    """Where and why a value violates a schema."""
 
     path: tuple[str, ...]
     message: str
@@ -75,7 +77,7 @@ def _has_type(value: Any, name: str) -> bool:
 
 
 def _is_equal(one: Any, other: Any) -> bool:
-    """Return whether two values are the same JSON: `true` is not 1."""
+    """Compare two JSON values; `true` is not equal to 1."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, dict) and isinstance(other, dict):
@@ -156,7 +158,7 @@ def _to_canonical_json(value: Any) -> bytes:
 
 
 def _normalize_numbers(value: Any) -> Any:
-    """Return a value with numbers such as 1.0 as integers."""
+    """Replace numbers such as 1.0 by integers."""
     if isinstance(value, dict):
         return {key: _normalize_numbers(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -205,8 +207,6 @@ KeywordCheck = Callable[[Mapping[str, Any], Any, Definitions], Violation | None]
 
 
 def _build_limit_check(keyword: str, compare: Callable[[Any, Any], bool], words: str) -> KeywordCheck:
-    """Return the check of a limit on a number."""
-
     def check(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return _violation_unless(not is_number or compare(value, schema[keyword]), f"must be {words} {schema[keyword]}")
@@ -215,7 +215,6 @@ def _build_limit_check(keyword: str, compare: Callable[[Any, Any], bool], words:
 
 
 def _build_size_check(keyword: str, types: tuple[type[Sized], ...], unit: str) -> KeywordCheck:
-    """Return the check of a limit on the size of a text, an array or an object."""
     is_least = keyword.startswith("min")
 
     def check(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
@@ -264,7 +263,7 @@ KEYWORDS: Mapping[str, KeywordCheck] = {
 
 
 def check_schema(schema: Schema) -> None:
-    """Raise InvalidSchema for a schema that `find_violation` cannot apply in full."""
+    """Raise InvalidSchema for a schema that `find_violation` cannot fully apply."""
     definitions = schema.get("$defs", {}) if isinstance(schema, Mapping) else {}
     _expect(isinstance(definitions, Mapping), "$defs", "must be an object")
     for name, definition in definitions.items():
@@ -280,7 +279,7 @@ def _expect(holds: bool, where: str, message: str) -> None:
 
 
 def _check_nested_schema(schema: Any, where: str, definitions: Definitions) -> None:
-    """Check one schema and all in it."""
+    """Check a schema and all schemas in it."""
     if isinstance(schema, bool):
         return
     _expect(isinstance(schema, Mapping), where, "must be an object or a boolean")
@@ -307,7 +306,7 @@ def _check_pattern_keyword(schema: Mapping[str, Any], where: str) -> None:
 
 
 def _is_well_formed(keyword: str, value: Any, definitions: Definitions) -> bool:
-    """Return whether a keyword has a value of the right form; schemas in it are not checked."""
+    """Return whether the value of a keyword has the right form; schemas in it are not checked."""
     match keyword:
         case "$ref":
             is_known = isinstance(value, str) and value.removeprefix(REFERENCE) in definitions
@@ -332,7 +331,7 @@ def _is_well_formed(keyword: str, value: Any, definitions: Definitions) -> bool:
 
 
 def _iter_subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Return the schemas directly in a schema, each with its place."""
+    """Yield the schemas directly in a schema, each with its location."""
     for keyword in ("items", "additionalProperties", "not"):
         if keyword in schema:
             yield keyword, schema[keyword]
@@ -342,7 +341,7 @@ def _iter_subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _check_not_recursive(schema: Schema, definitions: Definitions, via: tuple[str, ...]) -> None:
-    """Refuse a definition that refers to itself for the same value: checking it would never end."""
+    """Raise InvalidSchema for a definition that refers to itself for the same value, which would never end."""
     if isinstance(schema, bool):
         return
     if "$ref" in schema:
@@ -362,7 +361,7 @@ def _get_type_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def get_types(schema: Schema, definitions: Definitions) -> frozenset[str]:
-    """Return the types that a schema names, by itself, by reference or in its branches."""
+    """Return the types that a schema names: itself, by reference, or in its branches."""
     if isinstance(schema, bool):
         return frozenset()
     branches = [branch for keyword in _BRANCH_KEYWORDS for branch in schema.get(keyword, ())]
@@ -372,7 +371,7 @@ def get_types(schema: Schema, definitions: Definitions) -> frozenset[str]:
 
 
 def convert_text(schema: Schema, text: str, definitions: Definitions) -> Any:
-    """Return a value of a path or query as the number or boolean that its schema asks for; else the text."""
+    """Convert text of a path or query to the number or boolean that its schema declares; return other text unchanged."""
     types = get_types(schema, definitions)
     if "string" in types or not types & {"integer", "number", "boolean"}:
         return text

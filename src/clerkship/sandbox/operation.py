@@ -1,7 +1,7 @@
-"""Operations: what a simulator can be asked to do, in whatever protocol the request arrives.
+"""Operations: what a simulator can do, independent of the protocol of the request.
 
 A simulator declares each operation once, with a typed input and a typed result. HTTP routes, MLLP frames and SFTP
-packets are encodings of it: they turn bytes into the input, and the result into bytes.
+packets are encodings of it: they convert bytes to the input, and the result to bytes.
 """
 
 import inspect
@@ -28,7 +28,7 @@ are in the input, a `LoginInput`. What an `open` operation emits for a client wi
 
 
 class NoInput(Frozen):
-    """The input of an operation that takes none."""
+    """The input of an operation without parameters."""
 
 
 NO_INPUT = NoInput()
@@ -36,11 +36,11 @@ OK = 200
 
 
 def ignore_callback(name: str, address: str) -> None:
-    """Ignore where the agent can be reached: nothing here calls it."""
+    """Discard a callback address, where nothing calls the agent."""
 
 
 class OperationContext(NamedTuple, Generic[StateT]):
-    """What an operation works with: the state of its sandbox, and the means to change it."""
+    """The state of a sandbox and the means to change it, passed to each operation."""
 
     state: StateT
     act: ActionContext
@@ -91,7 +91,7 @@ class Operation(Generic[InputT, ResultT]):
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
-        """The JSON Schema of its input, an object: what is not in it cannot be given by an agent."""
+        """The JSON Schema of its input, an object. An agent cannot set fields that are not in it."""
         if self._schema is not None:
             return self._schema
         model: type[BaseModel] = self.input
@@ -99,7 +99,7 @@ class Operation(Generic[InputT, ResultT]):
 
     @cached_property
     def fields(self) -> frozenset[str]:
-        """The names that an agent may give."""
+        """The names of the fields that an agent may set."""
         return frozenset(self.schema.get("properties", ()))
 
     @cached_property
@@ -139,7 +139,7 @@ def operation(**options: Any) -> Callable[[OperationFunction[InputT, ResultT]], 
 
 
 class SimulatorInterface(Protocol):
-    """What a call needs to know about its simulator."""
+    """The parts of a simulator's spec that a call needs."""
 
     @property
     def routes(self) -> Sequence[Any]:
@@ -147,11 +147,11 @@ class SimulatorInterface(Protocol):
 
     @property
     def refuse(self) -> Callable[[Refusal], Reply]:
-        """How it words refusals over HTTP."""
+        """Renders a refusal over HTTP."""
 
 
 class ProtocolCall(ABC):
-    """One request in the form of its protocol: which operation it is, its input, and how the answer is written."""
+    """One request in the form of its protocol: its operation, its input, and how the reply is written."""
 
     transport: ClassVar[str] = ""
     """The name of the protocol, such as `mllp`; empty for HTTP and for calls in process."""
@@ -167,13 +167,13 @@ class ProtocolCall(ABC):
     @property
     @abstractmethod
     def title(self) -> tuple[str, str]:
-        """What the log says that the request is: a method and a path, or an operation and what it is about."""
+        """The request as the log names it: a method and a path, or an operation and its target."""
 
     def locate(self, interface: SimulatorInterface) -> None:  # noqa: B027  (most protocols know the operation)
         """Find the operation; raises Refusal."""
 
     def check_size(self) -> None:  # noqa: B027  (most listeners limit what they read)
-        """Refuse content that is too large."""
+        """Raise Refusal if the content is too large."""
 
     @abstractmethod
     def parse(self, context: OperationContext[Any]) -> Any:
@@ -181,19 +181,19 @@ class ProtocolCall(ABC):
 
     @abstractmethod
     def render(self, context: OperationContext[Any], result: Any) -> Reply:
-        """Write a result."""
+        """Write the result of the operation as a reply."""
 
     @abstractmethod
     def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
-        """Write a refusal in the words of the protocol, and of the simulator if it is known."""
+        """Write a refusal as the protocol does, and as the simulator does if it is known."""
 
     def shape(self) -> tuple[str, ...] | None:
-        """Return what requests that cost about the same have in common, or None for one that may take long."""
+        """Return a key shared by requests that cost about the same; None for a request that may take long."""
         return ()
 
 
 class OperationCall(ProtocolCall, Generic[InputT, ResultT]):
-    """A call of an operation in a protocol of its own, without HTTP. A protocol overrides how answers are written.
+    """A call of an operation in a protocol other than HTTP. A protocol overrides how replies are written.
 
     The reply has the typed result; its body is what the protocol sends, for faults that cut or delay it.
     """
@@ -210,22 +210,21 @@ class OperationCall(ProtocolCall, Generic[InputT, ResultT]):
 
     @property
     def target(self) -> str:
-        """What the log says that the request is about: a path, or the type of a message."""
+        """What the request is about, for the log: a path, or the type of a message."""
         return self._target
 
     @property
     def title(self) -> tuple[str, str]:
-        """The name of the operation, and what the call is about."""
+        """The name of the operation, and the target of the call."""
         return self.operation.name, self.target
 
     def parse(self, context: OperationContext[Any]) -> InputT:
-        """Return the input."""
         return self.input
 
     def render(self, context: OperationContext[Any], result: ResultT) -> Reply:
-        """Answer with the result; bytes are what is sent."""
+        """Return a reply with the result; a result of bytes is also its body."""
         return Reply(OK, result if isinstance(result, bytes) else b"", result=result)
 
     def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
-        """Answer with the refusal."""
+        """Return a reply with the refusal."""
         return Reply(refusal.status, refusal.reason.encode(), refusal=refusal)

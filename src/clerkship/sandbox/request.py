@@ -1,4 +1,4 @@
-"""A request and its reply, whichever door they come through."""
+"""Requests to a sandbox and its replies, the same over HTTP and in process."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ MAX_BODY = 20_000_000
 
 
 class QueryParams(Mapping[str, str]):
-    """What stands behind the `?`: by name the last of each, and all of them in order."""
+    """The parameters of a query string: by name the last value of each, and all of them in order."""
 
     __slots__ = ("_last", "pairs")
 
@@ -25,7 +25,6 @@ class QueryParams(Mapping[str, str]):
         self._last = dict(pairs)
 
     def __getitem__(self, name: str) -> str:
-        """The last of this name."""
         return self._last[name]
 
     def get(self, name: str, default: Any = None, /) -> Any:
@@ -33,21 +32,18 @@ class QueryParams(Mapping[str, str]):
         return self._last.get(name, default)
 
     def __iter__(self) -> Iterator[str]:
-        """The names."""
         return iter(self._last)
 
     def __len__(self) -> int:
-        """How many names there are."""
         return len(self._last)
 
     def __eq__(self, other: object) -> bool:
-        """The same in the same order; or, beside a plain mapping, by name."""
+        """Compare pairs in order with another QueryParams, and values by name with any other mapping."""
         return self.pairs == other.pairs if isinstance(other, QueryParams) else self._last == other
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """All of it."""
         return f"Query({self.pairs!r})"
 
 
@@ -56,7 +52,7 @@ QueryInput = Mapping[str, str] | Sequence[tuple[str, str]]
 
 
 def to_query(asking: QueryInput | None) -> Mapping[str, str]:
-    """As a request has it."""
+    """Return a query as `Request` has it."""
     if asking is None:
         return {}
     return asking if isinstance(asking, Mapping) else QueryParams(tuple((name, value) for name, value in asking))
@@ -64,7 +60,7 @@ def to_query(asking: QueryInput | None) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What an agent asks of a sandbox. The path is the sandbox's own, and decoded; names of headers are lower case."""
+    """A request of an agent. The path is relative to the sandbox and decoded; header names are lower case."""
 
     method: str
     path: str
@@ -74,14 +70,15 @@ class Request:
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The query in order, with names that are said more than once."""
+        """The query in order, including repeated names."""
         return self.query.pairs if isinstance(self.query, QueryParams) else tuple(self.query.items())
 
 
 def check_request(request: Request) -> Request:
-    """Return the request with the names of its headers in lower case.
+    """Return the request with header names in lower case.
 
-    Raises TypeError or ValueError for what is no request: the agent's mistake, not a simulator's.
+    Raises TypeError or ValueError if it is not a valid request, which is a mistake of the agent and not of the
+    simulator.
     """
     named = (("method", request.method), ("path", request.path), *request.pairs, *request.headers.items())
     for name, value in named:
@@ -96,7 +93,7 @@ def check_request(request: Request) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What a reply meets on its way to the agent, for its door to carry out. Seconds are the wall's."""
+    """How a transport delivers a reply: late, in pieces, or cut short. Seconds are wall time."""
 
     delay: float = 0.0
     """Before it sets out."""
@@ -107,7 +104,7 @@ class Delivery:
     """How long the pieces take, all together."""
 
     def divide(self, body: bytes) -> list[bytes]:
-        """The body in its pieces, none of them empty unless it is."""
+        """Return the body in pieces; none is empty unless the body is."""
         count = min(self.pieces, len(body)) or 1
         return [body[len(body) * n // count : len(body) * (n + 1) // count] for n in range(count)]
 
@@ -116,8 +113,12 @@ IMMEDIATE = Delivery()
 
 
 class ByteStream(Iterator[bytes]):
-    """The chunks of a body, made as they are sent. They are made after the request is recorded and without the lock of
-    the playground, so making them must not read the state of the sandbox."""
+    """The chunks of a body, produced while it is sent.
+
+    They are produced after the request is recorded and without the lock of the playground, so producing them must
+    not
+    read the state of the sandbox.
+    """
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
@@ -128,7 +129,7 @@ class ByteStream(Iterator[bytes]):
         return start or next(self._chunks)
 
     def peek(self, size: int) -> bytes:
-        """Return the first bytes, at least `size` if there are as many; they are still to be read."""
+        """Return the first bytes without consuming them: at least `size`, if there are as many."""
         while len(self._start) < size and (chunk := next(self._chunks, None)) is not None:
             self._start += chunk
         return self._start
@@ -140,7 +141,7 @@ class Upgrade:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the sandbox answers, and how it gets there."""
+    """The reply of a sandbox, and how it is delivered."""
 
     status: int
     body: bytes = b""
@@ -160,12 +161,12 @@ class Reply:
 
     @property
     def ok(self) -> bool:
-        """Whether it is a yes."""
+        """Whether the request succeeded."""
         return 0 < self.status < 400
 
     @property
     def lost(self) -> bool:
-        """Whether it never arrives: the connection breaks instead."""
+        """Whether the reply never arrives because the connection breaks."""
         return self.status == 0
 
     def joined(self) -> "Reply":
@@ -178,14 +179,15 @@ NO_REPLY = Reply(0)
 
 
 def json_reply(status: int, data: Any) -> Reply:
-    """A reply with a JSON body."""
+    """Return a reply with a JSON body."""
     return Reply(status, orjson.dumps(data))
 
 
 def redirect(location: str, status: int = 303) -> Reply:
-    """A reply that sends the client elsewhere.
+    """Return a reply that redirects the client.
 
-    A location that begins with a slash is a path of the sandbox, as in a Request: over HTTP the address of the sandbox
+    A location that begins with a slash is a path of the sandbox, as in a Request: over HTTP the address of the
+    sandbox
     is put before it. Any other location is sent as it is.
     """
     if status not in REDIRECTS:
@@ -194,7 +196,7 @@ def redirect(location: str, status: int = 303) -> Reply:
 
 
 class Refusal(Exception):
-    """A sandbox says no; it carries the words its protocol has for that."""
+    """Raised by a simulator to refuse a request, with the status, code and reason of its protocol."""
 
     def __init__(self, status: int, code: str, reason: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(reason)
@@ -204,5 +206,5 @@ class Refusal(Exception):
 
 
 def refuse_as_json(refusal: Refusal) -> Reply:
-    """The plain form of a refusal, for protocols that have none of their own."""
+    """Render a refusal as JSON, for protocols without a form of their own."""
     return json_reply(refusal.status, {"error": {"code": refusal.code, "message": refusal.reason}})

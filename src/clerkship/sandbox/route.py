@@ -27,11 +27,14 @@ _WITHOUT_BODY = frozenset({"GET", "HEAD", "DELETE"})
 class Route:
     """An HTTP method and path bound to an operation.
 
-    `{name}` in a path matches up to the next slash, `{name*}` also matches slashes. Each field of the operation's input
+    `{name}` in a path matches up to the next slash, `{name*}` also matches slashes. Each field of the operation's
+    input
     is in one place of the request: in the path if the path has its name, in the body if `body` names it, else in the
-    query of GET, HEAD and DELETE, and in a JSON object in the body of all other methods. `query` names fields that are
-    in the query nevertheless. Give `parse`, `render` and `refuse` to read requests and write results and refusals in
-    another form.
+    query of GET, HEAD and DELETE, and in a JSON object in the body of all other methods. `query` names fields that
+    are
+    in the query nevertheless. `parse`, `render` and `refuse` replace how requests are read, and how results and
+    refusals
+    are written.
     """
 
     def __init__(  # noqa: PLR0913  (a line of a table: all but what it is and what it means have names)
@@ -91,7 +94,7 @@ class Route:
 
     @cached_property
     def is_path_only(self) -> bool:
-        """Whether all fields of the input, which is a model, are in the path."""
+        """Whether the input is a model whose fields are all in the path."""
         elsewhere = (*self.query, *self.json_fields, self.body, self.free_query)
         return self.operation.input is not dict and not any(elsewhere)
 
@@ -105,7 +108,7 @@ class Route:
 
     @cached_property
     def body_type(self) -> type[Any]:
-        """What the field that is the body holds: bytes, str, or anything else for JSON."""
+        """The type of the field that is the body: bytes, str, or object for JSON."""
         if self.operation.input is dict:
             return self._schema_body_type()
         annotation = self.operation.input.model_fields[self.body].annotation
@@ -132,7 +135,7 @@ RenderResult = Callable[["HttpCall", OperationContext[Any], Any], Reply]
 
 
 class HttpCall(ProtocolCall):
-    """One HTTP request to a sandbox, with the route that it takes."""
+    """One HTTP request to a sandbox, and its route."""
 
     def __init__(self, request: Request, base: str = "") -> None:
         self.request, self.base, self.body = request, base, request.body
@@ -147,13 +150,13 @@ class HttpCall(ProtocolCall):
         return self.request.method, self.request.path
 
     def locate(self, interface: SimulatorInterface) -> None:
-        """Find the route; raises the refusal that HTTP has for an unknown one. A second call does nothing."""
+        """Find the route; raises Refusal if there is none. A second call does nothing."""
         if self.route is None:
             self.route, self.params = find_route(interface.routes, self.request)
             self.operation = self.route.operation
 
     def check_size(self) -> None:
-        """Refuse a body that is too large for its operation."""
+        """Raise Refusal if the body is too large for the route."""
         limit = MAX_BODY if self.route is None else self.route.max_body
         if len(self.body) > limit:
             raise Refusal(TOO_LARGE, "too_large", f"a body may have {limit} bytes")
@@ -164,12 +167,12 @@ class HttpCall(ProtocolCall):
         return self.route.parse(self, context)
 
     def render(self, context: OperationContext[Any], result: Any) -> Reply:
-        """Write a result."""
+        """Write the result as the route does."""
         assert self.route is not None
         return self.route.render(self, context, result)
 
     def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
-        """Write a refusal in the words of the route, or of the simulator."""
+        """Write a refusal as the route does, or else the simulator."""
         refuse = refuse_as_json if interface is None else interface.refuse
         if self.route is not None and self.route.refuse is not None:
             refuse = self.route.refuse
@@ -177,7 +180,7 @@ class HttpCall(ProtocolCall):
         return replace(reply, headers={**refusal.headers, **reply.headers}) if refusal.headers else reply
 
     def shape(self) -> tuple[str, ...] | None:
-        """Return the names in the query, or None for a request that may take long."""
+        """Return the names in the query; None for a request that may take long."""
         route, pairs = self.route, self.request.pairs
         if route is not None and route.is_heavy is not None and route.is_heavy(self.request):
             return None
@@ -205,7 +208,7 @@ def bind_input(call: HttpCall, context: OperationContext[Any]) -> Any:
 
 
 def _convert_texts(route: Route, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the path and query as the schema of a dict has them: integers, numbers and booleans."""
+    """Convert values of the path and query to the types that the schema declares: integers, numbers and booleans."""
     schema = route.operation.schema
     fields, definitions = schema.get("properties", {}), schema.get("$defs", {})
     places = [name for name in (*route.params, *route.query) if name in values and name in fields]
@@ -213,7 +216,7 @@ def _convert_texts(route: Route, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def validate_input(operation: Operation[Any, Any], values: Mapping[str, Any]) -> Any:
-    """Return the input that these values are; raises Refusal where they do not fit."""
+    """Return the values as the input of the operation; raises Refusal if they are not valid."""
     if not values.keys() <= operation.fields:
         unknown = sorted(map(str, values.keys() - operation.fields))
         raise Refusal(422, "invalid_input", f"{unknown[0]}: unknown; expected: {', '.join(sorted(operation.fields))}")
@@ -229,13 +232,12 @@ def validate_input(operation: Operation[Any, Any], values: Mapping[str, Any]) ->
 
 
 def describe_first_error(error: ValidationError) -> str:
-    """Return the first error of a validation in one line, with its place."""
+    """Return the first error of a validation in one line, with its location."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'input'}: {first['msg']}"
 
 
 def _parse_body(route: Route, body: bytes) -> Any:
-    """Read a body that is one field."""
     if route.body_type is bytes:
         return body
     if route.body_type is not str:
@@ -264,14 +266,16 @@ def _parse_json(body: bytes) -> Any:
 
 
 def render_result(call: HttpCall, context: OperationContext[Any], result: Any) -> Reply:
-    """Write a result with the status of the route; nothing as 204."""
+    """Write a result with the status of the route; None becomes 204."""
     assert call.route is not None
     status = call.route.status
     return to_reply(NO_CONTENT if result is None and status == OK else status, result)
 
 
 def to_reply(status: int, result: Any) -> Reply:
-    """Write bytes, chunks and text as they are, a reply as it is, and all else as JSON; nothing without a body."""
+    """Return a reply with the result as its body: bytes, chunks and text as they are, None as no body, other data as
+    JSON.
+    """
     match result:
         case None:
             return Reply(status)
@@ -303,7 +307,7 @@ def build_path(route: Route, params: Mapping[str, str]) -> str:
 def _find_head_or_refuse(
     routes: Sequence[Route], request: Request, path: str, allowed: list[str]
 ) -> tuple[Route, Mapping[str, str]]:
-    """Answer HEAD by the route of GET (RFC 9110 §9.3.2); refuse all other methods."""
+    """Answer HEAD with the route of GET (RFC 9110 §9.3.2); refuse all other methods."""
     if request.method == "HEAD" and "GET" in allowed:
         return find_route(routes, Request("GET", path))
     if "GET" in allowed and "HEAD" not in allowed:
@@ -314,8 +318,10 @@ def _find_head_or_refuse(
 
 
 def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mapping[str, str]]:
-    """Return the route of a request and its path parameters, or raise the refusal that HTTP has for it (RFC 9110
-    §15.5.5, §15.5.6)."""
+    """Return the route of a request and its path parameters.
+
+    Raises Refusal with 404 for an unknown path and 405 for a method that is not allowed (RFC 9110 §15.5.5, §15.5.6).
+    """
     allowed: dict[str, None] = {}
     for path in dict.fromkeys((request.path, request.path.removesuffix("/"))):
         for route in routes:

@@ -1,4 +1,4 @@
-"""State that only events change: so a log, read again, rebuilds it exactly."""
+"""State that changes only by events, so that replaying a log rebuilds it exactly."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
@@ -49,11 +49,11 @@ class ActionContext(NamedTuple):
     find_domain: "Callable[[type[State], str | None], tuple[State, ActionContext]]" = _find_no_domain
 
     def objections(self, event: Event) -> list[Refusal]:
-        """Return the refusals of the sandboxes that should have followed an event."""
+        """Return the refusals of the sandboxes that react to an event."""
         return [each.refusal for each in self.reactions_to(event) if each.refusal is not None]
 
     def results(self, event: Event, kind: type[R]) -> list[R]:
-        """Return the results of one type that the reactions to an event gave."""
+        """Return the results of one type that reactions to an event returned."""
         return [each.result for each in self.reactions_to(event) if isinstance(each.result, kind)]
 
     def domain(self, kind: "type[S]", name: str | None = None) -> "tuple[S, ActionContext]":
@@ -68,7 +68,7 @@ class ActionContext(NamedTuple):
 
 
 class State(ABC):
-    """What a sandbox or a domain holds. Its verbs decide and emit; only `apply` changes anything."""
+    """The state of a sandbox or a domain. Its methods check and emit events; only `apply` changes anything."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -87,15 +87,15 @@ class State(ABC):
 
     @abstractmethod
     def apply(self, event: Event) -> None:
-        """Take in one event of this sandbox or domain. It has happened: this may not refuse it."""
+        """Apply one event of this sandbox or domain. The event has already happened, so this must not refuse it."""
 
     @abstractmethod
     def dump(self) -> Any:
-        """All of it as plain data, for comparison and for reports."""
+        """Return the whole state as plain data, for comparison and reports."""
 
     @property
     def initial_records(self) -> Mapping[str, Any]:
-        """The records that the trial began with: what `prepare` made of the datasets."""
+        """The records at the start of the trial: what `prepare` built from the datasets."""
         return initial_records(self.records)
 
     def record_changes(self) -> dict[str, RecordChange]:
@@ -107,17 +107,17 @@ S = TypeVar("S", bound=State)
 
 
 class Conversation(Protocol):
-    """A state that people talk through."""
+    """A state that holds a conversation with a simulated person."""
 
     open: bool
     turns: int
     messages: list[Event]
 
     def start(self, act: ActionContext, person: str) -> Event:
-        """Somebody comes."""
+        """Start the conversation with a person."""
 
     def say(self, act: ActionContext, text: str, **extra: Any) -> Event:
-        """Somebody says something."""
+        """Add a message."""
 
     def end(self, act: ActionContext, reason: str, **extra: Any) -> Event:
-        """Somebody ends it."""
+        """End the conversation."""

@@ -1,5 +1,4 @@
-"""A sandbox's operations as tools that a model can call: described by the schema of their input, called with flat
-arguments, sent as requests."""
+"""The operations of a sandbox as tools that a model can call, with flat arguments described by a JSON Schema."""
 
 import base64
 import binascii
@@ -24,12 +23,12 @@ BASE64_SUFFIX = "_base64"
 
 
 class BadArguments(Exception):
-    """A call that cannot be made into a request; it says what is wrong with it."""
+    """The arguments of a call cannot be converted to a request; the message says why."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """One operation of one sandbox."""
+    """One operation of one sandbox, as a model calls it."""
 
     name: str
     sandbox: str
@@ -41,7 +40,7 @@ class Tool:
 
     @property
     def description(self) -> str:
-        """What it does."""
+        """What the tool does, for the model."""
         return (self.operation.description or self.operation.name)[:MAX_DESCRIPTION_LENGTH]
 
     @cached_property
@@ -64,7 +63,7 @@ class Tool:
         }
 
     def request(self, arguments: Mapping[str, Any]) -> Request:
-        """Return the HTTP request that a call means."""
+        """Return the HTTP request for a call with these arguments."""
         route = self.route
         assert route is not None
         given = self._given(arguments)
@@ -76,7 +75,7 @@ class Tool:
         return request
 
     def input(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of a call by name; bytes may be given in base64."""
+        """Return the arguments of a call by name, with base64 decoded."""
         given = self._given(arguments)
         for name in [name for name in given if name.endswith(BASE64_SUFFIX) and name not in self.operation.fields]:
             given[name.removesuffix(BASE64_SUFFIX)] = _decode_base64(name, given.pop(name))
@@ -98,7 +97,7 @@ class Tool:
 
 
 def _check_reaches(route: Route, routes: Sequence[Route], request: Request, params: Mapping[str, str]) -> None:
-    """Refuse a value that leads elsewhere: one with a slash in it, or an empty one."""
+    """Raise BadArguments if a value leads to another route, such as an empty one or one with a slash."""
     try:
         found, values = find_route(routes, request)
     except Refusal:
@@ -108,15 +107,17 @@ def _check_reaches(route: Route, routes: Sequence[Route], request: Request, para
 
 
 def _without_title(field: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a field without what says nothing to a model."""
+    """Return the schema of a field without its title, which tells a model nothing."""
     return {name: value for name, value in field.items() if name != "title"}
 
 
 def build_tools(
     sandbox: str, routes: Sequence[Route], operations: Iterable[Operation[Any, Any]] = (), *, is_only: bool = False
 ) -> list[Tool]:
-    """Return the operations of a sandbox that are tools: those with a route first, then those without. Their names
-    begin with that of the sandbox, unless it is the only one."""
+    """Return the operations of a sandbox that are tools: those with a route first, then those without.
+
+    Their names begin with that of the sandbox, unless it is the only one.
+    """
     routed = {route.operation.name for route in routes}
     pairs: list[tuple[Operation[Any, Any], Route | None]] = [(route.operation, route) for route in routes]
     pairs += [(operation, None) for operation in operations if operation.name not in routed]
@@ -129,7 +130,9 @@ def build_tools(
 
 
 def index_by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
-    """Return tools by name. Of two that differ only in signs that a tool's name cannot have, one gets a number."""
+    """Return tools by name. If two names differ only in characters that a tool name cannot have, the second gets a
+    number.
+    """
     found: dict[str, Tool] = {}
     for tool in tools:
         name, count = tool.name, 1

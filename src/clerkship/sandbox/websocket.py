@@ -1,4 +1,4 @@
-"""WebSockets as a simulator has them: a handler for each, and calls of operations in their messages."""
+"""WebSockets of a simulator: a handler for each connection, and calls of operations from its messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,11 +31,11 @@ PARSE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, RecursionErr
 
 
 class WebSocketCall(OperationCall[InputT, ResultT]):
-    """A message that calls an operation. Its result is written as it is if it is text or bytes, else as JSON; a refusal
-    as JSON.
+    """A message that calls an operation.
 
-    The input is a model, or a mapping of its fields, such as a parsed JSON object. A mapping is validated when the call
-    is handled: one that does not fit is refused.
+    The result is sent as it is if it is text or bytes, else as JSON; a refusal is sent as JSON. The input is a
+    model, or
+    a mapping of its fields, such as a parsed JSON object. A mapping is validated when the call is handled.
     """
 
     transport: ClassVar[str] = WEBSOCKET
@@ -71,7 +71,9 @@ class WebSocketCall(OperationCall[InputT, ResultT]):
 
 @operation(name="message", tool=False)
 def no_operation(context: OperationContext[Any], input: NoInput) -> None:
-    """Do nothing: the operation of a message for which the handler calls none. It is in the log, and faults apply."""
+    """Do nothing. This is the operation of a message for which the handler calls none, so that it is logged and faults
+    apply.
+    """
 
 
 class RefusedMessage(WebSocketCall[NoInput, None]):
@@ -88,20 +90,20 @@ class RefusedMessage(WebSocketCall[NoInput, None]):
 
 
 class WebSocketSession(Protocol):
-    """An open WebSocket as its handler uses it. Both methods may be called from any thread."""
+    """An open WebSocket, as its handler uses it. Both methods may be called from any thread."""
 
     def send(self, message: WebSocketMessage) -> None:
-        """Send a message: text or bytes."""
+        """Send text or bytes."""
 
     def close(self, code: int = 1000, reason: str = "") -> None:
-        """Close it."""
+        """Close the connection."""
 
 
 class WebSocketHandler(Upgrade):
-    """What a simulator does with one WebSocket. Its methods are called one at a time; they must return soon.
+    """Handles one WebSocket of a simulator. Its methods are called one at a time and must return soon.
 
-    A message becomes a call of an operation, which goes through the gateway like any other: so it is in the log, and
-    faults strike it.
+    A message becomes a call of an operation, which goes through the gateway like any other call: it is logged, and
+    faults apply to it.
     """
 
     subprotocols: ClassVar[Sequence[str]] = ()
@@ -111,29 +113,30 @@ class WebSocketHandler(Upgrade):
     """Whether `noticed` is called with each event of the sandbox."""
 
     def opened(self, session: WebSocketSession) -> None:
-        """Keep the session, and send what is to be sent first."""
+        """Store the session, and send the first messages."""
 
     def received(self, message: WebSocketMessage) -> ProtocolCall | None:
-        """Return the call for a message; None to ignore it. Raise Refusal for a message that is not valid: it is sent
-        back, and the connection stays open.
+        """Return the call for a message, or None to ignore it.
 
-        Errors of parsing, such as ValueError, KeyError and TypeError, refuse the message too (400 `bad_message`).
+        Raise Refusal for a message that is not valid: the refusal is sent back, and the connection stays open.
+        Parsing
+        errors, such as ValueError, KeyError and TypeError, refuse the message too (400 `bad_message`).
         """
         return None
 
     def replied(self, reply: Reply) -> WebSocketMessage | None:
-        """Return what is sent back for the reply to a message: its body, unless overridden."""
+        """Return the message to send for a reply: its body, unless overridden."""
         return reply.body.decode(errors="replace") or None
 
     def noticed(self, kind: str, state: Any) -> None:
-        """Push what has changed: an event of this kind has happened. The state is locked meanwhile."""
+        """Push changes to the client after an event of this kind. The state is locked meanwhile."""
 
     def closed(self, code: int) -> None:
-        """Let go of the session."""
+        """Release the session."""
 
 
 def parse_message(handler: WebSocketHandler, message: WebSocketMessage) -> ProtocolCall | None:
-    """Return the call for a message, as the handler does; a RefusedMessage if the message is not valid."""
+    """Return the handler's call for a message; a RefusedMessage if the message is not valid."""
     try:
         return handler.received(message)
     except Refusal as refusal:

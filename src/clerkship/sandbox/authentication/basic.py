@@ -17,7 +17,7 @@ BASIC_CHALLENGE = f'Basic {REALM}, charset="UTF-8"'
 
 
 def parse_basic_header(headers: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return user and password of a request, or None where it has none, or none that can be read."""
+    """Return user and password of a request; None if it has none, or they cannot be decoded."""
     scheme, _, encoded = headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
         return None
@@ -36,27 +36,22 @@ class BasicPassword(PasswordScheme):
     credential: ClassVar[str] = "user and password (Basic)"
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
-        """Return whether user and password are those of the sandbox."""
         given = parse_basic_header(request.headers)
         return given is not None and self.has_password(credentials, *given)
 
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
-        """Return why they are not valid."""
         is_given = request.headers.get("authorization", "").lower().startswith("basic ")
         return "the user or the password is wrong" if is_given else ""
 
     def challenge(self, problem: str = "") -> str:
-        """Return the challenge of RFC 7617, which has no place for a problem."""
+        """Return the challenge of RFC 7617, which has no field for a problem."""
         return BASIC_CHALLENGE
 
     def authorize(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> Mapping[str, str]:
-        """Return the header with user and password."""
         return {"authorization": f"Basic {encode_basic(self.user_of(credentials), credentials.token)}"}
 
     def connection_info(self, credentials: SandboxCredentials, url: str) -> ConnectionInfo:
-        """Return user and password."""
         return {"user": self.user_of(credentials), "password": credentials.token}
 
     def curl(self, credentials: SandboxCredentials) -> list[str]:
-        """Return user and password."""
         return ["-u", f"{self.user_of(credentials)}:{credentials.token}"]

@@ -11,13 +11,13 @@ from clerkship.sandbox.request import Request
 
 
 def parse_bearer_token(headers: Mapping[str, str]) -> str:
-    """Return the bearer token of a request, or nothing."""
+    """Return the bearer token of a request, or an empty string."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def build_bearer_challenge(problem: str = "") -> str:
-    """Return the challenge, with why a token was not valid (RFC 6750 §3.1)."""
+    """Return the challenge, with the reason why a token is not valid (RFC 6750 §3.1)."""
     error = f', error="invalid_token", error_description="{problem}"' if problem else ""
     return f"Bearer {REALM}{error}"
 
@@ -29,21 +29,16 @@ class BearerToken(HttpScheme):
     credential: ClassVar[str] = "bearer token"
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
-        """Return whether the token is that of the sandbox."""
         return equal_in_constant_time(credentials.token, parse_bearer_token(request.headers))
 
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
-        """Return why a token is not valid."""
         return "it is not the token of this sandbox" if parse_bearer_token(request.headers) else ""
 
     def challenge(self, problem: str = "") -> str:
-        """Return the challenge of RFC 6750."""
         return build_bearer_challenge(problem)
 
     def authorize(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> Mapping[str, str]:
-        """Return the header with the token."""
         return {"authorization": f"Bearer {credentials.token}"}
 
     def curl(self, credentials: SandboxCredentials) -> list[str]:
-        """Return the header."""
         return ["-H", f"Authorization: Bearer {credentials.token}"]

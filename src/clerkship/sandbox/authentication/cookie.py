@@ -1,4 +1,4 @@
-"""Sessions: a client logs in once, and then sends a cookie (RFC 6265)."""
+"""Sessions: a client logs in once and then sends a cookie (RFC 6265)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from clerkship.sandbox.route import HttpCall
 
 
 class LogoutInput(Frozen):
-    """The session that a request came with; empty where it came without one."""
+    """The session of a request; empty if it has none."""
 
     session: str = ""
 
@@ -55,7 +55,7 @@ class CookieSession(PasswordScheme):
         return LogoutInput(session=self.session_of(call.request))
 
     def session_of(self, request: Request) -> str:
-        """Return the session id of a request, or nothing."""
+        """Return the session id of a request, or an empty string."""
         try:
             cookies = SimpleCookie(request.headers.get("cookie", ""))
         except CookieError:
@@ -63,11 +63,9 @@ class CookieSession(PasswordScheme):
         return cookies[self.cookie].value if self.cookie in cookies else ""
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
-        """Return whether the session is open."""
         return credentials.is_valid(self.session_of(request), SESSION_PREFIX, clock.now)
 
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
-        """Return why a session is not valid."""
         return "the session is unknown, has ended, or has expired" if self.session_of(request) else ""
 
     def challenge(self, problem: str = "") -> str:
@@ -79,7 +77,6 @@ class CookieSession(PasswordScheme):
         return {"cookie": f"{self.cookie}={credentials.issue(SESSION_PREFIX, clock.now + self.lifetime)}"}
 
     def connection_info(self, credentials: SandboxCredentials, url: str) -> ConnectionInfo:
-        """Return user, password and where to log in."""
         return {
             "user": self.user_of(credentials),
             "password": credentials.token,
@@ -88,5 +85,5 @@ class CookieSession(PasswordScheme):
 
 
 def _get_cookie_path(context: OperationContext[Any]) -> str:
-    """Return the path of the sandbox: its cookies are sent to no other one."""
+    """Return the path of the sandbox, so that its cookies are sent to no other sandbox."""
     return urlsplit(context.base_url).path or "/"

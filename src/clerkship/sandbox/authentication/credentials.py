@@ -1,4 +1,4 @@
-"""The credentials of one sandbox: from the system's randomness, in no log, worthless after the run."""
+"""The credentials of one sandbox: from the system's randomness, never logged, and invalid after the run."""
 
 from datetime import datetime
 
@@ -15,7 +15,7 @@ PURGE_FROM = 1024
 
 
 class SandboxCredentials:
-    """A token, the sessions and access tokens that were issued for it, and the signatures that were used."""
+    """The token of a sandbox, the sessions and access tokens issued for it, and the signatures already used."""
 
     __slots__ = ("_issued", "_purge_at", "_used", "config", "sandbox", "token")
 
@@ -35,7 +35,7 @@ class SandboxCredentials:
         return secret
 
     def expiry_of(self, secret: str) -> datetime | None:
-        """Return when an issued secret expires, or None for one that was not issued or was withdrawn."""
+        """Return when an issued secret expires; None if it was not issued or was withdrawn."""
         return self._issued.get(secret)
 
     def is_valid(self, secret: str, prefix: str, now: datetime) -> bool:
@@ -48,7 +48,7 @@ class SandboxCredentials:
         self._issued.pop(secret)
 
     def use_once(self, signature: str, at: datetime, not_before: datetime) -> bool:
-        """Return whether a signature is used for the first time. Those older than `not_before` are forgotten."""
+        """Return whether a signature is used for the first time. Signatures older than `not_before` may be forgotten."""
         if signature in self._used:
             return False
         self._used[signature] = at

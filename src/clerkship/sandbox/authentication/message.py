@@ -1,4 +1,4 @@
-"""Addresses in messages: a message is for the sandbox whose unguessable address it names."""
+"""Addresses in messages: a message is for the sandbox whose secret address it contains."""
 
 from typing import ClassVar
 

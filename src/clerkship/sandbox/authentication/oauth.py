@@ -1,4 +1,4 @@
-"""OAuth 2 client credentials (RFC 6749 §4.4): a client gets an access token, and then sends that."""
+"""OAuth 2 client credentials (RFC 6749 §4.4): a client requests an access token and sends it with each request."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -11,7 +11,7 @@ from clerkship.sandbox.authentication.secret import secrets_match
 
 
 class LoginInput(Frozen):
-    """The input of an operation with `access="login"`, or the base of it."""
+    """The input of an operation with `access="login"`, or its base class."""
 
     user: str
     password: str
@@ -38,12 +38,12 @@ class PasswordScheme(HttpScheme):
         return credentials.token, encode_basic(self.user_of(credentials), credentials.token)
 
     def has_password(self, credentials: SandboxCredentials, user: str, password: str) -> bool:
-        """Return whether user and password are those of a sandbox."""
+        """Return whether user and password are those of the sandbox."""
         is_user = secrets_match(self.user_of(credentials), user)
         return secrets_match(credentials.token, password) and is_user
 
 
 def check_login(schemes: Sequence[AuthenticationScheme], credentials: SandboxCredentials, given: LoginInput) -> bool:
-    """Return whether one of the schemes accepts the user and the password that an operation was given."""
+    """Return whether one of the schemes accepts the user and password of a login."""
     passwords = [scheme for scheme in schemes if isinstance(scheme, PasswordScheme)]
     return any(scheme.has_password(credentials, given.user, given.password) for scheme in passwords)

@@ -1,4 +1,4 @@
-"""What an authentication scheme consists of."""
+"""The base classes of authentication schemes, and the refusals of requests without a valid credential."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ WRONG_LOGIN = "the user or the password is wrong"
 
 
 class AuthenticationScheme(ABC):
-    """One way in which clients of a simulator prove who they are."""
+    """One way in which clients of a simulator authenticate."""
 
     name: ClassVar[str]
     """The key under which an agent is given the credentials."""
@@ -24,11 +24,11 @@ class AuthenticationScheme(ABC):
     """The protocol that it belongs to, such as `sftp`; empty for HTTP."""
 
     def connection_info(self, credentials: SandboxCredentials, url: str) -> ConnectionInfo:
-        """Return what an agent needs beside the URL and the token of a sandbox."""
+        """Return what an agent needs besides the URL and the token of a sandbox."""
         return {}
 
     def secrets(self, credentials: SandboxCredentials) -> Sequence[str]:
-        """Return what may stand in no log, in each form in which it is sent."""
+        """Return what must not be logged, in each form in which it is sent."""
         return (credentials.token,)
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
@@ -37,7 +37,7 @@ class AuthenticationScheme(ABC):
 
 
 class HttpScheme(AuthenticationScheme):
-    """A scheme of requests over HTTP."""
+    """A scheme for requests over HTTP."""
 
     @abstractmethod
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
@@ -45,35 +45,34 @@ class HttpScheme(AuthenticationScheme):
 
     @abstractmethod
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
-        """Return why a credential is not valid; empty where the request carries none of this scheme."""
+        """Return why a credential is not valid; empty if the request has none of this scheme."""
 
     @abstractmethod
     def challenge(self, problem: str = "") -> str:
-        """Return the challenge of a 401 (RFC 9110 §11.6.1), with the problem if the scheme has a place for it."""
+        """Return the challenge of a 401 (RFC 9110 §11.6.1), with the problem if the scheme has a field for it."""
 
     @abstractmethod
     def authorize(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> Mapping[str, str]:
-        """Return the headers that authenticate a request, as a client makes them."""
+        """Return the headers with which a client authenticates a request."""
 
     def curl(self, credentials: SandboxCredentials) -> list[str] | None:
-        """Return the options of curl that authenticate a request, or None where there are none."""
+        """Return the options of curl that authenticate a request; None if there are none."""
         return None
 
 
 def select_http_schemes(schemes: Sequence[AuthenticationScheme]) -> list[HttpScheme]:
-    """Return the schemes that apply to HTTP."""
     return [scheme for scheme in schemes if isinstance(scheme, HttpScheme)]
 
 
 def refuse_credential(
     schemes: Sequence[AuthenticationScheme], request: Request, credentials: SandboxCredentials, clock: Clock
 ) -> Refusal:
-    """Return the refusal of a request, with a challenge of each scheme that says why its credential is not valid."""
+    """Return the refusal of a request, with a challenge of each scheme and why its credential is not valid."""
     return _build_unauthorized("unauthorized", schemes, lambda scheme: scheme.explain(request, credentials, clock))
 
 
 def refuse_expired(schemes: Sequence[AuthenticationScheme], reason: str) -> Refusal:
-    """Return the refusal of any request, whatever its credential."""
+    """Return the refusal of a request whose credential has expired."""
     return _build_unauthorized("expired", schemes, lambda scheme: reason, reason)
 
 

@@ -1,4 +1,4 @@
-"""Comparing secrets and looking them up, in a time that does not tell how much of a secret was right."""
+"""Compare and look up secrets in constant time."""
 
 import hashlib
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ _PLACEHOLDER_SECRET = new_token("clk_none")
 
 
 def secrets_match(expected: str | None, given: str) -> bool:
-    """Return whether a given secret is the expected one; None, where nothing is expected, takes as long to refuse."""
+    """Return whether a secret is the expected one. None, where nothing is expected, takes as long to refuse."""
     is_same = equal_in_constant_time(_PLACEHOLDER_SECRET if expected is None else expected, given)
     return is_same and expected is not None
 
 
 class SecretTable(Generic[T]):
-    """Values by secret. Lookups compare digests, whose beginning says nothing about the secret."""
+    """Values by secret. Lookups compare digests, whose first bytes reveal nothing about the secret."""
 
     def __init__(self) -> None:
         self._values: dict[bytes, T] = {}
@@ -26,7 +26,7 @@ class SecretTable(Generic[T]):
         return len(self._values)
 
     def add(self, secret: str, value: T) -> None:
-        """Add a value, or replace it."""
+        """Add or replace a value."""
         self._values[_digest(secret)] = value
 
     def get(self, secret: str) -> T | None:
@@ -34,7 +34,7 @@ class SecretTable(Generic[T]):
         return self._values.get(_digest(secret))
 
     def pop(self, secret: str) -> T | None:
-        """Remove a secret; return its value, or None."""
+        """Remove a secret and return its value; None if it is unknown."""
         return self._values.pop(_digest(secret), None)
 
     def drop_oldest(self) -> None:
