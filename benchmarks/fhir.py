@@ -30,7 +30,7 @@ from benchmarks.fhir_work import OF_EACH, Work, chart, resources, works
 from benchmarks.http_load import Load, keep_asking, render_request
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.charts import load_chart
+from clerkship.fhir.chart_cache import load_chart
 from clerkship.fhir.resource import render_resource
 from clerkship.library.load import load_library
 from clerkship.model.environment import Environment, Simulator

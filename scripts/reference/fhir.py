@@ -3,19 +3,19 @@
 from typing import get_args
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.parameters import get_parameters, refused_parameters
 from clerkship.fhir.search.criteria import MAX_CHAIN_LENGTH, MODIFIERS
 from clerkship.fhir.search.include import MAX_INCLUDED, MAX_ROUNDS
 from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_PARAMETERS, MAX_SORT_KEYS, MAX_VALUES, RESULT_PARAMETERS
 from clerkship.fhir.search.query import Prefix
 from clerkship.fhir.search.values import MAX_VALUES_PER_PARAMETER
+from clerkship.fhir.search_parameters import get_parameters, refused_parameters
+from clerkship.sandbox.request import MAX_BODY
 from clerkship.simulators.fhir import json_patch
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS
 from clerkship.simulators.fhir.bundle_entries import MAX_CONDITIONS
 from clerkship.simulators.fhir.capabilities import EXTENDED_OPERATIONS, SYSTEM_INTERACTIONS, TYPE_INTERACTIONS
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.routes import ROUTES
-from clerkship.sandbox.request import MAX_BODY
 from scripts.fhir_limits import ACCEPTED, NOT_DONE
 from scripts.reference.render import render_page
 from scripts.reference.tables import code_list, rows

@@ -1,7 +1,7 @@
 """Charts are shared: the same datasets, the same chart, until too many others were asked for."""
 
 from clerkship.fhir import charts
-from clerkship.fhir.charts import load_chart
+from clerkship.fhir.chart_cache import load_chart
 from clerkship.model.dataset import Dataset
 
 

@@ -16,7 +16,7 @@ from clerkship.fhir.definitions import (
     summary_elements,
 )
 from clerkship.fhir.primitives import PRIMITIVES
-from clerkship.fhir.shapes import get_type_rules
+from clerkship.fhir.type_rules import get_type_rules
 
 
 def element(type: str, name: str) -> ElementDefinition:

@@ -14,8 +14,8 @@ import pytest
 
 from clerkship.fhir import exact
 from clerkship.fhir.expression import InvalidFhirPath, compile_expression
+from clerkship.fhir.path_check import find_path_error
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.route import find_path_error
 
 SUITE = Path(__file__).parents[3] / "shared" / "data" / "fhirpath-r4"
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)

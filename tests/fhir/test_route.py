@@ -6,7 +6,12 @@ import pytest
 
 from clerkship.fhir import choice
 from clerkship.fhir.definitions import RESOURCE_TYPES, get_structure
-from clerkship.fhir.route import find_expectation_error, find_path_error, find_path_error_in_all_types, find_token_error
+from clerkship.fhir.path_check import (
+    find_expectation_error,
+    find_path_error,
+    find_path_error_in_all_types,
+    find_token_error,
+)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clerkship.fhir.date_shift import shift_date, shift_dates
 from clerkship.fhir.issue import FhirError
 from clerkship.fhir.resource import parse_resource, render_resource
-from clerkship.fhir.shift import shift_date, shift_dates
 from clerkship.fhir.validation import validate
 
 DAYS = st.integers(-40_000, 40_000)

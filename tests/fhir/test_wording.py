@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from clerkship.fhir.display_text import format_title, to_text
 from clerkship.fhir.exact import loads
-from clerkship.fhir.record import DERIVED_FIELDS, ResourceView
-from clerkship.fhir.wording import format_title, to_text
+from clerkship.fhir.resource_view import DERIVED_FIELDS, ResourceView
 
 NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
 

@@ -10,8 +10,8 @@ from clerkship.synthetic import LookAlike, list_look_alikes
 from clerkship.synthetic.addresses import PHONE_NUMBERS
 from clerkship.synthetic.lookalikes import LOOK_ALIKE_RULES
 from clerkship.synthetic.names import ORIGINS
+from clerkship.synthetic.organizations import ORGANIZATIONS
 from clerkship.synthetic.people import PatientRegister, SyntheticPerson
-from clerkship.synthetic.places import ORGANIZATIONS
 from clerkship.synthetic.times import age_in_years
 from tests.synthetic.valley import CASES, Valley, day_of, valley
 

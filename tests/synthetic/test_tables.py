@@ -14,7 +14,7 @@ from clerkship.synthetic.drugs import DRUGS, Drug
 from clerkship.synthetic.immunizations import Dose
 from clerkship.synthetic.names import Origin, ShortName
 from clerkship.synthetic.orders import SCREENINGS, Screening
-from clerkship.synthetic.places import Location, Organization
+from clerkship.synthetic.organizations import Location, Organization
 from clerkship.synthetic.staff import SPECIALIST_POSITIONS, StaffPosition
 from clerkship.synthetic.table import SYSTEMS, TABLE_FOLDER, NamedTerm, read_table
 from clerkship.synthetic.terms import Term

@@ -8,10 +8,10 @@ from typing import Any, NoReturn, Protocol
 
 from clerkship.fhir import exact
 from clerkship.fhir.evaluation.collection import EvaluationError, Item, Node
-from clerkship.fhir.evaluation.conversion import CLOCK_FUNCTIONS
+from clerkship.fhir.evaluation.conversion_functions import CLOCK_FUNCTIONS
 from clerkship.fhir.evaluation.evaluator import FUNCTIONS, VARIABLE_NAMES, evaluate, is_variable, parse_literal
-from clerkship.fhir.evaluation.text import PATTERN_FUNCTIONS, SINGLE_LINE, unquote
-from clerkship.fhir.evaluation.type_names import TYPE_ARGUMENT_FUNCTIONS, check_type
+from clerkship.fhir.evaluation.text_functions import PATTERN_FUNCTIONS, SINGLE_LINE, unquote
+from clerkship.fhir.evaluation.type_functions import TYPE_ARGUMENT_FUNCTIONS, check_type
 from clerkship.fhir.resource import Resource
 from clerkship.model import pattern
 from clerkship.model.names import did_you_mean

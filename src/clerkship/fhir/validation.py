@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.error_text import describe_json_type, join_names, quote_name, quote_value, suggest_name
 from clerkship.fhir.issue import Issue, IssueCode
 from clerkship.fhir.narrative import find_narrative_error
 from clerkship.fhir.primitives import PRIMITIVES
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.shapes import ElementRule, TypeRules, get_type_rules
-from clerkship.fhir.wrong import describe_json_type, join_names, quote_name, quote_value, suggest_name
+from clerkship.fhir.type_rules import ElementRule, TypeRules, get_type_rules
 
 MAX_DEPTH = 100
 """Objects within objects. R4 sets no bound; no resource of its examples goes beyond 20."""

@@ -10,11 +10,11 @@ from urllib.parse import parse_qsl
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.fhir.chart import Chart, UnchangedView
-from clerkship.fhir.charts import load_chart
+from clerkship.fhir.chart_cache import load_chart
+from clerkship.fhir.display_text import format_title
 from clerkship.fhir.issue import FhirError
 from clerkship.fhir.resource import Resource, parse_resource
 from clerkship.fhir.search import search_keys
-from clerkship.fhir.wording import format_title
 from clerkship.library.dataset_cache import DatasetCache
 from clerkship.library.load import load_library
 from clerkship.library.source import SUFFIXES as YAML

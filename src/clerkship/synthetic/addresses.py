@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from clerkship.synthetic.dice import RandomSource
+from clerkship.synthetic.random_source import RandomSource
 
 STATE = "NY"
 TOWNS = (

@@ -3,8 +3,8 @@
 from datetime import date
 from typing import NamedTuple
 
-from clerkship.synthetic.dice import RandomSource
 from clerkship.synthetic.people import SyntheticPerson
+from clerkship.synthetic.random_source import RandomSource
 from clerkship.synthetic.table import read_table
 from clerkship.synthetic.terms import Term
 

@@ -8,8 +8,8 @@ from clerkship.fhir.resource import Resource
 from clerkship.synthetic.analytes import PANELS
 from clerkship.synthetic.conditions import Illness
 from clerkship.synthetic.coverage import find_policy_on
-from clerkship.synthetic.places import IDS
-from clerkship.synthetic.story import PatientHistory, Visit, build_encounter_reference
+from clerkship.synthetic.organizations import IDS
+from clerkship.synthetic.patient_history import PatientHistory, Visit, build_encounter_reference
 from clerkship.synthetic.table import TERMS, build_concept
 from clerkship.synthetic.terms import Term, build_reference, build_resource, codeable_concept
 from clerkship.synthetic.times import format_datetime, format_instant, to_local

@@ -8,8 +8,14 @@ from clerkship.fhir.resource import Resource
 from clerkship.synthetic.analytes import PANELS
 from clerkship.synthetic.labs import summarize_results
 from clerkship.synthetic.orders import build_referral_id
-from clerkship.synthetic.places import CLINIC
-from clerkship.synthetic.story import PatientHistory, PatientProblem, Referral, Visit, build_encounter_reference
+from clerkship.synthetic.organizations import CLINIC
+from clerkship.synthetic.patient_history import (
+    PatientHistory,
+    PatientProblem,
+    Referral,
+    Visit,
+    build_encounter_reference,
+)
 from clerkship.synthetic.table import build_concept
 from clerkship.synthetic.terms import build_reference, build_resource
 from clerkship.synthetic.times import (

@@ -5,8 +5,8 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.places import CLINIC, ROOMS
-from clerkship.synthetic.story import PatientHistory
+from clerkship.synthetic.organizations import CLINIC, ROOMS
+from clerkship.synthetic.patient_history import PatientHistory
 from clerkship.synthetic.table import TERMS, build_concept, read_table
 from clerkship.synthetic.terms import UCUM, Term, build_resource, codeable_concept
 from clerkship.synthetic.times import add_months, clinic_time, format_instant, latest_open_day

@@ -15,7 +15,7 @@ from clerkship.synthetic.analytes import (
     TARGET_RANGES,
     Analyte,
 )
-from clerkship.synthetic.dice import RandomSource
+from clerkship.synthetic.random_source import RandomSource
 from clerkship.synthetic.table import build_concept
 from clerkship.synthetic.terms import build_quantity, build_resource, codeable_concept, round_to_digits
 from clerkship.synthetic.times import format_datetime, format_instant

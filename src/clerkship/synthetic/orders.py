@@ -5,8 +5,13 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.places import HOSPITAL, SPECIALTY
-from clerkship.synthetic.story import PatientHistory, Referral, build_condition_reference, build_encounter_reference
+from clerkship.synthetic.organizations import HOSPITAL, SPECIALTY
+from clerkship.synthetic.patient_history import (
+    PatientHistory,
+    Referral,
+    build_condition_reference,
+    build_encounter_reference,
+)
 from clerkship.synthetic.table import build_concept, read_table
 from clerkship.synthetic.terms import Term, build_resource, codeable_concept
 from clerkship.synthetic.times import add_months, clinic_time, format_datetime, format_instant, latest_open_day

@@ -3,8 +3,8 @@
 from typing import Any
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.places import CLINIC, IDS
-from clerkship.synthetic.story import PatientHistory
+from clerkship.synthetic.organizations import CLINIC, IDS
+from clerkship.synthetic.patient_history import PatientHistory
 from clerkship.synthetic.table import build_concept
 from clerkship.synthetic.terms import Term, build_resource, codeable_concept
 from clerkship.synthetic.times import clinic_time, format_datetime, format_instant

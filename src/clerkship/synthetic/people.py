@@ -5,7 +5,6 @@ from datetime import date, timedelta
 from typing import Literal
 
 from clerkship.synthetic.addresses import Address, PhoneNumberPool, draw_address
-from clerkship.synthetic.dice import RandomSource
 from clerkship.synthetic.lookalikes import (
     BIRTH_NAME_PLACES,
     DECEASED_PLACE,
@@ -17,9 +16,10 @@ from clerkship.synthetic.lookalikes import (
     get_place,
 )
 from clerkship.synthetic.names import ORIGIN_WEIGHTS, ORIGINS, SHORT_NAMES, Origin
-from clerkship.synthetic.places import ORGANIZATIONS
-from clerkship.synthetic.planted import AGE_RANGE as ELDERLY
-from clerkship.synthetic.planted import PLANTED_ILLNESSES
+from clerkship.synthetic.organizations import ORGANIZATIONS
+from clerkship.synthetic.planted_illnesses import AGE_RANGE as ELDERLY
+from clerkship.synthetic.planted_illnesses import PLANTED_ILLNESSES
+from clerkship.synthetic.random_source import RandomSource
 from clerkship.synthetic.times import age_in_years
 
 Health = Literal["healthy", "one", "several", "frail"]

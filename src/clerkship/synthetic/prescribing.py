@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from clerkship.synthetic.drugs import DRUGS, Drug, compute_dose
+from clerkship.synthetic.patient_history import PatientHistory, PatientProblem, Prescription, Visit
 from clerkship.synthetic.people import MONTH
-from clerkship.synthetic.story import PatientHistory, PatientProblem, Prescription, Visit
 from clerkship.synthetic.times import to_local
 from clerkship.synthetic.vitals import get_size
 

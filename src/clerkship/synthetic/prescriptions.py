@@ -4,7 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.story import PatientHistory, Prescription, build_condition_reference, build_encounter_reference
+from clerkship.synthetic.patient_history import (
+    PatientHistory,
+    Prescription,
+    build_condition_reference,
+    build_encounter_reference,
+)
 from clerkship.synthetic.table import build_concept
 from clerkship.synthetic.terms import UCUM, build_resource, codeable_concept
 from clerkship.synthetic.times import clinic_time, format_datetime, format_instant

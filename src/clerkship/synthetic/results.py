@@ -7,8 +7,8 @@ from typing import Any
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.analytes import PANELS
 from clerkship.synthetic.labs import LabResult, build_observation, summarize_results
-from clerkship.synthetic.places import LAB
-from clerkship.synthetic.story import PatientHistory, Visit, build_encounter_reference, get_result_time
+from clerkship.synthetic.organizations import LAB
+from clerkship.synthetic.patient_history import PatientHistory, Visit, build_encounter_reference, get_result_time
 from clerkship.synthetic.table import build_concept
 from clerkship.synthetic.terms import build_reference, build_resource, codeable_concept
 from clerkship.synthetic.times import format_datetime, format_instant

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.diary import VISIT_LENGTH, WEEKS_AHEAD, AppointmentBook
-from clerkship.synthetic.dice import RandomSource
-from clerkship.synthetic.places import ROOMS
+from clerkship.synthetic.appointment_book import VISIT_LENGTH, WEEKS_AHEAD, AppointmentBook
+from clerkship.synthetic.organizations import ROOMS
+from clerkship.synthetic.patient_history import PatientHistory, Visit, build_condition_reference
+from clerkship.synthetic.random_source import RandomSource
 from clerkship.synthetic.staff import Clinician
-from clerkship.synthetic.story import PatientHistory, Visit, build_condition_reference
 from clerkship.synthetic.table import build_concept
 from clerkship.synthetic.terms import build_reference, build_resource, codeable_concept
 from clerkship.synthetic.times import (

@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.dice import RandomSource
 from clerkship.synthetic.names import ORIGIN_WEIGHTS, ORIGINS
-from clerkship.synthetic.places import CLINIC, HOSPITAL, IDS, ROOMS, SPECIALTY, Location, Organization
+from clerkship.synthetic.organizations import CLINIC, HOSPITAL, IDS, ROOMS, SPECIALTY, Location, Organization
+from clerkship.synthetic.random_source import RandomSource
 from clerkship.synthetic.table import read_table
 from clerkship.synthetic.terms import NPI, Term, build_reference, build_resource, codeable_concept
 from clerkship.synthetic.times import format_instant

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from clerkship.synthetic.places import LOCATIONS, Location
+from clerkship.synthetic.organizations import LOCATIONS, Location
 from clerkship.synthetic.table import read_table
 from clerkship.synthetic.terms import Term
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.dice import RandomSource
+from clerkship.synthetic.random_source import RandomSource
 from clerkship.synthetic.table import build_concept, read_table
 from clerkship.synthetic.terms import Term, build_quantity, build_resource, codeable_concept, round_to_digits
 from clerkship.synthetic.times import format_datetime, format_instant

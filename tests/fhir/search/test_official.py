@@ -9,16 +9,16 @@ from itertools import islice
 import pytest
 
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.parameters import TABLE, ParameterPath, SearchParameter, get_parameters
 from clerkship.fhir.resource import Resource, get_key, parse_resource, render_resource
 from clerkship.fhir.search import search_keys
-from clerkship.fhir.search.terms import (
+from clerkship.fhir.search.extract import (
     extract_dates,
     extract_references,
     extract_strings,
     extract_tokens,
     normalize_text,
 )
+from clerkship.fhir.search_parameters import TABLE, ParameterPath, SearchParameter, get_parameters
 from scripts.fhir_package import package_folder
 from scripts.fhir_parameters import Package, compartments, compiled, rendered
 from tests.fhir.search.shelf_of import Changed

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from clerkship.fhir.definitions import RESOURCE_TYPES, get_structure
-from clerkship.fhir.parameters import (
+from clerkship.fhir.search.compartment import compartment_parameters, compartment_types
+from clerkship.fhir.search_parameters import (
     TABLE,
     ParameterPath,
     get_parameters,
@@ -14,7 +15,6 @@ from clerkship.fhir.parameters import (
     searchable_types,
     select_elements,
 )
-from clerkship.fhir.search.compartment import compartment_parameters, compartment_types
 from scripts.fhir_parameters import READABLE, Compiler, Package
 
 EVERY = [(type, parameter) for type in sorted(searchable_types()) for parameter in get_parameters(type).values()]

@@ -3,7 +3,7 @@
 import pytest
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.parameters import get_parameters
+from clerkship.fhir.search_parameters import get_parameters
 from clerkship.fhir.validation import validate
 from clerkship.simulators.fhir.capabilities import (
     EXTENDED_OPERATIONS,

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from clerkship.fhir import exact
-from clerkship.fhir.parameters import searchable_types
 from clerkship.fhir.search import include
 from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_SORT_KEYS, MAX_VALUES
+from clerkship.fhir.search_parameters import searchable_types
 from clerkship.sandbox.request import QueryParams, Request
 from clerkship.sandbox.route import find_route
 from clerkship.simulators.fhir import body as bodies

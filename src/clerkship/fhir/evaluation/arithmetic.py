@@ -6,7 +6,7 @@ from typing import Any
 
 from clerkship.fhir.evaluation.collection import EvaluationError, is_number
 from clerkship.fhir.evaluation.compare import to_quantity
-from clerkship.fhir.evaluation.moment import DateTimeValue
+from clerkship.fhir.evaluation.date_time import DateTimeValue
 from clerkship.fhir.evaluation.quantity import Quantity
 
 

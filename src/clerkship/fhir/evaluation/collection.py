@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from clerkship.fhir import exact
-from clerkship.fhir.evaluation.moment import DateTimeKind, DateTimeValue
+from clerkship.fhir.evaluation.date_time import DateTimeKind, DateTimeValue
 from clerkship.fhir.evaluation.quantity import Quantity
 
 MAX_EXPONENT = 400

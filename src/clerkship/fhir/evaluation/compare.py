@@ -13,7 +13,7 @@ from clerkship.fhir.evaluation.collection import (
     to_decimal,
     to_system_value,
 )
-from clerkship.fhir.evaluation.moment import DateTimeValue
+from clerkship.fhir.evaluation.date_time import DateTimeValue
 from clerkship.fhir.evaluation.quantity import Quantity
 
 

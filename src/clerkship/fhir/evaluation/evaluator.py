@@ -6,14 +6,6 @@ from decimal import Decimal
 from typing import Any
 
 from clerkship.fhir.evaluation.arithmetic import add, compute_remainder, divide, divide_to_integer, multiply, subtract
-from clerkship.fhir.evaluation.call import (
-    EvaluationScope,
-    FhirPathFunction,
-    FunctionArgument,
-    FunctionCall,
-    Tree,
-    to_collection,
-)
 from clerkship.fhir.evaluation.collection import (
     UCUM,
     Collection,
@@ -24,14 +16,22 @@ from clerkship.fhir.evaluation.collection import (
     is_number,
     to_boolean,
 )
-from clerkship.fhir.evaluation.collections import COLLECTION_FUNCTIONS
+from clerkship.fhir.evaluation.collection_functions import COLLECTION_FUNCTIONS
 from clerkship.fhir.evaluation.compare import are_equal, are_equivalent, compare_values, contains, remove_duplicates
-from clerkship.fhir.evaluation.conversion import CONVERSION_FUNCTIONS, to_text
-from clerkship.fhir.evaluation.moment import DateTimeValue
-from clerkship.fhir.evaluation.numbers import NUMBER_FUNCTIONS
+from clerkship.fhir.evaluation.conversion_functions import CONVERSION_FUNCTIONS, to_text
+from clerkship.fhir.evaluation.date_time import DateTimeValue
+from clerkship.fhir.evaluation.function_call import (
+    EvaluationScope,
+    FhirPathFunction,
+    FunctionArgument,
+    FunctionCall,
+    Tree,
+    to_collection,
+)
+from clerkship.fhir.evaluation.number_functions import NUMBER_FUNCTIONS
 from clerkship.fhir.evaluation.quantity import Quantity
-from clerkship.fhir.evaluation.text import TEXT_FUNCTIONS, unquote
-from clerkship.fhir.evaluation.type_names import TYPE_FUNCTIONS, as_type, has_type, is_type
+from clerkship.fhir.evaluation.text_functions import TEXT_FUNCTIONS, unquote
+from clerkship.fhir.evaluation.type_functions import TYPE_FUNCTIONS, as_type, has_type, is_type
 
 FUNCTIONS: dict[str, FhirPathFunction] = {
     **COLLECTION_FUNCTIONS,

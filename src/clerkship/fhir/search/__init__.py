@@ -5,8 +5,8 @@ from clerkship.fhir.search.include import find_included
 from clerkship.fhir.search.page import ResultPage, build_page
 from clerkship.fhir.search.parse import parse_query
 from clerkship.fhir.search.query import SearchContext, SearchQuery
-from clerkship.fhir.search.show import subset_resource
-from clerkship.fhir.search.spans import to_microseconds
+from clerkship.fhir.search.ranges import to_microseconds
+from clerkship.fhir.search.subset import subset_resource
 
 __all__ = [
     "SearchResult",

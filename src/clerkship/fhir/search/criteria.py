@@ -3,13 +3,6 @@
 from collections.abc import Sequence
 
 from clerkship.fhir.issue import Issue, fhir_error
-from clerkship.fhir.parameters import (
-    CompositeComponent,
-    SearchParameter,
-    get_parameters,
-    refused_parameters,
-    searchable_types,
-)
 from clerkship.fhir.resource import ID_PATTERN
 from clerkship.fhir.search.query import (
     DEFAULT_INDEX_KINDS,
@@ -26,6 +19,13 @@ from clerkship.fhir.search.query import (
     ValueCriterion,
 )
 from clerkship.fhir.search.values import parse_boolean, parse_value, split_alternatives, split_unescaped, unescape
+from clerkship.fhir.search_parameters import (
+    CompositeComponent,
+    SearchParameter,
+    get_parameters,
+    refused_parameters,
+    searchable_types,
+)
 from clerkship.model.names import did_you_mean
 
 MAX_CHAIN_LENGTH = 10

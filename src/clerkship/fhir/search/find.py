@@ -12,7 +12,7 @@ from clerkship.fhir.search.match import Search
 from clerkship.fhir.search.order import MergedKeys, SortPosition, is_after, merge_matches
 from clerkship.fhir.search.parse import parse_query
 from clerkship.fhir.search.query import SearchContext, SearchQuery
-from clerkship.fhir.search.shelf import OverlayIndex
+from clerkship.fhir.search.resource_index import OverlayIndex
 
 
 @dataclass(frozen=True, slots=True)

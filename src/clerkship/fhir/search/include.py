@@ -5,12 +5,12 @@ from itertools import chain
 
 from clerkship.fhir.chart import ChartView
 from clerkship.fhir.issue import fhir_error
-from clerkship.fhir.parameters import ParameterPath, get_parameters
 from clerkship.fhir.reference import parse_reference
 from clerkship.fhir.resource import Resource
+from clerkship.fhir.search.extract import extract_references
 from clerkship.fhir.search.match import Search
 from clerkship.fhir.search.query import Include, ReferenceValue, SearchQuery, ValueCriterion
-from clerkship.fhir.search.terms import extract_references
+from clerkship.fhir.search_parameters import ParameterPath, get_parameters
 
 MAX_INCLUDED = 10_000
 """Resources that come along with one page of matches."""

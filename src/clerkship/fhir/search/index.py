@@ -10,19 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from clerkship.fhir.parameters import ParameterPath
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.search.query import (
-    DateValue,
-    IndexKind,
-    QuantityValue,
-    ReferenceValue,
-    SearchValue,
-    TextValue,
-    TokenValue,
-)
-from clerkship.fhir.search.spans import TimeRange
-from clerkship.fhir.search.terms import (
+from clerkship.fhir.search.extract import (
     QuantityRange,
     System,
     extract_dates,
@@ -36,6 +25,17 @@ from clerkship.fhir.search.terms import (
     is_present,
     normalize_text,
 )
+from clerkship.fhir.search.query import (
+    DateValue,
+    IndexKind,
+    QuantityValue,
+    ReferenceValue,
+    SearchValue,
+    TextValue,
+    TokenValue,
+)
+from clerkship.fhir.search.ranges import TimeRange
+from clerkship.fhir.search_parameters import ParameterPath
 
 K = TypeVar("K")
 Posting: TypeAlias = "int | array[int]"

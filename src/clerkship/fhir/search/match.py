@@ -18,7 +18,13 @@ from clerkship.fhir.search.query import (
     ReverseChainCriterion,
     ValueCriterion,
 )
-from clerkship.fhir.search.shelf import ChartIndex, KeyedResourceIndex, OverlayIndex, ReferenceTexts, ResourceIndex
+from clerkship.fhir.search.resource_index import (
+    ChartIndex,
+    KeyedResourceIndex,
+    OverlayIndex,
+    ReferenceTexts,
+    ResourceIndex,
+)
 
 READ_COST = 200
 """How many times longer it takes to read a resource than to put a row in a set."""

@@ -9,11 +9,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
-from clerkship.fhir.parameters import SearchParameter, get_parameters
 from clerkship.fhir.search.index import RangeIndex, Rows, TextIndex, TokenIndex
 from clerkship.fhir.search.match import TypeMatches
 from clerkship.fhir.search.query import DEFAULT_INDEX_KINDS, SortKey
-from clerkship.fhir.search.shelf import KeyedResourceIndex
+from clerkship.fhir.search.resource_index import KeyedResourceIndex
+from clerkship.fhir.search_parameters import SearchParameter, get_parameters
 
 SortValue = str | int | float | None
 SortPosition = tuple[SortValue, ...]

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from clerkship.fhir.issue import FhirError, Issue, fhir_error
-from clerkship.fhir.parameters import searchable_types
 from clerkship.fhir.search.compartment import compartment_parameters
 from clerkship.fhir.search.criteria import (
     UnknownParameter,
@@ -16,8 +15,9 @@ from clerkship.fhir.search.criteria import (
     parse_criterion,
 )
 from clerkship.fhir.search.query import Criterion, Include, SearchContext, SearchQuery, SortKey, Summary, Total
-from clerkship.fhir.search.show import get_json_names
+from clerkship.fhir.search.subset import get_json_names
 from clerkship.fhir.search.values import MAX_VALUES_PER_PARAMETER
+from clerkship.fhir.search_parameters import searchable_types
 
 MAX_PARAMETERS = 200
 MAX_VALUES = 2000

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlencode
 
 from clerkship.fhir.issue import Issue
-from clerkship.fhir.parameters import ParameterPath
+from clerkship.fhir.search_parameters import ParameterPath
 
 Prefix = Literal["eq", "ne", "gt", "ge", "lt", "le", "sa", "eb", "ap"]
 Summary = Literal["true", "text", "data", "count", "false"]

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import cast
 
 from clerkship.fhir.issue import fhir_error
-from clerkship.fhir.parameters import SearchParameter
 from clerkship.fhir.resource import ID_PATTERN
+from clerkship.fhir.search.extract import normalize_text
 from clerkship.fhir.search.query import (
     DateValue,
     Prefix,
@@ -17,8 +17,8 @@ from clerkship.fhir.search.query import (
     TextValue,
     TokenValue,
 )
-from clerkship.fhir.search.spans import parse_date_range, parse_number
-from clerkship.fhir.search.terms import normalize_text
+from clerkship.fhir.search.ranges import parse_date_range, parse_number
+from clerkship.fhir.search_parameters import SearchParameter
 
 MAX_VALUES_PER_PARAMETER = 1000
 """More alternatives of one parameter than this are refused: no honest question has as many."""

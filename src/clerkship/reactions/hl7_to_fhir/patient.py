@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from clerkship.fhir.display_text import to_text
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.wording import to_text
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept, hl7, mapped
 from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from clerkship.fhir.display_text import format_human_name, to_text
 from clerkship.fhir.resource import Resource, get_key
-from clerkship.fhir.wording import format_human_name, to_text
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.filing import Filing, escaped, trimmed
 from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_cx, of_xcn

@@ -5,8 +5,8 @@ import unicodedata
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
+from clerkship.fhir.display_text import format_human_name, to_text
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.wording import format_human_name, to_text
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
 from clerkship.reactions.hl7_to_fhir.parts import Part, part, parts, text

@@ -1,6 +1,6 @@
 """`fhir`: an electronic health record, over FHIR R4 REST."""
 
-from clerkship.fhir.charts import load_chart
+from clerkship.fhir.chart_cache import load_chart
 from clerkship.sandbox.cors import CorsPolicy
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState

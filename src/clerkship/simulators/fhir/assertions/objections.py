@@ -9,10 +9,10 @@ from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.fhir import exact
 from clerkship.fhir.chart import ChartView
+from clerkship.fhir.element_types import UnknownElement
 from clerkship.fhir.expectation import values_match
 from clerkship.fhir.fhirpath import find_values, parse_plain_path
-from clerkship.fhir.kinds import UnknownElement
-from clerkship.fhir.route import infer_path_types
+from clerkship.fhir.path_check import infer_path_types
 from clerkship.model.matcher import is_matcher, is_number
 from clerkship.model.path import MISSING
 from clerkship.simulators.fhir.assertions.agent_changes import ResourceChange

@@ -7,7 +7,12 @@ from pydantic import AfterValidator, Field
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.issue import FhirError
-from clerkship.fhir.route import find_expectation_error, find_path_error, find_path_error_in_all_types, find_token_error
+from clerkship.fhir.path_check import (
+    find_expectation_error,
+    find_path_error,
+    find_path_error_in_all_types,
+    find_token_error,
+)
 from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag, Number, Whole
 from clerkship.model.located_error import FieldPath

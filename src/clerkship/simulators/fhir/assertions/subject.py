@@ -5,10 +5,10 @@ from typing import Any
 
 from clerkship.events.evidence import Evidence
 from clerkship.fhir.chart import ChartView
-from clerkship.fhir.parameters import get_parameters
 from clerkship.fhir.reference import iter_references
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.search import matches_search, search_keys
+from clerkship.fhir.search_parameters import get_parameters
 from clerkship.model.errors import InputError
 
 

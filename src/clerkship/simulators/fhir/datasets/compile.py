@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
+from clerkship.fhir.date_shift import shift_dates
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.issue import FhirError, Issue
 from clerkship.fhir.resource import Resource, parse_key, render_resource
-from clerkship.fhir.shift import shift_dates
 from clerkship.fhir.validation import split_lenient, validate
 from clerkship.library.documents.document import Document, JsonPath
 from clerkship.model.errors import InputProblem
@@ -28,7 +28,7 @@ _MAX_SHOWN = 3
 class CompileOptions:
     """How a dataset is read."""
 
-    validation: Literal["strict", "split_lenient"] = "strict"
+    validation: Literal["strict", "lenient"] = "strict"
     days: int = 0
     """How far its dates are moved."""
     updated: str = DEFAULT_LAST_UPDATED

@@ -5,17 +5,17 @@ from datetime import datetime
 from typing import Any
 
 from clerkship.fhir.chart import Chart, UnchangedView
-from clerkship.fhir.charts import load_chart
+from clerkship.fhir.chart_cache import load_chart
 from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.display_text import format_title
 from clerkship.fhir.evaluation.collection import EvaluationError
 from clerkship.fhir.expectation import values_match
 from clerkship.fhir.expression import InvalidFhirPath
 from clerkship.fhir.fhirpath import find_values
 from clerkship.fhir.issue import FhirError
-from clerkship.fhir.parameters import get_parameters
 from clerkship.fhir.resource import parse_resource
 from clerkship.fhir.search import SearchContext, parse_query, run_search
-from clerkship.fhir.wording import format_title
+from clerkship.fhir.search_parameters import get_parameters
 from clerkship.library.entity_finder import BadBinding, PathIndex
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import utc_offset_minutes

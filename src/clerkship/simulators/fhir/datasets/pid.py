@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from clerkship.fhir.record import DERIVED_FIELDS, DerivedField, ResourceView
+from clerkship.fhir.display_text import select_preferred
 from clerkship.fhir.resource import list_objects
-from clerkship.fhir.wording import select_preferred
+from clerkship.fhir.resource_view import DERIVED_FIELDS, DerivedField, ResourceView
 from clerkship.hl7.message import build_field, build_segment
 from clerkship.hl7.timestamp import to_hl7_time
 

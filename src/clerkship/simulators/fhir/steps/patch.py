@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from clerkship.fhir.fhirpath import parse_plain_path
+from clerkship.fhir.path_check import find_path_error, find_value_error
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.route import find_path_error, find_value_error
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
 from clerkship.model.located_error import FieldPath, build_located_error

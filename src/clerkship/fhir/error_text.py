@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-from clerkship.fhir.shapes import TypeRules
+from clerkship.fhir.type_rules import TypeRules
 
 _MAX_LENGTH = 80
 _MAX_NAMES = 16

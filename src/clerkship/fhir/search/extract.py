@@ -4,9 +4,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeGuard
 
-from clerkship.fhir.parameters import ParameterPath, select_elements
 from clerkship.fhir.resource import Resource, list_objects
-from clerkship.fhir.search.spans import FOREVER, MAX_NUMBER, TimeRange, parse_date_range
+from clerkship.fhir.search.ranges import FOREVER, MAX_NUMBER, TimeRange, parse_date_range
+from clerkship.fhir.search_parameters import ParameterPath, select_elements
 
 System = str | tuple[str, ...]
 """What an element says of its system; of what says nothing itself, those that its definition implies."""

@@ -3,14 +3,14 @@
 from datetime import date, timedelta
 
 from clerkship.synthetic.allergies import draw_allergies
+from clerkship.synthetic.appointment_book import VISIT_LENGTH, AppointmentBook
 from clerkship.synthetic.conditions import ACUTE, CHRONIC, ILLNESSES, INFECTIONS, SEVERE, Illness
-from clerkship.synthetic.diary import VISIT_LENGTH, AppointmentBook
 from clerkship.synthetic.labs import PatientChemistry
 from clerkship.synthetic.lookalikes import DUPLICATE_PLACES, get_place
+from clerkship.synthetic.patient_history import PatientHistory, PatientProblem, Referral, Visit, get_result_time
 from clerkship.synthetic.people import MONTH, YEAR, Health
-from clerkship.synthetic.planted import PLANTED_ILLNESSES, VISIBLE_ILLNESSES
+from clerkship.synthetic.planted_illnesses import PLANTED_ILLNESSES, VISIBLE_ILLNESSES
 from clerkship.synthetic.prescribing import prescribe, prescribe_course
-from clerkship.synthetic.story import PatientHistory, PatientProblem, Referral, Visit, get_result_time
 from clerkship.synthetic.times import add_months, age_in_months, clinic_time, to_local
 from clerkship.synthetic.visit_kinds import ADMISSION, CHECKUP, CHILD, FOLLOWUP, SYMPTOM, URGENT, VIDEO
 from clerkship.synthetic.vitals import draw_build, measure_vitals

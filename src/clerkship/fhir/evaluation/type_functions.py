@@ -2,7 +2,6 @@
 
 from functools import cache
 
-from clerkship.fhir.evaluation.call import FhirPathFunction, FunctionCall
 from clerkship.fhir.evaluation.collection import (
     Collection,
     EvaluationError,
@@ -12,6 +11,7 @@ from clerkship.fhir.evaluation.collection import (
     get_system_type,
     load_r4_model,
 )
+from clerkship.fhir.evaluation.function_call import FhirPathFunction, FunctionCall
 
 _SYSTEM = frozenset({"Boolean", "String", "Integer", "Decimal", "Date", "DateTime", "Time", "Quantity"})
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.allergies import Allergen
-from clerkship.synthetic.story import (
+from clerkship.synthetic.patient_history import (
     PatientHistory,
     PatientProblem,
     build_condition_id,

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from clerkship.fhir.evaluation.call import FhirPathFunction, FunctionCall
 from clerkship.fhir.evaluation.collection import EvaluationError, Node, get_single, to_system_value
+from clerkship.fhir.evaluation.function_call import FhirPathFunction, FunctionCall
 from clerkship.model import pattern
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from clerkship.synthetic.allergies import Allergen
 from clerkship.synthetic.analytes import PANELS
 from clerkship.synthetic.conditions import Illness
-from clerkship.synthetic.dice import RandomSource
 from clerkship.synthetic.drugs import Drug
 from clerkship.synthetic.labs import LabResult
+from clerkship.synthetic.organizations import Organization
 from clerkship.synthetic.people import SyntheticPerson
-from clerkship.synthetic.places import Organization
+from clerkship.synthetic.random_source import RandomSource
 from clerkship.synthetic.staff import Clinician
 from clerkship.synthetic.terms import build_reference, codeable_concept
 from clerkship.synthetic.times import format_datetime, to_local

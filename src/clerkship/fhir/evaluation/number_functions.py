@@ -4,9 +4,9 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
-from clerkship.fhir.evaluation.call import FhirPathFunction, FunctionCall
 from clerkship.fhir.evaluation.collection import EvaluationError, is_number
-from clerkship.fhir.evaluation.moment import DateTimeValue
+from clerkship.fhir.evaluation.date_time import DateTimeValue
+from clerkship.fhir.evaluation.function_call import FhirPathFunction, FunctionCall
 from clerkship.fhir.evaluation.quantity import Quantity
 
 MAX_DECIMALS = 31

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import orjson
 
 from clerkship.fhir import exact
+from clerkship.fhir.display_text import format_title, get_choice_value, select_preferred, to_text
 from clerkship.fhir.resource import Resource, get_key, list_objects
-from clerkship.fhir.wording import format_title, get_choice_value, select_preferred, to_text
 from clerkship.model.dataset import RecordView
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")

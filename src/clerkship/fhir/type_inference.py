@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clerkship.fhir.definitions import get_structure, is_structure
-from clerkship.fhir.kinds import ElementType, ElementTypes, UnknownElement, get_child_types, single_type
+from clerkship.fhir.element_types import ElementType, ElementTypes, UnknownElement, get_child_types, single_type
 
 SyntaxNode = Mapping[str, Any]
 _PRIMITIVE_CHILDREN = ("id", "extension")

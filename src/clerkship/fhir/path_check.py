@@ -6,11 +6,11 @@ from functools import lru_cache
 from typing import Any
 
 from clerkship.fhir.definitions import RESOURCE_TYPES, get_value_set, is_structure
+from clerkship.fhir.element_types import ElementTypes, UnknownElement, get_child_types, single_type
 from clerkship.fhir.expression import parse_expression
 from clerkship.fhir.fhirpath import parse_plain_path
-from clerkship.fhir.kinds import ElementTypes, UnknownElement, get_child_types, single_type
-from clerkship.fhir.members import ROOTS, infer_types
-from clerkship.fhir.parameters import get_parameters
+from clerkship.fhir.search_parameters import get_parameters
+from clerkship.fhir.type_inference import ROOTS, infer_types
 from clerkship.model.matcher import is_matcher, is_number, to_datetime
 from clerkship.model.names import did_you_mean
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from clerkship.fhir.evaluation.call import FhirPathFunction, FunctionCall
 from clerkship.fhir.evaluation.collection import EvaluationError, is_number
-from clerkship.fhir.evaluation.moment import DateTimeKind, DateTimeValue
+from clerkship.fhir.evaluation.date_time import DateTimeKind, DateTimeValue
+from clerkship.fhir.evaluation.function_call import FhirPathFunction, FunctionCall
 from clerkship.fhir.evaluation.quantity import CALENDAR_UNITS, Quantity
 
 _TRUE = frozenset({"true", "t", "yes", "y", "1", "1.0"})

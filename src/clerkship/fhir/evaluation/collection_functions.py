@@ -6,7 +6,6 @@ from functools import cmp_to_key, reduce
 from typing import Any
 
 from clerkship.fhir.evaluation.arithmetic import add, divide
-from clerkship.fhir.evaluation.call import FhirPathFunction, FunctionArgument, FunctionCall
 from clerkship.fhir.evaluation.collection import (
     Collection,
     EvaluationError,
@@ -17,6 +16,7 @@ from clerkship.fhir.evaluation.collection import (
     to_system_value,
 )
 from clerkship.fhir.evaluation.compare import DistinctItems, compare_values, contains, remove_duplicates
+from clerkship.fhir.evaluation.function_call import FhirPathFunction, FunctionArgument, FunctionCall
 
 MAX_ITEMS = 10_000
 """How many items `repeat()` may find."""

@@ -8,11 +8,11 @@ from typing import Any, TypeVar, cast
 import orjson
 
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.parameters import ParameterPath, select_elements
 from clerkship.fhir.resource import Resource
+from clerkship.fhir.search.extract import extract_references
 from clerkship.fhir.search.index import Index, NumberedNodes, build_index
 from clerkship.fhir.search.query import IndexKind
-from clerkship.fhir.search.terms import extract_references
+from clerkship.fhir.search_parameters import ParameterPath, select_elements
 
 T = TypeVar("T")
 Cache = Callable[[Hashable, Callable[[], Any]], Any]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 
-from clerkship.synthetic.dice import RandomSource
+from clerkship.synthetic.random_source import RandomSource
 from clerkship.synthetic.staff import Clinician
 from clerkship.synthetic.times import FRIDAY, clinic_time, is_open, latest_open_day, to_local
 
