@@ -1,30 +1,28 @@
-"""Charts are shared: the same datasets, the same chart, until too many others were asked for."""
+"""The chart cache: the same datasets share one chart, until it is evicted."""
 
-from clerkship.fhir import charts
-from clerkship.fhir.chart_cache import load_chart
+from clerkship.fhir.chart_cache import MAX_CHARTS, load_chart
 from clerkship.model.dataset import Dataset
 
 
-def dataset(id: str, gender: str = "female") -> Dataset:
-    """One patient."""
+def build_dataset(id: str, gender: str = "female") -> Dataset:
     line = f'{{"resourceType":"Patient","id":"{id}","gender":"{gender}"}}'.encode()
     return Dataset(name=id, type="fhir", lines=(line,))
 
 
-def test_the_same_datasets_have_the_same_chart() -> None:
-    one = load_chart([dataset("a"), dataset("b")])
-    assert list(one) == ["Patient/a", "Patient/b"]
-    assert load_chart([dataset("a"), dataset("b")]) is one
-    assert load_chart([dataset("b"), dataset("a")]) is not one
+def test_same_datasets_share_one_chart() -> None:
+    chart = load_chart([build_dataset("a"), build_dataset("b")])
+    assert list(chart) == ["Patient/a", "Patient/b"]
+    assert load_chart([build_dataset("a"), build_dataset("b")]) is chart
+    assert load_chart([build_dataset("b"), build_dataset("a")]) is not chart
 
 
-def test_the_later_dataset_has_the_last_word() -> None:
-    assert b"male" in load_chart([dataset("a"), dataset("a", "male")])["Patient/a"]
+def test_later_dataset_overrides_resources_of_earlier_ones() -> None:
+    assert b"male" in load_chart([build_dataset("a"), build_dataset("a", "male")])["Patient/a"]
 
 
-def test_charts_that_nobody_asks_for_are_let_go() -> None:
-    first = load_chart([dataset("first")])
-    for number in range(charts.MAX_CHARTS):
-        load_chart([dataset(f"n{number}")])
-    assert load_chart([dataset("first")]) is not first
+def test_least_recently_used_chart_is_evicted() -> None:
+    first = load_chart([build_dataset("first")])
+    for number in range(MAX_CHARTS):
+        load_chart([build_dataset(f"n{number}")])
+    assert load_chart([build_dataset("first")]) is not first
     assert list(load_chart([])) == []
