@@ -14,7 +14,7 @@ from clerkship.synthetic.analytes import ANALYTES
 from clerkship.synthetic.conditions import ILLNESSES
 from clerkship.synthetic.drugs import DRUGS
 from clerkship.synthetic.labs import estimate_gfr, list_affected_analytes
-from clerkship.synthetic.planted import PLANTED_ILLNESSES
+from clerkship.synthetic.planted_illnesses import PLANTED_ILLNESSES
 from clerkship.synthetic.terms import ICD10, LOINC, RXNORM, SNOMED
 from clerkship.synthetic.times import age_in_months, age_in_years
 from tests.synthetic.valley import CASES, Valley, code_of, day_of, valley

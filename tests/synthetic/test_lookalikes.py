@@ -174,7 +174,7 @@ def test_twins_do_not_share_a_spouse(seed: int, now: datetime) -> None:
 @pytest.mark.parametrize("seed", [7, 1, 2])
 def test_nobody_has_anothers_name_but_by_plan_in_a_valley_of_a_thousand(seed: int) -> None:
     register = PatientRegister(seed, date(2026, 3, 2))
-    people = [register.next(number) for number in range(1, 1001)]
+    people = [register.draw(number) for number in range(1, 1001)]
     planned = {(pair.first, pair.second) for pair in list_look_alikes(1000)}
     known: dict[tuple[str, str], SyntheticPerson] = {}
     for person in people:
@@ -186,10 +186,10 @@ def test_nobody_has_anothers_name_but_by_plan_in_a_valley_of_a_thousand(seed: in
 @pytest.mark.parametrize("seed", [7, 1, 2])
 def test_no_phone_number_is_given_twice_while_there_are_any_left(seed: int) -> None:
     register = PatientRegister(seed, date(2026, 3, 2))
-    people = [register.next(number) for number in range(1, 1001)]
+    people = [register.draw(number) for number in range(1, 1001)]
     twins = {pair.second for pair in list_look_alikes(1000) if pair.kind == "twins"}
     numbers = [n for p in people for n in (p.phone if p.key not in twins else "", p.mobile) if n]
     assert len(set(numbers)) == len(numbers) > 1300
-    assert not set(numbers) & {house.phone for house in ORGANIZATIONS}
-    more = [register.next(number) for number in range(1001, 2501)]
+    assert not set(numbers) & {organization.phone for organization in ORGANIZATIONS}
+    more = [register.draw(number) for number in range(1001, 2501)]
     assert all(person.phone in PHONE_NUMBERS for person in more)

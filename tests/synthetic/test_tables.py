@@ -98,7 +98,7 @@ def test_rows_name_rows_that_exist() -> None:
         assert {drug for regimen in illness.regimens for drug in regimen} <= set(DRUGS), illness.key
         assert set(illness.panels) <= set(PANELS), illness.key
         assert {*illness.after, *illness.without} <= set(ILLNESSES), illness.key
-        assert illness.specialty in ("", *(post.key for post in SPECIALIST_POSITIONS)), illness.key
+        assert illness.specialty in ("", *(position.key for position in SPECIALIST_POSITIONS)), illness.key
     assert {key for screening in SCREENINGS for key in screening.illnesses} <= set(ILLNESSES)
 
 

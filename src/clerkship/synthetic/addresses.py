@@ -46,7 +46,7 @@ class Address(NamedTuple):
     town: str
     zip: str
 
-    def rendered(self, since: str = "") -> dict[str, Any]:
+    def to_fhir(self, since: str = "") -> dict[str, Any]:
         """As an Address."""
         lines = [self.line, self.unit] if self.unit else [self.line]
         text = f"{', '.join(lines)}, {self.town}, {STATE} {self.zip}"
@@ -61,11 +61,11 @@ class Address(NamedTuple):
         return f"{self.line}{unit}, {self.town}, {STATE} {self.zip}"
 
 
-def draw_address(dice: RandomSource) -> Address:
+def draw_address(rng: RandomSource) -> Address:
     """Somewhere in the valley."""
-    town, code = dice.pick(TOWNS)
-    unit = f"Apt {dice.whole(1, 24)}{dice.pick(('', 'A', 'B', 'C'))}" if dice.chance(0.3) else ""
-    return Address(f"{dice.whole(2, 989)} {dice.pick(STREETS)} {dice.pick(STREET_TYPES)}", unit, town, code)
+    town, code = rng.choice(TOWNS)
+    unit = f"Apt {rng.integer(1, 24)}{rng.choice(('', 'A', 'B', 'C'))}" if rng.chance(0.3) else ""
+    return Address(f"{rng.integer(2, 989)} {rng.choice(STREETS)} {rng.choice(STREET_TYPES)}", unit, town, code)
 
 
 PHONE_NUMBERS = tuple(f"({area}) 555-01{last:02}" for area in AREA_CODES for last in range(100))
@@ -80,23 +80,23 @@ class PhoneNumberPool:
         self._taken = set(reserved)
         self._others: set[str] = set()
 
-    def number(self, dice: RandomSource) -> str:
+    def assign(self, rng: RandomSource) -> str:
         """A patient's own."""
-        place = dice.whole(0, len(PHONE_NUMBERS) - 1)
-        free = [PHONE_NUMBERS[(place + step * 7) % len(PHONE_NUMBERS)] for step in range(MAX_TRIES)]
-        found = next((one for one in free if one not in self._taken and one not in self._others), "")
-        if not found and len(self._taken) < len(PHONE_NUMBERS):
-            walk = (PHONE_NUMBERS[(place + step) % len(PHONE_NUMBERS)] for step in range(len(PHONE_NUMBERS)))
-            found = next(one for one in walk if one not in self._taken)
-        self._taken.add(found or PHONE_NUMBERS[place])
-        return found or PHONE_NUMBERS[place]
+        index = rng.integer(0, len(PHONE_NUMBERS) - 1)
+        free = [PHONE_NUMBERS[(index + step * 7) % len(PHONE_NUMBERS)] for step in range(MAX_TRIES)]
+        number = next((number for number in free if number not in self._taken and number not in self._others), "")
+        if not number and len(self._taken) < len(PHONE_NUMBERS):
+            walk = (PHONE_NUMBERS[(index + step) % len(PHONE_NUMBERS)] for step in range(len(PHONE_NUMBERS)))
+            number = next(number for number in walk if number not in self._taken)
+        self._taken.add(number or PHONE_NUMBERS[index])
+        return number or PHONE_NUMBERS[index]
 
-    def other(self, dice: RandomSource) -> str:
+    def assign_contact(self, rng: RandomSource) -> str:
         """That of somebody who is no patient: there are not enough for all, and so patients' come first."""
-        found = PHONE_NUMBERS[dice.whole(0, len(PHONE_NUMBERS) - 1)]
+        number = PHONE_NUMBERS[rng.integer(0, len(PHONE_NUMBERS) - 1)]
         for _ in range(MAX_TRIES):
-            if found not in self._taken and found not in self._others:
+            if number not in self._taken and number not in self._others:
                 break
-            found = PHONE_NUMBERS[dice.whole(0, len(PHONE_NUMBERS) - 1)]
-        self._others.add(found)
-        return found
+            number = PHONE_NUMBERS[rng.integer(0, len(PHONE_NUMBERS) - 1)]
+        self._others.add(number)
+        return number

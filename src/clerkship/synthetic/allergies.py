@@ -25,10 +25,10 @@ class Allergen(NamedTuple):
 ALLERGENS = read_table("allergens", Allergen)
 
 
-def draw_allergies(dice: RandomSource, person: SyntheticPerson, today: date) -> list[Allergen]:
+def draw_allergies(rng: RandomSource, person: SyntheticPerson, today: date) -> list[Allergen]:
     """None for most; the newborn have had no time to find out."""
-    if person.age(today) < 1 or not dice.chance(0.36):
+    if person.age(today) < 1 or not rng.chance(0.36):
         return []
-    count = 2 if dice.chance(0.3) else 1
-    found = {dice.weighted(ALLERGENS, [allergen.weight for allergen in ALLERGENS]).key for _ in range(count)}
-    return [allergen for allergen in ALLERGENS if allergen.key in found]
+    count = 2 if rng.chance(0.3) else 1
+    keys = {rng.weighted_choice(ALLERGENS, [allergen.weight for allergen in ALLERGENS]).key for _ in range(count)}
+    return [allergen for allergen in ALLERGENS if allergen.key in keys]

@@ -1,4 +1,4 @@
-"""A team's diary: who is with whom when, so that nobody sees two patients at once."""
+"""A team's appointment_book: who is with whom when, so that nobody sees two patients at once."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -21,11 +21,11 @@ class AppointmentBook:
         """Every time of the next four weeks, from now on, when the clinic is open."""
         self._taken: dict[tuple[str, datetime], datetime] = {}
 
-    def past(self, dice: RandomSource, clinician: Clinician, day: date, earliest: date) -> datetime | None:
+    def book_past(self, rng: RandomSource, clinician: Clinician, day: date, earliest: date) -> datetime | None:
         """A free time on that day or on an earlier one, if there is any."""
-        first = dice.whole(0, len(VISIT_TIMES) - 1)
+        first = rng.integer(0, len(VISIT_TIMES) - 1)
         if day.weekday() > FRIDAY:  # any day of that week, or Fridays would be full of weekends
-            day -= timedelta(days=day.weekday() - dice.whole(0, FRIDAY))
+            day -= timedelta(days=day.weekday() - rng.integer(0, FRIDAY))
         day = latest_open_day(day)
         while day >= earliest:
             for step in range(len(VISIT_TIMES)):
@@ -35,10 +35,10 @@ class AppointmentBook:
             day = latest_open_day(day - timedelta(days=1))
         return None
 
-    def future(self, dice: RandomSource, clinician: Clinician, agreed: datetime) -> datetime | None:
+    def book_future(self, rng: RandomSource, clinician: Clinician, agreed: datetime) -> datetime | None:
         """A free time of the next four weeks, if there is any; when it was agreed is kept with it."""
         times = self.openings
-        first = dice.whole(0, max(0, len(times) - 1))
+        first = rng.integer(0, max(0, len(times) - 1))
         for step in range(len(times)):
             start = times[(first + step) % len(times)]
             if self._take(clinician, start, agreed):
@@ -52,7 +52,7 @@ class AppointmentBook:
         self._taken[at] = agreed
         return True
 
-    def agreed(self, clinician: Clinician, start: datetime) -> datetime | None:
+    def get_booking_time(self, clinician: Clinician, start: datetime) -> datetime | None:
         """When a time was given away, if it was."""
         return self._taken.get((clinician.tag, start))
 

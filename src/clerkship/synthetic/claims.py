@@ -29,34 +29,34 @@ BILLED_LAST = ("failure", "kidney3", "kidney4")
 LAB_CHARGE = 38
 
 
-def build_claims(story: PatientHistory) -> Iterator[Resource]:
+def build_claims(history: PatientHistory) -> Iterator[Resource]:
     """Those that have gone out by now."""
-    for visit in story.visits:
-        sent = visit.end + timedelta(days=story.dice.whole(2, 6))
-        policy = find_policy_on(story, visit.day)
-        if sent > story.now or policy is None:
+    for visit in history.visits:
+        sent = visit.end + timedelta(days=history.rng.integer(2, 6))
+        policy = find_policy_on(history, visit.day)
+        if sent > history.now or policy is None:
             continue
-        house = visit.kind.place.house
-        items = _build_items(story, visit)
+        organization = visit.kind.location.organization
+        items = _build_items(history, visit)
         total = sum(item["net"]["value"] for item in items)
         yield build_resource(
             "Claim",
-            f"claim-{story.tag}-{visit.number}",
+            f"claim-{history.tag}-{visit.number}",
             format_instant(sent),
-            identifier=[{"system": f"{IDS}claim", "value": f"C{story.tag}{visit.number:02}"}],
+            identifier=[{"system": f"{IDS}claim", "value": f"C{history.tag}{visit.number:02}"}],
             status="active",
             type=build_concept("claim.institutional" if visit.kind in (ADMISSION, URGENT) else "claim.professional"),
             use="claim",
-            patient=story.subject(),
+            patient=history.subject(),
             billablePeriod={"start": visit.day.isoformat(), "end": to_local(visit.end).date().isoformat()},
             created=format_datetime(sent),
             insurer=policy.payer.ref,
-            provider=house.ref,
+            provider=organization.ref,
             priority=build_concept("claim.normal"),
             careTeam=[{"sequence": 1, "provider": visit.clinician.ref}],
             diagnosis=[
-                {"sequence": place, "diagnosisCodeableConcept": codeable_concept(term)}
-                for place, term in enumerate(_list_diagnoses(story, visit), 1)
+                {"sequence": number, "diagnosisCodeableConcept": codeable_concept(term)}
+                for number, term in enumerate(_list_diagnoses(history, visit), 1)
             ],
             insurance=[{"sequence": 1, "focal": True, "coverage": build_reference(f"Coverage/{policy.id}")}],
             item=items,
@@ -68,9 +68,9 @@ def _build_money(dollars: int) -> dict[str, Any]:
     return {"value": dollars, "currency": "USD"}
 
 
-def _list_diagnoses(story: PatientHistory, visit: Visit) -> list[Term]:
+def _list_diagnoses(history: PatientHistory, visit: Visit) -> list[Term]:
     if not visit.problems:
-        return [_get_wellness_diagnosis(story, visit)]
+        return [_get_wellness_diagnosis(history, visit)]
     illnesses = [problem.illness for problem in visit.problems]
     keys = {illness.key for illness in illnesses}
     ordered = sorted(illnesses, key=lambda illness: illness.key in BILLED_LAST)
@@ -79,32 +79,32 @@ def _list_diagnoses(story: PatientHistory, visit: Visit) -> list[Term]:
 
 def get_billing_term(illness: Illness, beside: set[str]) -> Term:
     """What an illness is billed as in somebody who has these."""
-    there = beside | {"kidney" for key in beside if key.startswith("kidney")}
-    fitting = (term for key, others, term in COMBINATION_CODES if key == illness.key and others <= there)
-    return next(fitting, illness.icd)
+    present = beside | {"kidney" for key in beside if key.startswith("kidney")}
+    matches = (term for key, others, term in COMBINATION_CODES if key == illness.key and others <= present)
+    return next(matches, illness.icd)
 
 
-def _get_wellness_diagnosis(story: PatientHistory, visit: Visit) -> Term:
+def _get_wellness_diagnosis(history: PatientHistory, visit: Visit) -> Term:
     """A visit of somebody who is well."""
-    days = (visit.day - story.person.born).days
+    days = (visit.day - history.person.born).days
     child = next((key for below, key in _NEWBORN_DIAGNOSES if days < below), "diagnosis.well_child")
     return TERMS[child if visit.kind is CHILD else "diagnosis.well"]
 
 
-def _build_items(story: PatientHistory, visit: Visit) -> list[dict[str, Any]]:
+def _build_items(history: PatientHistory, visit: Visit) -> list[dict[str, Any]]:
     """The visit itself, and each panel that was drawn."""
     services = [(visit.kind.type, visit.kind.charge)]
     services += [(PANELS[panel].term, LAB_CHARGE) for panel in visit.panels if panel != "phq9"]
     return [
         {
-            "sequence": place,
+            "sequence": number,
             "careTeamSequence": [1],
             "diagnosisSequence": [1],
             "productOrService": codeable_concept(term),
             "servicedDate": visit.day.isoformat(),
             "unitPrice": _build_money(charge),
             "net": _build_money(charge),
-            "encounter": [build_encounter_reference(story, visit)],
+            "encounter": [build_encounter_reference(history, visit)],
         }
-        for place, (term, charge) in enumerate(services, 1)
+        for number, (term, charge) in enumerate(services, 1)
     ]

@@ -32,51 +32,51 @@ MAX_NOTES = 2
 """How many of the last visits have a note on record."""
 
 
-def build_documents(story: PatientHistory) -> Iterator[Resource]:
+def build_documents(history: PatientHistory) -> Iterator[Resource]:
     """A note of the last visits, a letter of each referral, a summary of each stay."""
-    for visit in story.visits:
+    for visit in history.visits:
         if visit.kind is ADMISSION:
             yield _build_document(
-                story, "discharge", "Discharge summary", _format_discharge_summary(story, visit), visit
+                history, "discharge", "Discharge summary", _format_discharge_summary(history, visit), visit
             )
-        elif visit.number > len(story.visits) - MAX_NOTES:
-            yield _build_document(story, "progress", "Progress note", _format_progress_note(story, visit), visit)
-    for referral in story.referrals:
-        title = f"Referral letter to {referral.specialist.post.specialty.display.lower()}"
+        elif visit.number > len(history.visits) - MAX_NOTES:
+            yield _build_document(history, "progress", "Progress note", _format_progress_note(history, visit), visit)
+    for referral in history.referrals:
+        title = f"Referral letter to {referral.specialist.position.specialty.display.lower()}"
         yield _build_document(
-            story,
+            history,
             "referral",
             title,
-            _format_referral_letter(story, referral),
+            _format_referral_letter(history, referral),
             referral.visit,
-            build_referral_id(story, referral),
+            build_referral_id(history, referral),
         )
 
 
 def _build_document(
-    story: PatientHistory, kind: str, title: str, text: str, visit: Visit, request: str = ""
+    history: PatientHistory, kind: str, title: str, text: str, visit: Visit, request: str = ""
 ) -> Resource:
     """Return a note of a visit; of a letter, `request` is the id of the referral it belongs to."""
     name = "note" if kind == "progress" else kind
     related = {"related": [build_reference(f"ServiceRequest/{request}")]} if request else {}
     body = text.encode()
-    house = visit.kind.place.house
+    organization = visit.kind.location.organization
     return build_resource(
         "DocumentReference",
-        f"doc-{request}" if request else f"doc-{story.tag}-{name}-{visit.number}",
+        f"doc-{request}" if request else f"doc-{history.tag}-{name}-{visit.number}",
         format_instant(visit.end),
         status="current",
         docStatus="final",
         type=build_concept(f"note.{kind}"),
-        subject=story.subject(),
+        subject=history.subject(),
         date=format_instant(visit.end),
         author=[visit.clinician.ref],
-        custodian=house.ref,
+        custodian=organization.ref,
         description=f"{title}, {format_long_date(visit.day)}",
         content=[
             {
                 "attachment": {
-                    "contentType": "text/plain",
+                    "contentType": "text/lowered",
                     "language": "en",
                     "data": base64.b64encode(body).decode(),
                     "size": len(body),
@@ -86,21 +86,21 @@ def _build_document(
             }
         ],
         context={
-            "encounter": [build_encounter_reference(story, visit)],
+            "encounter": [build_encounter_reference(history, visit)],
             "period": visit.period,
             **related,
         },
     )
 
 
-def describe_age(story: PatientHistory, moment: datetime) -> str:
+def describe_age(history: PatientHistory, moment: datetime) -> str:
     """`a 57-year-old woman`, `an 8-month-old boy`."""
-    words = _describe_age_without_article(story, moment)
+    words = _describe_age_without_article(history, moment)
     return f"an {words}" if words.startswith(("8", "11-", "18-")) else f"a {words}"
 
 
-def _describe_age_without_article(story: PatientHistory, moment: datetime) -> str:
-    person, day = story.person, to_local(moment).date()
+def _describe_age_without_article(history: PatientHistory, moment: datetime) -> str:
+    person, day = history.person, to_local(moment).date()
     old, few = person.age(day), age_in_months(person.born, day)
     if few < 1:
         return f"{(day - person.born).days}-day-old {'girl' if person.sex == 'female' else 'boy'}"
@@ -110,10 +110,10 @@ def _describe_age_without_article(story: PatientHistory, moment: datetime) -> st
     return f"{old}-year-old {grown[person.sex]}"
 
 
-def _format_header(story: PatientHistory, visit: Visit, title: str) -> list[str]:
-    person = story.person
+def _format_header(history: PatientHistory, visit: Visit, title: str) -> list[str]:
+    person = history.person
     return [
-        visit.kind.place.house.name,
+        visit.kind.location.organization.name,
         title,
         "",
         f"Patient: {person.name}",
@@ -125,18 +125,18 @@ def _format_header(story: PatientHistory, visit: Visit, title: str) -> list[str]
     ]
 
 
-def _format_progress_note(story: PatientHistory, visit: Visit) -> str:
-    lines = _format_header(story, visit, f"PROGRESS NOTE: {visit.kind.name}")
+def _format_progress_note(history: PatientHistory, visit: Visit) -> str:
+    lines = _format_header(history, visit, f"PROGRESS NOTE: {visit.kind.name}")
     lines += [
         "Subjective",
-        _format_subjective(story, visit),
+        _format_subjective(history, visit),
         "",
         "Objective",
         *_format_objective(visit),
         "",
         "Assessment and plan",
     ]
-    lines += _format_plan(story, visit)
+    lines += _format_plan(history, visit)
     return "\n".join(
         [
             *lines,
@@ -147,23 +147,23 @@ def _format_progress_note(story: PatientHistory, visit: Visit) -> str:
     )
 
 
-def _format_subjective(story: PatientHistory, visit: Visit) -> str:
-    who = f"{story.person.given} {story.person.family} is {describe_age(story, visit.start)}"
-    allergies = ", ".join(allergen.name.lower() for allergen in story.allergies) or "no known allergies"
+def _format_subjective(history: PatientHistory, visit: Visit) -> str:
+    who = f"{history.person.given} {history.person.family} is {describe_age(history, visit.start)}"
+    allergies = ", ".join(allergen.name.lower() for allergen in history.allergies) or "no known allergies"
     if visit.problems and visit.problems[0].illness.complaint:
         why = f"who comes with {visit.problems[0].illness.complaint}."
     elif visit.kind in (CHECKUP, CHILD):
         why = f"here for {'an' if visit.kind is CHECKUP else 'a'} {visit.kind.name}. No new concerns."
     else:
         why = f"seen for {_join_names([problem.illness.name for problem in visit.problems])}. No new complaints."
-    taking = [given.drug.name for given in story.brought(visit)]
+    taking = [prescription.drug.name for prescription in history.medications_before(visit)]
     drugs = f" Takes {_join_names(taking)}." if taking else " Takes no regular medication."
     return f"{who} {why}{drugs} Allergies: {allergies}."
 
 
 def _join_names(names: list[str]) -> str:
-    plain = [name if name.isupper() or "'" in name else name[0].lower() + name[1:] for name in names]
-    return plain[0] if len(plain) == 1 else f"{', '.join(plain[:-1])} and {plain[-1]}" if plain else ""
+    lowered = [name if name.isupper() or "'" in name else name[0].lower() + name[1:] for name in names]
+    return lowered[0] if len(lowered) == 1 else f"{', '.join(lowered[:-1])} and {lowered[-1]}" if lowered else ""
 
 
 def _format_objective(visit: Visit) -> list[str]:
@@ -176,11 +176,11 @@ def _format_objective(visit: Visit) -> list[str]:
     return [f"Vital signs: {', '.join(signs)}."]
 
 
-def _format_plan(story: PatientHistory, visit: Visit) -> list[str]:
+def _format_plan(history: PatientHistory, visit: Visit) -> list[str]:
     lines = []
-    for place, problem in enumerate(visit.problems, 1):
-        name = f"{place}. {problem.illness.name} ({problem.illness.icd.code})."
-        lines.append(" ".join([name, problem.illness.plan, *_format_drug_changes(story, visit, problem)]))
+    for number, problem in enumerate(visit.problems, 1):
+        name = f"{number}. {problem.illness.name} ({problem.illness.icd.code})."
+        lines.append(" ".join([name, problem.illness.plan, *_format_drug_changes(history, visit, problem)]))
     if not visit.problems:
         again = "at the next well child visit" if visit.kind is CHILD else "in one year"
         lines.append(
@@ -189,19 +189,26 @@ def _format_plan(story: PatientHistory, visit: Visit) -> list[str]:
     ordered = [PANELS[panel].name for panel in (*visit.panels, *visit.awaited) if panel != "phq9"]
     if ordered:
         lines.append(f"Ordered today: {', '.join(ordered)}. Results to follow.")
-    sent = [referral.specialist for referral in story.referrals if referral.visit is visit]
-    lines += [f"Referred to {who.post.specialty.display.lower()} ({who.called})." for who in sent]
+    specialists = [referral.specialist for referral in history.referrals if referral.visit is visit]
+    lines += [
+        f"Referred to {specialist.position.specialty.display.lower()} ({specialist.short_name})."
+        for specialist in specialists
+    ]
     return lines
 
 
-def _format_drug_changes(story: PatientHistory, visit: Visit, problem: PatientProblem) -> list[str]:
+def _format_drug_changes(history: PatientHistory, visit: Visit, problem: PatientProblem) -> list[str]:
     """What becomes of the drugs for a problem: which go on, which are stopped, which are begun."""
-    brought = [given for given in story.brought(visit) if given.problem is problem]
-    ended = [given for given in brought if given.ended == visit.day]
-    kept = [given.drug.name for given in brought if given.ended != visit.day]
-    stopped = [f"Stop {given.drug.name} ({given.why.lower()})." for given in ended if given.status == "stopped"]
-    begun = [f"Start {given.told}" for given in visit.given if given.problem is problem]
-    return [*([f"Continue {_join_names(kept)}."] if kept else []), *stopped, *begun]
+    brought = [prescription for prescription in history.medications_before(visit) if prescription.problem is problem]
+    ended = [prescription for prescription in brought if prescription.ended == visit.day]
+    continued = [prescription.drug.name for prescription in brought if prescription.ended != visit.day]
+    stopped = [
+        f"Stop {prescription.drug.name} ({prescription.stop_reason.lower()})."
+        for prescription in ended
+        if prescription.status == "stopped"
+    ]
+    begun = [f"Start {prescription.text}" for prescription in visit.prescriptions if prescription.problem is problem]
+    return [*([f"Continue {_join_names(continued)}."] if continued else []), *stopped, *begun]
 
 
 def _format_findings(visit: Visit) -> list[str]:
@@ -211,11 +218,11 @@ def _format_findings(visit: Visit) -> list[str]:
     ]
 
 
-def _format_referral_letter(story: PatientHistory, referral: Referral) -> str:
-    person, visit, problem = story.person, referral.visit, referral.problem
+def _format_referral_letter(history: PatientHistory, referral: Referral) -> str:
+    person, visit, problem = history.person, referral.visit, referral.problem
     others = [other.illness.name for other in visit.problems if other is not problem]
-    taking = [given.told for given in story.taking(visit)]
-    before = [seen for seen in story.visits if seen.start < visit.start and seen.panels]
+    taking = [prescription.text for prescription in history.medications_after(visit)]
+    before = [seen for seen in history.visits if seen.start < visit.start and seen.panels]
     recent = _format_findings(before[-1]) if before else []
     lines = [
         CLINIC.name,
@@ -223,18 +230,18 @@ def _format_referral_letter(story: PatientHistory, referral: Referral) -> str:
         "",
         format_long_date(visit.day),
         "",
-        f"To: {referral.specialist.name}, {referral.specialist.post.specialty.display}",
+        f"To: {referral.specialist.name}, {referral.specialist.position.specialty.display}",
         f"Re: {person.name}, born {format_long_date(person.born)}, MRN {person.mrn}",
         f"Phone: {person.phone} · Address: {person.address.text}",
         "",
-        f"Dear {referral.specialist.called},",
+        f"Dear {referral.specialist.short_name},",
         "",
-        f"Thank you for seeing {person.given} {person.family}, {describe_age(story, visit.start)} with "
+        f"Thank you for seeing {person.given} {person.family}, {describe_age(history, visit.start)} with "
         f"{_join_names([problem.illness.name])} ({problem.illness.icd.code}), known since {format_long_date(problem.onset)}.",
     ]
     lines += [f"Other problems: {_join_names(others)}."] if others else []
     lines += ["Current medication:", *(f"- {line}" for line in taking)] if taking else ["No regular medication."]
-    allergies = ", ".join(allergen.name.lower() for allergen in story.allergies) or "none known"
+    allergies = ", ".join(allergen.name.lower() for allergen in history.allergies) or "none known"
     lines += [f"Allergies: {allergies}.", *_format_objective(visit)]
     lines += [f"Results of {format_long_date(before[-1].day)}:", *recent] if recent else []
     lines += [
@@ -247,16 +254,16 @@ def _format_referral_letter(story: PatientHistory, referral: Referral) -> str:
     return "\n".join(lines)
 
 
-def _format_discharge_summary(story: PatientHistory, visit: Visit) -> str:
+def _format_discharge_summary(history: PatientHistory, visit: Visit) -> str:
     problem = visit.problems[0]
     left = to_local(visit.end).date()
     known = [
         p.illness.name
-        for p in story.problems
+        for p in history.problems
         if p.recorded < visit.day and not p.illness.complaint and (p.abated is None or p.abated > left)
     ]
-    taking = [f"- {given.told}" for given in story.taking(visit)]
-    lines = _format_header(story, visit, "DISCHARGE SUMMARY")
+    taking = [f"- {prescription.text}" for prescription in history.medications_after(visit)]
+    lines = _format_header(history, visit, "DISCHARGE SUMMARY")
     lines += [
         f"Admitted: {format_long_date(visit.day)}",
         f"Discharged: {format_long_date(left)}, home",
@@ -264,7 +271,7 @@ def _format_discharge_summary(story: PatientHistory, visit: Visit) -> str:
         *([f"Other diagnoses: {_join_names(known)}"] if known else []),
         "",
         "Hospital course",
-        f"{story.person.given} {story.person.family}, {describe_age(story, visit.start)}, was admitted with "
+        f"{history.person.given} {history.person.family}, {describe_age(history, visit.start)}, was admitted with "
         f"{problem.illness.complaint}. Treated on the ward and improved over {(left - visit.day).days} days.",
         *_format_objective(visit),
         *_format_findings(visit),
@@ -272,7 +279,7 @@ def _format_discharge_summary(story: PatientHistory, visit: Visit) -> str:
         "Medication at discharge",
         *(taking or ["- none"]),
         "",
-        f"Plan: {problem.illness.plan} Follow-up with {story.doctor.name} at {CLINIC.name}.",
+        f"Plan: {problem.illness.plan} Follow-up with {history.doctor.name} at {CLINIC.name}.",
         "",
         f"Signed by {visit.clinician.name} on {format_long_date(left)}.",
         "",

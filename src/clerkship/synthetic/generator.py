@@ -5,23 +5,23 @@ from datetime import UTC, datetime, timedelta
 
 from clerkship.fhir.resource import Resource, render_resource
 from clerkship.model.errors import InputError
-from clerkship.synthetic.chart import build_encounters, build_problems
+from clerkship.synthetic.encounters import build_encounters, build_problems
 from clerkship.synthetic.claims import build_claims
-from clerkship.synthetic.course import simulate_history
+from clerkship.synthetic.clinical_course import simulate_history
 from clerkship.synthetic.coverage import assign_insurance, build_coverages
-from clerkship.synthetic.diary import AppointmentBook
-from clerkship.synthetic.dice import RandomSource
+from clerkship.synthetic.appointment_book import AppointmentBook
+from clerkship.synthetic.random_source import RandomSource
 from clerkship.synthetic.documents import build_documents
 from clerkship.synthetic.immunizations import build_immunizations
 from clerkship.synthetic.orders import build_procedures, build_referrals
 from clerkship.synthetic.patients import build_patient
 from clerkship.synthetic.people import PatientRegister, SyntheticPerson
-from clerkship.synthetic.places import build_places
+from clerkship.synthetic.organizations import build_places
 from clerkship.synthetic.prescriptions import build_prescriptions
 from clerkship.synthetic.results import build_results
 from clerkship.synthetic.scheduling import build_appointments, build_schedule
 from clerkship.synthetic.staff import TEAM_SIZE, Clinician, build_staff, draw_specialists, draw_team
-from clerkship.synthetic.story import PatientHistory
+from clerkship.synthetic.patient_history import PatientHistory
 from clerkship.synthetic.times import clinic_time, to_local
 
 GENERATOR_VERSION = "1"
@@ -34,9 +34,9 @@ ReportProgress = Callable[[int], None]
 
 
 def generate(
-    patients: int, seed: int, now: datetime = DEFAULT_NOW, told: ReportProgress | None = None
+    patients: int, seed: int, now: datetime = DEFAULT_NOW, report: ReportProgress | None = None
 ) -> Iterator[Resource]:
-    """The resources of a valley with so many patients, as they stand at a time; `told` hears each patient's number.
+    """The resources of a valley with so many patients, as they stand at a time; `report` hears each patient's number.
 
     The same arguments give the same resources, everywhere. Patients do not change when more are asked for.
     """
@@ -52,15 +52,15 @@ def generate(
             yield from build_schedule(clinician, AppointmentBook(now), RandomSource(seed, "book", clinician.tag), now)
     for team in range(1, (patients - 1) // TEAM_SIZE + 2 if patients else 1):
         members = draw_team(seed, team)
-        diary = AppointmentBook(now)
+        appointment_book = AppointmentBook(now)
         for clinician in members:
             yield from build_staff(clinician, opened)
         for number in range((team - 1) * TEAM_SIZE + 1, min(team * TEAM_SIZE, patients) + 1):
-            yield from _generate_patient(register.next(number), seed, now, members, specialists, diary)
-            if told is not None:
-                told(number)
+            yield from _generate_patient(register.draw(number), seed, now, members, specialists, appointment_book)
+            if report is not None:
+                report(number)
         for clinician in members:
-            yield from build_schedule(clinician, diary, RandomSource(seed, "book", clinician.tag), now)
+            yield from build_schedule(clinician, appointment_book, RandomSource(seed, "book", clinician.tag), now)
 
 
 def _check_arguments(patients: int, now: datetime) -> datetime:
@@ -81,37 +81,39 @@ def _generate_patient(
     now: datetime,
     members: tuple[Clinician, ...],
     specialists: dict[str, Clinician],
-    diary: AppointmentBook,
+    appointment_book: AppointmentBook,
 ) -> Iterator[Resource]:
     """One patient's resources."""
-    dice = RandomSource(seed, "story", person.number)
+    rng = RandomSource(seed, "story", person.number)
     today = to_local(now).date()
     end = min(clinic_time(person.died, 6), now) if person.died is not None else now
-    doctor = members[2] if person.age(today) < 18 else dice.pick((members[0], members[1], members[3]))
-    story = PatientHistory(person, dice, now, today, end, doctor, specialists, RandomSource(seed, "body", person.body))
-    simulate_history(story, diary)
-    assign_insurance(story)
-    appointments, booked = build_appointments(story, diary)
-    yield build_patient(story)
-    yield from build_coverages(story)
+    doctor = members[2] if person.age(today) < 18 else rng.choice((members[0], members[1], members[3]))
+    history = PatientHistory(
+        person, rng, now, today, end, doctor, specialists, RandomSource(seed, "body", person.body_number)
+    )
+    simulate_history(history, appointment_book)
+    assign_insurance(history)
+    appointments, booked = build_appointments(history, appointment_book)
+    yield build_patient(history)
+    yield from build_coverages(history)
     yield from appointments
-    yield from build_encounters(story, booked)
-    yield from build_problems(story)
-    yield from build_prescriptions(story)
-    yield from build_results(story)
-    yield from build_immunizations(story)
-    yield from build_procedures(story)
-    yield from build_referrals(story)
-    yield from build_claims(story)
-    yield from build_documents(story)
+    yield from build_encounters(history, booked)
+    yield from build_problems(history)
+    yield from build_prescriptions(history)
+    yield from build_results(history)
+    yield from build_immunizations(history)
+    yield from build_procedures(history)
+    yield from build_referrals(history)
+    yield from build_claims(history)
+    yield from build_documents(history)
 
 
 def generate_lines(
-    patients: int, seed: int, now: datetime = DEFAULT_NOW, told: ReportProgress | None = None
+    patients: int, seed: int, now: datetime = DEFAULT_NOW, report: ReportProgress | None = None
 ) -> tuple[bytes, ...]:
     """The same in byte form, by type and then by id: what a dataset is made of."""
-    made = [
+    keyed = [
         ((resource["resourceType"], resource["id"]), render_resource(resource))
-        for resource in generate(patients, seed, now, told)
+        for resource in generate(patients, seed, now, report)
     ]
-    return tuple(line for _, line in sorted(made))
+    return tuple(line for _, line in sorted(keyed))

@@ -46,28 +46,28 @@ MAX_DAYS_FROM_VISIT = 30
 """Within how many days of a visit a dose is given at it."""
 
 
-def build_immunizations(story: PatientHistory) -> Iterator[Resource]:
-    """Children by the schedule, adults what they had lately, everybody by season."""
-    if story.person.age(story.last_day) < 18:
-        yield from _build_childhood_doses(story)
+def build_immunizations(history: PatientHistory) -> Iterator[Resource]:
+    """Children by the schedule, adults what they given_counts lately, everybody by season."""
+    if history.person.age(history.last_day) < 18:
+        yield from _build_childhood_doses(history)
     else:
-        yield from _build_adult_doses(story)
-    yield from _build_seasonal_doses(story)
+        yield from _build_adult_doses(history)
+    yield from _build_seasonal_doses(history)
 
 
-def _build_childhood_doses(story: PatientHistory) -> Iterator[Resource]:
+def _build_childhood_doses(history: PatientHistory) -> Iterator[Resource]:
     """Doses that are due together are given together; who missed one has it when the next is due."""
-    days = {months: _choose_day(story, months) for months in sorted({dose.months for dose in CHILDHOOD_DOSES})}
-    had: dict[str, int] = {}
+    days = {months: _choose_day(history, months) for months in sorted({dose.months for dose in CHILDHOOD_DOSES})}
+    given_counts: dict[str, int] = {}
     for dose in CHILDHOOD_DOSES:
         day = days[dose.months]
-        if day >= story.last_day or day.year < dose.since or not story.dice.chance(dose.share):
+        if day >= history.last_day or day.year < dose.since or not history.rng.chance(dose.share):
             continue
-        if dose.key not in had and dose.months >= MAX_START_MONTHS.get(dose.key, 10_000):
+        if dose.key not in given_counts and dose.months >= MAX_START_MONTHS.get(dose.key, 10_000):
             continue
-        had[dose.key] = had.get(dose.key, 0) + 1
-        numbered = dose._replace(number=had[dose.key], term=_get_current_vaccine(dose.term, day))
-        yield _build_immunization(story, numbered, day, f"{dose.key}-{numbered.number}")
+        given_counts[dose.key] = given_counts.get(dose.key, 0) + 1
+        numbered = dose._replace(number=given_counts[dose.key], term=_get_current_vaccine(dose.term, day))
+        yield _build_immunization(history, numbered, day, f"{dose.key}-{numbered.number}")
 
 
 def _get_current_vaccine(term: Term, day: date) -> Term:
@@ -75,94 +75,97 @@ def _get_current_vaccine(term: Term, day: date) -> Term:
     return TERMS[newer] if day >= since else term
 
 
-def _choose_day(story: PatientHistory, months: int) -> date:
+def _choose_day(history: PatientHistory, months: int) -> date:
     """At a visit near the age at which they are due, if there was one."""
-    due = add_months(story.person.born, months)
+    due = add_months(history.person.born, months)
     if months == 0:
         return due
-    near = [day for day in _list_clinic_days(story) if -4 <= (day - due).days <= MAX_DAYS_FROM_VISIT]
-    return near[0] if near else latest_open_day(due + timedelta(days=story.dice.whole(5, 12)))
+    near = [day for day in _list_clinic_days(history) if -4 <= (day - due).days <= MAX_DAYS_FROM_VISIT]
+    return near[0] if near else latest_open_day(due + timedelta(days=history.rng.integer(5, 12)))
 
 
-def _list_clinic_days(story: PatientHistory) -> list[date]:
+def _list_clinic_days(history: PatientHistory) -> list[date]:
     """The days on which they were at the clinic."""
-    return [visit.day for visit in story.visits if visit.kind.place is ROOMS and visit.kind is not VIDEO]
+    return [visit.day for visit in history.visits if visit.kind.location is ROOMS and visit.kind is not VIDEO]
 
 
-def _move_to_visit(story: PatientHistory, day: date, first: date, last: date) -> date:
+def _move_to_visit(history: PatientHistory, day: date, first: date, last: date) -> date:
     """The day of the visit nearest to that one, if there is any near and within these."""
     near = [
         seen
-        for seen in _list_clinic_days(story)
+        for seen in _list_clinic_days(history)
         if abs((seen - day).days) <= MAX_DAYS_FROM_VISIT and first <= seen <= last
     ]
     return min(near, key=lambda seen: abs((seen - day).days)) if near else day
 
 
-def _build_adult_doses(story: PatientHistory) -> Iterator[Resource]:
+def _build_adult_doses(history: PatientHistory) -> Iterator[Resource]:
     """Doses for their age, some time after they were due; and tetanus within ten years."""
-    dice, had = story.dice, set()
+    rng, given_keys = history.rng, set()
     for dose in ADULT_DOSES:
-        due = add_months(story.person.born, dose.months)
+        due = add_months(history.person.born, dose.months)
         first = max(due, date(dose.since, 3, 1))
-        days = (story.last_day - first).days
-        if days < 200 or not dice.chance(dose.share) or (dose.number > 1 and dose.key not in had):
+        days = (history.last_day - first).days
+        if days < 200 or not rng.chance(dose.share) or (dose.number > 1 and dose.key not in given_keys):
             continue
-        had.add(dose.key)
+        given_keys.add(dose.key)
         span = (min(days, 1500) - 190) // 2
-        back = dice.whole(0, span) + (190 + span if dose.number == 1 else 5)
-        day = latest_open_day(story.last_day - timedelta(days=back))
+        back = rng.integer(0, span) + (190 + span if dose.number == 1 else 5)
+        day = latest_open_day(history.last_day - timedelta(days=back))
         yield _build_immunization(
-            story, dose, _move_to_visit(story, day, first, _get_day_before_end(story)), f"{dose.key}-{dose.number}"
+            history,
+            dose,
+            _move_to_visit(history, day, first, _get_day_before_end(history)),
+            f"{dose.key}-{dose.number}",
         )
-    if dice.chance(0.6):
-        back = dice.whole(30, min(3400, max(40, (story.last_day - story.person.born).days - 6700)))
-        day = latest_open_day(story.last_day - timedelta(days=back))
-        day = _move_to_visit(story, day, add_months(story.person.born, 216), _get_day_before_end(story))
+    if rng.chance(0.6):
+        back = rng.integer(30, min(3400, max(40, (history.last_day - history.person.born).days - 6700)))
+        day = latest_open_day(history.last_day - timedelta(days=back))
+        day = _move_to_visit(history, day, add_months(history.person.born, 216), _get_day_before_end(history))
         yield _build_immunization(
-            story, Dose("td", TERMS["vaccine.tetanus"], "Tetanus and diphtheria", 0, 1), day, "td-1"
+            history, Dose("td", TERMS["vaccine.tetanus"], "Tetanus and diphtheria", 0, 1), day, "td-1"
         )
 
 
-def _get_day_before_end(story: PatientHistory) -> date:
-    return story.last_day - timedelta(days=1)
+def _get_day_before_end(history: PatientHistory) -> date:
+    return history.last_day - timedelta(days=1)
 
 
-def _build_seasonal_doses(story: PatientHistory) -> Iterator[Resource]:
+def _build_seasonal_doses(history: PatientHistory) -> Iterator[Resource]:
     """Influenza in the last two autumns, and from 2023 on COVID-19 with it."""
     for back in (1, 0):
-        year = story.last_day.year - back
-        if not story.dice.chance(0.55):
+        year = history.last_day.year - back
+        if not history.rng.chance(0.55):
             continue
-        day = latest_open_day(date(year, 10, 1) + timedelta(days=story.dice.whole(3, 50)))
-        old_enough = add_months(story.person.born, 7)
+        day = latest_open_day(date(year, 10, 1) + timedelta(days=history.rng.integer(3, 50)))
+        old_enough = add_months(history.person.born, 7)
         day = _move_to_visit(
-            story, day, max(date(year, 10, 1), old_enough), min(date(year, 11, 30), _get_day_before_end(story))
+            history, day, max(date(year, 10, 1), old_enough), min(date(year, 11, 30), _get_day_before_end(history))
         )
-        if old_enough > day or day >= story.last_day:
+        if old_enough > day or day >= history.last_day:
             continue
-        term = TERMS["vaccine.flu_high_dose" if story.person.age(day) >= 65 else "vaccine.flu"]
-        yield _build_immunization(story, Dose("flu", term, "Influenza", 0, 1), day, f"flu-{year}")
-        if year >= 2023 and story.person.age(day) >= 12 and story.dice.chance(0.4):
+        term = TERMS["vaccine.flu_high_dose" if history.person.age(day) >= 65 else "vaccine.flu"]
+        yield _build_immunization(history, Dose("flu", term, "Influenza", 0, 1), day, f"flu-{year}")
+        if year >= 2023 and history.person.age(day) >= 12 and history.rng.chance(0.4):
             yield _build_immunization(
-                story, Dose("covid", TERMS["vaccine.covid"], "COVID-19", 0, 1), day, f"covid-{year}"
+                history, Dose("covid", TERMS["vaccine.covid"], "COVID-19", 0, 1), day, f"covid-{year}"
             )
 
 
-def _build_immunization(story: PatientHistory, dose: Dose, day: date, name: str) -> Resource:
-    small = story.person.age(day) < 3
+def _build_immunization(history: PatientHistory, dose: Dose, day: date, name: str) -> Resource:
+    small = history.person.age(day) < 3
     volume = {"value": VOLUMES.get(dose.key, 0.5), "unit": "mL", "system": UCUM, "code": "mL"}
     return build_resource(
         "Immunization",
-        f"imm-{story.tag}-{name}",
-        format_instant(min(clinic_time(day, 16, 45), story.end)),
+        f"imm-{history.tag}-{name}",
+        format_instant(min(clinic_time(day, 16, 45), history.end)),
         status="completed",
         vaccineCode=codeable_concept(dose.term, text=dose.name),
-        patient=story.subject(),
+        patient=history.subject(),
         occurrenceDateTime=day.isoformat(),
         primarySource=True,
         location=ROOMS.ref,
-        lotNumber=f"{dose.key[:3].upper()}{story.dice.whole(1000, 9999)}",
+        lotNumber=f"{dose.key[:3].upper()}{history.rng.integer(1000, 9999)}",
         site=build_concept("site.thigh" if small else "site.arm") if dose.key != "rota" else None,
         route=build_concept(ROUTES.get(dose.key, "route.muscle")),
         doseQuantity=volume,

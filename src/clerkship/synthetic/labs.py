@@ -30,8 +30,8 @@ class LabResult(NamedTuple):
     """N, L, H, LL or HH."""
     low: float | None
     high: float | None
-    aimed: bool
-    """Whether the range is what a drug aims at, and not what is normal."""
+    is_target: bool
+    """Whether the range is what a drug targets at, and not what is normal."""
 
     @property
     def text(self) -> str:
@@ -45,19 +45,19 @@ class LabResult(NamedTuple):
 
 def list_affected_analytes(causes: set[str]) -> set[str]:
     """The analytes that may be out of range in somebody with these illnesses, drugs and groups of drugs."""
-    moved = {analyte for cause in causes for analyte in EFFECTS.get(cause, ())}
-    return moved | {other for analyte in moved for other in DERIVED_ANALYTES.get(analyte, ())}
+    affected = {analyte for cause in causes for analyte in EFFECTS.get(cause, ())}
+    return affected | {other for analyte in affected for other in DERIVED_ANALYTES.get(analyte, ())}
 
 
 class PatientChemistry:
     """One patient's chemistry: where each value lies, and how it drifts."""
 
-    def __init__(self, dice: RandomSource, sex: str) -> None:
-        self._dice = dice
+    def __init__(self, rng: RandomSource, sex: str) -> None:
+        self._rng = rng
         self._sex = sex
         self._usual: dict[tuple[str, bool], float] = {}
 
-    def panel(self, key: str, causes: set[str], age: int) -> list[LabResult]:
+    def measure_panel(self, key: str, causes: set[str], age: int) -> list[LabResult]:
         """One panel, measured now."""
         values = {name: self._value(name, causes) for name in PANELS[key].analytes}
         if key == "bmp":
@@ -70,13 +70,13 @@ class PatientChemistry:
 
     def _value(self, name: str, causes: set[str]) -> float:
         """Near where it was the last time, within what is possible."""
-        moved = [rows[name] for cause, rows in EFFECTS.items() if cause in causes and name in rows]
-        low, high = moved[-1] if moved else self._normal(name)
-        at = (name, bool(moved))
-        if at not in self._usual:
-            self._usual[at] = self._dice.fraction()
-        share = min(1.0, max(0.0, self._usual[at] + self._dice.around(0, 0.09)))
-        self._usual[at] = share
+        affected = [rows[name] for cause, rows in EFFECTS.items() if cause in causes and name in rows]
+        low, high = affected[-1] if affected else self._normal(name)
+        key = (name, bool(affected))
+        if key not in self._usual:
+            self._usual[key] = self._rng.fraction()
+        share = min(1.0, max(0.0, self._usual[key] + self._rng.around(0, 0.09)))
+        self._usual[key] = share
         return low + (high - low) * share
 
     def _normal(self, name: str) -> tuple[float, float]:
@@ -114,16 +114,16 @@ def _reconcile_kidney_values(values: dict[str, float], sex: str, age: int) -> No
 
 def _flag_result(analyte: Analyte, value: float, sex: str, causes: set[str]) -> LabResult:
     """With its flag; the value is what will be written, so that no flag hangs on a digit nobody sees."""
-    shown = float(f"{value:.{analyte.digits}f}")
-    aims = [rows[analyte.key] for cause, rows in TARGET_RANGES.items() if cause in causes and analyte.key in rows]
-    low, high = aims[0] if aims else analyte.range(sex)
+    rounded = float(f"{value:.{analyte.digits}f}")
+    targets = [rows[analyte.key] for cause, rows in TARGET_RANGES.items() if cause in causes and analyte.key in rows]
+    low, high = targets[0] if targets else analyte.range(sex)
     least, most = CRITICAL_RANGES.get(analyte.key, (0.0, 1e9))
     flag = "N"
-    if low is not None and shown < low:
-        flag = "LL" if shown <= least else "L"
-    elif high is not None and shown > high:
-        flag = "HH" if shown >= most else "H"
-    return LabResult(analyte, shown, flag, low, high, bool(aims))
+    if low is not None and rounded < low:
+        flag = "LL" if rounded <= least else "L"
+    elif high is not None and rounded > high:
+        flag = "HH" if rounded >= most else "H"
+    return LabResult(analyte, rounded, flag, low, high, bool(targets))
 
 
 def build_observation(
@@ -136,7 +136,7 @@ def build_observation(
         bounds["low"] = build_quantity(round_to_digits(result.low, analyte.digits), analyte.unit, analyte.unit)
     if result.high is not None:
         bounds["high"] = build_quantity(round_to_digits(result.high, analyte.digits), analyte.unit, analyte.unit)
-    bounds["type"] = build_concept("lab.therapeutic" if result.aimed else "lab.normal")
+    bounds["type"] = build_concept("lab.therapeutic" if result.is_target else "lab.normal")
     return build_resource(
         "Observation",
         id,

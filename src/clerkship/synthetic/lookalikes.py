@@ -1,4 +1,4 @@
-"""Patients who are easily taken for each other, planted in every fifty: tasks may be about telling them apart."""
+"""Patients who are easily taken for each other, rule in every fifty: tasks may be about telling them apart."""
 
 from typing import Literal, NamedTuple
 
@@ -44,14 +44,14 @@ LOOK_ALIKE_RULES = {
     ),
     25: LookAlikeRule("father and son", 18, "the same name and address; the son is called Jr."),
 }
-LIVING_PLACES = frozenset(LOOK_ALIKE_RULES) | {planted.model for planted in LOOK_ALIKE_RULES.values()}
+LIVING_PLACES = frozenset(LOOK_ALIKE_RULES) | {rule.model for rule in LOOK_ALIKE_RULES.values()}
 """Places whose patients are alive, so that both of a pair can be met."""
 FEMALE_PLACES, MALE_PLACES = frozenset({11, 16}), frozenset({18, 25})
-BIRTH_NAME_PLACES = frozenset({planted.model for planted in LOOK_ALIKE_RULES.values() if planted.kind == "twins"})
+BIRTH_NAME_PLACES = frozenset({rule.model for rule in LOOK_ALIKE_RULES.values() if rule.kind == "twins"})
 """Places whose patients have the name that they were born with, as their twins have it too."""
 DUPLICATE_PLACES = frozenset(
-    {place for place, planted in LOOK_ALIKE_RULES.items() if planted.kind == "registered twice"}
-    | {planted.model for planted in LOOK_ALIKE_RULES.values() if planted.kind == "registered twice"}
+    {place for place, rule in LOOK_ALIKE_RULES.items() if rule.kind == "registered twice"}
+    | {rule.model for rule in LOOK_ALIKE_RULES.values() if rule.kind == "registered twice"}
 )
 """The two places of one person."""
 DECEASED_PLACE = 33
@@ -70,10 +70,10 @@ def build_patient_key(number: int) -> str:
 
 def list_look_alikes(patients: int) -> tuple[LookAlike, ...]:
     """The pairs among so many patients: the same for every seed, as their names are not."""
-    found = []
+    pairs = []
     for number in range(1, patients + 1):
         place = get_place(number)
-        if (planted := LOOK_ALIKE_RULES.get(place)) is not None:
-            model = number - place + planted.model
-            found.append(LookAlike(planted.kind, build_patient_key(model), build_patient_key(number), planted.how))
-    return tuple(found)
+        if (rule := LOOK_ALIKE_RULES.get(place)) is not None:
+            model = number - place + rule.model
+            pairs.append(LookAlike(rule.kind, build_patient_key(model), build_patient_key(number), rule.how))
+    return tuple(pairs)

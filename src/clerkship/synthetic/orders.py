@@ -34,66 +34,68 @@ class Screening(NamedTuple):
 SCREENINGS = read_table("screenings", Screening)
 
 
-def build_procedures(story: PatientHistory) -> Iterator[Resource]:
+def build_procedures(history: PatientHistory) -> Iterator[Resource]:
     """What was done, within the last four years and since they were old enough."""
-    person, dice = story.person, story.dice
-    ill = {problem.illness.key: problem for problem in story.problems}
+    person, rng = history.person, history.rng
+    ill = {problem.illness.key: problem for problem in history.problems}
     for screening in SCREENINGS:
         causes = [ill[key] for key in screening.illnesses if key in ill]
-        if not screening.ages[0] <= person.age(story.last_day) <= screening.ages[1] or not dice.chance(screening.often):
+        if not screening.ages[0] <= person.age(history.last_day) <= screening.ages[1] or not rng.chance(
+            screening.often
+        ):
             continue
         if screening.sex not in ("", person.sex) or (screening.illnesses and not causes):
             continue
         earliest = max([add_months(person.born, screening.ages[0] * 12 - 6), *(cause.recorded for cause in causes)])
-        days = min(1400, (story.last_day - earliest).days - 4)
+        days = min(1400, (history.last_day - earliest).days - 4)
         if days < 20:
             continue
-        day = latest_open_day(story.last_day - timedelta(days=dice.whole(14, days)))
-        start = clinic_time(day, dice.whole(8, 15), dice.pick((0, 20, 40)))
+        day = latest_open_day(history.last_day - timedelta(days=rng.integer(14, days)))
+        start = clinic_time(day, rng.integer(8, 15), rng.choice((0, 20, 40)))
         yield build_resource(
             "Procedure",
-            f"proc-{story.tag}-{screening.key}",
+            f"proc-{history.tag}-{screening.key}",
             format_instant(start + timedelta(hours=1)),
             status="completed",
             code=codeable_concept(screening.term, text=screening.name),
-            subject=story.subject(),
+            subject=history.subject(),
             performedPeriod={"start": format_datetime(start), "end": format_datetime(start + timedelta(minutes=30))},
             performer=[{"actor": HOSPITAL.ref}],
             location=SPECIALTY.ref,
-            reasonReference=[build_condition_reference(story, cause) for cause in causes[:1]],
-            outcome={"text": dice.pick(screening.findings)},
+            reasonReference=[build_condition_reference(history, cause) for cause in causes[:1]],
+            outcome={"text": rng.choice(screening.findings)},
         )
 
 
-def build_referrals(story: PatientHistory) -> Iterator[Resource]:
+def build_referrals(history: PatientHistory) -> Iterator[Resource]:
     """Whom they were sent to."""
-    for referral in story.referrals:
-        yield _build_referral(story, referral)
+    for referral in history.referrals:
+        yield _build_referral(history, referral)
 
 
-def build_referral_id(story: PatientHistory, referral: Referral) -> str:
+def build_referral_id(history: PatientHistory, referral: Referral) -> str:
     """`referral-0001-cardiology-failure`."""
-    return f"referral-{story.tag}-{referral.specialist.tag}-{referral.problem.illness.key}"
+    return f"referral-{history.tag}-{referral.specialist.tag}-{referral.problem.illness.key}"
 
 
-def _build_referral(story: PatientHistory, referral: Referral) -> Resource:
+def _build_referral(history: PatientHistory, referral: Referral) -> Resource:
     visit, problem, specialist = referral.visit, referral.problem, referral.specialist
-    done = min(visit.end + timedelta(days=20), story.end) if referral.status == "completed" else visit.end
-    specialty = specialist.post.specialty
+    done = min(visit.end + timedelta(days=20), history.end) if referral.status == "completed" else visit.end
+    specialty = specialist.position.specialty
     return build_resource(
         "ServiceRequest",
-        build_referral_id(story, referral),
+        build_referral_id(history, referral),
         format_instant(done),
         status=referral.status,
         intent="order",
         category=[build_concept("referral")],
         priority="routine",
         code=build_concept("referral", text=f"Referral to {specialty.display.lower()}"),
-        subject=story.subject(),
-        encounter=build_encounter_reference(story, visit),
+        subject=history.subject(),
+        encounter=build_encounter_reference(history, visit),
         authoredOn=format_datetime(visit.end),
         requester=visit.clinician.ref,
         performerType=codeable_concept(specialty),
         performer=[specialist.ref],
-        reasonReference=[build_condition_reference(story, problem, problem.illness.name)],
+        reasonReference=[build_condition_reference(history, problem, problem.illness.name)],
     )

@@ -46,7 +46,7 @@ class Location(NamedTuple):
 
     id: str
     name: str
-    house_id: str
+    organization_id: str
     kind: Term
     form: Term
 
@@ -61,25 +61,25 @@ class Location(NamedTuple):
         return build_reference(self.key, self.name)
 
     @property
-    def house(self) -> Organization:
+    def organization(self) -> Organization:
         """The organization that runs it."""
-        return _BY_ID[self.house_id]
+        return _BY_ID[self.organization_id]
 
 
-_BY_ID = {house.id: house for house in ORGANIZATIONS}
-LOCATIONS = {place.id: place for place in read_table("locations", Location)}
+_BY_ID = {organization.id: organization for organization in ORGANIZATIONS}
+LOCATIONS = {location.id: location for location in read_table("locations", Location)}
 ROOMS, EMERGENCY, WARD, SPECIALTY, DRAWS = LOCATIONS.values()
 
 
-def _build_address(house: Organization) -> dict[str, object]:
-    text = f"{house.line}, {house.town}, {STATE} {house.zip}"
+def _build_address(organization: Organization) -> dict[str, object]:
+    text = f"{organization.line}, {organization.town}, {STATE} {organization.zip}"
     return {
         "use": "work",
         "text": text,
-        "line": [house.line],
-        "city": house.town,
+        "line": [organization.line],
+        "city": organization.town,
         "state": STATE,
-        "postalCode": house.zip,
+        "postalCode": organization.zip,
         "country": "US",
     }
 
@@ -87,30 +87,30 @@ def _build_address(house: Organization) -> dict[str, object]:
 def build_places(since: datetime) -> Iterator[Resource]:
     """Every organization and location."""
     updated = format_instant(since)
-    for house in ORGANIZATIONS:
-        system = NPI if house.type == TERMS["organization.provider"] else f"{IDS}payer"
+    for organization in ORGANIZATIONS:
+        system = NPI if organization.type == TERMS["organization.provider"] else f"{IDS}payer"
         yield build_resource(
             "Organization",
-            house.id,
+            organization.id,
             updated,
-            identifier=[{"system": system, "value": house.number}],
+            identifier=[{"system": system, "value": organization.number}],
             active=True,
-            type=[codeable_concept(house.type)],
-            name=house.name,
-            telecom=[{"system": "phone", "value": house.phone, "use": "work"}],
-            address=[_build_address(house)],
+            type=[codeable_concept(organization.type)],
+            name=organization.name,
+            telecom=[{"system": "phone", "value": organization.phone, "use": "work"}],
+            address=[_build_address(organization)],
         )
-    for place in LOCATIONS.values():
+    for location in LOCATIONS.values():
         yield build_resource(
             "Location",
-            place.id,
+            location.id,
             updated,
             status="active",
-            name=place.name,
+            name=location.name,
             mode="instance",
-            type=[codeable_concept(place.kind)],
-            telecom=[{"system": "phone", "value": place.house.phone, "use": "work"}],
-            address=_build_address(place.house),
-            physicalType=codeable_concept(place.form),
-            managingOrganization=place.house.ref,
+            type=[codeable_concept(location.kind)],
+            telecom=[{"system": "phone", "value": location.organization.phone, "use": "work"}],
+            address=_build_address(location.organization),
+            physicalType=codeable_concept(location.form),
+            managingOrganization=location.organization.ref,
         )

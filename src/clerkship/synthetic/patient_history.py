@@ -36,7 +36,7 @@ class Visit:
     """What came back, by panel."""
     awaited: list[str] = field(default_factory=list)
     """Panels that were ordered and have not come back."""
-    given: "list[Prescription]" = field(default_factory=list)
+    prescriptions: "list[Prescription]" = field(default_factory=list)
 
     @property
     def period(self) -> dict[str, str]:
@@ -70,7 +70,7 @@ class Prescription:
     visit: Visit
     status: str
     ended: date | None = None
-    why: str = ""
+    stop_reason: str = ""
     dose: float = 0
     """Of one time, in the drug's unit."""
 
@@ -80,7 +80,7 @@ class Prescription:
         return self.drug.sig.format(dose=f"{self.dose:g}")
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """`lisinopril 10 mg: Take 1 tablet by mouth once daily.`"""
         return f"{self.drug.name}: {self.sig}"
 
@@ -117,15 +117,15 @@ class PatientHistory:
     """One patient."""
 
     person: SyntheticPerson
-    dice: RandomSource
+    rng: RandomSource
     now: datetime
     today: date
     end: datetime
     """Now, or when they died."""
     doctor: Clinician
     specialists: dict[str, Clinician]
-    body: RandomSource
-    """Draws of what is the same wherever they are registered: how they are built, what they cannot have."""
+    body_rng: RandomSource
+    """Draws of what is the onsets wherever they are registered: how they are built, what they cannot have."""
     build: BodyBuild = field(init=False)
     allergies: list[Allergen] = field(default_factory=list)
     visits: list[Visit] = field(default_factory=list)
@@ -153,19 +153,24 @@ class PatientHistory:
         """Them, as a reference."""
         return {"reference": self.person.key, "display": self.person.name}
 
-    def brought(self, visit: Visit) -> list[Prescription]:
+    def medications_before(self, visit: Visit) -> list[Prescription]:
         """What they were taking when they came to a visit."""
         return [
-            given
-            for given in self.prescriptions
-            if given.visit.start < visit.start and (given.ended is None or given.ended >= visit.day)
+            prescription
+            for prescription in self.prescriptions
+            if prescription.visit.start < visit.start
+            and (prescription.ended is None or prescription.ended >= visit.day)
         ]
 
-    def taking(self, visit: Visit) -> list[Prescription]:
+    def medications_after(self, visit: Visit) -> list[Prescription]:
         """What they take when they leave it: some of that, and what was begun."""
         left = to_local(visit.end).date()
-        kept = [given for given in self.brought(visit) if given.ended is None or given.ended > left]
-        return [*kept, *visit.given]
+        continued = [
+            prescription
+            for prescription in self.medications_before(visit)
+            if prescription.ended is None or prescription.ended > left
+        ]
+        return [*continued, *visit.prescriptions]
 
 
 def get_result_time(visit: Visit, panel: str) -> datetime:
@@ -173,18 +178,18 @@ def get_result_time(visit: Visit, panel: str) -> datetime:
     return visit.end + timedelta(hours=PANELS[panel].hours)
 
 
-def build_condition_id(story: PatientHistory, problem: PatientProblem) -> str:
+def build_condition_id(history: PatientHistory, problem: PatientProblem) -> str:
     """Return an id such as `cond-0001-hypertension`, or `cond-0001-cold-2` for the second cold of a patient."""
-    same = sorted(other.onset for other in story.problems if other.illness.key == problem.illness.key)
-    place = same.index(problem.onset) + 1
-    return f"cond-{story.tag}-{problem.illness.key}" + (f"-{place}" if place > 1 else "")
+    onsets = sorted(other.onset for other in history.problems if other.illness.key == problem.illness.key)
+    number = onsets.index(problem.onset) + 1
+    return f"cond-{history.tag}-{problem.illness.key}" + (f"-{number}" if number > 1 else "")
 
 
-def build_condition_reference(story: PatientHistory, problem: PatientProblem, display: str = "") -> dict[str, str]:
+def build_condition_reference(history: PatientHistory, problem: PatientProblem, display: str = "") -> dict[str, str]:
     """A problem, as a reference."""
-    return build_reference(f"Condition/{build_condition_id(story, problem)}", display)
+    return build_reference(f"Condition/{build_condition_id(history, problem)}", display)
 
 
-def build_encounter_reference(story: PatientHistory, visit: Visit) -> dict[str, str]:
+def build_encounter_reference(history: PatientHistory, visit: Visit) -> dict[str, str]:
     """A visit, as a reference."""
-    return {"reference": f"Encounter/enc-{story.tag}-{visit.number}"}
+    return {"reference": f"Encounter/enc-{history.tag}-{visit.number}"}

@@ -12,38 +12,38 @@ from clerkship.synthetic.times import clinic_time, format_datetime, format_insta
 MRN = f"{IDS}mrn"
 
 
-def build_patient(story: PatientHistory) -> Resource:
+def build_patient(history: PatientHistory) -> Resource:
     """Who they are, as the front desk has it."""
-    person = story.person
+    person = history.person
     died = person.died
-    known = story.visits[-1].end if story.visits else min(clinic_time(person.born, 23), story.end)
+    known = history.visits[-1].end if history.visits else min(clinic_time(person.born, 23), history.end)
     updated = clinic_time(died, 18) if died is not None else known
     return build_resource(
         "Patient",
-        f"pat-{story.tag}",
-        format_instant(min(updated, story.now)),
-        identifier=_build_identifiers(story),
+        f"pat-{history.tag}",
+        format_instant(min(updated, history.now)),
+        identifier=_build_identifiers(history),
         active=died is None,
-        name=_build_names(story),
-        telecom=_build_telecom(story),
+        name=_build_names(history),
+        telecom=_build_telecom(history),
         gender=person.sex,
         birthDate=person.born.isoformat(),
         deceasedDateTime=format_datetime(clinic_time(died, 6, 15)) if died is not None else None,
-        address=_build_addresses(story),
-        maritalStatus=build_concept(f"marital.{person.marital}") if person.age(story.last_day) >= 18 else None,
-        contact=[_build_contact(story)],
-        communication=[_build_language(story)],
-        generalPractitioner=[story.doctor.ref],
+        address=_build_addresses(history),
+        maritalStatus=build_concept(f"marital.{person.marital}") if person.age(history.last_day) >= 18 else None,
+        contact=[_build_contact(history)],
+        communication=[_build_language(history)],
+        generalPractitioner=[history.doctor.ref],
         managingOrganization=CLINIC.ref,
     )
 
 
-def _build_identifiers(story: PatientHistory) -> list[dict[str, Any]]:
+def _build_identifiers(history: PatientHistory) -> list[dict[str, Any]]:
     record = {
         "use": "usual",
         "type": build_concept("patient.record", text="MRN"),
         "system": MRN,
-        "value": story.person.mrn,
+        "value": history.person.mrn,
     }
     members = [
         {
@@ -52,14 +52,14 @@ def _build_identifiers(story: PatientHistory) -> list[dict[str, Any]]:
             "system": f"{IDS}member/{insurance.payer.number}",
             "value": insurance.member,
         }
-        for insurance in story.insurance
-        if insurance.covers(story.last_day)
+        for insurance in history.insurance
+        if insurance.covers(history.last_day)
     ]
     return [record, *members]
 
 
-def _build_names(story: PatientHistory) -> list[dict[str, Any]]:
-    person = story.person
+def _build_names(history: PatientHistory) -> list[dict[str, Any]]:
+    person = history.person
     given = [person.given, person.middle] if person.middle else [person.given]
     name = {"use": "official", "text": " ".join(filter(None, (*given, person.family, person.suffix)))}
     official: dict[str, Any] = {**name, "family": person.family, "given": given}
@@ -71,24 +71,24 @@ def _build_names(story: PatientHistory) -> list[dict[str, Any]]:
     return [official, {"use": "maiden", "text": former, "family": person.maiden, "given": given}]
 
 
-def _build_telecom(story: PatientHistory) -> list[dict[str, Any]]:
-    person = story.person
+def _build_telecom(history: PatientHistory) -> list[dict[str, Any]]:
+    person = history.person
     ways = (("phone", person.phone, "home"), ("phone", person.mobile, "mobile"), ("email", person.email, "home"))
     return [{"system": system, "value": value, "use": use} for system, value, use in ways if value]
 
 
-def _build_addresses(story: PatientHistory) -> list[dict[str, Any]]:
+def _build_addresses(history: PatientHistory) -> list[dict[str, Any]]:
     """Where they live; of some, where they lived."""
-    person = story.person
+    person = history.person
     if person.moved is None:
-        return [person.address.rendered()]
-    year = max(person.born.year, story.last_day.year - 2)
-    old = person.moved.rendered()
-    return [person.address.rendered(since=f"{year}"), old | {"use": "old", "period": {"end": f"{year}"}}]
+        return [person.address.to_fhir()]
+    year = max(person.born.year, history.last_day.year - 2)
+    old = person.moved.to_fhir()
+    return [person.address.to_fhir(since=f"{year}"), old | {"use": "old", "period": {"end": f"{year}"}}]
 
 
-def _build_contact(story: PatientHistory) -> dict[str, Any]:
-    relation, name, phone = story.person.kin
+def _build_contact(history: PatientHistory) -> dict[str, Any]:
+    relation, name, phone = history.person.kin
     given, _, family = name.partition(" ")
     return {
         "relationship": [build_concept(f"kin.{relation}")],
@@ -97,6 +97,6 @@ def _build_contact(story: PatientHistory) -> dict[str, Any]:
     }
 
 
-def _build_language(story: PatientHistory) -> dict[str, Any]:
-    code, name = story.person.language
+def _build_language(history: PatientHistory) -> dict[str, Any]:
+    code, name = history.person.language
     return {"language": codeable_concept(Term("urn:ietf:bcp:47", code, name)), "preferred": True}

@@ -76,7 +76,7 @@ class SyntheticPerson:
     marital: str = "S"
     kin: tuple[str, str, str] = ("FRND", "", "")
     """Whom to call: relationship, name, phone."""
-    body: int
+    body_number: int
     """The number of the patient whose body it is: their own, but of somebody with two records."""
 
     @property
@@ -109,49 +109,51 @@ class PatientRegister:
         self._block: list[SyntheticPerson] = []
         self._taken: set[str] = set()
         self._named: set[tuple[str, str]] = set()
-        self._phones = PhoneNumberPool(frozenset(house.phone for house in ORGANIZATIONS))
+        self._phones = PhoneNumberPool(frozenset(organization.phone for organization in ORGANIZATIONS))
 
-    def next(self, number: int) -> SyntheticPerson:
+    def draw(self, number: int) -> SyntheticPerson:
         """The patient of this number; they are asked for one after the other."""
         place = get_place(number)
         if place == 1:
             self._block = []
-        dice = RandomSource(self._seed, "person", number)
-        person = self._drawn(dice, number, place)
-        planted = LOOK_ALIKE_RULES.get(place)
-        model = self._block[planted.model - 1] if planted is not None else None
-        if planted is not None and model is not None:
-            person = _make_look_alike(person, model, planted.kind, dice)
-        if planted is None or planted.kind not in (*NAMESAKES, "registered twice"):
-            person = self._only(person, dice, planted)
-        if planted is not None and model is not None and planted.kind == "registered twice":
-            person = replace(person, phone=self._phones.number(dice))
+        rng = RandomSource(self._seed, "person", number)
+        person = self._draw_person(rng, number, place)
+        rule = LOOK_ALIKE_RULES.get(place)
+        model = self._block[rule.model - 1] if rule is not None else None
+        if rule is not None and model is not None:
+            person = _make_look_alike(person, model, rule.kind, rng)
+        if rule is None or rule.kind not in (*NAMESAKES, "registered twice"):
+            person = self._make_name_unique(person, rng, rule)
+        if rule is not None and model is not None and rule.kind == "registered twice":
+            person = replace(person, phone=self._phones.assign(rng))
         else:
-            person = self._settled(person, dice, planted, model)
-        person = replace(person, mrn=self._free(person.mrn))
+            person = self._add_details(person, rng, rule, model)
+        person = replace(person, mrn=self._make_mrn_unique(person.mrn))
         self._taken.add(person.mrn)
         self._named |= _list_names(person)
         self._block.append(person)
         return person
 
-    def _free(self, mrn: str) -> str:
+    def _make_mrn_unique(self, mrn: str) -> str:
         while mrn in self._taken:
             mrn = f"{(int(mrn) + 101) % 10_000_000:07}"
         return mrn
 
-    def _only(self, person: SyntheticPerson, dice: RandomSource, planted: LookAlikeRule | None) -> SyntheticPerson:
-        """With a name that nobody before them has; of a twin or a married woman, the part that is not planted."""
-        kind = planted.kind if planted is not None else ""
+    def _make_name_unique(
+        self, person: SyntheticPerson, rng: RandomSource, rule: LookAlikeRule | None
+    ) -> SyntheticPerson:
+        """With a name that nobody before them has; of a twin or a married woman, the part that is not rule."""
+        kind = rule.kind if rule is not None else ""
         names = person.origin.female if person.sex == "female" else person.origin.male
         for _ in range(MAX_NAME_TRIES):
-            if not self._known(person.given, replace(person, maiden="")) and person.family != person.maiden:
+            if not self._is_name_taken(person.given, replace(person, maiden="")) and person.family != person.maiden:
                 break
-            given = person.given if kind == "maiden name" else dice.pick(names)
-            family = person.family if kind == "twins" else dice.pick(person.origin.family)
+            given = person.given if kind == "maiden name" else rng.choice(names)
+            family = person.family if kind == "twins" else rng.choice(person.origin.family)
             person = replace(person, given=given, family=family)
         return person
 
-    def _known(self, given: str, person: SyntheticPerson) -> bool:
+    def _is_name_taken(self, given: str, person: SyntheticPerson) -> bool:
         """Whether somebody before them would be called so by their names."""
         return any(
             (_keep_letters(given), _keep_letters(family)) in self._named
@@ -159,63 +161,67 @@ class PatientRegister:
             if family
         )
 
-    def _former(self, person: SyntheticPerson, middle: str, dice: RandomSource) -> str:
+    def _draw_maiden_name(self, person: SyntheticPerson, middle: str, rng: RandomSource) -> str:
         """What some women were called before they married, if nobody is called so."""
-        if person.sex == "male" or not dice.chance(0.35):
+        if person.sex == "male" or not rng.chance(0.35):
             return ""
-        former = replace(person, family=dice.pick(person.origin.family))
-        taken = former.family == person.family or self._known(person.given, former) or self._known(middle, former)
+        former = replace(person, family=rng.choice(person.origin.family))
+        taken = (
+            former.family == person.family
+            or self._is_name_taken(person.given, former)
+            or self._is_name_taken(middle, former)
+        )
         return "" if taken else former.family
 
-    def _settled(
-        self, person: SyntheticPerson, dice: RandomSource, planted: LookAlikeRule | None, model: SyntheticPerson | None
+    def _add_details(
+        self, person: SyntheticPerson, rng: RandomSource, rule: LookAlikeRule | None, model: SyntheticPerson | None
     ) -> SyntheticPerson:
         """What follows from who they are: the second name, whom they married, whom to call."""
-        kind = planted.kind if planted is not None else ""
+        kind = rule.kind if rule is not None else ""
         age = (self._today - person.born).days / YEAR
         names = person.origin.female if person.sex == "female" else person.origin.male
-        own = [name for name in names if name != person.given and not self._known(name, person)]
-        middle = dice.pick(own) if own and dice.chance(0.6) else ""
-        marital = dice.pick(next(states for below, states in MARITAL_STATUSES if age < below))
-        born_so = planted is not None or get_place(person.number) in BIRTH_NAME_PLACES or marital == "S"
-        maiden = person.maiden if born_so else self._former(person, middle, dice)
-        mail = f"{_keep_letters(person.given)}.{_keep_letters(person.family)}{dice.whole(2, 99)}@mail.example"
-        phone = self._phones.number(dice) if kind != "twins" else person.phone
-        mobile = self._phones.number(dice) if age >= 12 and dice.chance(0.5) else ""
+        own = [name for name in names if name != person.given and not self._is_name_taken(name, person)]
+        middle = rng.choice(own) if own and rng.chance(0.6) else ""
+        marital = rng.choice(next(states for below, states in MARITAL_STATUSES if age < below))
+        keeps_birth_name = rule is not None or get_place(person.number) in BIRTH_NAME_PLACES or marital == "S"
+        maiden = person.maiden if keeps_birth_name else self._draw_maiden_name(person, middle, rng)
+        mail = f"{_keep_letters(person.given)}.{_keep_letters(person.family)}{rng.integer(2, 99)}@mail.example"
+        phone = self._phones.assign(rng) if kind != "twins" else person.phone
+        mobile = self._phones.assign(rng) if age >= 12 and rng.chance(0.5) else ""
         person = replace(
             person,
             middle=model.middle if model is not None and kind == "father and son" else middle,
             marital="M" if kind == "maiden name" else marital,
             maiden=maiden,
-            email=mail if age >= 12 and dice.chance(0.6) else "",
+            email=mail if age >= 12 and rng.chance(0.6) else "",
             phone=phone,
             mobile=mobile,
         )
         if model is not None and kind == "twins" and age < 18:
             return replace(person, kin=model.kin)
-        return replace(person, kin=_draw_contact(dice, age, person, self._phones.other(dice), model))
+        return replace(person, kin=_draw_contact(rng, age, person, self._phones.assign_contact(rng), model))
 
-    def _drawn(self, dice: RandomSource, number: int, place: int) -> SyntheticPerson:
-        days = _draw_age_in_days(dice, number, place)
+    def _draw_person(self, rng: RandomSource, number: int, place: int) -> SyntheticPerson:
+        days = _draw_age_in_days(rng, number, place)
         born = self._today - timedelta(days=days)
-        sex: Literal["female", "male"] = dice.pick(("female", "male"))
+        sex: Literal["female", "male"] = rng.choice(("female", "male"))
         sex = "female" if place in FEMALE_PLACES else "male" if place in MALE_PLACES else sex
-        origin = dice.weighted(ORIGINS, ORIGIN_WEIGHTS)
+        origin = rng.weighted_choice(ORIGINS, ORIGIN_WEIGHTS)
         age = days / YEAR
         return SyntheticPerson(
             number=number,
             sex=sex,
             born=born,
-            died=_draw_death(dice, age, place, self._today),
-            health="several" if place in PLANTED_ILLNESSES else _draw_health(dice, age),
+            died=_draw_death(rng, age, place, self._today),
+            health="several" if place in PLANTED_ILLNESSES else _draw_health(rng, age),
             origin=origin,
-            given=dice.pick(origin.female if sex == "female" else origin.male),
-            family=dice.pick(origin.family),
-            mrn=f"{dice.whole(1_000_000, 9_899_999)}",
-            address=draw_address(dice),
-            moved=draw_address(dice) if age > 3 and dice.chance(0.12) else None,
-            language=origin.language if dice.chance(origin.speak_it) else ("en", "English"),
-            body=number,
+            given=rng.choice(origin.female if sex == "female" else origin.male),
+            family=rng.choice(origin.family),
+            mrn=f"{rng.integer(1_000_000, 9_899_999)}",
+            address=draw_address(rng),
+            moved=draw_address(rng) if age > 3 and rng.chance(0.12) else None,
+            language=origin.language if rng.chance(origin.speak_it) else ("en", "English"),
+            body_number=number,
         )
 
 
@@ -229,7 +235,7 @@ def _list_names(person: SyntheticPerson) -> set[tuple[str, str]]:
     }
 
 
-def _draw_age_in_days(dice: RandomSource, number: int, place: int) -> int:
+def _draw_age_in_days(rng: RandomSource, number: int, place: int) -> int:
     """In days."""
     low, high = AGE_GROUPS[(number - 1) % len(AGE_GROUPS)]
     if place == DECEASED_PLACE:
@@ -241,23 +247,23 @@ def _draw_age_in_days(dice: RandomSource, number: int, place: int) -> int:
     elif place == 18:
         low, high = 52, 70
     return (
-        dice.whole(int(low * YEAR), int((high + 1) * YEAR) - 1)
+        rng.integer(int(low * YEAR), int((high + 1) * YEAR) - 1)
         if high >= 2
-        else dice.whole(int(low * YEAR), int(high * YEAR))
+        else rng.integer(int(low * YEAR), int(high * YEAR))
     )
 
 
-def _draw_health(dice: RandomSource, age: float) -> Health:
+def _draw_health(rng: RandomSource, age: float) -> Health:
     weights = next(weights for below, weights in HEALTH_WEIGHTS if age < below)
-    return dice.weighted(HEALTH_LEVELS, weights)
+    return rng.weighted_choice(HEALTH_LEVELS, weights)
 
 
-def _draw_death(dice: RandomSource, age: float, place: int, today: date) -> date | None:
+def _draw_death(rng: RandomSource, age: float, place: int, today: date) -> date | None:
     """Some of the old have died, within the last two years."""
     dead = place == DECEASED_PLACE or (
-        age >= 70 and place not in LIVING_PLACES and place not in PLANTED_ILLNESSES and dice.chance(0.05)
+        age >= 70 and place not in LIVING_PLACES and place not in PLANTED_ILLNESSES and rng.chance(0.05)
     )
-    return today - timedelta(days=dice.whole(15, 700)) if dead else None
+    return today - timedelta(days=rng.integer(15, 700)) if dead else None
 
 
 def _keep_letters(name: str) -> str:
@@ -266,52 +272,52 @@ def _keep_letters(name: str) -> str:
 
 
 def _draw_contact(
-    dice: RandomSource, age: float, person: SyntheticPerson, phone: str, model: SyntheticPerson | None
+    rng: RandomSource, age: float, person: SyntheticPerson, phone: str, model: SyntheticPerson | None
 ) -> tuple[str, str, str]:
     """Parents of children, spouses of the married, children of the old, a friend of anybody else."""
     origin, family = person.origin, person.family
     if age < 18:
-        relation = dice.pick(("MTH", "FTH"))
+        relation = rng.choice(("MTH", "FTH"))
         names: tuple[str, ...] = origin.female if relation == "MTH" else origin.male
     elif person.marital == "M":
         relation, names = "SPS", origin.male if person.sex == "female" else origin.female
     elif age >= 60:
-        relation = dice.pick(("DAU", "SON"))
+        relation = rng.choice(("DAU", "SON"))
         names = origin.female if relation == "DAU" else origin.male
     else:
         relation, names = "FRND", (*origin.female, *origin.male)
-        family = dice.pick(dice.weighted(ORIGINS, ORIGIN_WEIGHTS).family)
+        family = rng.choice(rng.weighted_choice(ORIGINS, ORIGIN_WEIGHTS).family)
     known = (person.given, model.kin[1].partition(" ")[0] if model is not None else "")
-    return relation, f"{dice.pick([name for name in names if name not in known])} {family}", phone
+    return relation, f"{rng.choice([name for name in names if name not in known])} {family}", phone
 
 
-def _make_look_alike(person: SyntheticPerson, model: SyntheticPerson, kind: str, dice: RandomSource) -> SyntheticPerson:
+def _make_look_alike(person: SyntheticPerson, model: SyntheticPerson, kind: str, rng: RandomSource) -> SyntheticPerson:
     """The same patient made to look like an earlier one; what follows from it is settled after."""
-    like = replace(person, origin=model.origin, language=model.language, died=None)
-    named = replace(like, sex=model.sex, given=model.given, family=model.family)
+    alike = replace(person, origin=model.origin, language=model.language, died=None)
+    named = replace(alike, sex=model.sex, given=model.given, family=model.family)
     match kind:
         case "same name":
             near = abs((person.born - model.born).days) < 2 * YEAR
             return replace(named, born=person.born - timedelta(days=int(6 * YEAR)) if near else person.born)
         case "same name, born days apart":
-            return replace(named, born=model.born - timedelta(days=dice.whole(1, 9)), health=model.health)
+            return replace(named, born=model.born - timedelta(days=rng.integer(1, 9)), health=model.health)
         case "twins":
-            return _make_twin(like, model, dice)
+            return _make_twin(alike, model, rng)
         case "record numbers transposed":
             return replace(person, mrn=transpose_digits(model.mrn))
         case "maiden name":
-            family = dice.pick([name for name in model.origin.family if name != model.family])
-            return replace(like, given=model.given, family=family, maiden=model.family)
+            family = rng.choice([name for name in model.origin.family if name != model.family])
+            return replace(alike, given=model.given, family=family, maiden=model.family)
         case "registered twice":
             return _duplicate(person, model)
         case _:
-            born = model.born + timedelta(days=dice.whole(int(22 * YEAR), int(32 * YEAR)))
+            born = model.born + timedelta(days=rng.integer(int(22 * YEAR), int(32 * YEAR)))
             return replace(named, born=born, address=model.address, suffix="Jr.", health="healthy")
 
 
-def _make_twin(person: SyntheticPerson, model: SyntheticPerson, dice: RandomSource) -> SyntheticPerson:
+def _make_twin(person: SyntheticPerson, model: SyntheticPerson, rng: RandomSource) -> SyntheticPerson:
     names = model.origin.female if person.sex == "female" else model.origin.male
-    given = dice.pick([name for name in names if name not in (model.given, model.middle)])
+    given = rng.choice([name for name in names if name not in (model.given, model.middle)])
     same = replace(person, family=model.family, born=model.born, address=model.address, phone=model.phone)
     return replace(same, given=given, health=model.health)
 
@@ -320,8 +326,10 @@ def _duplicate(person: SyntheticPerson, model: SyntheticPerson) -> SyntheticPers
     """The same person, entered a second time by somebody who did not look."""
     given = SHORT_NAMES.get(model.given, model.given)
     family = model.family if given != model.given else misspell_name(model.family)
-    kept = replace(model, number=person.number, mrn=person.mrn, given=given, family=family, middle="", email="")
-    return replace(kept, address=kept.address._replace(unit=""), moved=None, mobile="", health="healthy", maiden="")
+    duplicate = replace(model, number=person.number, mrn=person.mrn, given=given, family=family, middle="", email="")
+    return replace(
+        duplicate, address=duplicate.address._replace(unit=""), moved=None, mobile="", health="healthy", maiden=""
+    )
 
 
 def misspell_name(name: str) -> str:

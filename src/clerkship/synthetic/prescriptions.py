@@ -18,56 +18,61 @@ _UCUM_UNITS = {"[iU]": "[iU]", "mL": "mL"}
 """Units that UCUM has; the others are counted."""
 
 
-def build_prescriptions(story: PatientHistory) -> Iterator[Resource]:
+def build_prescriptions(history: PatientHistory) -> Iterator[Resource]:
     """What they take and took; a drug that was prescribed twice has a number behind it."""
     seen: dict[str, int] = {}
-    for given in story.prescriptions:
-        key = given.drug.key.replace("_", "-")
+    for prescription in history.prescriptions:
+        key = prescription.drug.key.replace("_", "-")
         seen[key] = seen.get(key, 0) + 1
         name = key if seen[key] == 1 else f"{key}-{seen[key]}"
-        yield _build_request(story, given, f"med-{story.tag}-{name}")
+        yield _build_request(history, prescription, f"med-{history.tag}-{name}")
 
 
-def _build_request(story: PatientHistory, given: Prescription, id: str) -> Resource:
-    visit, drug = given.visit, given.drug
-    told = min(clinic_time(given.ended, 12), story.end) if given.ended is not None else visit.end
-    told = max(told, visit.end)
+def _build_request(history: PatientHistory, prescription: Prescription, id: str) -> Resource:
+    visit, drug = prescription.visit, prescription.drug
+    updated = min(clinic_time(prescription.ended, 12), history.end) if prescription.ended is not None else visit.end
+    updated = max(updated, visit.end)
     return build_resource(
         "MedicationRequest",
         id,
-        format_instant(told),
-        status=given.status,
-        statusReason={"text": given.why} if given.why else None,
+        format_instant(updated),
+        status=prescription.status,
+        statusReason={"text": prescription.stop_reason} if prescription.stop_reason else None,
         intent="order",
         category=[build_concept("prescription.community")],
         medicationCodeableConcept=codeable_concept(drug.term, text=drug.name),
-        subject=story.subject(),
-        encounter=build_encounter_reference(story, visit),
+        subject=history.subject(),
+        encounter=build_encounter_reference(history, visit),
         authoredOn=format_datetime(visit.end),
         requester=visit.clinician.ref,
-        reasonReference=[build_condition_reference(story, given.problem, given.problem.illness.name)],
-        dosageInstruction=_build_dosages(given),
-        dispenseRequest=_build_dispense_request(given),
+        reasonReference=[build_condition_reference(history, prescription.problem, prescription.problem.illness.name)],
+        dosageInstruction=_build_dosages(prescription),
+        dispenseRequest=_build_dispense_request(prescription),
     )
 
 
-def _build_dosages(given: Prescription) -> list[dict[str, Any]]:
+def _build_dosages(prescription: Prescription) -> list[dict[str, Any]]:
     """One, or the first day's and that of the days after; of a course, with how long."""
-    drug = given.drug
+    drug = prescription.drug
     if drug.first:
-        return [_build_dosage(given, drug.first, 1, 1), _build_dosage(given, given.dose, 2, drug.days - 1)]
-    return [_build_dosage(given, given.dose, 1, drug.days if given.problem.illness.complaint else 0)]
+        return [
+            _build_dosage(prescription, drug.first, 1, 1),
+            _build_dosage(prescription, prescription.dose, 2, drug.days - 1),
+        ]
+    return [
+        _build_dosage(prescription, prescription.dose, 1, drug.days if prescription.problem.illness.complaint else 0)
+    ]
 
 
-def _build_dosage(given: Prescription, size: float, sequence: int, days: int) -> dict[str, Any]:
-    drug = given.drug
+def _build_dosage(prescription: Prescription, size: float, sequence: int, days: int) -> dict[str, Any]:
+    drug = prescription.drug
     dose: dict[str, Any] = {"value": _to_integer(size), "unit": "units" if drug.unit == "[iU]" else drug.unit}
     if drug.unit in _UCUM_UNITS:
         dose |= {"system": UCUM, "code": _UCUM_UNITS[drug.unit]}
     lasting = {"boundsDuration": _build_duration(days)} if days else {}
     return {
         "sequence": sequence,
-        "text": given.sig,
+        "text": prescription.sig,
         "timing": {"repeat": {**lasting, "frequency": drug.times, "period": 1, "periodUnit": "d"}},
         "asNeededBoolean": drug.needed,
         "route": codeable_concept(drug.route),
@@ -83,14 +88,14 @@ def _build_duration(count: int) -> dict[str, Any]:
     return {"value": count, "unit": "days", "system": UCUM, "code": "d"}
 
 
-def _build_dispense_request(given: Prescription) -> dict[str, Any]:
-    drug = given.drug
+def _build_dispense_request(prescription: Prescription) -> dict[str, Any]:
+    drug = prescription.drug
     request: dict[str, Any] = {
-        "validityPeriod": {"start": given.visit.day.isoformat()},
-        "numberOfRepeatsAllowed": 0 if given.problem.illness.complaint else drug.refills,
+        "validityPeriod": {"start": prescription.visit.day.isoformat()},
+        "numberOfRepeatsAllowed": 0 if prescription.problem.illness.complaint else drug.refills,
         "expectedSupplyDuration": _build_duration(drug.days),
     }
-    total = given.dose * drug.times * drug.days + max(0, drug.first - given.dose)
+    total = prescription.dose * drug.times * drug.days + max(0, drug.first - prescription.dose)
     if drug.unit in ("tablet", "capsule"):
         request["quantity"] = {"value": drug.supply or round(total), "unit": drug.unit}
     elif drug.unit == "mL":

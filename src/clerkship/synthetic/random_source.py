@@ -18,11 +18,11 @@ class RandomSource:
         """Whether something happens that happens this often."""
         return self.fraction() < likelihood
 
-    def whole(self, low: int, high: int) -> int:
+    def integer(self, low: int, high: int) -> int:
         """A whole number, both ends among them."""
         return low + int(self.fraction() * (high - low + 1))
 
-    def between(self, low: float, high: float) -> float:
+    def uniform(self, low: float, high: float) -> float:
         """A number from a range."""
         return low + self.fraction() * (high - low)
 
@@ -30,11 +30,11 @@ class RandomSource:
         """A number near the middle: three draws together make a bell, and none is more than three spreads away."""
         return middle + spread * 2 * (self.fraction() + self.fraction() + self.fraction() - 1.5)
 
-    def pick(self, items: Sequence[T]) -> T:
+    def choice(self, items: Sequence[T]) -> T:
         """One of them."""
         return items[int(self.fraction() * len(items))]
 
-    def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
+    def weighted_choice(self, items: Sequence[T], weights: Sequence[float]) -> T:
         """One of them, by weight."""
         left = self.fraction() * sum(weights)
         for item, weight in zip(items, weights, strict=True):
@@ -43,7 +43,7 @@ class RandomSource:
                 return item
         return items[-1]
 
-    def some(self, items: Sequence[T], count: int) -> list[T]:
+    def sample(self, items: Sequence[T], count: int) -> list[T]:
         """So many of them, each at most once."""
         left = list(items)
         return [left.pop(int(self.fraction() * len(left))) for _ in range(min(count, len(left)))]

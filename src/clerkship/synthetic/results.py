@@ -18,46 +18,46 @@ _VITALS_DELAY = timedelta(minutes=8)
 _DRAW_DELAY = timedelta(minutes=22)
 
 
-def build_results(story: PatientHistory) -> Iterator[Resource]:
+def build_results(history: PatientHistory) -> Iterator[Resource]:
     """Visit by visit; how tall somebody is who has stopped growing is measured once."""
-    first = next((visit.number for visit in story.visits if visit.vitals is not None), 0)
-    for visit in story.visits:
-        common = {"subject": story.subject(), "encounter": build_encounter_reference(story, visit)}
+    first = next((visit.number for visit in history.visits if visit.vitals is not None), 0)
+    for visit in history.visits:
+        common = {"subject": history.subject(), "encounter": build_encounter_reference(history, visit)}
         seen = {**common, "performer": [visit.clinician.ref]}
         if visit.vitals is not None:
-            whole = visit.number == first or story.person.age(visit.day) < 20
+            whole = visit.number == first or history.person.age(visit.day) < 20
             moment = visit.start + _VITALS_DELAY
-            yield from build_vitals(visit.vitals, story.tag, visit.number, moment, seen, all_signs=whole)
-        if visit.number == 1 and story.person.age(visit.day) >= 14:
-            yield build_smoking_status(_draw_smoking_status(story), story.tag, visit.start + _VITALS_DELAY, seen)
+            yield from build_vitals(visit.vitals, history.tag, visit.number, moment, seen, all_signs=whole)
+        if visit.number == 1 and history.person.age(visit.day) >= 14:
+            yield build_smoking_status(_draw_smoking_status(history), history.tag, visit.start + _VITALS_DELAY, seen)
         for panel, results in visit.panels.items():
-            yield from _build_panel(story, visit, panel, results, common)
+            yield from _build_panel(history, visit, panel, results, common)
         for panel in visit.awaited:
-            yield _build_order(story, visit, panel, "active", visit.end)
+            yield _build_order(history, visit, panel, "active", visit.end)
 
 
-def _draw_smoking_status(story: PatientHistory) -> str:
-    ill = {problem.illness.key for problem in story.problems}
+def _draw_smoking_status(history: PatientHistory) -> str:
+    ill = {problem.illness.key for problem in history.problems}
     if "copd" in ill:
-        return story.body.pick(("former", "daily"))
-    if story.person.age(story.last_day) < 18:
+        return history.body_rng.choice(("former", "daily"))
+    if history.person.age(history.last_day) < 18:
         return "never"
-    return story.body.weighted(("never", "former", "daily"), (6, 3, 1))
+    return history.body_rng.weighted_choice(("never", "former", "daily"), (6, 3, 1))
 
 
 def _build_panel(
-    story: PatientHistory, visit: Visit, panel: str, results: list[LabResult], common: dict[str, Any]
+    history: PatientHistory, visit: Visit, panel: str, results: list[LabResult], common: dict[str, Any]
 ) -> Iterator[Resource]:
     """One panel: what was ordered, each value, and the report that has them together."""
-    tag = story.tag
+    tag = history.tag
     drawn = visit.start + _DRAW_DELAY
     if panel == "phq9":
         asked = {**common, "performer": [visit.clinician.ref]}
         yield build_observation(results[0], f"obs-{tag}-phq9-{visit.number}", drawn, visit.end, asked)
         return
     issued = get_result_time(visit, panel)
-    yield _build_order(story, visit, panel, "completed", issued)
-    order = build_reference(f"ServiceRequest/{_build_order_id(story, visit, panel)}")
+    yield _build_order(history, visit, panel, "completed", issued)
+    order = build_reference(f"ServiceRequest/{_build_order_id(history, visit, panel)}")
     by_lab = {**common, "performer": [LAB.ref], "basedOn": [order]}
     ids = [f"obs-{tag}-{result.analyte.key}-{visit.number}" for result in results]
     for id, result in zip(ids, results, strict=True):
@@ -83,22 +83,22 @@ def _build_panel(
         )
 
 
-def _build_order_id(story: PatientHistory, visit: Visit, panel: str) -> str:
-    return f"order-{story.tag}-{panel}-{visit.number}"
+def _build_order_id(history: PatientHistory, visit: Visit, panel: str) -> str:
+    return f"order-{history.tag}-{panel}-{visit.number}"
 
 
-def _build_order(story: PatientHistory, visit: Visit, panel: str, status: str, updated: datetime) -> Resource:
+def _build_order(history: PatientHistory, visit: Visit, panel: str, status: str, updated: datetime) -> Resource:
     return build_resource(
         "ServiceRequest",
-        _build_order_id(story, visit, panel),
+        _build_order_id(history, visit, panel),
         format_instant(updated),
         status=status,
         intent="order",
         category=[build_concept("lab.procedure")],
         priority="routine",
         code=codeable_concept(PANELS[panel].term, text=PANELS[panel].name),
-        subject=story.subject(),
-        encounter=build_encounter_reference(story, visit),
+        subject=history.subject(),
+        encounter=build_encounter_reference(history, visit),
         occurrenceDateTime=format_datetime(visit.start + _DRAW_DELAY),
         authoredOn=format_datetime(visit.start + timedelta(minutes=15)),
         requester=visit.clinician.ref,

@@ -34,106 +34,108 @@ MAX_PAST_APPOINTMENTS = 3
 """How many of the last visits still have their appointment on record."""
 
 
-def build_appointments(story: PatientHistory, diary: AppointmentBook) -> tuple[list[Resource], dict[int, str]]:
+def build_appointments(
+    history: PatientHistory, appointment_book: AppointmentBook
+) -> tuple[list[Resource], dict[int, str]]:
     """A patient's appointments, and by visit the one it came of."""
-    made_ones: list[Resource] = []
+    appointments: list[Resource] = []
     booked: dict[int, str] = {}
-    for visit in story.visits[-MAX_PAST_APPOINTMENTS:]:
+    for visit in history.visits[-MAX_PAST_APPOINTMENTS:]:
         if visit.kind.booked:
-            booked[visit.number] = f"appt-{story.tag}-{visit.number}"
-            made_ones.append(_build_fulfilled(story, visit, booked[visit.number]))
-    made_ones += _build_missed(story)
-    if story.person.died is None:
-        made_ones += _build_upcoming(story, diary)
-    return made_ones, booked
+            booked[visit.number] = f"appt-{history.tag}-{visit.number}"
+            appointments.append(_build_fulfilled(history, visit, booked[visit.number]))
+    appointments += _build_missed(history)
+    if history.person.died is None:
+        appointments += _build_upcoming(history, appointment_book)
+    return appointments, booked
 
 
-def _build_fulfilled(story: PatientHistory, visit: Visit, id: str) -> Resource:
+def _build_fulfilled(history: PatientHistory, visit: Visit, id: str) -> Resource:
     type = _APPOINTMENT_TYPES[visit.kind.key]
-    agreed = visit.start - timedelta(days=story.dice.whole(3, 40) if type != "walkin" else 0, hours=1)
-    agreed = max(agreed, clinic_time(story.person.born, 8))
-    more = {
+    agreed = visit.start - timedelta(days=history.rng.integer(3, 40) if type != "walkin" else 0, hours=1)
+    agreed = max(agreed, clinic_time(history.person.born, 8))
+    fields = {
         "description": visit.kind.name[0].upper() + visit.kind.name[1:],
         "reasonCode": [problem.reason for problem in visit.problems[:1]],
     }
-    return _build_appointment(story, id, "fulfilled", visit.start, type, (agreed, visit.end), **more)
+    return _build_appointment(history, id, "fulfilled", visit.start, type, (agreed, visit.end), **fields)
 
 
-def _build_missed(story: PatientHistory) -> Iterator[Resource]:
+def _build_missed(history: PatientHistory) -> Iterator[Resource]:
     """Some did not come, some called it off."""
-    dice = story.dice
+    rng = history.rng
     for status, often in (("noshow", 0.16), ("cancelled", 0.14)):
-        if not dice.chance(often):
+        if not rng.chance(often):
             continue
-        day = latest_open_day(story.last_day - timedelta(days=dice.whole(8, 300)))
-        start = clinic_time(day, dice.pick((8, 16)), 30)
-        agreed = start - timedelta(days=dice.whole(7, 30))
-        if to_local(agreed).date() <= story.person.born or start >= story.end:
+        day = latest_open_day(history.last_day - timedelta(days=rng.integer(8, 300)))
+        start = clinic_time(day, rng.choice((8, 16)), 30)
+        agreed = start - timedelta(days=rng.integer(7, 30))
+        if to_local(agreed).date() <= history.person.born or start >= history.end:
             continue
-        told = start + timedelta(hours=1) if status == "noshow" else start - timedelta(days=2)
-        more = {"cancelationReason": build_concept("appointment.cancelled")} if status == "cancelled" else {}
-        id = f"appt-{story.tag}-{status}"
+        updated = start + timedelta(hours=1) if status == "noshow" else start - timedelta(days=2)
+        fields = {"cancelationReason": build_concept("appointment.cancelled")} if status == "cancelled" else {}
+        id = f"appt-{history.tag}-{status}"
         yield _build_appointment(
-            story, id, status, start, "routine", (agreed, told), description="Office visit", **more
+            history, id, status, start, "routine", (agreed, updated), description="Office visit", **fields
         )
 
 
-def _build_upcoming(story: PatientHistory, diary: AppointmentBook) -> Iterator[Resource]:
+def _build_upcoming(history: PatientHistory, appointment_book: AppointmentBook) -> Iterator[Resource]:
     """What is booked, on a slot that is busy because of it."""
-    dice = story.dice
-    if not dice.chance(0.5):
+    rng = history.rng
+    if not rng.chance(0.5):
         return
     called = clinic_time(
-        latest_open_day(story.today - timedelta(days=dice.whole(1, 25))), dice.whole(8, 16), dice.whole(0, 59)
+        latest_open_day(history.today - timedelta(days=rng.integer(1, 25))), rng.integer(8, 16), rng.integer(0, 59)
     )
-    agreed = min(max(called, clinic_time(story.person.born, 8)), story.now)
-    start = diary.future(dice, story.doctor, agreed)
+    agreed = min(max(called, clinic_time(history.person.born, 8)), history.now)
+    start = appointment_book.book_future(rng, history.doctor, agreed)
     if start is None:
         return
-    id = f"appt-{story.tag}-next"
-    small = age_in_months(story.person.born, story.today) < 36
-    active = [problem for problem in story.active if not problem.illness.complaint and not small]
-    well = "Well child visit" if story.person.age(story.today) < 18 else "Annual wellness visit"
-    more: dict[str, Any] = {"description": "Follow-up visit" if active else well}
+    id = f"appt-{history.tag}-next"
+    small = age_in_months(history.person.born, history.today) < 36
+    active = [problem for problem in history.active if not problem.illness.complaint and not small]
+    well = "Well child visit" if history.person.age(history.today) < 18 else "Annual wellness visit"
+    fields: dict[str, Any] = {"description": "Follow-up visit" if active else well}
     if active:
         problem = active[0]
-        more["reasonCode"] = [problem.reason]
-        more["reasonReference"] = [build_condition_reference(story, problem, problem.illness.name)]
-    slot = [build_reference(f"Slot/{build_slot_id(story.doctor, start)}")]
+        fields["reasonCode"] = [problem.reason]
+        fields["reasonReference"] = [build_condition_reference(history, problem, problem.illness.name)]
+    slot = [build_reference(f"Slot/{build_slot_id(history.doctor, start)}")]
     type = "followup" if active else "checkup"
-    yield _build_appointment(story, id, "booked", start, type, (agreed, agreed), slot=slot, **more)
+    yield _build_appointment(history, id, "booked", start, type, (agreed, agreed), slot=slot, **fields)
 
 
 def _build_appointment(
-    story: PatientHistory,
+    history: PatientHistory,
     id: str,
     status: str,
     start: datetime,
     type: str,
-    told: tuple[datetime, datetime],
-    **more: Any,
+    written: tuple[datetime, datetime],
+    **fields: Any,
 ) -> Resource:
-    """`told` is when it was agreed, and when something about it was last written down."""
-    doctor = story.doctor
+    """`written` is when it was agreed, and when something about it was last written down."""
+    doctor = history.doctor
     answer = {"noshow": "accepted", "cancelled": "declined"}.get(status, "accepted")
     return build_resource(
         "Appointment",
         id,
-        format_instant(told[1]),
+        format_instant(written[1]),
         status=status,
         serviceType=[build_concept("appointment.practice")],
-        specialty=[codeable_concept(doctor.post.specialty)],
+        specialty=[codeable_concept(doctor.position.specialty)],
         appointmentType=build_concept(f"appointment.{type}"),
         start=format_datetime(start),
         end=format_datetime(start + VISIT_LENGTH),
         minutesDuration=VISIT_LENGTH.seconds // 60,
-        created=format_datetime(told[0]),
+        created=format_datetime(written[0]),
         participant=[
-            {"actor": story.subject(), "required": "required", "status": answer},
+            {"actor": history.subject(), "required": "required", "status": answer},
             {"actor": doctor.ref, "required": "required", "status": "accepted"},
-            {"actor": doctor.place.ref, "required": "required", "status": "accepted"},
+            {"actor": doctor.location.ref, "required": "required", "status": "accepted"},
         ],
-        **more,
+        **fields,
     )
 
 
@@ -143,12 +145,12 @@ def build_slot_id(clinician: Clinician, start: datetime) -> str:
 
 
 def build_schedule(
-    clinician: Clinician, diary: AppointmentBook, dice: RandomSource, now: datetime
+    clinician: Clinician, appointment_book: AppointmentBook, rng: RandomSource, now: datetime
 ) -> Iterator[Resource]:
     """One clinician's book for the next four weeks; specialists have an afternoon a week in it."""
-    times, hours = diary.openings, "on weekdays, 9:00 to 12:00 and 13:00 to 16:00"
-    service = [build_concept("appointment.practice")] if clinician.place is ROOMS else None
-    if clinician.place is not ROOMS:
+    times, hours = appointment_book.openings, "on weekdays, 9:00 to 12:00 and 13:00 to 16:00"
+    service = [build_concept("appointment.practice")] if clinician.location is ROOMS else None
+    if clinician.location is not ROOMS:
         times = [start for start in times if to_local(start).weekday() == THURSDAY and to_local(start).hour >= 13]
         hours = "on Thursdays, 13:00 to 16:00"
     opened = now - timedelta(days=14)
@@ -159,21 +161,21 @@ def build_schedule(
         format_instant(opened),
         active=True,
         serviceType=service,
-        specialty=[codeable_concept(clinician.post.specialty)],
-        actor=[clinician.ref, clinician.place.ref],
+        specialty=[codeable_concept(clinician.position.specialty)],
+        actor=[clinician.ref, clinician.location.ref],
         planningHorizon={"start": first.isoformat(), "end": (first + timedelta(days=WEEKS_AHEAD * 7 - 1)).isoformat()},
         comment=f"30-minute visits {hours}",
     )
     for start in times:
-        blocked = dice.chance(0.12)
-        agreed = diary.agreed(clinician, start)
+        blocked = rng.chance(0.12)
+        agreed = appointment_book.get_booking_time(clinician, start)
         status = "busy" if agreed is not None else "busy-unavailable" if blocked else "free"
         yield build_resource(
             "Slot",
             build_slot_id(clinician, start),
             format_instant(agreed or opened),
             serviceType=service,
-            specialty=[codeable_concept(clinician.post.specialty)],
+            specialty=[codeable_concept(clinician.position.specialty)],
             schedule=build_reference(f"Schedule/sched-{clinician.tag}"),
             status=status,
             start=format_datetime(start),

@@ -34,12 +34,12 @@ class Clinician(NamedTuple):
     """Somebody who works there."""
 
     tag: str
-    post: StaffPosition
+    position: StaffPosition
     given: str
     family: str
     gender: str
-    house: Organization
-    place: Location
+    organization: Organization
+    location: Location
     npi: str
 
     @property
@@ -50,7 +50,7 @@ class Clinician(NamedTuple):
     @property
     def name(self) -> str:
         """`Grace Fenwick, MD`."""
-        return f"{self.given} {self.family}, {self.post.title}"
+        return f"{self.given} {self.family}, {self.position.title}"
 
     @property
     def ref(self) -> dict[str, str]:
@@ -58,9 +58,9 @@ class Clinician(NamedTuple):
         return build_reference(self.key, self.name)
 
     @property
-    def called(self) -> str:
+    def short_name(self) -> str:
         """`Dr. Fenwick`."""
-        return f"{'Dr. ' if self.post.title == 'MD' else f'{self.given} '}{self.family}"
+        return f"{'Dr. ' if self.position.title == 'MD' else f'{self.given} '}{self.family}"
 
 
 def build_npi(digits: int) -> str:
@@ -78,30 +78,30 @@ def _double_alternate_digits(body: str) -> list[int]:
 
 
 def _draw_clinician(
-    dice: RandomSource, tag: str, post: StaffPosition, house: Organization, place: Location, digits: int
+    rng: RandomSource, tag: str, position: StaffPosition, organization: Organization, location: Location, digits: int
 ) -> Clinician:
-    origin = dice.weighted(ORIGINS, ORIGIN_WEIGHTS)
-    gender = dice.pick(("female", "male"))
-    given = dice.pick(origin.female if gender == "female" else origin.male)
-    return Clinician(tag, post, given, dice.pick(origin.family), gender, house, place, build_npi(digits))
+    origin = rng.weighted_choice(ORIGINS, ORIGIN_WEIGHTS)
+    gender = rng.choice(("female", "male"))
+    given = rng.choice(origin.female if gender == "female" else origin.male)
+    return Clinician(tag, position, given, rng.choice(origin.family), gender, organization, location, build_npi(digits))
 
 
 def draw_team(seed: int, team: int) -> tuple[Clinician, ...]:
     """Those who look after one hundred patients; teams are counted from 1."""
-    dice = RandomSource(seed, "team", team)
+    rng = RandomSource(seed, "team", team)
     first = 996 + team * len(TEAM_POSITIONS)
     return tuple(
-        _draw_clinician(dice, f"{team:02}-{post.key}", post, CLINIC, ROOMS, first + place)
-        for place, post in enumerate(TEAM_POSITIONS)
+        _draw_clinician(rng, f"{team:02}-{position.key}", position, CLINIC, ROOMS, first + place)
+        for place, position in enumerate(TEAM_POSITIONS)
     )
 
 
 def draw_specialists(seed: int) -> dict[str, Clinician]:
     """By their specialty."""
-    dice = RandomSource(seed, "specialists")
+    rng = RandomSource(seed, "specialists")
     return {
-        post.key: _draw_clinician(dice, post.key, post, HOSPITAL, SPECIALTY, 51 + place)
-        for place, post in enumerate(SPECIALIST_POSITIONS)
+        position.key: _draw_clinician(rng, position.key, position, HOSPITAL, SPECIALTY, 51 + place)
+        for place, position in enumerate(SPECIALIST_POSITIONS)
     }
 
 
@@ -121,12 +121,12 @@ def build_staff(clinician: Clinician, since: datetime) -> Iterator[Resource]:
                 "text": clinician.name,
                 "family": clinician.family,
                 "given": [clinician.given],
-                "suffix": [clinician.post.title],
+                "suffix": [clinician.position.title],
             }
         ],
-        telecom=[{"system": "phone", "value": clinician.house.phone, "use": "work"}],
+        telecom=[{"system": "phone", "value": clinician.organization.phone, "use": "work"}],
         gender=clinician.gender,
-        qualification=[{"code": codeable_concept(clinician.post.degree)}],
+        qualification=[{"code": codeable_concept(clinician.position.degree)}],
     )
     yield build_resource(
         "PractitionerRole",
@@ -134,9 +134,9 @@ def build_staff(clinician: Clinician, since: datetime) -> Iterator[Resource]:
         updated,
         active=True,
         practitioner=clinician.ref,
-        organization=clinician.house.ref,
-        code=[codeable_concept(clinician.post.role)],
-        specialty=[codeable_concept(clinician.post.specialty)],
-        location=[clinician.place.ref],
-        telecom=[{"system": "phone", "value": clinician.house.phone, "use": "work"}],
+        organization=clinician.organization.ref,
+        code=[codeable_concept(clinician.position.role)],
+        specialty=[codeable_concept(clinician.position.specialty)],
+        location=[clinician.location.ref],
+        telecom=[{"system": "phone", "value": clinician.organization.phone, "use": "work"}],
     )

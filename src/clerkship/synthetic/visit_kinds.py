@@ -12,10 +12,10 @@ class VisitKind(NamedTuple):
 
     key: str
     name: str
-    act: Term
+    encounter_class: Term
     """What FHIR calls the class."""
     type: Term
-    place_id: str
+    location_id: str
     charge: int
     """In dollars."""
     booked: bool = True
@@ -23,9 +23,9 @@ class VisitKind(NamedTuple):
     measured: bool = True
 
     @property
-    def place(self) -> Location:
+    def location(self) -> Location:
         """Where it takes place."""
-        return LOCATIONS[self.place_id]
+        return LOCATIONS[self.location_id]
 
 
 CHECKUP, CHILD, FOLLOWUP, SYMPTOM, VIDEO, URGENT, ADMISSION = read_table("visit_kinds", VisitKind)

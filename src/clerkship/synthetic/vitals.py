@@ -67,20 +67,20 @@ class BodyBuild(NamedTuple):
     """Of a child: how far from the middle, so that it grows to its height."""
 
 
-def draw_build(dice: RandomSource, sex: str, illnesses: set[str]) -> BodyBuild:
+def draw_build(rng: RandomSource, sex: str, illnesses: set[str]) -> BodyBuild:
     """Once for a patient."""
-    height = dice.around(162, 6) if sex == "female" else dice.around(176, 6.5)
-    bmi = dice.between(31, 39) if "obesity" in illnesses else dice.between(20, 29)
-    pressure = dice.between(126, 146) if "hypertension" in illnesses else dice.between(104, 126)
+    height = rng.around(162, 6) if sex == "female" else rng.around(176, 6.5)
+    bmi = rng.uniform(31, 39) if "obesity" in illnesses else rng.uniform(20, 29)
+    pressure = rng.uniform(126, 146) if "hypertension" in illnesses else rng.uniform(104, 126)
     size = (height / GROWTH[sex][-1][2] - 1) / LENGTH_STEP
-    return BodyBuild(height, bmi, pressure, dice.around(0, 5), size)
+    return BodyBuild(height, bmi, pressure, rng.around(0, 5), size)
 
 
 def _get_child_size(sex: str, months: float, size: float) -> tuple[float, float]:
     """Weight and length of a child."""
     rows = GROWTH[sex]
-    place = min(bisect_right(rows, (months, 1e9, 0.0)), len(rows) - 1)
-    (before, weight, length), (after, heavier, longer) = rows[place - 1], rows[place]
+    index = min(bisect_right(rows, (months, 1e9, 0.0)), len(rows) - 1)
+    (before, weight, length), (after, heavier, longer) = rows[index - 1], rows[index]
     share = min(1.0, (months - before) / (after - before))
     kilos, height = weight + (heavier - weight) * share, length + (longer - length) * share
     return kilos * (1 + WEIGHT_STEP * size), height * (1 + LENGTH_STEP * size)
@@ -91,29 +91,29 @@ def get_size(build: BodyBuild, sex: str, months: float) -> tuple[float, float]:
     if months >= ADULT_MONTHS:
         return build.bmi * (build.height / 100) ** 2, build.height
     weight, height = _get_child_size(sex, months, build.size)
-    heavier = build.bmi / (GROWTH[sex][-1][1] / (GROWTH[sex][-1][2] / 100) ** 2) - 1
+    factor = build.bmi / (GROWTH[sex][-1][1] / (GROWTH[sex][-1][2] / 100) ** 2) - 1
     share = min(1.0, max(0.0, (months - 36) / (132 - 36)))
-    return weight * (1 + heavier * share), height
+    return weight * (1 + factor * share), height
 
 
 def measure_vitals(
-    dice: RandomSource, build: BodyBuild, sex: str, months: float, illnesses: set[str], fever: bool
+    rng: RandomSource, build: BodyBuild, sex: str, months: float, illnesses: set[str], fever: bool
 ) -> Vitals:
     """One visit's."""
     weight, height = get_size(build, sex, months)
-    weight += dice.around(0, 0.9) if months >= ADULT_MONTHS else 0
+    weight += rng.around(0, 0.9) if months >= ADULT_MONTHS else 0
     systolic = diastolic = None
     if months >= 36:
         usual = build.pressure if months >= ADULT_MONTHS else 88 + months / 12 * 1.6
-        systolic = round(dice.around(usual, 5))
-        diastolic = round(systolic * 0.62 + dice.around(0, 3))
-    oxygen = dice.whole(*next((rows for key, rows in OXYGEN.items() if key in illnesses), (96, 100)))
+        systolic = round(rng.around(usual, 5))
+        diastolic = round(systolic * 0.62 + rng.around(0, 3))
+    oxygen = rng.integer(*next((rows for key, rows in OXYGEN.items() if key in illnesses), (96, 100)))
     return Vitals(
         weight=round(weight, 1),
         height=round(height, 1),
-        temperature=round(dice.between(38.1, 39.3) if fever else dice.between(36.4, 37.2), 1),
-        pulse=round(_look_up_by_age(PULSE, months) + build.pulse + dice.around(0, 3) + (14 if fever else 0)),
-        breaths=round(_look_up_by_age(BREATHS, months) + dice.around(0, 1) + (4 if oxygen < 93 else 0)),
+        temperature=round(rng.uniform(38.1, 39.3) if fever else rng.uniform(36.4, 37.2), 1),
+        pulse=round(_look_up_by_age(PULSE, months) + build.pulse + rng.around(0, 3) + (14 if fever else 0)),
+        breaths=round(_look_up_by_age(BREATHS, months) + rng.around(0, 1) + (4 if oxygen < 93 else 0)),
         oxygen=oxygen,
         systolic=systolic,
         diastolic=diastolic,
@@ -141,13 +141,13 @@ def build_vitals(
     vitals: Vitals, tag: str, visit: int, moment: datetime, common: dict[str, Any], *, all_signs: bool
 ) -> Iterator[Resource]:
     """A visit's measurements; height is left out where nobody grows, unless all are wanted."""
-    told = {
+    fields = {
         "status": "final",
         "category": [build_concept("vital.signs")],
         **common,
         "effectiveDateTime": format_datetime(moment),
     }
-    told["issued"] = updated = format_instant(moment)
+    fields["issued"] = updated = format_instant(moment)
     if vitals.systolic is not None and vitals.diastolic is not None:
         components = [
             {
@@ -160,25 +160,25 @@ def build_vitals(
             },
         ]
         code = build_concept("vital.pressure", text="Blood pressure")
-        yield build_resource("Observation", f"obs-{tag}-bp-{visit}", updated, **told, code=code, component=components)
+        yield build_resource("Observation", f"obs-{tag}-bp-{visit}", updated, **fields, code=code, component=components)
     for sign in SIGNS:
         if sign.key in ("height", "breaths") and not all_signs:
             continue
         value = build_quantity(round_to_digits(getattr(vitals, sign.key), sign.digits), sign.unit, sign.unit)
         code = codeable_concept(*sign.terms)
         yield build_resource(
-            "Observation", f"obs-{tag}-{sign.key}-{visit}", updated, **told, code=code, valueQuantity=value
+            "Observation", f"obs-{tag}-{sign.key}-{visit}", updated, **fields, code=code, valueQuantity=value
         )
 
 
 def build_smoking_status(status: str, tag: str, moment: datetime, common: dict[str, Any]) -> Resource:
     """Whether they smoke."""
-    told = {
+    fields = {
         "status": "final",
         "category": [build_concept("vital.social")],
         "code": build_concept("smoking.status"),
         **common,
     }
-    told |= {"effectiveDateTime": format_datetime(moment), "issued": format_instant(moment)}
-    told["valueCodeableConcept"] = build_concept(f"smoking.{status}")
-    return build_resource("Observation", f"obs-{tag}-smoking-1", format_instant(moment), **told)
+    fields |= {"effectiveDateTime": format_datetime(moment), "issued": format_instant(moment)}
+    fields["valueCodeableConcept"] = build_concept(f"smoking.{status}")
+    return build_resource("Observation", f"obs-{tag}-smoking-1", format_instant(moment), **fields)
