@@ -254,7 +254,7 @@ RASA_OUTSIDE = {
 }
 """Modules outside `rasa/` and `assertions/` that contain the word, and why.
 
-An assertion that has two readings contains both: docs/decisions/rasa.md says why."""
+An assertion that has two readings contains both: docs/decisions/0017-rasa-compatibility.md says why."""
 
 
 def test_rasa_is_named_outside_its_package_only_where_it_is_chosen() -> None:

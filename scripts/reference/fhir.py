@@ -20,7 +20,7 @@ from scripts.fhir_limits import ACCEPTED, NOT_DONE
 from scripts.reference.render import render_page
 from scripts.reference.tables import code_list, rows
 
-_DECISION = "../decisions/fhir_sandbox.md"
+_DECISION = "../decisions/0013-fhir-sandbox.md"
 _PREFIXES = {
     "eq": "within the given range",
     "ne": "not within it",

@@ -7,12 +7,12 @@ from clerkship.hl7.lenient import CHECKED_TIMES
 from clerkship.hl7.message import Hl7Message, build_segment
 from clerkship.hl7.tables import VERSIONS, load_tables
 from clerkship.simulators.hl7.config import Hl7Config
-from clerkship.simulators.hl7.events import SENT
-from clerkship.simulators.hl7.intake import MAX_FLAWS, UNSUPPORTED, Fate, Verdict, answers
+from clerkship.simulators.hl7.events import SENT_EVENTS
+from clerkship.simulators.hl7.intake import MAX_FLAWS, UNSUPPORTED, AckOutcome, MessageVerdict, plan_acks
 from scripts.reference.render import render_page
 from scripts.reference.tables import rows
 
-_DECISION = "../decisions/hl7_sandbox.md"
+_DECISION = "../decisions/0014-hl7-v2-and-mllp.md"
 _CODES = {
     "100": "a segment is missing or misplaced; the envelope of a batch is invalid",
     "101": "a required field or component is empty; without MSH-10 the message is rejected",
@@ -38,7 +38,7 @@ def hl7_page() -> str:
         acknowledgments=rows(_acknowledgments()),
         codes=rows((code, ERROR_CONDITIONS[code], _CODES[code]) for code in sorted(_CODES)),
         config=Hl7Config(),
-        messages=rows((type, f"`hl7.{type.lower()}.sent`", _trigger_events(type)) for type in SENT),
+        messages=rows((type, f"`hl7.{type.lower()}.sent`", _trigger_events(type)) for type in SENT_EVENTS),
         times=", ".join(f"{segment}-{field}" for segment, fields in CHECKED_TIMES.items() for field in fields),
         versions=", ".join(VERSIONS),
     )
@@ -55,7 +55,7 @@ def _acknowledgments() -> Iterator[tuple[str, str, str, str]]:
         yield accept or "(empty)", application or "(empty)", accepted, flawed
 
 
-def _acknowledge(accept: str, application: str, fate: Fate) -> str:
+def _acknowledge(accept: str, application: str, fate: AckOutcome) -> str:
     message = Hl7Message([build_segment("MSH", {9: "ADT^A01", 10: "1", 15: accept, 16: application})])
-    answer = answers(message, Verdict(fate))
+    answer = plan_acks(message, MessageVerdict(fate))
     return f"{answer.code if answer.now else '–'}, {answer.later or '–'}"

@@ -56,14 +56,33 @@ EFFECTS: dict[str, dict[str, tuple[float, float]]] = {}
 """By cause and analyte. Of several causes, the last in the table counts."""
 for effect in read_table("effects", Effect):
     EFFECTS.setdefault(effect.cause, {})[effect.analyte] = (effect.low, effect.high)
-DERIVED_ANALYTES = {"egfr": ("creatinine",), "ldl": ("cholesterol",), "triglycerides": ("cholesterol",), "hdl": ("cholesterol",),
-           "hemoglobin": ("hematocrit",)}  # fmt: skip
-"""Values that are worked out of others, and so are out of range with them."""
-HEALTHY_RANGES = {"ldl": (58, 104), "hdl": (44, 58), "triglycerides": (52, 138), "egfr": (66, 108), "acr": (3, 18),
-           "bnp": (12, 78), "phq9": (0, 4), "inr": (0.9, 1.1)}  # fmt: skip
-"""Where values of the healthy lie, where that is not simply the middle of the range."""
+DERIVED_ANALYTES = {
+    "egfr": ("creatinine",),
+    "ldl": ("cholesterol",),
+    "triglycerides": ("cholesterol",),
+    "hdl": ("cholesterol",),
+    "hemoglobin": ("hematocrit",),
+}
+"""Analytes that are computed from one another, so that they are out of range together."""
+HEALTHY_RANGES = {
+    "ldl": (58, 104),
+    "hdl": (44, 58),
+    "triglycerides": (52, 138),
+    "egfr": (66, 108),
+    "acr": (3, 18),
+    "bnp": (12, 78),
+    "phq9": (0, 4),
+    "inr": (0.9, 1.1),
+}
+"""The range of values of healthy patients, where it is not the middle of the reference range."""
 TARGET_RANGES = {"warfarin": {"inr": (2.0, 3.0)}}
-"""What a drug aims at: the range that a value is held against while it is taken."""
-CRITICAL_RANGES = {"potassium": (2.8, 6.2), "sodium": (120.0, 160.0), "glucose": (45.0, 450.0), "hemoglobin": (7.0, 20.0),
-            "magnesium": (1.0, 4.7), "inr": (0.0, 5.0)}  # fmt: skip
-"""What the laboratory phones about."""
+"""Therapeutic ranges: what a value is compared with while a drug is taken."""
+CRITICAL_RANGES = {
+    "potassium": (2.8, 6.2),
+    "sodium": (120.0, 160.0),
+    "glucose": (45.0, 450.0),
+    "hemoglobin": (7.0, 20.0),
+    "magnesium": (1.0, 4.7),
+    "inr": (0.0, 5.0),
+}
+"""Values at or beyond these bounds are critical: flags LL and HH."""

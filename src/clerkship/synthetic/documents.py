@@ -76,7 +76,7 @@ def _build_document(
         content=[
             {
                 "attachment": {
-                    "contentType": "text/lowered",
+                    "contentType": "text/plain",
                     "language": "en",
                     "data": base64.b64encode(body).decode(),
                     "size": len(body),
@@ -237,7 +237,8 @@ def _format_referral_letter(history: PatientHistory, referral: Referral) -> str:
         f"Dear {referral.specialist.short_name},",
         "",
         f"Thank you for seeing {person.given} {person.family}, {describe_age(history, visit.start)} with "
-        f"{_join_names([problem.illness.name])} ({problem.illness.icd.code}), known since {format_long_date(problem.onset)}.",
+        f"{_join_names([problem.illness.name])} ({problem.illness.icd.code}), "
+        f"known since {format_long_date(problem.onset)}.",
     ]
     lines += [f"Other problems: {_join_names(others)}."] if others else []
     lines += ["Current medication:", *(f"- {line}" for line in taking)] if taking else ["No regular medication."]
