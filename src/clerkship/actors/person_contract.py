@@ -1,6 +1,8 @@
 """What a person that a model plays may not say: rules that hold before a line of theirs is said. Pure, and cheap.
 
 They would rather let an odd line pass than call a good one bad: a rule that strikes wrongly costs a trial.
+
+See docs/decisions/0016-simulated-people.md.
 """
 
 import re

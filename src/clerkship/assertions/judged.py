@@ -1,4 +1,7 @@
-"""`judged`: a statement in plain language, decided by a model over the whole conversation."""
+"""`judged`: a statement in plain language, decided by a model over the whole conversation.
+
+See docs/decisions/0008-judges-and-models.md.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""The contract of attack strategies, and the agent that runs a strategy against one task."""
+"""The contract of attack strategies, and the agent that runs a strategy against one task.
+
+See docs/decisions/0007-outcomes-and-grading.md.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -2,6 +2,8 @@
 
 The new log begins with the same bytes as the log of the other trial, and the sandboxes are rebuilt from those
 events. What no event contains is restored separately: people, scheduled steps and active faults.
+
+See docs/decisions/0010-planning-resume-and-fork.md.
 """
 
 from collections import Counter

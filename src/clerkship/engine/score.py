@@ -1,6 +1,8 @@
 """Check each criterion against the evidence, and compute the verdict of a trial from all of them.
 
 Apart from questions to a model this is a pure function, so it can be repeated.
+
+See docs/decisions/0007-outcomes-and-grading.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

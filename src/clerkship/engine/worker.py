@@ -3,6 +3,8 @@
 An agent in this process may block, or loop forever. It only blocks its own worker: when its time is over, an
 exception is raised in its thread. If that does not stop it, the worker is abandoned and another thread finishes the
 trial.
+
+See docs/decisions/0003-workers-and-agent-isolation.md.
 """
 
 import asyncio

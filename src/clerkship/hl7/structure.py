@@ -1,4 +1,7 @@
-"""Message structures: checks the order of segments with an automaton, and describes where a message deviates."""
+"""Message structures: checks the order of segments with an automaton, and describes where a message deviates.
+
+See docs/decisions/0014-hl7-v2-and-mllp.md.
+"""
 
 import re
 from collections import deque

@@ -3,6 +3,8 @@
 No loops, no calls, no arithmetic: an expression is a path into the values at hand and some filters, so it
 ends, and its output is capped. What is not such an expression is refused when the file is read. A record may have its
 own way to be written in the middle of a text: see RecordView. Simulators add filters of their own: see Spec.
+
+See docs/decisions/0011-task-files-and-datasets.md.
 """
 
 import re

@@ -3,6 +3,8 @@
 PyYAML resolves by YAML 1.1, where `yes` is a boolean and `1:30` is ninety. The tree it composes is not yet
 resolved, so the core schema of YAML 1.2 (§10.3.2) is applied to it instead, and aliases, keys and includes
 are checked on the way.
+
+See docs/decisions/0011-task-files-and-datasets.md.
 """
 
 import math

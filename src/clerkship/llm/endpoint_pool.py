@@ -1,4 +1,7 @@
-"""The endpoints that the models of a run ask: one event loop for all, connections and a limit for each host."""
+"""The endpoints that the models of a run ask: one event loop for all, connections and a limit for each host.
+
+See docs/decisions/0008-judges-and-models.md.
+"""
 
 import asyncio
 import concurrent.futures

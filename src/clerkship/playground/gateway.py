@@ -2,6 +2,8 @@
 
 A request arrives in the form of its protocol and becomes a call of one of the simulator's operations. The handlers
 run in order until one of them answers the call. The final handlers then run for every call.
+
+See docs/decisions/0004-operations-and-transports.md.
 """
 
 import threading

@@ -1,4 +1,7 @@
-"""A copy-on-write view of a dataset: a fork costs the same for ten records and for a million."""
+"""A copy-on-write view of a dataset: a fork costs the same for ten records and for a million.
+
+See docs/decisions/0001-event-log-as-state.md.
+"""
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from copy import deepcopy

@@ -4,6 +4,8 @@ It has one entry a line, sorted, in one byte form: two recordings of the same an
 
 Texts are stored once each, by their hash, and the conversation before a question as a chain: a conversation of twenty
 turns takes twenty lines, not two hundred. A key is a hash of what was asked, so that a line can be checked by itself.
+
+See docs/decisions/0009-recording-and-replay.md.
 """
 
 import base64

@@ -1,4 +1,7 @@
-"""The simulators there are, by the names of what they bring. A kind is imported when something of it is first used."""
+"""The simulators there are, by the names of what they bring. A kind is imported when something of it is first used.
+
+See docs/decisions/0012-kinds-plugins-and-reactions.md.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

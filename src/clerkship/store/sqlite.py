@@ -1,4 +1,7 @@
-"""The store in one SQLite file, through the standard library. Rows are added, never changed."""
+"""The store in one SQLite file, through the standard library. Rows are added, never changed.
+
+See docs/decisions/0002-store-and-seals.md.
+"""
 
 import glob
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""One HTTP connection: queue the requests, answer them in order, and apply what faults do to the replies."""
+"""One HTTP connection: queue the requests, answer them in order, and apply what faults do to the replies.
+
+See docs/decisions/0004-operations-and-transports.md.
+"""
 
 import asyncio
 from collections import deque

@@ -1,6 +1,8 @@
 """Transactions: what a request is about to change. It sees its changes as made; nobody else does before it commits.
 
 Also the interactions, which are the operations of a FHIR server: each runs in a transaction.
+
+See docs/decisions/0013-fhir-sandbox.md.
 """
 
 import re

@@ -1,4 +1,7 @@
-"""Deliveries: a sandbox sends what is for its agent, one message after the other, and tries again what failed."""
+"""Deliveries: a sandbox sends what is for its agent, one message after the other, and tries again what failed.
+
+See docs/decisions/0005-outbound-delivery.md.
+"""
 
 import asyncio
 from abc import ABC, abstractmethod

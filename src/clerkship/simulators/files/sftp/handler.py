@@ -1,4 +1,7 @@
-"""Packets of SFTP: asyncssh's handler, with limits, turns between clients, and broken connections on faults."""
+"""Packets of SFTP: asyncssh's handler, with limits, turns between clients, and broken connections on faults.
+
+See docs/decisions/0015-files-and-sftp.md.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,0 +1,94 @@
+"""Check the form of the decision records and the references to them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "docs" / "decisions"
+PAGES = sorted(path for path in FOLDER.glob("*.md") if path.name != "README.md")
+SECTIONS = ["Context", "Decision", "Consequences"]
+STATUS = re.compile(r"accepted|superseded by \[(\d{4})\]\((\1-[a-z0-9-]+\.md)\)")
+ROW = re.compile(r"^\| \[(\d{4})\]\(([^)]+)\) \| (.+?) \| (.+?) \| (.+?) \|$", re.MULTILINE)
+FILE = re.compile(r"`((?:src|scripts|tests|[a-z_]+)/[\w./-]+\.(?:py|yml))`")
+BASES = [ROOT, ROOT / "src" / "clerkship", ROOT / "src" / "clerkship" / "simulators" / "files"]
+MENTION = re.compile(r"docs/decisions/[\w./-]+\.md")
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _status(page: Path) -> str:
+    match = re.search(r"^- Status: (.+)$", _read(page), re.MULTILINE)
+    assert match is not None, f"{page.name} has no status"
+    return match[1]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_decision_has_number_title_and_date(page: Path) -> None:
+    name = re.fullmatch(r"(\d{4})-[a-z0-9]+(-[a-z0-9]+)*\.md", page.name)
+    assert name is not None, f"expected NNNN-short-title.md, got {page.name}"
+    assert re.match(
+        rf"# {name[1]}: \S.*\n\n- Number: {name[1]}\n- Date: 20\d\d-[01]\d-[0-3]\d\n- Status: ", _read(page)
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_decision_is_accepted_or_superseded_by_an_existing_decision(page: Path) -> None:
+    status = STATUS.fullmatch(_status(page))
+    assert status is not None, f"expected accepted or superseded by [NNNN](NNNN-….md), got {_status(page)}"
+    assert status[2] is None or (FOLDER / status[2]).exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_decision_has_context_decision_and_consequences_with_text(page: Path) -> None:
+    parts = re.split(r"^## (.+)\n", _read(page), flags=re.MULTILINE)
+    assert parts[1::2] == SECTIONS
+    assert all(text.strip() for text in parts[2::2])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_every_file_named_in_a_decision_exists(page: Path) -> None:
+    names = FILE.findall(_read(page))
+    assert [name for name in names if not any((base / name).exists() for base in BASES)] == []
+
+
+def test_numbers_of_decisions_are_unique_and_without_gaps() -> None:
+    assert [page.name[:4] for page in PAGES] == [f"{number:04}" for number in range(1, len(PAGES) + 1)]
+
+
+def test_readme_lists_every_decision_with_its_title_and_status() -> None:
+    listed = {
+        name: (number, title, status) for number, name, title, status, _ in ROW.findall(_read(FOLDER / "README.md"))
+    }
+    expected = {}
+    for page in PAGES:
+        number, _, title = _read(page).splitlines()[0].removeprefix("# ").partition(": ")
+        expected[page.name] = (number, title, _status(page))
+    assert listed == expected
+
+
+def test_every_decision_mentioned_in_code_exists() -> None:
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "scripts").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    missing = [
+        f"{source.relative_to(ROOT)}: {target}"
+        for source in sources
+        for target in MENTION.findall(_read(source))
+        if not (ROOT / target).exists()
+    ]
+    assert missing == []
+
+
+def test_code_refers_to_every_decision() -> None:
+    mentioned = {target for source in (ROOT / "src").rglob("*.py") for target in MENTION.findall(_read(source))}
+    assert [page.name for page in PAGES if f"docs/decisions/{page.name}" not in mentioned] == []
+
+
+def test_reference_index_lists_every_page() -> None:
+    folder = ROOT / "docs" / "reference"
+    index = _read(folder / "README.md")
+    assert [
+        page.name for page in folder.glob("*.md") if page.name != "README.md" and f"({page.name})" not in index
+    ] == []
