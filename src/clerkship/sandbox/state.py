@@ -1,4 +1,7 @@
-"""State that changes only by events, so that replaying a log rebuilds it exactly."""
+"""State that changes only by events, so that replaying a log rebuilds it exactly.
+
+See docs/decisions/0001-event-log-as-state.md.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
