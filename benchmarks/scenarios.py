@@ -21,7 +21,7 @@ import yaml
 
 from benchmarks.overhead import best_of
 from benchmarks.picture import Curve, draw
-from clerkship.actors.contract import Message, Said, Say
+from clerkship.actors.contract import Message, ReplyPart, Say
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.agent import (
@@ -73,7 +73,7 @@ def scenario(name: str, turns: int) -> str:
     assertions:{FIVE}"""
 
 
-def answer(message: Message) -> Sequence[Said]:
+def answer(message: Message) -> Sequence[ReplyPart]:
     """An agent with a flow: three deeds and a line in each turn."""
     return [
         FlowStarted(flow_id="check_order_status"),

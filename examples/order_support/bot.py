@@ -20,7 +20,7 @@ from clerkship.events.agent import (
     FlowStarted,
     SlotSet,
 )
-from clerkship.plugin import Message, Said, Say, Start
+from clerkship.plugin import Message, ReplyPart, Say, Start
 
 
 @dataclass(frozen=True)
@@ -133,15 +133,15 @@ class OrderBot:
         self.orders = dict(ORDERS)
         self.stack: list[str] = []  # flows under way; the last is the one that is talked about
         self.wanted: str | None = None  # what to go on with after logging in
-        self.told: list[Said] = []
+        self.told: list[ReplyPart] = []
 
-    def on_start(self, start: Start) -> list[Said]:
+    def on_start(self, start: Start) -> list[ReplyPart]:
         """What the scenario holds true is true here."""
         self.slots.update(start.slots)
         self.stubs = start.stubs
         return []
 
-    def on_turn(self, message: Message) -> list[Said]:
+    def on_turn(self, message: Message) -> list[ReplyPart]:
         """What it did and said, in that order."""
         self.told = []
         self._hear(message.text.strip())

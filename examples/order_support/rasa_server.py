@@ -36,7 +36,7 @@ from clerkship.events.agent import (
     FlowStarted,
     SlotSet,
 )
-from clerkship.plugin import Message, Said, Say, Start
+from clerkship.plugin import Message, ReplyPart, Say, Start
 
 Row = dict[str, Any]
 HERE = Path(__file__).parent
@@ -79,11 +79,11 @@ class Bot(Protocol):
 
     slots: dict[str, Any]
 
-    def on_start(self, start: Start) -> list[Said]:
+    def on_start(self, start: Start) -> list[ReplyPart]:
         """A conversation begins."""
         ...
 
-    def on_turn(self, message: Message) -> list[Said]:
+    def on_turn(self, message: Message) -> list[ReplyPart]:
         """A person says something."""
         ...
 
@@ -210,7 +210,7 @@ class Conversation:
         elif event["event"] == "restart":
             self._bot = self._make()
 
-    def _tell(self, told: Sequence[Said]) -> None:
+    def _tell(self, told: Sequence[ReplyPart]) -> None:
         """What the bot did and said, as a tracker has it."""
         under_way: str | None = None
         for part in told:

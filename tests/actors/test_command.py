@@ -16,7 +16,7 @@ import pytest
 
 from clerkship.actors.command import load_command
 from clerkship.actors.contract import AgentStopped
-from clerkship.actors.process_pipes import STDERR_LIMIT
+from clerkship.actors.process_pipes import MAX_STDERR_BYTES
 from clerkship.actors.reply import MAX_REPORTS
 from clerkship.kit.wall import monotonic
 from clerkship.model.errors import InputError
@@ -270,7 +270,7 @@ def test_floods_are_held_back(bench: Workbench, tmp_path: Path) -> None:
     assert task_run.verdict == "pass"
     kept = sidecar(bench, task_run)["agent_stderr"]
     assert "complaint 199999\n" in kept
-    assert len(kept) <= STDERR_LIMIT
+    assert len(kept) <= MAX_STDERR_BYTES
 
 
 def test_a_program_that_does_not_read_is_not_waited_for(bench: Workbench, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_a_program_cannot_reach_what_is_hidden(level: Level, tmp_path: Path) -> 
         }
         thief.send(json.dumps(places).encode())
         line = asyncio.run(thief.receive())
-        assert line is not None, thief.last_words()
+        assert line is not None, thief.stderr_tail()
         found: dict[str, Any] = json.loads(line)
         code = asyncio.run(thief.exit_code(5))
     finally:
@@ -156,7 +156,7 @@ def test_a_working_folder_inside_the_installation_can_be_written_to(level: Level
         source = "open('new', 'x').close(); print('written', flush=True)"
         process = start(level, source, Path(folder), Isolation(level), {})
         try:
-            assert asyncio.run(process.receive()) == b"written", process.last_words()
+            assert asyncio.run(process.receive()) == b"written", process.stderr_tail()
         finally:
             process.close()
 

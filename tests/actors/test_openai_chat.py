@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from clerkship.actors.contract import Agent
-from clerkship.actors.openai_chat import MAX_ROUNDS, RESULT_LIMIT, ChatAgent, ChatSolver, load_openai
+from clerkship.actors.openai_chat import MAX_RESULT_LENGTH, MAX_ROUNDS, ChatAgent, ChatSolver, load_openai
 from clerkship.llm.endpoint import ApiCredentials, Endpoint
 from clerkship.llm.retry import ModelRetryPolicy
 from clerkship.model.errors import InputError
@@ -424,6 +424,6 @@ def test_a_result_that_is_cut_says_so_and_its_records_can_still_be_had(bench: Wo
     assert (task_run.verdict, task_run.agent_error, task_run.error) == ("pass", "", "")
     [cut] = said
     first, *_, last = cut.splitlines()
-    assert first.startswith(f"[cut at {RESULT_LIMIT:,} of 1")
+    assert first.startswith(f"[cut at {MAX_RESULT_LENGTH:,} of 1")
     assert "ask for fewer with `_count`" in first
     assert last == f"[… {first[1:]}"

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from clerkship.actors.person_contract import LONGEST, Bounds, Moment, Uttered, breach
+from clerkship.actors.person_contract import MAX_LINE_LENGTH, LineContext, PersonLimits, PersonLine, find_breach
 
 GIVEN = """
 You are Noah Berg, a tired father. Your son's inhaler is empty. The prescription is RX-20417, from 4 May 2018; your
@@ -12,9 +12,9 @@ account is 12345, your phone +1 (555) 010-2233, your card 4111 1111 1111 1111, y
 pay 1,299.50 a year.
 """
 ORDERS = "Stay in character from beginning to end. Write one or two short sentences, as people write in a chat."
-BOUNDS = Bounds(GIVEN, ORDERS, never_says=(r"(?i)lawyer",))
+BOUNDS = PersonLimits(GIVEN, ORDERS, never_says=(r"(?i)lawyer",))
 HEARD = "Thank you. For case C-88123 I need your date of birth and the number on the box."
-MOMENT = Moment(heard=(HEARD,), so_far=f"Hello, I need help.\n{HEARD}", answers=1)
+MOMENT = LineContext(heard=(HEARD,), so_far=f"Hello, I need help.\n{HEARD}", answers=1)
 
 FINE = [
     "It is RX-20417.",
@@ -51,7 +51,7 @@ FINE = [
 WRONG = [
     ("", "says_nothing"),
     ("   ", "says_nothing"),
-    ("x " * LONGEST, "too_long"),
+    ("x " * MAX_LINE_LENGTH, "too_long"),
     ('{"message": "Hi", "done": false}', "not_speech"),
     ('Sure. {"done": true}', "not_speech"),
     ("[1, 2]", "not_speech"),
@@ -99,51 +99,55 @@ WRONG = [
 
 @pytest.mark.parametrize("line", FINE)
 def test_what_people_say_passes(line: str) -> None:
-    assert breach(Uttered(line), BOUNDS, MOMENT) is None
+    assert find_breach(PersonLine(line), BOUNDS, MOMENT) is None
 
 
 @pytest.mark.parametrize(("line", "rule"), WRONG)
 def test_what_breaks_a_rule_is_found_and_told(line: str, rule: str) -> None:
-    found = breach(Uttered(line), BOUNDS, MOMENT)
+    found = find_breach(PersonLine(line), BOUNDS, MOMENT)
     assert found is not None
     assert found.rule == rule
     assert found.reason
 
 
 def test_who_may_invent_may_still_not_contradict() -> None:
-    bounds = Bounds(GIVEN, may_invent=True)
-    assert breach(Uttered("It was on June 3rd, 2017; call 555-999."), bounds, MOMENT) is None
-    found = breach(Uttered("It is RX-99999."), bounds, MOMENT)
+    bounds = PersonLimits(GIVEN, may_invent=True)
+    assert find_breach(PersonLine("It was on June 3rd, 2017; call 555-999."), bounds, MOMENT) is None
+    found = find_breach(PersonLine("It is RX-99999."), bounds, MOMENT)
     assert found is not None
     assert found.reason == "you say 'RX-99999', and what you were given is 'RX-20417'"
 
 
 def test_whoever_is_called_may_ask_how_to_help() -> None:
-    line = Uttered("Main Street Pharmacy, how can I help you?")
-    assert breach(line, Bounds("You are the pharmacist.", may_help=True), Moment()) is None
+    line = PersonLine("Main Street Pharmacy, how can I help you?")
+    assert find_breach(line, PersonLimits("You are the pharmacist.", may_help=True), LineContext()) is None
 
 
 @pytest.mark.parametrize(("answers", "min_turns", "stops"), [(0, 1, True), (1, 1, False), (1, 3, True), (3, 3, False)])
 def test_nobody_leaves_before_they_were_answered(answers: int, min_turns: int, stops: bool) -> None:
-    found = breach(Uttered("Bye.", done=True), Bounds("", min_turns=min_turns), Moment(answers=answers))
+    found = find_breach(
+        PersonLine("Bye.", done=True), PersonLimits("", min_turns=min_turns), LineContext(answers=answers)
+    )
     assert (found is not None and found.rule == "stops_early") is stops
 
 
 def test_leaving_without_a_word_is_no_empty_line() -> None:
-    assert breach(Uttered("", done=True), BOUNDS, MOMENT) is None
+    assert find_breach(PersonLine("", done=True), BOUNDS, MOMENT) is None
 
 
 def test_what_was_said_once_may_be_said_again() -> None:
-    moment = Moment(so_far="I have your number as 555 123 9876, and your file as XY-1234567 of 3 June.", answers=1)
+    moment = LineContext(so_far="I have your number as 555 123 9876, and your file as XY-1234567 of 3 June.", answers=1)
     for line in ("Yes, 5551239876.", "XY-1234567, on 3/6/2019 or so", "It ends in 4567."):
-        assert breach(Uttered(line), Bounds(""), moment) is None
+        assert find_breach(PersonLine(line), PersonLimits(""), moment) is None
 
 
 @pytest.mark.parametrize("part", ["a", "a.", "1", "1 ", "a1-", "a@", "www.", "May 1 ", "1/1/", "yes ", "(", "\n", "é"])
 def test_an_agents_long_text_is_read_in_no_time(part: str) -> None:
     text = part * (200_000 // len(part))
     began = time.monotonic()
-    assert breach(Uttered("It is RX-99999."), Bounds("RX-20417"), Moment((text,), text, 1)) is not None
+    assert (
+        find_breach(PersonLine("It is RX-99999."), PersonLimits("RX-20417"), LineContext((text,), text, 1)) is not None
+    )
     assert time.monotonic() - began < 10
 
 
@@ -158,4 +162,4 @@ def test_an_agents_long_text_is_read_in_no_time(part: str) -> None:
     ],
 )
 def test_good_lines_that_look_like_bad_ones_pass(line: str) -> None:
-    assert breach(Uttered(line), Bounds("You want your order."), Moment(answers=1)) is None
+    assert find_breach(PersonLine(line), PersonLimits("You want your order."), LineContext(answers=1)) is None

@@ -5,46 +5,46 @@ from pathlib import Path
 import pytest
 import yaml
 
-from clerkship.actors.person_contract import Bounds, Moment, Uttered, breach
-from clerkship.actors.person_likeness import repeats
+from clerkship.actors.person_contract import LineContext, PersonLimits, PersonLine, find_breach
+from clerkship.actors.person_similarity import is_repetition
 
 PAIRS: dict[str, dict[str, list[tuple[str, str]]]] = yaml.safe_load(
     (Path(__file__).parent / "near_lines.yml").read_text(encoding="utf-8")
 )
-BOUNDS = Bounds("Your order is ORD-9981.", may_invent=True)
+BOUNDS = PersonLimits("Your order is ORD-9981.", may_invent=True)
 
 
-def rule_of(line: str, moment: Moment) -> str | None:
+def rule_of(line: str, moment: LineContext) -> str | None:
     """The rule that a line breaks, if any."""
-    found = breach(Uttered(line), BOUNDS, moment)
+    found = find_breach(PersonLine(line), BOUNDS, moment)
     return found.rule if found is not None else None
 
 
 @pytest.mark.parametrize(("half", "recall"), [("tuned", 1.0), ("held_out", 0.8)])
 def test_near_repeats_are_told_from_new_lines(half: str, recall: float) -> None:
-    found = [repeats(second, first) for first, second in PAIRS[half]["same"]]
+    found = [is_repetition(second, first) for first, second in PAIRS[half]["same"]]
     assert sum(found) / len(found) >= recall
-    assert not [pair for pair in PAIRS[half]["different"] if repeats(pair[1], pair[0])]
+    assert not [pair for pair in PAIRS[half]["different"] if is_repetition(pair[1], pair[0])]
 
 
 def test_the_third_near_repeat_is_stuck() -> None:
     own = ("I want to know where my order is.", "Well, I want to know where my order is!")
     line = "Please, I just want to know where my order is."
-    assert rule_of(line, Moment(answers=1, own=own[:1])) is None
-    assert rule_of(line, Moment(answers=1, own=own)) == "repeats_itself"
-    assert rule_of("And when does it come?", Moment(answers=1, own=own)) is None
+    assert rule_of(line, LineContext(answers=1, own=own[:1])) is None
+    assert rule_of(line, LineContext(answers=1, own=own)) == "repeats_itself"
+    assert rule_of("And when does it come?", LineContext(answers=1, own=own)) is None
 
 
 @pytest.mark.parametrize(
     "line", ["Yes", "No, thanks.", "ORD-9981", "It is ORD-9981.", "My order number is ORD-9981.", "I see."]
 )
 def test_short_answers_may_be_given_again_and_again(line: str) -> None:
-    assert rule_of(line, Moment(answers=1, own=(line,) * 5)) is None
+    assert rule_of(line, LineContext(answers=1, own=(line,) * 5)) is None
 
 
 def test_a_question_with_a_number_in_it_is_no_answer() -> None:
     line = "Where is my order ORD-9981?"
-    assert rule_of(line, Moment(answers=1, own=(line, line))) == "repeats_itself"
+    assert rule_of(line, LineContext(answers=1, own=(line, line))) == "repeats_itself"
 
 
 HEARD = "I see. Your parcel left the depot on Monday. It should reach you by the end of this week."
@@ -60,7 +60,7 @@ HEARD = "I see. Your parcel left the depot on Monday. It should reach you by the
     ],
 )
 def test_what_is_near_to_the_agents_sentences_is_an_echo(line: str) -> None:
-    assert rule_of(line, Moment(heard=(HEARD,), so_far=HEARD, answers=1)) == "echoes"
+    assert rule_of(line, LineContext(heard=(HEARD,), so_far=HEARD, answers=1)) == "echoes"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_is_near_to_the_agents_sentences_is_an_echo(line: str) -> None:
     ],
 )
 def test_taking_up_a_part_of_what_the_agent_said_is_no_echo(heard: str, line: str) -> None:
-    assert rule_of(line, Moment(heard=(heard,), so_far=heard, answers=1)) is None
+    assert rule_of(line, LineContext(heard=(heard,), so_far=heard, answers=1)) is None
 
 
 FRAME = (
@@ -96,11 +96,11 @@ FRAME = (
     ],
 )
 def test_the_request_to_try_again_is_never_a_line(line: str) -> None:
-    assert rule_of(line, Moment(answers=1, frame=FRAME)) == "tells_its_orders"
+    assert rule_of(line, LineContext(answers=1, frame=FRAME)) == "tells_its_orders"
 
 
 @pytest.mark.parametrize(
     "line", ["I do not have it.", "I don't know, sorry.", "Could you write me another message later?"]
 )
 def test_what_the_request_suggests_may_be_said(line: str) -> None:
-    assert rule_of(line, Moment(answers=1, frame=FRAME)) is None
+    assert rule_of(line, LineContext(answers=1, frame=FRAME)) is None

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from clerkship.actors.person_contract import Bounds, Moment, Uttered, breach
-from clerkship.actors.person_patterns import assistant_phrase
+from clerkship.actors.person_contract import LineContext, PersonLimits, PersonLine, find_breach
+from clerkship.actors.person_patterns import find_assistant_phrase
 
 LINES: dict[str, dict[str, list[str]]] = yaml.safe_load(
     (Path(__file__).parent / "speech_lines.yml").read_text(encoding="utf-8")
@@ -25,8 +25,8 @@ class Measured(NamedTuple):
 
 def measured(half: str) -> Measured:
     """Run the rule over one half of the labelled lines."""
-    hits = sum(assistant_phrase(line) is not None for line in LINES[half]["assistant"])
-    false = sum(assistant_phrase(line) is not None for line in LINES[half]["person"])
+    hits = sum(find_assistant_phrase(line) is not None for line in LINES[half]["assistant"])
+    false = sum(find_assistant_phrase(line) is not None for line in LINES[half]["person"])
     return Measured(hits / (hits + false), hits / len(LINES[half]["assistant"]))
 
 
@@ -34,8 +34,8 @@ def measured(half: str) -> Measured:
 def test_precision_is_1_and_recall_is_what_the_docs_say(half: str, recall: float) -> None:
     assert all(len(lines) >= LEAST for lines in LINES[half].values())
     found = measured(half)
-    assert found.precision == 1.0, [line for line in LINES[half]["person"] if assistant_phrase(line)]
-    assert found.recall >= recall, [line for line in LINES[half]["assistant"] if not assistant_phrase(line)]
+    assert found.precision == 1.0, [line for line in LINES[half]["person"] if find_assistant_phrase(line)]
+    assert found.recall >= recall, [line for line in LINES[half]["assistant"] if not find_assistant_phrase(line)]
 
 
 def test_no_line_stands_in_both_halves() -> None:
@@ -45,7 +45,7 @@ def test_no_line_stands_in_both_halves() -> None:
 
 @pytest.mark.parametrize("line", [line for half in LINES.values() for line in half["person"]])
 def test_lines_of_people_break_no_rule_about_whose_side_speaks(line: str) -> None:
-    found = breach(Uttered(line), Bounds("", may_invent=True), Moment(answers=1))
+    found = find_breach(PersonLine(line), PersonLimits("", may_invent=True), LineContext(answers=1))
     assert found is None
 
 
@@ -58,20 +58,20 @@ def test_lines_of_people_break_no_rule_about_whose_side_speaks(line: str) -> Non
     ],
 )
 def test_ordinary_assistant_speech_is_a_breach_unless_the_agent_came_to_the_person(line: str) -> None:
-    found = breach(Uttered(line), Bounds(""), Moment(answers=1))
+    found = find_breach(PersonLine(line), PersonLimits(""), LineContext(answers=1))
     assert found is not None
     assert found.rule == "speaks_as_agent"
-    assert breach(Uttered(line), Bounds("", may_help=True), Moment(answers=1)) is None
+    assert find_breach(PersonLine(line), PersonLimits("", may_help=True), LineContext(answers=1)) is None
 
 
 def test_a_question_that_repeats_the_agents_own_is_no_assistant_speech() -> None:
     asked = "I need your date of birth and your PIN."
-    assert assistant_phrase("I need your date of birth? You have it.", [asked]) is None
-    assert assistant_phrase("I need your date of birth.", ["Hello."]) == "I need your date of birth"
+    assert find_assistant_phrase("I need your date of birth? You have it.", [asked]) is None
+    assert find_assistant_phrase("I need your date of birth.", ["Hello."]) == "I need your date of birth"
 
 
 @pytest.mark.parametrize(
     "line", ['Your site says "How can I help you today?"', "Your colleague said I can help you with that."]
 )
 def test_quoted_and_reported_speech_does_not_count(line: str) -> None:
-    assert assistant_phrase(line) is None
+    assert find_assistant_phrase(line) is None

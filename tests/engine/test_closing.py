@@ -9,7 +9,7 @@ import orjson
 import pytest
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, AgentError, Entry, Message, Say
+from clerkship.actors.contract import Agent, AgentError, EntryPointName, Message, Say
 from clerkship.kit.wall import monotonic
 from clerkship.sandbox.handle import Sandboxes
 from tests.workbench import Workbench
@@ -21,7 +21,7 @@ class Holder:
     """An agent that holds something, and its solver too."""
 
     name = "holder"
-    entries: frozenset[Entry] = frozenset({"on_task"})
+    entries: frozenset[EntryPointName] = frozenset({"on_task"})
 
     def __init__(self, way: str) -> None:
         self.way = way

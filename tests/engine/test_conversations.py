@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.actors.contract import Message, Said, Say, Start
+from clerkship.actors.contract import Message, ReplyPart, Say, Start
 from clerkship.events.agent import ActionExecuted, FlowCompleted, FlowStarted, SlotSet
 from clerkship.model.errors import InputError
 from clerkship.service.reading import Wanted, view_task
@@ -26,10 +26,10 @@ scenario:
 class Bot:
     """Greets, does things, says things."""
 
-    def on_start(self, start: Start) -> Sequence[Said]:
+    def on_start(self, start: Start) -> Sequence[ReplyPart]:
         return [ActionExecuted(name="action_session_start"), SlotSet(name="authenticated", value=False), Say("Hi!")]
 
-    def on_turn(self, message: Message) -> Sequence[Said]:
+    def on_turn(self, message: Message) -> Sequence[ReplyPart]:
         return [
             FlowStarted(flow_id=f"flow_{message.turn}"),
             Say(f"About {message.slots['order_id']}", utter_name="utter_about"),
@@ -234,7 +234,7 @@ def test_a_start_that_fails_is_the_agents_failure(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
 
     class Broken(Bot):
-        def on_start(self, start: Start) -> Sequence[Said]:
+        def on_start(self, start: Start) -> Sequence[ReplyPart]:
             raise RuntimeError("no database")
 
     task_run = bench.run_one(Broken)
@@ -270,12 +270,12 @@ def test_what_an_agent_does_to_its_slots_is_its_own_business(bench: Workbench) -
     bench.write("talk.yml", TALK.replace("authenticated: true", "items: [1]"))
 
     class Grabs(Bot):
-        def on_start(self, start: Start) -> Sequence[Said]:
+        def on_start(self, start: Start) -> Sequence[ReplyPart]:
             start.slots["items"].append(2)  # type: ignore[union-attr]
             start.slots["verified"] = True  # type: ignore[index]
             return []
 
-        def on_turn(self, message: Message) -> Sequence[Said]:
+        def on_turn(self, message: Message) -> Sequence[ReplyPart]:
             message.slots["items"].append(3)  # type: ignore[union-attr]
             return ["yes"]  # type: ignore[list-item]
 
@@ -288,7 +288,7 @@ def test_the_start_has_the_limit_of_an_answer(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
 
     class Slow(Bot):
-        def on_start(self, start: Start) -> Sequence[Said]:
+        def on_start(self, start: Start) -> Sequence[ReplyPart]:
             time.sleep(0.15)
             return []
 

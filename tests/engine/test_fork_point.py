@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.actors.contract import Heard, History, Message, Past, Say
+from clerkship.actors.contract import AgentReply, History, Message, PastPersonTurn, Say
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.kit.ids import Ids
 from clerkship.llm.contract import ModelAnswer, Question
@@ -147,23 +147,29 @@ def test_a_script_is_used_up_as_far_as_it_was() -> None:
     )
     yes = ({"title": "Yes", "payload": "/yes"},)
     past = [
-        Past(None, Heard("Welcome, go!")),  # a greeting is not heard
-        Past("a", Heard("go")),
-        Past("b", Heard("go")),
-        Past("c", None),  # the answer was lost
-        Past("c", Heard("pick", yes)),
-        Past("/yes", None),
+        PastPersonTurn(None, AgentReply("Welcome, go!")),  # a greeting is not heard
+        PastPersonTurn("a", AgentReply("go")),
+        PastPersonTurn("b", AgentReply("go")),
+        PastPersonTurn("c", None),  # the answer was lost
+        PastPersonTurn("c", AgentReply("pick", yes)),
+        PastPersonTurn("/yes", None),
     ]
     person = ScriptedPerson(script)
     person.recall(past)
-    assert person.hear(Heard("go")).text == "d"
-    assert person.hear(Heard("go")).leaves  # after five of their own lines
+    assert person.hear(AgentReply("go")).text == "d"
+    assert person.hear(AgentReply("go")).leaves  # after five of their own lines
 
 
 def test_a_line_that_was_not_theirs_leaves_them_be() -> None:
     person = ScriptedPerson(ScenarioPerson.model_validate({"lines": ["a", "b", "c"]}))
-    person.recall([Past("a", Heard("yes")), Past("somebody else's", Heard("yes")), Past("b", None)])
-    assert person.hear(Heard("yes")).text == "c"
+    person.recall(
+        [
+            PastPersonTurn("a", AgentReply("yes")),
+            PastPersonTurn("somebody else's", AgentReply("yes")),
+            PastPersonTurn("b", None),
+        ]
+    )
+    assert person.hear(AgentReply("yes")).text == "c"
 
 
 def test_ids_go_on_after_those_that_were_given_out() -> None:

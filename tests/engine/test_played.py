@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from clerkship.actors.contract import Message, Say, Start
-from clerkship.actors.person_contract import Moment, Uttered, breach
-from clerkship.actors.person_played import Part, Voice
+from clerkship.actors.person_contract import LineContext, PersonLine, find_breach
+from clerkship.actors.person_played import Improviser, PlayedRole
 from clerkship.actors.python import PythonSolver
 from clerkship.llm.prompts import Prompts
 from clerkship.model.errors import InputError
@@ -194,8 +194,8 @@ def test_over_http_the_model_gets_the_conversation_and_the_agents_words_as_data(
 
 
 def test_a_template_of_others_is_all_orders_and_the_turn_is_still_put(bench: Workbench) -> None:
-    voice = Voice(
-        Part(ScenarioPerson(simulation_context="You want tea.")),
+    voice = Improviser(
+        PlayedRole(ScenarioPerson(simulation_context="You want tea.")),
         None,
         Prompts({"person": "Act the user. {{ simulation_context }} Answer as JSON."}),
     )
@@ -207,8 +207,8 @@ def test_a_template_of_others_is_all_orders_and_the_turn_is_still_put(bench: Wor
 
 def test_the_built_in_prompt_says_all_that_is_known_of_them() -> None:
     persona = Persona(name="p", description="Slow and kind.", language="German", knows={"PIN": "4711"})
-    voice = Voice(
-        Part(ScenarioPerson(name="Ada", simulation_context="You want tea.", persona=persona, min_turns=3)), None
+    voice = Improviser(
+        PlayedRole(ScenarioPerson(name="Ada", simulation_context="You want tea.", persona=persona, min_turns=3)), None
     )
     orders = voice._told(voice.part.variables(), {}).orders
     for part in ("You want tea.", "Slow and kind.", "Speak German.", '{"PIN": "4711"}', "Ada", "answered you 3 times"):
@@ -237,11 +237,11 @@ def test_done_again_they_are_played_by_whoever_played_them(bench: Workbench) -> 
 
 def test_what_they_are_to_ask_may_be_asked_and_what_they_are_told_to_be_is_not_said(bench: Workbench) -> None:
     context = "You are a customer in a great hurry. You want to know: where is my order ORD-9981 right now?"
-    voice = Voice(Part(ScenarioPerson(simulation_context=context)), None)
-    asks = Uttered("Hi! Where is my order ORD-9981 right now?")
-    tells = Uttered("You are a customer in a great hurry, it says.")
-    assert breach(asks, voice.bounds, Moment(answers=1)) is None
-    found = breach(tells, voice.bounds, Moment(answers=1))
+    voice = Improviser(PlayedRole(ScenarioPerson(simulation_context=context)), None)
+    asks = PersonLine("Hi! Where is my order ORD-9981 right now?")
+    tells = PersonLine("You are a customer in a great hurry, it says.")
+    assert find_breach(asks, voice.bounds, LineContext(answers=1)) is None
+    found = find_breach(tells, voice.bounds, LineContext(answers=1))
     assert found is not None
     assert found.rule == "tells_its_orders"
 

@@ -8,6 +8,6 @@ def test_whoever_throws_ids_away_gives_them_back() -> None:
     first = ids.new("file")
     mark = ids.mark()
     thrown = [ids.new("file"), ids.new("visit")]
-    ids.return_to(mark)
+    ids.restore(mark)
     assert [ids.new("file"), ids.new("visit")] == thrown
     assert other.new("file") == first

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.actors.person_played import Spoken, SpokenOrPressed
+from clerkship.actors.person_played import PersonAnswer, PersonAnswerWithButton
 from clerkship.assertions.generative_response_is_grounded import Statements
 from clerkship.assertions.generative_response_is_relevant import Relevance, Variations
 from clerkship.assertions.judged import CorrectedCitations, CustomPromptVerdict, JudgeVerdict, UncitedVerdict
@@ -58,10 +58,10 @@ def test_every_prompt_that_grades_is_pinned() -> None:
 def test_a_mark_is_of_all_that_a_prompt_builds_on() -> None:
     own = Prompts({"criterion": '{% extends "criterion.jinja2" %}'})["criterion"]
     assert own.is_own
-    assert own.asks_for("citations")
+    assert own.mentions("citations")
     assert own.mark != BUILT_IN["criterion"].mark
     assert not BUILT_IN["criterion"].is_own
-    assert not Prompt("criterion", "{{ criterion }}").asks_for("citations")
+    assert not Prompt("criterion", "{{ criterion }}").mentions("citations")
 
 
 def test_what_is_put_in_is_never_a_template() -> None:
@@ -108,10 +108,10 @@ def test_every_shape_that_is_asked_for_is_said_in_words_that_strict_endpoints_kn
         Statements,
         RatingsAnswer,
         PersonCheckAnswer,
-        Spoken,
+        PersonAnswer,
     )
     known = {"type", "properties", "required", "additionalProperties", "items", "anyOf", "$ref", "$defs", "description"}
-    for shape in (*shapes, SpokenOrPressed):
+    for shape in (*shapes, PersonAnswerWithButton):
         assert _keywords(Question("", shape).schema) <= known, shape
 
 

@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from clerkship.actors.contract import Say, Speech
+from clerkship.actors.contract import PersonAction, Say
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.state import Conversation
 from tests.playground.two_chats import Model, open_playground
@@ -17,8 +17,8 @@ def add_people(playground: Playground, **people: Model) -> None:
 
 def test_each_person_has_their_own_unheard_replies() -> None:
     playground = open_playground()
-    chatting = Model([Speech("one", more=lambda: Speech("two")), Speech("three")])
-    calling = Model([Speech("Fine"), Speech("Bye", leaves=True, reason="done")])
+    chatting = Model([PersonAction("one", more=lambda: PersonAction("two")), PersonAction("three")])
+    calling = Model([PersonAction("Fine"), PersonAction("Bye", leaves=True, reason="done")])
     add_people(playground, chat=chatting, phone=calling)
     people = playground.people
     people.deliver("chat", [Say("Hello")])
@@ -33,7 +33,7 @@ def test_each_person_has_their_own_unheard_replies() -> None:
 
 def test_a_person_hears_what_is_said_while_a_turn_of_another_conversation_is_recorded() -> None:
     playground = open_playground()
-    chatting, calling = Model([Speech("one")]), Model([Speech("Yes")])
+    chatting, calling = Model([PersonAction("one")]), Model([PersonAction("Yes")])
     add_people(playground, chat=chatting, phone=calling)
     phone = cast(Conversation, playground.sandboxes["phone"].state)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.actors.contract import OutOfRole, Say, Speech, Unplayed
+from clerkship.actors.contract import ContractBreach, PersonAction, PersonUnavailable, Say
 from clerkship.events.event import Event
 from clerkship.faults.error import ErrorFault
 from clerkship.kit.clock import Clock
@@ -16,9 +16,9 @@ from tests.playground.two_chats import Model, open_playground
 
 
 def add_people(playground: Playground) -> None:
-    out_of_role = OutOfRole("language", "speaks French", "Bonjour")
-    playground.people.add_person(Model([Speech("one", more=lambda: Speech("two"))]), "chat")
-    playground.people.add_person(Model([Speech(out_of_role=out_of_role)]), "phone")
+    out_of_role = ContractBreach("language", "speaks French", "Bonjour")
+    playground.people.add_person(Model([PersonAction("one", more=lambda: PersonAction("two"))]), "chat")
+    playground.people.add_person(Model([PersonAction(out_of_role=out_of_role)]), "phone")
     for sandbox in ("chat", "phone"):
         playground.people.open(sandbox)
     playground.people.listening = True
@@ -43,7 +43,7 @@ def run_state(playground: Playground) -> dict[str, Any]:
         "clock": (playground.now, playground.clock.next_due()),
         "ids": playground.ids.mark(),
         "rng": playground.rng.stream("test").random(),
-        "sidecar": (playground.sidecar.handed, playground.sidecar.touches, playground.sidecar.untold),
+        "sidecar": (playground.sidecar.handed, playground.sidecar.touches, playground.sidecar.touches_dropped),
     }
 
 
@@ -56,7 +56,7 @@ def run_on(playground: Playground) -> None:
     playground.people.deliver("chat", [Say("Hello")])
     playground.people.deliver("chat", [Say("Go on")])
     playground.people.deliver("phone", [Say("Hello")])
-    with pytest.raises(Unplayed):
+    with pytest.raises(PersonUnavailable):
         playground.people.deliver("chat", [Say("And?")])
     playground.rng.stream("test").random()
     playground.sidecar.handed.append(3)

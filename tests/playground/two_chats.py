@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from clerkship.actors.contract import Heard, Speech, Unplayed
+from clerkship.actors.contract import AgentReply, PersonAction, PersonUnavailable
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.scenario import ScenarioPerson
@@ -20,17 +20,17 @@ SIMULATORS = {
 class Model(ScriptedPerson):
     """A person played by a model that gives these answers, and then fails."""
 
-    def __init__(self, answers: Sequence[Speech]) -> None:
+    def __init__(self, answers: Sequence[PersonAction]) -> None:
         super().__init__(ScenarioPerson(opening="Hello"))
         self.uses_model = True
         self.heard: list[str] = []
         self._answers = list(answers)
 
-    def hear(self, said: Heard) -> Speech:
+    def hear(self, said: AgentReply) -> PersonAction:
         """Give the next answer."""
         self.heard.append(said.text)
         if not self._answers:
-            raise Unplayed("the model does not answer")
+            raise PersonUnavailable("the model does not answer")
         return self._answers.pop(0)
 
 

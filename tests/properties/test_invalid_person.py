@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clerkship.actors.person_contract import Bounds, Moment, Uttered, breach
+from clerkship.actors.person_contract import LineContext, PersonLimits, PersonLine, find_breach
 from tests.engine.test_played import DELAY, desk, said, script
 from tests.workbench import Workbench
 
@@ -56,14 +56,16 @@ def test_an_invalid_person_never_fails_anybody(shared: Workbench, lines: list[tu
 
 @given(st.text(max_size=400), st.text(max_size=200), st.booleans())
 def test_any_text_can_be_checked(text: str, given_text: str, done: bool) -> None:
-    found = breach(Uttered(text, done), Bounds(given_text, given_text), Moment((given_text,), given_text, 1))
+    found = find_breach(
+        PersonLine(text, done), PersonLimits(given_text, given_text), LineContext((given_text,), given_text, 1)
+    )
     assert found is None or json.dumps(found)
 
 
 @given(st.from_regex(r"[A-Z]{2,4}-[0-9]{3,8}", fullmatch=True), st.from_regex(r"[A-Z]{2,4}-[0-9]{3,8}", fullmatch=True))
 def test_a_code_may_be_said_if_and_only_if_it_was_given(code: str, other: str) -> None:
-    bounds = Bounds(f"Your order is {code}.")
-    assert breach(Uttered(f"It is {code}."), bounds, Moment(answers=1)) is None
+    bounds = PersonLimits(f"Your order is {code}.")
+    assert find_breach(PersonLine(f"It is {code}."), bounds, LineContext(answers=1)) is None
     digits, others = code.split("-")[1], other.split("-")[1]
     if not digits.endswith(others) and others not in ("100", "1000"):
-        assert breach(Uttered(f"It is {other}."), bounds, Moment(answers=1)) is not None
+        assert find_breach(PersonLine(f"It is {other}."), bounds, LineContext(answers=1)) is not None

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.actors.contract import Described
+from clerkship.actors.contract import SolverWithCapabilities
 from clerkship.events.agent import AGENT_EVENTS
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
@@ -36,7 +36,7 @@ def ask(settings: Settings | None = None, **others: Any) -> AgentCapabilities:
     answers = {name: one if callable(one) else always(one) for name, one in answers.items()}
     with SmallRasa(**answers).served() as served:
         solver = load_rasa(served.url, settings or Settings())
-        assert isinstance(solver, Described)
+        assert isinstance(solver, SolverWithCapabilities)
         return solver.abilities()
 
 

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from clerkship.actors.agent_requests import AgentRequests
-from clerkship.actors.messages import surroundings
+from clerkship.actors.messages import describe_sandboxes
 from clerkship.cli.console import out
 from clerkship.cli.up import _print_way
 from clerkship.conformance.checks import CHECKS, Check
@@ -423,7 +423,7 @@ def test_an_agent_is_told_the_credentials_of_each_scheme_where_it_is_told_the_to
             "oauth2": {"client_id": "box", "client_secret": rig.token, "token_url": f"{rig.url()}/token"},
         }
         assert sandboxes["box"].credentials == expected
-        place = surroundings(sandboxes)["sandboxes"]["box"]
+        place = describe_sandboxes(sandboxes)["sandboxes"]["box"]
         assert place == {"kind": "locked", "url": rig.url(), "token": rig.token, **expected}
         answer = AgentRequests().answer({"request": "credentials", "sandbox": "box", "number": 1}, sandboxes)
         assert orjson.loads(answer)["value"] == expected
@@ -431,7 +431,7 @@ def test_an_agent_is_told_the_credentials_of_each_scheme_where_it_is_told_the_to
 
 def test_what_an_agent_is_told_of_a_bearer_token_is_url_and_token_alone() -> None:
     with SimulatorRig(locked()) as rig:
-        [place] = surroundings(handles(rig))["sandboxes"].values()
+        [place] = describe_sandboxes(handles(rig))["sandboxes"].values()
         assert place.keys() == {"kind", "url", "token"}
 
 

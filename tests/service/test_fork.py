@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.actors.contract import History, Message, Said, Say, Start
+from clerkship.actors.contract import History, Message, ReplyPart, Say, Start
 from clerkship.actors.python import PythonSolver
 from clerkship.events.agent import SlotSet
 from clerkship.model.errors import InputError
@@ -50,7 +50,7 @@ class Clerk:
     def __init__(self) -> None:
         self.heard: list[str] = []
 
-    def on_turn(self, message: Message, sandboxes: Any) -> Sequence[Said]:
+    def on_turn(self, message: Message, sandboxes: Any) -> Sequence[ReplyPart]:
         self.heard.append(message.text)
         drop = sandboxes["drop"]
         notes = drop.read_text("notes.txt") if message.turn > 1 else ""
@@ -66,7 +66,7 @@ class Forgetful(Clerk):
 
     last = "so"
 
-    def on_turn(self, message: Message, sandboxes: Any) -> Sequence[Said]:
+    def on_turn(self, message: Message, sandboxes: Any) -> Sequence[ReplyPart]:
         if message.turn == 3:
             sandboxes["drop"].write("notes.txt", "oh")
         return super().on_turn(message, sandboxes)
@@ -156,7 +156,7 @@ def test_steps_that_have_run_do_not_run_again_and_the_others_do(bench: Workbench
     first = bench.run_one(Told)
 
     class Waits(Told):
-        def on_turn(self, message: Message, sandboxes: Any) -> Sequence[Said]:
+        def on_turn(self, message: Message, sandboxes: Any) -> Sequence[ReplyPart]:
             if message.turn == 4:
                 sandboxes.wait("2h")
             return super().on_turn(message, sandboxes)
@@ -174,11 +174,11 @@ def test_one_that_cannot_be_told_is_warmed_up_and_that_leaves_no_trace(bench: Wo
     seen: list[tuple[str, str]] = []
 
     class Warm(Clerk):
-        def on_start(self, start: Start, sandboxes: Any) -> Sequence[Said]:
+        def on_start(self, start: Start, sandboxes: Any) -> Sequence[ReplyPart]:
             seen.append(("start", str(start.slots["desk"])))
             return [Say("Welcome!")]
 
-        def on_turn(self, message: Message, sandboxes: Any) -> Sequence[Said]:
+        def on_turn(self, message: Message, sandboxes: Any) -> Sequence[ReplyPart]:
             drop = sandboxes["drop"]
             seen.append((message.text, drop.read_text("notes.txt") if message.turn > 1 else ""))
             sandboxes.report(SlotSet(name="warm", value=True))
@@ -243,7 +243,7 @@ def test_an_agent_that_hangs_while_it_is_told_is_given_up_where_the_conversation
                     over.wait(10)
 
     class Loops(Clerk):
-        def on_turn(self, message: Message, sandboxes: Any) -> Sequence[Said]:
+        def on_turn(self, message: Message, sandboxes: Any) -> Sequence[ReplyPart]:
             while message.turn == 2:
                 pass
             return super().on_turn(message, sandboxes)

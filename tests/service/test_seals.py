@@ -25,7 +25,7 @@ from clerkship.service.resume import plan_resume, resume
 from clerkship.service.running import RunResult, execute
 from clerkship.service.testing import Practice
 from clerkship.settings import Settings, inherited, load_settings, secrets
-from clerkship.store.connection import connect_to_read
+from clerkship.store.connection import open_read_only
 from clerkship.store.contract import SealBroken
 from clerkship.store.seal import ChainEnd, SealKey
 from clerkship.store.seal_table import SealTable
@@ -516,7 +516,7 @@ def test_a_trial_whose_seal_was_deleted_is_named_even_if_the_seal_of_the_run_is_
 
 def test_an_older_store_that_cannot_be_written_is_read_without_seals(path: Path) -> None:
     unseal(path)
-    with closing(connect_to_read(path)) as database:
+    with closing(open_read_only(path)) as database:
         check = SealVerification(SealTable(database, SealKey()), str(one(database, "SELECT id FROM runs")))
         check.check_trials(None)
         check.check_end(Counts(verdicts={}, statuses={}), with_trials=True)

@@ -132,7 +132,7 @@ def test_what_went_wrong_in_any_way_is_among_the_failed(bench: Workbench) -> Non
 
 
 def test_one_at_a_time_is_the_same_as_all_at_once(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clerkship.store.reader.PAGE", 3)
+    monkeypatch.setattr("clerkship.store.reader.PAGE_SIZE", 3)
     bench.write("a.yml", TASK.format(n=1))
     for trials in (1, 3, 4):
         task_runs = bench.run("nop", trials=trials)

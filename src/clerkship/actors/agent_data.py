@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from clerkship.events.event import Payload
 
-Entry = Literal["on_start", "on_history", "on_turn", "on_task"]
+EntryPointName = Literal["on_start", "on_history", "on_turn", "on_task"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class AgentOutput:
         self.context = contextvars.copy_context()
         """The context to run the agent's code in."""
         self.context.run(_CURRENT.set, self)
-        watch_streams()
+        wrap_streams()
         # Python shows a warning once per place in the code; changing the filters makes it show each once more.
         warnings.simplefilter("default", append=True)
 
@@ -90,9 +90,9 @@ class CopyingStream:
 
 
 @contextmanager
-def showing_output(sink: Sink) -> Iterator[None]:
+def show_output(sink: Sink) -> Iterator[None]:
     """Show what agents print through a sink, whichever stream they print to."""
-    watch_streams()
+    wrap_streams()
     _SINKS.append(sink)
     try:
         yield
@@ -100,7 +100,7 @@ def showing_output(sink: Sink) -> Iterator[None]:
         _SINKS.remove(sink)
 
 
-def watch_streams() -> None:
+def wrap_streams() -> None:
     """Replace standard output and standard error, unless that was done."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

@@ -43,7 +43,7 @@ class AgentRequests:
 
     def take_part(self, part: Any) -> None:
         """Keep a part of the body of the request to come."""
-        self._body += _decoded(part)
+        self._body += _decode_part(part)
         if len(self._body) > MAX_BODY:
             raise AgentError(f"it sent a request with a body of more than {MAX_BODY:,} bytes")
 
@@ -69,7 +69,7 @@ class AgentRequests:
         if isinstance(query, list):
             query = QueryParams(tuple((name, value) for name, value in query))
         request = Request(message["method"], message["path"], query, message["headers"], body)
-        return _written(_handle(message, sandboxes).send_as_is(request))
+        return _render_reply(_handle(message, sandboxes).send_as_is(request))
 
 
 def _call(message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
@@ -77,10 +77,10 @@ def _call(message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
     operation, given = message["operation"], message["input"]
     if not isinstance(operation, str) or not isinstance(given, dict):
         raise AgentError("its process sent a call without an operation and an input")
-    return _written(_handle(message, sandboxes).call_as_recorded(CallRecord(operation, given)))
+    return _render_reply(_handle(message, sandboxes).call_as_recorded(CallRecord(operation, given)))
 
 
-def _written(reply: Reply) -> dict[str, Any]:
+def _render_reply(reply: Reply) -> dict[str, Any]:
     return {
         "status": reply.status,
         "body": base64.b64encode(reply.body).decode(),
@@ -108,7 +108,7 @@ def _report(message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
     return known | {"at": event.at.isoformat()}
 
 
-def _decoded(part: Any) -> bytes:
+def _decode_part(part: Any) -> bytes:
     try:
         return base64.b64decode(part, validate=True)
     except (binascii.Error, TypeError, ValueError):

@@ -15,25 +15,25 @@ from typing import Any
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, AgentError, Message, Said
+from clerkship.actors.contract import Agent, AgentError, Message, ReplyPart
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.actors.messages import (
     MessageAgent,
-    answer_of,
     parse_object,
-    say_of,
+    parse_say,
+    parse_task_answer,
     task_message,
 )
 from clerkship.actors.process import Process
-from clerkship.actors.reply import ANSWER_LIMIT, parse_answer
+from clerkship.actors.reply import MAX_ANSWER_LENGTH, parse_answer
 from clerkship.model.errors import InputError
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.settings import Settings, inherited
 
 TASK_FILE = "CLERKSHIP_TASK_FILE"
-EXIT_WITHIN = 1.0
+EXIT_TIMEOUT = 1.0
 """Seconds to wait for the exit code of a program that has closed its output in the middle of a conversation."""
-_LINE = "a line it wrote"
+_LINE_NAME = "a line it wrote"
 _FIRST_ARGUMENT = re.compile(r"(python|pypy)[\d.]*|(ba|da|z|k)?sh")
 """Programs whose first argument is a file, whatever its name, unless it is an option."""
 _BY_SUFFIX = re.compile(r"node|deno|tsx|ts-node|ruby|perl|php|lua|Rscript|java")
@@ -50,15 +50,15 @@ class CommandAgent(MessageAgent):
         super().__init__()
         self._process = Process(words, folder, isolation)
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
         """Send the message, wait for `say`."""
         self._send(self.turn_message(message, sandboxes))
         try:
             while (line := await self._process.receive()) is not None:
                 reply = self._take(line, sandboxes)
                 if reply is not None:
-                    return say_of(reply, _LINE, sandboxes)
-            code = await self._process.exit_code(EXIT_WITHIN)
+                    return parse_say(reply, _LINE_NAME, sandboxes)
+            code = await self._process.exit_code(EXIT_TIMEOUT)
             end = "closed its output" if code is None else f"ended with exit code {code}"
             raise AgentError(
                 f"it {end} in the middle of the conversation, in turn {message.turn}; "
@@ -79,7 +79,7 @@ class CommandAgent(MessageAgent):
             while line is not None:
                 reply = self._take(line, sandboxes)
                 if reply is not None:
-                    return answer_of(reply, _LINE)
+                    return parse_task_answer(reply, _LINE_NAME)
                 line = await self._process.receive()
             await self._good_end()
         except AgentError as error:
@@ -104,7 +104,7 @@ class CommandAgent(MessageAgent):
         """Return a reply; None where a line only reports or is empty."""
         if not line.strip():
             return None
-        reply = parse_object(line, _LINE)
+        reply = parse_object(line, _LINE_NAME)
         self.take_reports(reply, sandboxes)
         return None if reply.keys() == {"report"} else reply
 
@@ -116,10 +116,10 @@ class CommandAgent(MessageAgent):
         text = bytearray(first)
         while (line := await self._process.receive()) is not None:
             if line.lstrip().startswith(b'{"answer"'):
-                return answer_of(parse_object(line, _LINE), _LINE)
+                return parse_task_answer(parse_object(line, _LINE_NAME), _LINE_NAME)
             text += b"\n" + line
-            if len(text) > 4 * ANSWER_LIMIT:
-                raise AgentError(f"it printed more than {ANSWER_LIMIT:,} characters, and no message among them")
+            if len(text) > 4 * MAX_ANSWER_LENGTH:
+                raise AgentError(f"it printed more than {MAX_ANSWER_LENGTH:,} characters, and no message among them")
         await self._good_end()
         return parse_answer(text.decode(errors="replace").strip())
 
@@ -153,11 +153,11 @@ class CommandSolver:
 
     def preflight(self) -> None:
         """Look for the script and the interpreter that the command line needs; the program is not started."""
-        script = _script(self._words)
+        script = _find_script(self._words)
         if script is not None and not (self._folder / script).exists():
             message = f"agent {self.name}: no file `{script}` in {self._folder}"
             raise InputError.of(message, hint="start from the folder it is in")
-        interpreter = _interpreter(self._folder, self._words[0])
+        interpreter = _find_interpreter(self._folder, self._words[0])
         if interpreter is not None and shutil.which(interpreter) is None:
             raise InputError.of(
                 f"agent {self.name}: its first line names `{interpreter}`, which is not there",
@@ -165,7 +165,7 @@ class CommandSolver:
             )
 
 
-def _script(words: Sequence[str]) -> str | None:
+def _find_script(words: Sequence[str]) -> str | None:
     """Return the script that an interpreter is given, where there is one for certain."""
     program, arguments = Path(words[0]).name, words[1:]
     named = bool(_FIRST_ARGUMENT.fullmatch(program))
@@ -179,7 +179,7 @@ def _script(words: Sequence[str]) -> str | None:
     return None
 
 
-def _interpreter(folder: Path, program: str) -> str | None:
+def _find_interpreter(folder: Path, program: str) -> str | None:
     """Return the interpreter in the first line of a program that is a script."""
     try:
         with (folder / (shutil.which(program) or program)).open("rb") as file:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.agent_data import AgentError as AgentError
 from clerkship.actors.agent_data import AgentStopped as AgentStopped
-from clerkship.actors.agent_data import Entry as Entry
+from clerkship.actors.agent_data import EntryPointName as EntryPointName
 from clerkship.actors.agent_data import History as History
 from clerkship.actors.agent_data import Message as Message
 from clerkship.actors.agent_data import Say as Say
@@ -21,20 +21,20 @@ from clerkship.model.errors import PlatformError
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.handle import Sandboxes
 
-NOTHING: Mapping[str, JsonValue] = {}
+NO_FACTS: Mapping[str, JsonValue] = {}
 """What an agent that holds nothing returns when it is closed."""
 
 
-Said = Say | Payload
+ReplyPart = Say | Payload
 """Part of what an agent gives back for a turn: something it says, or something it did, in the order it happened."""
 
 
 class Agent(Protocol):
     """One agent in one trial."""
 
-    entries: frozenset[Entry]
+    entries: frozenset[EntryPointName]
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """A person talks to it. Nothing said means silence."""
         ...
 
@@ -51,7 +51,7 @@ class Agent(Protocol):
 
 
 @runtime_checkable
-class RunsProgram(Protocol):
+class AgentProgram(Protocol):
     """An agent that is a program of its own on this machine."""
 
     def program_seconds(self) -> float | None:
@@ -59,15 +59,15 @@ class RunsProgram(Protocol):
         ...
 
 
-class Starting(Protocol):
+class AgentWithStart(Protocol):
     """An agent with `on_start` among its entries: it is told when a conversation is about to begin."""
 
-    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Get ready. What it says to that is its greeting, said before the person's first line."""
         ...
 
 
-class Remembering(Protocol):
+class AgentWithHistory(Protocol):
     """An agent with `on_history` among its entries: it can go on with a conversation it has not had."""
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
@@ -95,7 +95,7 @@ class Solver(Protocol):
 
 
 @runtime_checkable
-class Informed(Protocol):
+class SolverWithSnapshot(Protocol):
     """A solver whose agents may see the whole task, criteria included: attackers, never an agent under test."""
 
     def open_for(self, snapshot: Snapshot, trial: int = 1) -> Agent:
@@ -105,11 +105,11 @@ class Informed(Protocol):
 
 def takes_solution(solver: Solver) -> bool:
     """Tell whether a solver needs the tasks' reference solutions."""
-    return getattr(solver, "takes_solution", False) or isinstance(solver, Informed)
+    return getattr(solver, "takes_solution", False) or isinstance(solver, SolverWithSnapshot)
 
 
 @runtime_checkable
-class Described(Protocol):
+class SolverWithCapabilities(Protocol):
     """A solver that can say, before anything runs, what its agent knows and which of its own events it reports."""
 
     def abilities(self) -> AgentCapabilities:
@@ -118,7 +118,7 @@ class Described(Protocol):
 
 
 @runtime_checkable
-class Preflighted(Protocol):
+class SolverWithPreflight(Protocol):
     """A solver that can check, before anything runs, that its agent can be reached."""
 
     def preflight(self) -> None:
@@ -127,7 +127,7 @@ class Preflighted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class AgentReply:
     """What a person gets to hear and see of one turn."""
 
     text: str
@@ -136,19 +136,19 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastPersonTurn:
     """A turn of a conversation that was had before: what the person said, and all that they heard upon it."""
 
     said: str | None
     """Nothing where the agent spoke first."""
-    heard: Heard | None
+    heard: AgentReply | None
     """Nothing where the agent was silent, or has not answered yet."""
     noticed: tuple[Event, ...] = ()
     """All that happened from then to their next line, for those who watch."""
 
 
 @dataclass(frozen=True, slots=True)
-class OutOfRole:
+class ContractBreach:
     """How the one who plays a person broke the person's contract, and would not mend it."""
 
     rule: str
@@ -157,7 +157,7 @@ class OutOfRole:
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class PersonAction:
     """What a person does next: says something, leaves, or both; maybe after a while, maybe with more to come."""
 
     text: str | None = None
@@ -169,15 +169,15 @@ class Speech:
     """Of one who leaves: what they would have done, and could not."""
     after: timedelta | None = None
     """How long they are silent first."""
-    more: "Callable[[], Speech | None] | None" = None
+    more: "Callable[[], PersonAction | None] | None" = None
     """What they go on with at once, decided when this is done: nobody answers in between."""
     last: bool = False
     """Whether they leave once this is answered."""
-    out_of_role: OutOfRole | None = None
+    out_of_role: ContractBreach | None = None
     """Nothing of this is said: whoever plays them does not keep to the role, and the conversation ends."""
 
 
-class Unplayed(PlatformError):
+class PersonUnavailable(PlatformError):
     """Whoever plays a person cannot be asked, or gives no answer. Not the agent's doing: the run is errored."""
 
 
@@ -196,22 +196,22 @@ class SimulatedPerson(Protocol):
         """They are there; all that is said in their conversation, by whomever, will stand in here."""
         ...
 
-    def open(self) -> Speech | None:
+    def open(self) -> PersonAction | None:
         """Their first line, if they begin."""
         ...
 
-    def hear(self, said: Heard) -> Speech:
+    def hear(self, said: AgentReply) -> PersonAction:
         """The agent said something to them."""
         ...
 
-    def wait(self) -> Speech | None:
+    def wait(self) -> PersonAction | None:
         """The agent said nothing to them; None if they go."""
         ...
 
-    def notice(self, event: Event) -> Speech | None:
+    def notice(self, event: Event) -> PersonAction | None:
         """Something happened that they may know of."""
         ...
 
-    def recall(self, past: Sequence[Past]) -> None:
+    def recall(self, past: Sequence[PastPersonTurn]) -> None:
         """They have had this conversation so far, and wait for the answer to what they said last. Instead of `open`."""
         ...

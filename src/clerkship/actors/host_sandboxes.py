@@ -18,7 +18,7 @@ from clerkship.sandbox.request import IMMEDIATE, Delivery, QueryParams, Reply, R
 from clerkship.sandbox.route import Route
 
 
-class HostDoor:
+class HostTransport:
     """One sandbox, through the link."""
 
     def __init__(self, link: HostLink, sandbox: str, kind: str) -> None:
@@ -140,7 +140,7 @@ class HostHandles(Mapping[str, Handle]):
         if name not in self._made:
             place = self._places[name]
             handle = pkgutil.resolve_name(place["handle"])
-            self._made[name] = handle(HostDoor(self._link, name, place["kind"]))
+            self._made[name] = handle(HostTransport(self._link, name, place["kind"]))
         return self._made[name]
 
     def __contains__(self, name: object) -> bool:

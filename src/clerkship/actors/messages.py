@@ -6,24 +6,29 @@ from typing import Any
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import AgentError, Entry, History, Message, Said, Say
+from clerkship.actors.contract import AgentError, EntryPointName, History, Message, ReplyPart, Say
 from clerkship.actors.reply import MAX_REPORTS, parse_answer, parse_replies, parse_report, report_fields
 from clerkship.sandbox.handle import Sandboxes
 
-REPLY_LIMIT = 8_000_000
+MAX_REPLY_BYTES = 8_000_000
 """Bytes of one line or one body; the limits of an answer and of texts are tighter, and checked when it is read."""
 
 
 def _history_message(history: History) -> dict[str, Any]:
     """Return a conversation: what the person said, and to each what an agent said and did, as it replies with it."""
     turns = [
-        {"turn": turn.turn, "text": turn.text, "metadata": turn.metadata, "say": [_part(part) for part in turn.answer]}
+        {
+            "turn": turn.turn,
+            "text": turn.text,
+            "metadata": turn.metadata,
+            "say": [_render_reply_part(part) for part in turn.answer],
+        }
         for turn in history.turns
     ]
     return {"turns": turns, "slots": dict(history.slots)}
 
 
-def _part(part: Said) -> dict[str, Any]:
+def _render_reply_part(part: ReplyPart) -> dict[str, Any]:
     if isinstance(part, Say):
         return {key: value for key, value in part.fields().items() if key == "text" or value}
     return report_fields(part)
@@ -31,23 +36,23 @@ def _part(part: Said) -> dict[str, Any]:
 
 def task_message(task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> dict[str, Any]:
     """It is given work."""
-    return {"type": "task", "task_item": task_item, **surroundings(sandboxes)}
+    return {"type": "task", "task_item": task_item, **describe_sandboxes(sandboxes)}
 
 
-def surroundings(sandboxes: Sandboxes) -> dict[str, Any]:
+def describe_sandboxes(sandboxes: Sandboxes) -> dict[str, Any]:
     """Where everything is over HTTP, and the simulated time; asking for it starts the listener."""
     places: dict[str, dict[str, Any]] = {
         name: {"kind": handle.kind, "url": handle.url, "token": handle.token, **handle.credentials, **handle.lines}
         for name, handle in sandboxes.items()
     }
     clock = next(
-        ({"url": _beside(place["url"], "clock"), "token": place["token"]} for place in places.values()),
+        ({"url": _sibling_url(place["url"], "clock"), "token": place["token"]} for place in places.values()),
         None,  # no sandbox, no listener, no clock
     )
     return {"sandboxes": places, "clock": clock, "now": sandboxes.now.isoformat()}
 
 
-def _beside(url: str, name: str) -> str:
+def _sibling_url(url: str, name: str) -> str:
     return f"{url.rpartition('/')[0]}/{name}"
 
 
@@ -56,31 +61,31 @@ def parse_object(data: bytes, what: str) -> dict[str, Any]:
     try:
         found = orjson.loads(data)
     except orjson.JSONDecodeError:
-        raise AgentError(f"{what} is not JSON: {shown(data)}") from None
+        raise AgentError(f"{what} is not JSON: {excerpt(data)}") from None
     if not isinstance(found, dict):
-        raise AgentError(f"{what} is not a JSON object: {shown(data)}")
+        raise AgentError(f"{what} is not a JSON object: {excerpt(data)}")
     return found
 
 
-def shown(data: bytes) -> str:
+def excerpt(data: bytes) -> str:
     """The beginning of something, for an error."""
     text = data[:400].decode(errors="replace").strip()
     return repr(text[:200]) + ("…" if len(text) > 200 else "")
 
 
-def say_of(reply: Mapping[str, Any], what: str, sandboxes: Sandboxes) -> list[Said]:
+def parse_say(reply: Mapping[str, Any], what: str, sandboxes: Sandboxes) -> list[ReplyPart]:
     """The `say` of a reply to a turn."""
-    _only(reply, "say", what)
+    _check_keys(reply, "say", what)
     return parse_replies(reply["say"], sandboxes.agent_events)
 
 
-def answer_of(reply: Mapping[str, Any], what: str) -> JsonValue:
+def parse_task_answer(reply: Mapping[str, Any], what: str) -> JsonValue:
     """The `answer` of a reply to a task."""
-    _only(reply, "answer", what)
+    _check_keys(reply, "answer", what)
     return parse_answer(reply["answer"])
 
 
-def _only(reply: Mapping[str, Any], key: str, what: str) -> None:
+def _check_keys(reply: Mapping[str, Any], key: str, what: str) -> None:
     if key not in reply:
         raise AgentError(f"{what} has no `{key}`; it has {', '.join(map(repr, sorted(reply)[:10])) or 'nothing'}")
     extra = sorted(reply.keys() - {key, "report"})
@@ -91,7 +96,7 @@ def _only(reply: Mapping[str, Any], key: str, what: str) -> None:
 class MessageAgent:
     """What agents outside this process have in common: they keep histories, and take reports up to a limit."""
 
-    entries: frozenset[Entry] = frozenset({"on_history", "on_turn", "on_task"})
+    entries: frozenset[EntryPointName] = frozenset({"on_history", "on_turn", "on_task"})
 
     def __init__(self) -> None:
         self._histories: dict[str, History] = {}
@@ -112,7 +117,7 @@ class MessageAgent:
             "task_item": message.task_item,
             "slots": dict(message.slots),
             "metadata": message.metadata,
-            **surroundings(sandboxes),
+            **describe_sandboxes(sandboxes),
         }
 
     def take_reports(self, reply: Mapping[str, Any], sandboxes: Sandboxes) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import NOTHING, Entry, History, Message, Say
+from clerkship.actors.contract import NO_FACTS, EntryPointName, History, Message, Say
 from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.handle import Sandboxes
 
@@ -14,7 +14,7 @@ class Nop:
 
     name = "nop"
     isolation: IsolationLevel = "built-in"
-    entries: frozenset[Entry] = frozenset({"on_history", "on_turn", "on_task"})
+    entries: frozenset[EntryPointName] = frozenset({"on_history", "on_turn", "on_task"})
 
     def open(self, solution: str | None, trial: int = 1) -> "Nop":
         """It has nothing to remember."""
@@ -33,4 +33,4 @@ class Nop:
 
     def close(self) -> Mapping[str, JsonValue]:
         """It holds nothing."""
-        return NOTHING
+        return NO_FACTS

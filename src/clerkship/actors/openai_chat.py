@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say
+from clerkship.actors.contract import Agent, AgentError, EntryPointName, History, Message, ReplyPart, Say
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import ActionExecuted
 from clerkship.llm.endpoint import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 MAX_ROUNDS = 50
 _TOO_LONG = re.compile(r"(?i)maximum context|context (length|window|size)|too many tokens|prompt is too long")
-RESULT_LIMIT = 100_000
+MAX_RESULT_LENGTH = 100_000
 """Characters of a tool's result that the model is shown: a page of fifty resources is some 70,000."""
-FINISH: dict[str, Any] = {
+FINISH_TOOL: dict[str, Any] = {
     "name": "finish",
     "description": "Say that the work is done, with its answer: whatever the instruction asks for, as JSON.",
     "parameters": {
@@ -41,7 +41,7 @@ FINISH: dict[str, Any] = {
         "additionalProperties": False,
     },
 }
-WAIT: dict[str, Any] = {
+WAIT_TOOL: dict[str, Any] = {
     "name": "wait",
     "description": "Let time pass: this long, or without a duration until the next thing happens.",
     "parameters": {
@@ -53,7 +53,7 @@ WAIT: dict[str, Any] = {
 }
 
 
-class WorkDone(Exception):
+class TaskFinished(Exception):
     """The model has called `finish`."""
 
     def __init__(self, answer: Any) -> None:
@@ -64,7 +64,7 @@ class WorkDone(Exception):
 class ChatAgent:
     """One conversation with a model. It remembers what was said, and is told what its tools gave."""
 
-    entries: frozenset[Entry] = frozenset({"on_history", "on_turn", "on_task"})
+    entries: frozenset[EntryPointName] = frozenset({"on_history", "on_turn", "on_task"})
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
         self._model, self._endpoint = model, endpoint
@@ -81,7 +81,7 @@ class ChatAgent:
             if said:
                 self._history.append({"role": "assistant", "content": said})
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
         """The model's next words to the person; what it does in between is done."""
         if not self._history:
             self._brief(message.task_item or {}, sandboxes)
@@ -92,10 +92,10 @@ class ChatAgent:
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Work with the tools until it finishes; plain words are an answer too."""
         self._brief({}, sandboxes)
-        self._history.append({"role": "user", "content": _told(task_item)})
+        self._history.append({"role": "user", "content": _render_task_item(task_item)})
         try:
             return parse_answer(await self._loop(Toolbox(sandboxes, works=True)))
-        except WorkDone as finished:
+        except TaskFinished as finished:
             return parse_answer(finished.answer)
 
     def close(self) -> Mapping[str, JsonValue]:
@@ -104,7 +104,9 @@ class ChatAgent:
 
     def _brief(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> None:
         time = f"It is {sandboxes.now:%A %Y-%m-%d %H:%M %Z}."
-        self._history.append({"role": "system", "content": "\n\n".join(filter(None, (_told(task_item), time)))})
+        self._history.append(
+            {"role": "system", "content": "\n\n".join(filter(None, (_render_task_item(task_item), time)))}
+        )
 
     async def _loop(self, tools: "Toolbox") -> str | None:
         """Ask, do what it calls for, tell it what came of that; until it says something."""
@@ -136,7 +138,7 @@ class ChatAgent:
             self._usage[name] += count
         message = first_message(found)
         if message is None:
-            raise self._endpoint.no_message(found)
+            raise self._endpoint.build_no_message_error(found)
         return message
 
 
@@ -159,14 +161,14 @@ class Toolbox:
             {"name": name, "description": tool.description, "parameters": tool.parameters}
             for name, tool in self._tools.items()
         ]
-        functions += [FINISH, WAIT] if works else []
+        functions += [FINISH_TOOL, WAIT_TOOL] if works else []
         self.definitions = [{"type": "function", "function": function} for function in functions]
 
     def call(self, call: Any) -> dict[str, Any]:
         """Do what it calls for; the message that tells it what came of that."""
         try:
             name, text = call["function"]["name"], call["function"].get("arguments")
-            result = self._do(str(name), _parse(text))
+            result = self._do(str(name), _parse_arguments(text))
         except BadArguments as error:
             result = f"error: {error}"
         except (KeyError, TypeError, AttributeError):
@@ -181,27 +183,27 @@ class Toolbox:
         tool = self._tools[name]
         asked = tool.input(arguments) if tool.route is None else tool.request(arguments)
         self._sandboxes.report(ActionExecuted(name=name, arguments=arguments))
-        return _cut(self._asked(tool, asked), tool.operation.shorter_hint)
+        return _cut_result(self._asked(tool, asked), tool.operation.shorter_hint)
 
     def _asked(self, tool: Tool, asked: Request | dict[str, Any]) -> str:
         try:
             handle = self._sandboxes[tool.sandbox]
             if not isinstance(asked, Request):
-                return _shown(handle.call(tool.operation.name, asked))
+                return _render_reply(handle.call(tool.operation.name, asked))
             media = asked.headers.get("content-type", JSON)
             reply = handle.request(asked.method, asked.path, query=asked.query, body=asked.body, media=media)
         except Refused as refused:
             reply = refused.reply
         except Incomplete as incomplete:
-            return f"error: {incomplete}; what came: {_shown(incomplete.reply)}"
+            return f"error: {incomplete}; what came: {_render_reply(incomplete.reply)}"
         except Dropped as dropped:
             return f"error: {dropped}"
-        return _shown(reply)
+        return _render_reply(reply)
 
     def _finish(self, arguments: dict[str, Any]) -> str:
         if arguments.keys() != {"answer"}:
             raise BadArguments("finish takes `answer`, and nothing else")
-        raise WorkDone(arguments["answer"])
+        raise TaskFinished(arguments["answer"])
 
     def _wait(self, arguments: dict[str, Any]) -> str:
         duration = arguments.get("duration")
@@ -215,7 +217,7 @@ class Toolbox:
         return f"It is {self._sandboxes.now.isoformat()}." if waited else "Nothing more is going to happen by itself."
 
 
-def _parse(text: Any) -> dict[str, Any]:
+def _parse_arguments(text: Any) -> dict[str, Any]:
     if text in (None, ""):
         return {}
     try:
@@ -227,7 +229,7 @@ def _parse(text: Any) -> dict[str, Any]:
     return found
 
 
-def _shown(reply: Reply) -> str:
+def _render_reply(reply: Reply) -> str:
     try:
         body = reply.body.decode()
     except UnicodeDecodeError:
@@ -237,15 +239,15 @@ def _shown(reply: Reply) -> str:
     return body or f"done ({reply.status})"
 
 
-def _cut(result: str, less: str) -> str:
+def _cut_result(result: str, less: str) -> str:
     """As much as a model is shown; of a longer one it is told so before it reads and after, and how to ask for less."""
-    if len(result) <= RESULT_LIMIT:
+    if len(result) <= MAX_RESULT_LENGTH:
         return result
-    notice = f"cut at {RESULT_LIMIT:,} of {len(result):,} characters: {less or 'the rest cannot be shown'}"
-    return f"[{notice}]\n{result[:RESULT_LIMIT]}\n[… {notice}]"
+    notice = f"cut at {MAX_RESULT_LENGTH:,} of {len(result):,} characters: {less or 'the rest cannot be shown'}"
+    return f"[{notice}]\n{result[:MAX_RESULT_LENGTH]}\n[… {notice}]"
 
 
-def _told(task_item: Mapping[str, JsonValue]) -> str:
+def _render_task_item(task_item: Mapping[str, JsonValue]) -> str:
     """The instruction as it is, then whatever else the task says."""
     instruction = task_item.get("instruction")
     rest = {key: value for key, value in task_item.items() if key != "instruction" or not isinstance(value, str)}

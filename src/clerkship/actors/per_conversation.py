@@ -5,7 +5,16 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, History, Message, Remembering, Said, Solver, Start, Starting
+from clerkship.actors.contract import (
+    Agent,
+    AgentWithHistory,
+    AgentWithStart,
+    History,
+    Message,
+    ReplyPart,
+    Solver,
+    Start,
+)
 from clerkship.sandbox.handle import Sandboxes
 
 
@@ -23,15 +32,15 @@ class ConversationAgents:
             self._agents[sandbox], self._spare = self._spare or self._open(), None
         return self._agents[sandbox]
 
-    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Pass it to the agent of the conversation."""
-        return await cast(Starting, self._agent(start.sandbox)).on_start(start, sandboxes)
+        return await cast(AgentWithStart, self._agent(start.sandbox)).on_start(start, sandboxes)
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
         """Pass it to the agent of the conversation."""
-        await cast(Remembering, self._agent(history.sandbox)).on_history(history, sandboxes)
+        await cast(AgentWithHistory, self._agent(history.sandbox)).on_history(history, sandboxes)
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Pass it to the agent of the conversation."""
         return await self._agent(message.sandbox).on_turn(message, sandboxes)
 

@@ -15,22 +15,31 @@ from typing import NamedTuple
 import orjson
 
 from clerkship.actors.person_facts import Facts
-from clerkship.actors.person_likeness import LEAST_WORDS, NEAR, covered, echoed, is_near, repeats, sentences, words
-from clerkship.actors.person_patterns import Breach, assistant_phrase, matched_breaches, rule_breach
+from clerkship.actors.person_patterns import Breach, find_assistant_phrase, find_pattern_breaches, rule_breach
+from clerkship.actors.person_similarity import (
+    MIN_SIMILARITY,
+    MIN_WORDS,
+    is_echo,
+    is_repetition,
+    is_similar,
+    measure_coverage,
+    split_sentences,
+    split_words,
+)
 from clerkship.model.pattern import has_match_in_time
 
-LONGEST = 1_500
+MAX_LINE_LENGTH = 1_500
 """Characters of one message."""
-_STUCK = 2
+_MAX_REPEATS = 2
 """Times in a row that a person may say nearly the same; once more, and they are stuck."""
-_ORDER = 6
+_MIN_ORDER_WORDS = 6
 """Words of their own orders that nobody says by chance."""
-_FRAME = 3
+_MIN_REQUEST_WORDS = 3
 """Words of a sentence of the request that are nobody's whole line by chance."""
 
 
 @dataclass(frozen=True)
-class Bounds:
+class PersonLimits:
     """What the person was given, and what their author will not have them say."""
 
     given: str
@@ -51,12 +60,12 @@ class Bounds:
     @cached_property
     def told(self) -> tuple[str, ...]:
         """Sentences that were said to the one who plays them, each as its words."""
-        parts = (_words(part) for part in re.split(r"[.!?:;\n]+", self.orders))
-        return tuple(" ".join(part) for part in parts if len(part) >= _ORDER)
+        parts = (_split_plain_words(part) for part in re.split(r"[.!?:;\n]+", self.orders))
+        return tuple(" ".join(part) for part in parts if len(part) >= _MIN_ORDER_WORDS)
 
 
 @dataclass(frozen=True)
-class Moment:
+class LineContext:
     """Where in the conversation the line would be said."""
 
     heard: tuple[str, ...] = ()
@@ -78,19 +87,19 @@ class Moment:
         return Facts.of(self.so_far)
 
 
-class Uttered(NamedTuple):
+class PersonLine(NamedTuple):
     """What they would say, and whether that is the end for them."""
 
     message: str
     done: bool = False
 
 
-def breach(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+def find_breach(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Breach | None:
     """Return the first rule that a line breaks; None if it can be said."""
     return next(chain.from_iterable(rule(line, bounds, moment) for rule in _RULES), None)
 
 
-def stops_early(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
+def check_early_end(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Iterator[Breach]:
     """Refuse to leave before the agent has answered `min_turns` lines that the model found."""
     if not line.done or moment.may_leave or moment.answers >= bounds.min_turns:
         return
@@ -103,20 +112,20 @@ def stops_early(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breac
     yield Breach("stops_early", reason)
 
 
-def _has_wrong_length(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
+def _check_length(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Iterator[Breach]:
     length = len(line.message)
     if not line.done and not line.message.strip():
         yield Breach("says_nothing", "the message is empty: say something, or leave with `done`")
-    yield from stops_early(line, bounds, moment)
-    if length > LONGEST:
+    yield from check_early_end(line, bounds, moment)
+    if length > MAX_LINE_LENGTH:
         yield Breach("too_long", f"the message has {length:,} characters: people write one or two sentences")
 
 
-def _is_no_speech(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
+def _check_format(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Iterator[Breach]:
     message = line.message.strip()
     if _is_json(message):
         yield rule_breach("format")
-    yield from matched_breaches(message, "format", "noise")
+    yield from find_pattern_breaches(message, "format", "noise")
 
 
 def _is_json(message: str) -> bool:
@@ -126,48 +135,48 @@ def _is_json(message: str) -> bool:
         return False
 
 
-def _repeats_its_orders(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
+def _check_orders(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Iterator[Breach]:
     """Refuse a line that contains a sentence of the orders, or the request of this turn: to reply, or to try again."""
-    plain = " ".join(_words(line.message))
+    plain = " ".join(_split_plain_words(line.message))
     if any(sentence in plain for sentence in bounds.told):
         yield Breach("tells_its_orders", "the message repeats what you were told to do; that is not for the agent")
-    message = words(line.message)
-    parts = [message, *sentences(line.message)]
-    for told in sentences(moment.frame):
-        is_part = len(told) >= _ORDER and covered(told, message) >= NEAR
-        if is_part or (len(told) >= _FRAME and any(is_near(part, told) for part in parts)):
+    message = split_words(line.message)
+    parts = [message, *split_sentences(line.message)]
+    for told in split_sentences(moment.frame):
+        is_part = len(told) >= _MIN_ORDER_WORDS and measure_coverage(told, message) >= MIN_SIMILARITY
+        if is_part or (len(told) >= _MIN_REQUEST_WORDS and any(is_similar(part, told) for part in parts)):
             reason = "the message repeats the request that you were sent: write only what the person says"
             yield Breach("tells_its_orders", reason)
 
 
-def _is_out_of_role(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
-    yield from matched_breaches(line.message, "as_agent", "as_label")
-    phrase = None if bounds.may_help else assistant_phrase(line.message, moment.heard)
+def _check_role(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Iterator[Breach]:
+    yield from find_pattern_breaches(line.message, "as_agent", "as_label")
+    phrase = None if bounds.may_help else find_assistant_phrase(line.message, moment.heard)
     if phrase is not None:
         reason = "is what the agent would say: you are the one who needs something, so say what the person says"
         yield Breach("speaks_as_agent", f"{phrase!r} {reason}")
-    yield from matched_breaches(line.message, "admits")
+    yield from find_pattern_breaches(line.message, "admits")
 
 
-def _says_it_again(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
+def _check_repetition(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Iterator[Breach]:
     """Refuse the agent's own words, and what the person has said twice before."""
-    said = _words(line.message)
+    said = _split_plain_words(line.message)
     heard = (*moment.heard, "\n".join(moment.heard))
-    exact = len(said) >= LEAST_WORDS and any(said == _words(text) for text in heard)
-    if exact or echoed(line.message, moment.heard):
+    exact = len(said) >= MIN_WORDS and any(said == _split_plain_words(text) for text in heard)
+    if exact or is_echo(line.message, moment.heard):
         yield Breach("echoes", "the message repeats the agent's words: answer them")
-    same = [repeats(line.message, before) for before in moment.own]
-    if same[-_STUCK:] == [True] * _STUCK or sum(same) > _STUCK:
+    same = [is_repetition(line.message, before) for before in moment.own]
+    if same[-_MAX_REPEATS:] == [True] * _MAX_REPEATS or sum(same) > _MAX_REPEATS:
         yield Breach("repeats_itself", "you have said nearly the same before, twice: say something else, or leave")
 
 
-def _is_forbidden(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
+def _check_never_says(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Iterator[Breach]:
     for pattern in bounds.never_says:
         if has_match_in_time(pattern, line.message):
             yield Breach("never_says", f"this person never says what fits the pattern {pattern!r}")
 
 
-def _has_other_facts(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[Breach]:
+def _check_facts(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Iterator[Breach]:
     wrong = bounds.facts.contradicted(line.message, moment.facts)
     if wrong is not None:
         yield Breach("contradicts", f"you say {wrong.said!r}, and what you were given is {wrong.given!r}")
@@ -177,17 +186,17 @@ def _has_other_facts(line: Uttered, bounds: Bounds, moment: Moment) -> Iterator[
         yield Breach("makes_up", f"nobody gave you {made_up!r}: {reason}")
 
 
-Rule = Callable[[Uttered, Bounds, Moment], Iterator[Breach]]
-_RULES: Iterable[Rule] = (
-    _has_wrong_length,
-    _is_no_speech,
-    _repeats_its_orders,
-    _is_out_of_role,
-    _says_it_again,
-    _is_forbidden,
-    _has_other_facts,
+LineRule = Callable[[PersonLine, PersonLimits, LineContext], Iterator[Breach]]
+_RULES: Iterable[LineRule] = (
+    _check_length,
+    _check_format,
+    _check_orders,
+    _check_role,
+    _check_repetition,
+    _check_never_says,
+    _check_facts,
 )
 
 
-def _words(text: str) -> list[str]:
+def _split_plain_words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-SMALL = 2
+MAX_SMALL_DIGITS = 2
 """Digits that a number may have which anybody may say: so many pieces, so many days."""
-TAIL = 4
+MIN_TAIL_DIGITS = 4
 """Digits of the end of a known number that may stand for it: the last four of a card."""
 MAX_SPAN = 8
 """Pieces side by side that may be given as one number."""
@@ -36,15 +36,15 @@ _DATES = (
     re.compile(rf"\b(?-i:(?!may\b)){_MONTH}\.? {_DAY}(?:st|nd|rd|th)?\b(?!:)(?:,? {_YEAR})?", re.IGNORECASE),
 )
 _TOKEN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*\d[A-Za-z0-9]*")
-_GLUE = re.compile(r"[ \-./()+_#:]{1,2}|,")
+_SEPARATOR = re.compile(r"[ \-./()+_#:]{1,2}|,")
 _TIME = re.compile(r"\b\d{1,2}:\d{2}\b")
-_SPAN = re.compile(
+_DURATION = re.compile(
     r"\b\d{1,4}(?:[.,]\d{1,2})? ?(?:min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|years?|times|percent|%)(?!\w)",
     re.IGNORECASE,
 )
 """How long or how often: anybody may say so."""
-_LEAD = re.compile(r"([A-Za-z]{2,})[-_ #]?\Z")
-_ROUND = frozenset({"100", "1000", "100th", "1000th"})
+_PREFIX = re.compile(r"([A-Za-z]{2,})[-_ #]?\Z")
+_ROUND_NUMBERS = frozenset({"100", "1000", "100th", "1000th"})
 """What people say who do not count."""
 
 
@@ -60,14 +60,14 @@ class Date(NamedTuple):
         return self[:2] == other[:2] and (None in (self.year, other.year) or self.year == other.year)
 
 
-class Wrong(NamedTuple):
+class Contradiction(NamedTuple):
     """What was said, and what it should have been."""
 
     said: str
     given: str
 
 
-class Code(NamedTuple):
+class WrittenCode(NamedTuple):
     """A number or code as it was written, the pieces it is made of, and the letters that lead it."""
 
     written: str
@@ -82,7 +82,7 @@ class Code(NamedTuple):
     @property
     def is_small(self) -> bool:
         """Whether anybody may say it: it counts something, and tells nobody from others."""
-        return all(_is_small(piece) for piece in self.pieces) and _digits(self.whole) < 2 * SMALL + 1
+        return all(_is_small(piece) for piece in self.pieces) and _count_digits(self.whole) < 2 * MAX_SMALL_DIGITS + 1
 
     @property
     def shape(self) -> str:
@@ -106,113 +106,115 @@ class Facts:
         """Read them out of a text."""
         known: set[str] = set()
         shapes: dict[str, str] = {}
-        for code in _codes(text):
-            known |= {code.whole, *code.pieces, *map(_bare, code.pieces)}
+        for code in _find_codes(text):
+            known |= {code.whole, *code.pieces, *map(_strip_letters, code.pieces)}
             count = len(code.pieces)
             spans = ((i, j) for i in range(count) for j in range(i + 2, min(count, i + MAX_SPAN) + 1))
             known |= {"".join(code.pieces[i:j]) for i, j in spans}
             if code.shape:
                 shapes.setdefault(code.shape, code.written)
-        dates = tuple(date for _, read in _dates(text) for date in read)
-        return cls(frozenset(known), shapes, dates, frozenset(_addresses(text)))
+        dates = tuple(date for _, read in _find_dates(text) for date in read)
+        return cls(frozenset(known), shapes, dates, frozenset(_find_addresses(text)))
 
     def unknown(self, text: str, also: "Facts") -> str | None:
         """The first fact in a text that is neither in here nor in those; none if all are."""
-        for address in _addresses(text):
+        for address in _find_addresses(text):
             if not any(address in facts.addresses for facts in (self, also)):
                 return address
         text = _EMAIL.sub(" ", text)
         text = _WEB.sub(" ", text)
-        dated, rest = _without_dates(_SPAN.sub("\n", text))
+        dated, rest = _split_dates(_DURATION.sub("\n", text))
         for written, read in dated:
             if not any(date.fits(other) for date in read for other in (*self.dates, *also.dates)):
                 return written
-        for code in _codes(_TIME.sub("\n", rest)):
+        for code in _find_codes(_TIME.sub("\n", rest)):
             if not (code.is_small or self._has(code) or also._has(code)):
                 return code.written
         return None
 
-    def contradicted(self, text: str, also: "Facts") -> Wrong | None:
+    def contradicted(self, text: str, also: "Facts") -> Contradiction | None:
         """A code of the very form of one that is given, and another."""
-        for code in _codes(text):
+        for code in _find_codes(text):
             given = self.shapes.get(code.shape) if code.shape else None
             if given is not None and not (self._has(code) or also._has(code)):
-                return Wrong(f"{code.written}", given)
+                return Contradiction(f"{code.written}", given)
         return None
 
-    def _has(self, code: Code) -> bool:
+    def _has(self, code: WrittenCode) -> bool:
         if code.whole in self.codes or self._ends_with(code.whole):
             return True
         telling = [piece for piece in code.pieces if not _is_small(piece)]
-        return bool(telling) and all({piece, _bare(piece)} & self.codes for piece in telling)
+        return bool(telling) and all({piece, _strip_letters(piece)} & self.codes for piece in telling)
 
     def _ends_with(self, number: str) -> bool:
-        return number.isdigit() and len(number) >= TAIL and any(known.endswith(number) for known in self.codes)
+        return (
+            number.isdigit() and len(number) >= MIN_TAIL_DIGITS and any(known.endswith(number) for known in self.codes)
+        )
 
 
-def _codes(text: str) -> Iterator[Code]:
+def _find_codes(text: str) -> Iterator[WrittenCode]:
     """Runs of pieces that have digits, held together by signs: `ORD-9981`, `+1 (555) 010-2233`, `1,299.00`."""
     start = -1
     end = -1
     pieces: list[str] = []
     for token in _TOKEN.finditer(text):
-        if pieces and (len(pieces) == MAX_PIECES or not _GLUE.fullmatch(text[end : token.start()])):
-            yield _code(text, start, end, pieces)
+        if pieces and (len(pieces) == MAX_PIECES or not _SEPARATOR.fullmatch(text[end : token.start()])):
+            yield _build_code(text, start, end, pieces)
             pieces = []
         if not pieces:
             start = token.start()
         pieces.append(token[0].casefold())
         end = token.end()
     if pieces:
-        yield _code(text, start, end, pieces)
+        yield _build_code(text, start, end, pieces)
 
 
-def _code(text: str, start: int, end: int, pieces: list[str]) -> Code:
-    lead = _LEAD.search(text, max(0, start - 12), start)
+def _build_code(text: str, start: int, end: int, pieces: list[str]) -> WrittenCode:
+    lead = _PREFIX.search(text, max(0, start - 12), start)
     tied = lead is not None and text[start - 1] != " "
     written = text[lead.start() if lead is not None and tied else start : end]
-    return Code(written, tuple(pieces), lead[1].casefold() if lead is not None and tied else "")
+    return WrittenCode(written, tuple(pieces), lead[1].casefold() if lead is not None and tied else "")
 
 
 def _is_small(piece: str) -> bool:
-    return _digits(piece) <= SMALL or piece in _ROUND
+    return _count_digits(piece) <= MAX_SMALL_DIGITS or piece in _ROUND_NUMBERS
 
 
-def _bare(piece: str) -> str:
+def _strip_letters(piece: str) -> str:
     """A number without the letters before it."""
     return piece.lstrip("abcdefghijklmnopqrstuvwxyz")
 
 
-def _digits(text: str) -> int:
+def _count_digits(text: str) -> int:
     return sum(sign.isdigit() for sign in text)
 
 
-def _addresses(text: str) -> Iterator[str]:
+def _find_addresses(text: str) -> Iterator[str]:
     for match in _EMAIL.finditer(text):
         yield match[0].casefold().rstrip(".")
     for match in _WEB.finditer(_EMAIL.sub(" ", text)):
         yield re.sub(r"^(?:https?://)?(?:www\.)?", "", match[0].casefold()).rstrip("./,;:!?")
 
 
-def _dates(text: str) -> Iterator[tuple[re.Match[str], list[Date]]]:
+def _find_dates(text: str) -> Iterator[tuple[re.Match[str], list[Date]]]:
     """Yield the days in a text, each with the ways to read it: in 4/5/2018 either number may be the month. The verb
     "may" is no month."""
     for pattern in _DATES:
         for match in pattern.finditer(text):
-            date = _date(match["month"], match["day"], match["year"])
+            date = _build_date(match["month"], match["day"], match["year"])
             yield match, [date, Date(date.day, date.month, date.year)] if pattern is _NUMERIC else [date]
 
 
-def _without_dates(text: str) -> tuple[list[tuple[str, list[Date]]], str]:
+def _split_dates(text: str) -> tuple[list[tuple[str, list[Date]]], str]:
     """What dates a text has, and the rest of it."""
-    read = list(_dates(text))
+    read = list(_find_dates(text))
     rest = list(text)
     for match, _ in read:
         rest[match.start() : match.end()] = "\n" * (match.end() - match.start())
     return [(match[0], dates) for match, dates in read], "".join(rest)
 
 
-def _date(month: str, day: str, year: str | None) -> Date:
+def _build_date(month: str, day: str, year: str | None) -> Date:
     written = int(year) if year else None
     if written is not None and written < 100:
         written += 2000 if written < 50 else 1900

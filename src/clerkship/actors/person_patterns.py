@@ -26,51 +26,51 @@ class Breach(NamedTuple):
 
 
 @cache
-def _data() -> dict[str, Any]:
+def _load_patterns() -> dict[str, Any]:
     data: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
     return data
 
 
 @cache
-def _compiled(*path: str) -> re.Pattern[str]:
+def _compile_patterns(*path: str) -> re.Pattern[str]:
     """Compile the patterns at a path of the file to one, with fragments filled in."""
-    found = _data()
+    found = _load_patterns()
     for key in path:
         found = found[key]
-    return re.compile("|".join(map(_filled, found)), re.IGNORECASE)
+    return re.compile("|".join(map(_fill_fragments, found)), re.IGNORECASE)
 
 
-def _filled(pattern: str) -> str:
-    return re.sub(r"\{([A-Z]+)\}", lambda match: _filled(_data()["fragments"][match[1]]), pattern)
+def _fill_fragments(pattern: str) -> str:
+    return re.sub(r"\{([A-Z]+)\}", lambda match: _fill_fragments(_load_patterns()["fragments"][match[1]]), pattern)
 
 
 def rule_breach(name: str) -> Breach:
     """Return the breach of a rule of the file."""
-    rule = _data()["rules"][name]
+    rule = _load_patterns()["rules"][name]
     return Breach(rule["rule"], rule["reason"])
 
 
-def matched_breaches(message: str, *names: str) -> Iterator[Breach]:
+def find_pattern_breaches(message: str, *names: str) -> Iterator[Breach]:
     """Yield the breaches of those of these rules whose patterns are found in a message."""
-    return (rule_breach(name) for name in names if _compiled("rules", name, "patterns").search(message))
+    return (rule_breach(name) for name in names if _compile_patterns("rules", name, "patterns").search(message))
 
 
-def assistant_phrase(message: str, heard: Sequence[str] = ()) -> str | None:
+def find_assistant_phrase(message: str, heard: Sequence[str] = ()) -> str | None:
     """Return the first phrase in a message that only an assistant says; None if there is none.
 
     Text in quote marks and reported speech do not count, nor does a question that repeats the agent's own (`heard`).
     """
-    for sentence in _own_words(_QUOTED.sub(" ", message)):
-        match = _compiled("assistant").search(sentence)
+    for sentence in _unquoted_sentences(_QUOTED.sub(" ", message)):
+        match = _compile_patterns("assistant").search(sentence)
         if match is not None:
             return match[0]
-        asked = _compiled("asks").search(sentence)
+        asked = _compile_patterns("asks").search(sentence)
         if asked is not None and not any(asked[0].casefold() in text.casefold() for text in heard):
             return asked[0]
     return None
 
 
-def _own_words(text: str) -> Iterable[str]:
+def _unquoted_sentences(text: str) -> Iterable[str]:
     """Yield each sentence up to where it reports what another said."""
     for match in _SENTENCE.finditer(text):
         reporting = _REPORTING.search(match[0].casefold())

@@ -7,30 +7,30 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
-from clerkship.actors.contract import Heard, Past, Speech
-from clerkship.actors.person_played import Progress, Voice, pressed
-from clerkship.actors.script_replay import RecordedVoice, ScriptReplay
+from clerkship.actors.contract import AgentReply, PastPersonTurn, PersonAction
+from clerkship.actors.person_played import Improviser, ScriptProgress, press_button
+from clerkship.actors.script_replay import RecordedImproviser, ScriptReplay
 from clerkship.events.event import Event, Utterance
 from clerkship.events.query import matches
 from clerkship.model.pattern import PatternTooSlow, has_match_in_time
 from clerkship.model.scenario import EventMatch, Improvisation, ScenarioPerson, ScriptLine, ScriptRule
 
-More = Callable[[], Speech | None]
-_GONE = Speech(leaves=True, reason="person_done")
-_LEFT_TO_THEM = Improvisation(improvise=True)
+NextAction = Callable[[], PersonAction | None]
+_LEAVE = PersonAction(leaves=True, reason="person_done")
+_IMPROVISE = Improvisation(improvise=True)
 
 
 class ScriptedPerson:
     """One person, going through their script."""
 
-    def __init__(self, script: ScenarioPerson, voice: Voice | None = None) -> None:
+    def __init__(self, script: ScenarioPerson, voice: Improviser | None = None) -> None:
         self.name = script.name
         self._script = script
-        self._voice: Voice | RecordedVoice | None = voice
+        self._voice: Improviser | RecordedImproviser | None = voice
         self.uses_model = voice is not None
         self._opening, self._fallback = script.opening, script.fallback
         if voice is not None and script.is_played:
-            self._opening = self._fallback = _LEFT_TO_THEM
+            self._opening = self._fallback = _IMPROVISE
         self._uses = [0] * len(script.script)
         self._said = 0
         self._improvised: list[str] = []
@@ -49,52 +49,52 @@ class ScriptedPerson:
         if self._voice is not None:
             self._voice.messages = messages
 
-    def open(self) -> Speech | None:
+    def open(self) -> PersonAction | None:
         """Their first line, if they begin."""
         if self._opening is not None:
             return self._speak(self._opening, self._interrupting())
         return self._go_on()
 
-    def hear(self, said: Heard) -> Speech:
+    def hear(self, said: AgentReply) -> PersonAction:
         """The end rule first, then the first rule that fits, then the next line, then the fallback; then they leave."""
         if self.leaving:
-            return _GONE
+            return _LEAVE
         end = self._script.end
         enough = end.after is not None and self._said >= end.after
         if enough or (isinstance(end.when, str) and has_match_in_time(end.when, said.text)):
-            return Speech(end.say, leaves=True, reason="person_done")
+            return PersonAction(end.say, leaves=True, reason="person_done")
         missed = ""
         for number, rule in enumerate(self._script.script):
             if isinstance(rule.when, str) and self._may_use(number, rule) and has_match_in_time(rule.when, said.text):
-                button = _button(rule.press, said.buttons) if rule.press is not None else None
+                button = _find_button(rule.press, said.buttons) if rule.press is not None else None
                 if rule.press is None or button is not None:
                     return self._use(number, rule, button)
-                missed = missed or _missed(f"rule {number + 1} fits", rule.press, said.buttons)
+                missed = missed or _describe_missing_button(f"rule {number + 1} fits", rule.press, said.buttons)
         return self._proceed() or self._leave(missed)
 
-    def wait(self) -> Speech | None:
+    def wait(self) -> PersonAction | None:
         """Whoever has lines goes on with them, and who has said goodbye leaves; others take silence for an end."""
         if self.leaving:
-            return _GONE
+            return _LEAVE
         if not self._script.lines:
             return None
-        return self._go_on() or _GONE
+        return self._go_on() or _LEAVE
 
-    def notice(self, event: Event) -> Speech | None:
+    def notice(self, event: Event) -> PersonAction | None:
         """A rule on an event speaks when the event happens."""
         end = self._script.end
-        if isinstance(end.when, EventMatch) and _is_meant(event, end.when):
-            return Speech(end.say, leaves=True, reason="person_done")
+        if isinstance(end.when, EventMatch) and _event_matches(event, end.when):
+            return PersonAction(end.say, leaves=True, reason="person_done")
         if self.leaving or (end.after is not None and self._said >= end.after):
             return None  # they have said their share, and only wait for the last answer
         for number, rule in enumerate(self._script.script):
-            if isinstance(rule.when, EventMatch) and self._may_use(number, rule) and _is_meant(event, rule.when):
+            if isinstance(rule.when, EventMatch) and self._may_use(number, rule) and _event_matches(event, rule.when):
                 return self._use(number, rule, None)
         return None
 
-    def recall(self, past: Sequence[Past]) -> None:
+    def recall(self, past: Sequence[PastPersonTurn]) -> None:
         """Their rules and lines are used up as far as they were; whoever plays them is not asked."""
-        voice, self._voice = self._voice, RecordedVoice()
+        voice, self._voice = self._voice, RecordedImproviser()
         try:
             ScriptReplay(self, self._voice).run(past)
         finally:
@@ -103,61 +103,61 @@ class ScriptedPerson:
     def _may_use(self, number: int, rule: ScriptRule) -> bool:
         return rule.times is None or self._uses[number] < rule.times
 
-    def _use(self, number: int, rule: ScriptRule, button: Mapping[str, Any] | None) -> Speech:
+    def _use(self, number: int, rule: ScriptRule, button: Mapping[str, Any] | None) -> PersonAction:
         used = self._uses[number]
         self._uses[number] += 1
         if rule.go_silent is not None:
-            return Speech(after=rule.go_silent, more=partial(self._after_silence, rule, used, button))
+            return PersonAction(after=rule.go_silent, more=partial(self._after_silence, rule, used, button))
         return self._do(rule, used, button)
 
-    def _after_silence(self, rule: ScriptRule, used: int, button: Mapping[str, Any] | None) -> Speech:
+    def _after_silence(self, rule: ScriptRule, used: int, button: Mapping[str, Any] | None) -> PersonAction:
         says = rule.say is not None or rule.improvise is not None or button is not None
-        return self._do(rule, used, button) if says else self._proceed() or _GONE
+        return self._do(rule, used, button) if says else self._proceed() or _LEAVE
 
-    def _do(self, rule: ScriptRule, used: int, button: Mapping[str, Any] | None) -> Speech:
+    def _do(self, rule: ScriptRule, used: int, button: Mapping[str, Any] | None) -> PersonAction:
         more = partial(self._speak, rule.interrupt) if rule.interrupt is not None else None
         if button is not None:
-            return self._say(pressed(button), more)
+            return self._say(press_button(button), more)
         if rule.improvise is not None:
             return self._speak(Improvisation(improvise=rule.improvise), more)
         if rule.say is None:
-            return Speech()
+            return PersonAction()
         lines = (rule.say,) if isinstance(rule.say, str) else rule.say
         return self._speak(lines[min(used, len(lines) - 1)], more)
 
-    def _proceed(self) -> Speech | None:
+    def _proceed(self) -> PersonAction | None:
         """The next of their lines, else the fallback."""
         line = self._go_on()
         if line is not None or self._fallback is None:
             return line
         return self._speak(self._fallback)
 
-    def _leave(self, missed: str) -> Speech:
-        return Speech(leaves=True, reason="person_done" if self._script.lines else "nothing_left", detail=missed)
+    def _leave(self, missed: str) -> PersonAction:
+        return PersonAction(leaves=True, reason="person_done" if self._script.lines else "nothing_left", detail=missed)
 
-    def _go_on(self) -> Speech | None:
+    def _go_on(self) -> PersonAction | None:
         """The next of their lines, if there is one."""
         if not self._has_lines:
             return None
         line = self._script.lines[self._next_line]
         self._next_line += 1
         if line.go_silent is not None:
-            return Speech(after=line.go_silent, more=lambda: self._proceed() or _GONE)
+            return PersonAction(after=line.go_silent, more=lambda: self._proceed() or _LEAVE)
         return self._line(line, self._interrupting())
 
-    def _line(self, line: ScriptLine, more: More | None) -> Speech:
+    def _line(self, line: ScriptLine, more: NextAction | None) -> PersonAction:
         if line.press is not None:
             buttons = self._shown()
-            button = _button(line.press, buttons)
+            button = _find_button(line.press, buttons)
             if button is not None:
-                return self._say(pressed(button), more, line.metadata)
-            detail = _missed(f"line {self._next_line} presses a button", line.press, buttons)
-            return Speech(leaves=True, reason="nothing_left", detail=detail)
+                return self._say(press_button(button), more, line.metadata)
+            detail = _describe_missing_button(f"line {self._next_line} presses a button", line.press, buttons)
+            return PersonAction(leaves=True, reason="nothing_left", detail=detail)
         if line.improvise is not None:
             return self._speak(Improvisation(improvise=line.improvise), more, line.metadata)
         return self._speak(cast(str | Improvisation, line.interrupt or line.say), more, line.metadata)
 
-    def _interrupting(self) -> More | None:
+    def _interrupting(self) -> NextAction | None:
         """The line that follows the one which is said now, without waiting for an answer."""
         lines = self._script.lines
         if self._next_line < len(lines) and lines[self._next_line].interrupt is not None:
@@ -174,15 +174,15 @@ class ScriptedPerson:
         return tuple(buttons)
 
     def _speak(
-        self, line: str | Improvisation, more: More | None = None, metadata: Mapping[str, Any] | None = None
-    ) -> Speech:
+        self, line: str | Improvisation, more: NextAction | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> PersonAction:
         """What is written, or what their voice finds to say."""
         if isinstance(line, str):
-            return self._say(Speech(line), more, metadata)
+            return self._say(PersonAction(line), more, metadata)
         assert self._voice is not None  # who needs one is made with one
-        speech = self._voice.improvise(line.hint, Progress(tuple(self._improvised), self._ends_by_script))
+        speech = self._voice.improvise(line.hint, ScriptProgress(tuple(self._improvised), self._ends_by_script))
         if speech.leaves and self._has_lines:
-            return cast(Speech, self._go_on())  # an author's lines are all said, whatever the voice makes of it
+            return cast(PersonAction, self._go_on())  # an author's lines are all said, whatever the voice makes of it
         if not speech.text:
             return speech
         self._improvised.append(speech.text)
@@ -197,22 +197,24 @@ class ScriptedPerson:
     def _has_lines(self) -> bool:
         return self._next_line < len(self._script.lines)
 
-    def _say(self, speech: Speech, more: More | None, metadata: Mapping[str, Any] | None = None) -> Speech:
+    def _say(
+        self, speech: PersonAction, more: NextAction | None, metadata: Mapping[str, Any] | None = None
+    ) -> PersonAction:
         self._said += 1
         self.leaving = speech.last and not self._has_lines
         if metadata is None and more is None:
             return speech
         along = {**(metadata or {}), **(speech.metadata or {})} or None
-        return Speech(speech.text, metadata=along, last=speech.last, more=more)
+        return PersonAction(speech.text, metadata=along, last=speech.last, more=more)
 
 
-def _missed(what: str, title: str, buttons: tuple[Mapping[str, Any], ...]) -> str:
+def _describe_missing_button(what: str, title: str, buttons: tuple[Mapping[str, Any], ...]) -> str:
     """What an author should know whose rule or line found nothing to press."""
     there = ", ".join(str(button.get("title")) for button in buttons) or "none"
     return f"{what}, and no button is like {title!r}; there were: {there}"
 
 
-def _is_meant(event: Event, match: EventMatch) -> bool:
+def _event_matches(event: Event, match: EventMatch) -> bool:
     """Tell whether an event is one that a rule waits for; one whose text is too slow to match is not."""
     try:
         return matches(event, match)
@@ -220,5 +222,5 @@ def _is_meant(event: Event, match: EventMatch) -> bool:
         return False
 
 
-def _button(title: str, buttons: tuple[Mapping[str, Any], ...]) -> Mapping[str, Any] | None:
+def _find_button(title: str, buttons: tuple[Mapping[str, Any], ...]) -> Mapping[str, Any] | None:
     return next((button for button in buttons if has_match_in_time(title, str(button.get("title", "")))), None)

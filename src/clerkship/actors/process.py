@@ -19,22 +19,22 @@ from signal import Signals
 
 from pydantic import JsonValue
 
-from clerkship.actors import offspring
+from clerkship.actors import child_processes
 from clerkship.actors.contract import AgentError, AgentStopped
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
-from clerkship.actors.process_pipes import STDERR_LIMIT, ProcessPipes, wait_for
+from clerkship.actors.process_pipes import MAX_STDERR_BYTES, ProcessPipes, wait_for
 from clerkship.kit.secrets import new_name
 from clerkship.kit.text import cut_start
 from clerkship.kit.wall import monotonic, process_seconds
 from clerkship.model.errors import PlatformError
 
-END_WITHIN = 0.25
+EXIT_TIMEOUT = 0.25
 """Seconds to end in, once its standard input is closed."""
-STACK_WITHIN = 0.05
+STACK_TIMEOUT = 0.05
 """Seconds in which a hung process writes its stack."""
 TERM_GRACE = 0.3
 """Seconds from SIGTERM to SIGKILL."""
-_LIVE: set["Process"] = set()
+_RUNNING: set["Process"] = set()
 _ERROR = re.compile(r"\w*(Error|Exception)\b|\berror:")
 
 
@@ -66,16 +66,16 @@ class Process:
         with self._lock:
             if self._closed:
                 raise AgentStopped
-            _LIVE.add(self)  # from here on it can be found by its mark, whatever strikes in between
-            given = {**environ, **self._keep(files), offspring.MARK: self._mark}
+            _RUNNING.add(self)  # from here on it can be found by its mark, whatever strikes in between
+            given = {**environ, **self._write_files(files), child_processes.MARK_VARIABLE: self._mark}
             try:
                 with self._isolation.command(self._words, self._private, self._folder) as (words, descriptors):
                     self._child = _popen(words, self._folder, given, descriptors)
             except OSError as error:
-                raise _not_started(self._words[0], error) from None
+                raise _start_error(self._words[0], error) from None
             self._pipes.attach(self._child)
 
-    def _keep(self, files: Mapping[str, bytes]) -> dict[str, str]:
+    def _write_files(self, files: Mapping[str, bytes]) -> dict[str, str]:
         if not files:
             return {}
         self._private = Path(tempfile.mkdtemp(prefix="clerkship-", dir=self._isolation.private))  # 0700
@@ -111,10 +111,10 @@ class Process:
 
     def error(self, message: str) -> AgentError:
         """Return an error with the end of what the program wrote to standard error."""
-        words = self.last_words()
+        words = self.stderr_tail()
         return AgentError(f"{message}\n{words}" if words else message)
 
-    def last_words(self) -> str:
+    def stderr_tail(self) -> str:
         """Return the end of standard error, without characters that would move a cursor."""
         with self._lock:
             if not self._closed:
@@ -158,22 +158,22 @@ class Process:
 
     def _end(self) -> str | None:
         """Ask by closing its input, then by SIGTERM, then not any more; which of them it took."""
-        if self not in _LIVE:
+        if self not in _RUNNING:
             return None
         session = 0 if self._child is None else self._child.pid
         self._pipes.close_input()
-        self._settle(END_WITHIN)
+        self._wait_for_exit(EXIT_TIMEOUT)
         own_end = not self._running()
         if self.dumps_stack and not own_end and self._child is not None:
             with contextlib.suppress(OSError):
                 os.kill(self._isolation.program(self._child.pid), Signals.SIGUSR1)
-            self._settle(STACK_WITHIN, at_least=True)
+            self._wait_for_exit(STACK_TIMEOUT, at_least=True)
         spared = self._isolation.launcher(session)
-        if not offspring.send(Signals.SIGTERM, session, self._mark, spared) and own_end:
+        if not child_processes.signal_processes(Signals.SIGTERM, session, self._mark, spared) and own_end:
             return None
         until = monotonic() + TERM_GRACE
-        while monotonic() < until and (self._running() or offspring.find(session, self._mark)):
-            self._settle(0.02, at_least=True)
+        while monotonic() < until and (self._running() or child_processes.find_processes(session, self._mark)):
+            self._wait_for_exit(0.02, at_least=True)
         hard = self._kill(session)
         if own_end:
             return None
@@ -182,12 +182,14 @@ class Process:
     def _kill(self, session: int) -> bool:
         """Until there is nobody left to kill: one that is forking may be a moment late."""
         running, rounds = self._running(), 0
-        while (offspring.send(Signals.SIGKILL, session, self._mark) or self._running()) and rounds < 100:
+        while (
+            child_processes.signal_processes(Signals.SIGKILL, session, self._mark) or self._running()
+        ) and rounds < 100:
             rounds += 1
-            self._settle(0.01, at_least=True)
+            self._wait_for_exit(0.01, at_least=True)
         return running
 
-    def _settle(self, within: float, *, at_least: bool = False) -> None:
+    def _wait_for_exit(self, within: float, *, at_least: bool = False) -> None:
         """Give it so long to end, reading what it still has to say."""
         until, nap = monotonic() + within, 0.0005
         while monotonic() < until and (at_least or self._running()):
@@ -200,11 +202,11 @@ class Process:
             return {}
         self._pipes.drain_errors()
         errors = self._pipes.errors
-        facts: dict[str, JsonValue] = {"agent_stderr": cut_start(errors, STDERR_LIMIT - 1)} if errors else {}
+        facts: dict[str, JsonValue] = {"agent_stderr": cut_start(errors, MAX_STDERR_BYTES - 1)} if errors else {}
         return facts | ({"agent_ended_by": ended_by} if ended_by else {"agent_exit_code": self._code()})
 
     def _release(self) -> None:
-        _LIVE.discard(self)
+        _RUNNING.discard(self)
         self._pipes.close()
         if self._private is not None:
             shutil.rmtree(self._private, ignore_errors=True)
@@ -212,7 +214,7 @@ class Process:
     def abandon(self) -> None:
         """End it without any grace: this process is about to end itself."""
         session = 0 if self._child is None else self._child.pid
-        offspring.send(Signals.SIGKILL, session, self._mark)
+        child_processes.signal_processes(Signals.SIGKILL, session, self._mark)
         if self._private is not None:
             shutil.rmtree(self._private, ignore_errors=True)
         if self._isolation.private is not None:
@@ -237,7 +239,7 @@ def _popen(
     )
 
 
-def _not_started(word: str, error: OSError) -> Exception:
+def _start_error(word: str, error: OSError) -> Exception:
     text = f"{word} could not be started: {error.strerror}"
     if error.errno in (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM):
         return PlatformError(f"{text}; too many agents at once for this machine")
@@ -245,8 +247,8 @@ def _not_started(word: str, error: OSError) -> Exception:
 
 
 @atexit.register
-def _leave_nobody() -> None:
+def _kill_remaining() -> None:
     """A second Ctrl-C, or an error of ours, ends this process at once; those it started must not outlive it."""
-    for process in list(_LIVE):
+    for process in list(_RUNNING):
         with contextlib.suppress(Exception):
             process.abandon()

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import IO
 
 from clerkship.actors.contract import AgentError
-from clerkship.actors.messages import REPLY_LIMIT
+from clerkship.actors.messages import MAX_REPLY_BYTES
 
-STDERR_LIMIT = 65_536
+MAX_STDERR_BYTES = 65_536
 CHUNK = 65_536
-LOOK_EVERY = 0.05
+POLL_INTERVAL = 0.05
 """Seconds between looks at whether the program still runs: its children may hold its pipes open after it."""
 
 
@@ -41,7 +41,7 @@ class ProcessPipes:
 
     @property
     def errors(self) -> str:
-        """The last STDERR_LIMIT bytes of its standard error, as text."""
+        """The last MAX_STDERR_BYTES bytes of its standard error, as text."""
         return self._err.decode(errors="replace")
 
     def send(self, line: bytes) -> None:
@@ -53,8 +53,8 @@ class ProcessPipes:
         end = self._out.find(b"\n", self._searched)
         if end < 0:
             self._searched = len(self._out)
-            if len(self._out) > REPLY_LIMIT:
-                raise AgentError(f"it wrote a line of more than {REPLY_LIMIT:,} bytes")
+            if len(self._out) > MAX_REPLY_BYTES:
+                raise AgentError(f"it wrote a line of more than {MAX_REPLY_BYTES:,} bytes")
             if not self.ended or not self._out:
                 return None
             end = len(self._out)  # the last line may lack its end
@@ -117,7 +117,7 @@ class ProcessPipes:
         data = _read(self._files[2]) if not self._err_ended else b""
         self._err_ended = data == b""
         self._err += data or b""
-        del self._err[:-STDERR_LIMIT]
+        del self._err[:-MAX_STDERR_BYTES]
         return bool(data)
 
 
@@ -134,7 +134,7 @@ async def wait_for(reading: Sequence[int], writing: Sequence[int]) -> None:
         loop.add_reader(fd, wake)
     for fd in writing:
         loop.add_writer(fd, wake)
-    timer = loop.call_later(LOOK_EVERY, wake)
+    timer = loop.call_later(POLL_INTERVAL, wake)
     try:
         await woken
     finally:

@@ -17,9 +17,26 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
-from clerkship.actors.agent_output import AgentOutput, watch_streams
-from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, Entry, History, Message, Said, Start
-from clerkship.actors.python_target import EntryPoint, NotAnAgent, agent_error, describe_error, entrances, find_target
+from clerkship.actors.agent_output import AgentOutput, wrap_streams
+from clerkship.actors.contract import (
+    NO_FACTS,
+    Agent,
+    AgentError,
+    AgentStopped,
+    EntryPointName,
+    History,
+    Message,
+    ReplyPart,
+    Start,
+)
+from clerkship.actors.python_target import (
+    EntryPoint,
+    NotAnAgent,
+    agent_error,
+    describe_error,
+    find_entry_points,
+    find_target,
+)
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import BUILT_IN_EVENTS
 from clerkship.model.agent_domain import AgentCapabilities
@@ -33,13 +50,13 @@ T = TypeVar("T")
 class PythonAgent:
     """Adapts functions of either kind to the two entry points."""
 
-    def __init__(self, entrances: Mapping[Entry, EntryPoint], output: AgentOutput | None = None) -> None:
-        self.entries: frozenset[Entry] = frozenset(entrances)
+    def __init__(self, entrances: Mapping[EntryPointName, EntryPoint], output: AgentOutput | None = None) -> None:
+        self.entries: frozenset[EntryPointName] = frozenset(entrances)
         self._entrances = entrances
         self._output = output or AgentOutput()
         self._context = self._output.context  # what it sets there ends with it
 
-    async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[Said]:
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[ReplyPart]:
         """Tell it that a conversation begins."""
         return await self._call("on_start", (start, sandboxes), _replies_for(sandboxes))
 
@@ -47,7 +64,7 @@ class PythonAgent:
         """Tell it of the conversation it goes on with."""
         await self._call("on_history", (history, sandboxes), lambda returned: None)
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
         """Hand the message over."""
         return await self._call("on_turn", (message, sandboxes), _replies_for(sandboxes))
 
@@ -58,11 +75,11 @@ class PythonAgent:
     def close(self) -> Mapping[str, JsonValue]:
         """Return what it has printed."""
         text = self._output.text()
-        return {"agent_output": text} if text else NOTHING
+        return {"agent_output": text} if text else NO_FACTS
 
-    async def _call(self, entry: Entry, arguments: tuple[Any, ...], parse: Callable[[Any], T]) -> T:
+    async def _call(self, entry: EntryPointName, arguments: tuple[Any, ...], parse: Callable[[Any], T]) -> T:
         function, arity, is_async = self._entrances[entry]
-        watch_streams()
+        wrap_streams()
         try:
             if is_async:
                 result = function(*arguments[:arity])
@@ -108,7 +125,7 @@ class PythonSolver:
         self._target = target
         self._is_class = inspect.isclass(target)
         with as_input_error():
-            self._entrances = entrances(target, name) if not self._is_class else None
+            self._entrances = find_entry_points(target, name) if not self._is_class else None
 
     @property
     def target(self) -> Any:
@@ -130,7 +147,7 @@ class PythonSolver:
             made = output.context.run(call_sync, self._target, ())
             if self._entrances is None:
                 with as_input_error():
-                    self._entrances = entrances(made, self.name)  # looked at once: signatures are slow to read
+                    self._entrances = find_entry_points(made, self.name)  # looked at once: signatures are slow to read
             bound = {entry: known._replace(function=getattr(made, entry)) for entry, known in self._entrances.items()}
         except (AgentStopped, InputError):
             raise
@@ -139,7 +156,7 @@ class PythonSolver:
         return PythonAgent(bound, output)
 
 
-def _replies_for(sandboxes: Sandboxes) -> Callable[[Any], list[Said]]:
+def _replies_for(sandboxes: Sandboxes) -> Callable[[Any], list[ReplyPart]]:
     return lambda value: parse_replies(value, sandboxes.agent_events)
 
 
@@ -161,7 +178,7 @@ def reported_events(declared: Any, name: str) -> frozenset[str] | None:
 
 def load_python(reference: str) -> PythonSolver:
     """Import `module:name`, the module from the working folder too; raises InputError where that fails."""
-    watch_streams()  # a logging handler that the module sets up shall write to these
+    wrap_streams()  # a logging handler that the module sets up shall write to these
     with as_input_error():
         target = find_target(reference)
     return PythonSolver(f"python:{reference}", target)
@@ -184,7 +201,7 @@ def load_source(source: str, name: str) -> PythonAgent:
         exec(compile(source, name, "exec"), module.__dict__)
         agent = getattr(module, "Agent", module)
         with as_input_error():
-            return PythonAgent(entrances(agent() if inspect.isclass(agent) else agent, name))
+            return PythonAgent(find_entry_points(agent() if inspect.isclass(agent) else agent, name))
     except (Exception, SystemExit) as error:
         raise InputError.of(f"{name}: running it failed: {describe_error(error)}") from None
 

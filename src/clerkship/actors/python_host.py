@@ -15,13 +15,13 @@ import signal
 import sys
 from typing import Any
 
-from clerkship.actors.agent_data import AgentError, Entry, History, Message, Say, Start, Turn
+from clerkship.actors.agent_data import AgentError, EntryPointName, History, Message, Say, Start, Turn
 from clerkship.actors.host_link import HostLink
 from clerkship.actors.python_target import (
     EntryPoint,
     NotAnAgent,
     agent_error,
-    entrances,
+    find_entry_points,
     find_target,
     import_from_here,
 )
@@ -38,7 +38,7 @@ class Host:
     def __init__(self, link: HostLink) -> None:
         self._link = link
         self._context = contextvars.copy_context()
-        self._entrances: dict[Entry, EntryPoint] = {}
+        self._entrances: dict[EntryPointName, EntryPoint] = {}
         self._places: dict[str, dict[str, str]] = {}
         self._sandboxes: Any = None
         self._loop: Any = None
@@ -57,9 +57,9 @@ class Host:
             target = import_from_here(call["module"]) if "module" in call else find_target(call["reference"])
             emits = _declared(getattr(target, "reported_events", None))
             if not inspect.isclass(target):
-                self._entrances = entrances(target, call["name"])
+                self._entrances = find_entry_points(target, call["name"])
             elif call["make"]:
-                self._entrances = entrances(self._make(target), call["name"])
+                self._entrances = find_entry_points(self._make(target), call["name"])
         except NotAnAgent as error:
             return {"refused": {"message": error.message, "hint": error.hint}}
         except AgentError as error:
@@ -72,7 +72,7 @@ class Host:
         except BaseException as error:  # foreign code
             raise agent_error(error, "it could not be made: ") from error
 
-    def _call(self, entry: Entry, argument: Any) -> dict[str, Any]:
+    def _call(self, entry: EntryPointName, argument: Any) -> dict[str, Any]:
         function, arity, _ = self._entrances[entry]
         try:
             arguments = [_decode(entry, argument), self._get_sandboxes() if arity > 1 else None]
@@ -119,7 +119,7 @@ def _declared(events: Any) -> Any:
     return [str(kind) for kind in events]
 
 
-def _decode(entry: Entry, argument: Any) -> Any:
+def _decode(entry: EntryPointName, argument: Any) -> Any:
     if entry == "on_turn":
         return Message(**argument)
     if entry == "on_start":
@@ -136,7 +136,7 @@ def _said(part: dict[str, Any]) -> Any:
     return Say(**{**part, "buttons": tuple(part["buttons"])})
 
 
-def _encode(entry: Entry, value: Any) -> Any:
+def _encode(entry: EntryPointName, value: Any) -> Any:
     """Return a result as JSON. What is not plain is read here as it is in the platform's process, with its errors."""
     if entry == "on_history":
         return None

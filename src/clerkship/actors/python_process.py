@@ -19,7 +19,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.agent_requests import AgentRequests
 from clerkship.actors.agent_stack import split_stack
-from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Start
+from clerkship.actors.contract import Agent, AgentError, EntryPointName, History, Message, ReplyPart, Start
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.actors.messages import parse_object
 from clerkship.actors.process import Process
@@ -31,10 +31,10 @@ from clerkship.sandbox.handle import Handle, Sandboxes
 from clerkship.settings import inherited
 
 T = TypeVar("T")
-HOST = "clerkship.actors.python_host"
+HOST_MODULE = "clerkship.actors.python_host"
 MAX_IMPORT_SECONDS = 120.0
 """Wall seconds in which an agent must be imported, before a run; in a trial its own limit applies."""
-EXIT_WITHIN = 1.0
+EXIT_TIMEOUT = 1.0
 """Seconds to wait for the exit code of a process that has closed its pipe."""
 
 
@@ -42,9 +42,9 @@ class PythonProcessAgent:
     """One agent in one process."""
 
     def __init__(self, name: str, target: Mapping[str, str], folder: Path, isolation: Isolation) -> None:
-        self.entries: frozenset[Entry] = frozenset()
+        self.entries: frozenset[EntryPointName] = frozenset()
         self._name, self._target = name, target
-        self._process = Process([sys.executable, "-P", "-m", HOST], folder, isolation)
+        self._process = Process([sys.executable, "-P", "-m", HOST_MODULE], folder, isolation)
         self._requests = AgentRequests()
         self._knows_sandboxes = False
 
@@ -56,7 +56,7 @@ class PythonProcessAgent:
         """
         self._process.start(inherited(), {})
         loaded = call_sync(_run, (self._load(make),))
-        self.entries = frozenset(entry for entry in get_args(Entry) if entry in loaded["entries"])
+        self.entries = frozenset(entry for entry in get_args(EntryPointName) if entry in loaded["entries"])
         return loaded["emits"]
 
     async def _load(self, make: bool) -> Any:
@@ -67,7 +67,7 @@ class PythonProcessAgent:
             raise AgentError("its process did not say what it has imported")
         return loaded
 
-    async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[Said]:
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[ReplyPart]:
         """Call `on_start`."""
         return parse_replies(await self._enter("on_start", start, sandboxes), sandboxes.agent_events)
 
@@ -75,7 +75,7 @@ class PythonProcessAgent:
         """Call `on_history`."""
         await self._enter("on_history", history, sandboxes)
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
         """Call `on_turn`."""
         return parse_replies(await self._enter("on_turn", message, sandboxes), sandboxes.agent_events)
 
@@ -95,11 +95,11 @@ class PythonProcessAgent:
             facts |= {"agent_stderr": stderr, "agent_stack": stack}
         return facts
 
-    async def _enter(self, entry: Entry, argument: Any, sandboxes: Sandboxes) -> Any:
+    async def _enter(self, entry: EntryPointName, argument: Any, sandboxes: Sandboxes) -> Any:
         call = {"call": entry, "argument": argument}
         if not self._knows_sandboxes:
             self._knows_sandboxes = True
-            call["sandboxes"] = {name: _place(handle) for name, handle in sandboxes.items()}
+            call["sandboxes"] = {name: _describe_handle(handle) for name, handle in sandboxes.items()}
         try:
             return await self._call(call, sandboxes)
         except InputError as error:  # an agent that was imported before the run has no input to be wrong
@@ -117,11 +117,11 @@ class PythonProcessAgent:
                 self._process.send(self._requests.answer(message, sandboxes))
             else:
                 self._process.dumps_stack = False
-                return _result(message)
+                return _parse_result(message)
         raise await self._ended()
 
     async def _ended(self) -> AgentError:
-        code = await self._process.exit_code(EXIT_WITHIN)
+        code = await self._process.exit_code(EXIT_TIMEOUT)
         end = "closed its connection" if code is None else f"ended with exit code {code}"
         return self._process.error(f"it {end}")
 
@@ -135,7 +135,7 @@ def _run(work: Awaitable[T]) -> T:
         loop.close()
 
 
-def _result(message: Mapping[str, Any]) -> Any:
+def _parse_result(message: Mapping[str, Any]) -> Any:
     """Return the value of a result, or raise the error in it."""
     if "failed" in message:
         raise AgentError(*_texts(message["failed"], "message", "trace"))
@@ -152,7 +152,7 @@ def _texts(fields: Any, *names: str) -> tuple[str, ...]:
     return tuple(str(given.get(name, ""))[:100_000] for name in names)
 
 
-def _place(handle: Handle) -> dict[str, str]:
+def _describe_handle(handle: Handle) -> dict[str, str]:
     """Return what the process needs to make the same handle to a sandbox."""
     return {"kind": handle.kind, "handle": f"{type(handle).__module__}:{type(handle).__qualname__}"}
 
@@ -165,7 +165,7 @@ class PythonProcessSolver:
         self._target, self._folder = target, folder
         self._isolation = NOT_ISOLATED
         self._abilities: AgentCapabilities | None = None
-        self._entries: frozenset[Entry] = frozenset()
+        self._entries: frozenset[EntryPointName] = frozenset()
 
     def isolate(self, isolation: Isolation) -> None:
         """Start every later process under this isolation, the one that imports the agent before a run too."""
@@ -250,18 +250,20 @@ def _target_of(solver: PythonSolver) -> dict[str, str]:
         return {"module": _module_name(solver.name, target.__name__)}
     if not inspect.isclass(target) and not inspect.isfunction(target):
         kind = "a bound method" if inspect.ismethod(target) else f"an instance of {type(target).__name__}"
-        raise _unnamed(solver.name, f"it is {kind}, which only this process has")
+        raise _import_error(solver.name, f"it is {kind}, which only this process has")
     if target.__name__ == "<lambda>":
-        raise _unnamed(solver.name, "a lambda has no name")
+        raise _import_error(solver.name, "a lambda has no name")
     if "<locals>" in target.__qualname__:
-        raise _unnamed(solver.name, f"`{target.__qualname__}` is defined inside a function")
+        raise _import_error(solver.name, f"`{target.__qualname__}` is defined inside a function")
     reference = f"{_module_name(solver.name, target.__module__)}:{target.__qualname__}"
-    if _found(target) is not target:
-        raise _unnamed(solver.name, f"`{reference}` is not this {'class' if inspect.isclass(target) else 'function'}")
+    if _resolve_target(target) is not target:
+        raise _import_error(
+            solver.name, f"`{reference}` is not this {'class' if inspect.isclass(target) else 'function'}"
+        )
     return {"reference": reference}
 
 
-def _found(target: Any) -> Any:
+def _resolve_target(target: Any) -> Any:
     """Return what its module has under the name of a class or function."""
     found: Any = sys.modules.get(target.__module__)
     for name in target.__qualname__.split("."):
@@ -276,11 +278,11 @@ def _module_name(agent: str, module: str) -> str:
     main: ModuleType = sys.modules["__main__"]
     spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
     if spec is None and file is None:
-        raise _unnamed(agent, "it is defined in `__main__`, which has no file here")
+        raise _import_error(agent, "it is defined in `__main__`, which has no file here")
     return str(spec.name if spec is not None else Path(file or "").stem)
 
 
-def _unnamed(agent: str, reason: str) -> InputError:
+def _import_error(agent: str, reason: str) -> InputError:
     return InputError.of(
         f"agent {agent} cannot be imported in a process of its own: {reason}",
         hint="give a class or function at the top of a module, or leave agent_process out",

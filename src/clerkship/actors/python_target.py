@@ -15,13 +15,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from clerkship.actors.agent_data import AgentError, Entry
+from clerkship.actors.agent_data import AgentError, EntryPointName
 from clerkship.kit.text import replace_surrogates
 from clerkship.kit.traceback_text import error_message
 from clerkship.model.names import did_you_mean
 
-_ENTRIES: dict[str, Entry] = {"message": "on_turn", "task_item": "on_task"}
-_BESIDE: tuple[Entry, ...] = ("on_start", "on_history")
+_ENTRIES: dict[str, EntryPointName] = {"message": "on_turn", "task_item": "on_task"}
+_OPTIONAL_ENTRIES: tuple[EntryPointName, ...] = ("on_start", "on_history")
 """Entry points of agents that have on_turn too."""
 _PACKAGE = Path(__file__).parents[1]
 _LIBRARIES = tuple(
@@ -84,12 +84,12 @@ def import_from_here(name: str) -> ModuleType:
     return importlib.import_module(name)
 
 
-def entrances(target: Any, name: str) -> dict[Entry, EntryPoint]:
+def find_entry_points(target: Any, name: str) -> dict[EntryPointName, EntryPoint]:
     """Return the entry points of an object; raises NotAnAgent if it has none."""
-    found: dict[Entry, Callable[..., Any]] = {
+    found: dict[EntryPointName, Callable[..., Any]] = {
         entry: getattr(target, entry) for entry in _ENTRIES.values() if callable(getattr(target, entry, None))
     }
-    for entry in _BESIDE:
+    for entry in _OPTIONAL_ENTRIES:
         if "on_turn" in found and callable(getattr(target, entry, None)):
             found[entry] = getattr(target, entry)
     if not found and callable(target):

@@ -16,11 +16,11 @@ from clerkship.actors.webhook import load_http, load_https
 from clerkship.model.errors import InputError
 from clerkship.settings import Settings
 
-Load = Callable[[str, Settings], Solver]
+LoadSolver = Callable[[str, Settings], Solver]
 """Takes what follows the sort and its colon, and the settings."""
 
 
-def _built_in(solver: type[Nop | Oracle]) -> Load:
+def _built_in(solver: type[Nop | Oracle]) -> LoadSolver:
     """Return what loads an agent that has no parameters."""
 
     def load(rest: str, settings: Settings) -> Solver:
@@ -42,7 +42,7 @@ def _rasa(rest: str, settings: Settings) -> Solver:
     return cast(Solver, import_module("clerkship.rasa.agent").load_rasa(rest, settings))
 
 
-AGENTS: Mapping[str, Load] = {
+AGENTS: Mapping[str, LoadSolver] = {
     "nop": _built_in(Nop),
     "oracle": _built_in(Oracle),
     "python": _python,

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from clerkship.actors.contract import AgentError, Said, Say
+from clerkship.actors.contract import AgentError, ReplyPart, Say
 from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.events.event import Payload
 from clerkship.events.log import MAX_EVENTS, MAX_LOG_BYTES, Log
@@ -16,22 +16,22 @@ from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.kit.text import replace_surrogates
 from clerkship.model.names import did_you_mean
 
-TEXT_LIMIT = 100_000
-ANSWER_LIMIT = 1_000_000
+MAX_TEXT_LENGTH = 100_000
+MAX_ANSWER_LENGTH = 1_000_000
 MAX_REPLIES = 100
 MAX_REPORTS = 10_000
 LOG_FULL = f"the log of the trial is full: an agent may fill it up to {MAX_EVENTS:,} events or {MAX_LOG_BYTES:,} bytes"
 
 
-def parse_replies(value: Any, events: AgentEvents | None = BUILT_IN_EVENTS) -> list[Said]:
+def parse_replies(value: Any, events: AgentEvents | None = BUILT_IN_EVENTS) -> list[ReplyPart]:
     """None, text, Say, a map with `text`, an event of the agent's own, or a list of those. For `events` see
     `parse_event`."""
     if isinstance(value, str):
-        return [Say(_text(value))] if value.strip() else []  # most are no more than this
+        return [Say(_parse_text(value))] if value.strip() else []  # most are no more than this
     items = value if isinstance(value, list | tuple) else [value]
     if len(items) > MAX_REPORTS:
         raise AgentError(f"it returned {len(items):,} replies and events; the limit is {MAX_REPORTS:,}")
-    said = [_said(item, events) for item in items if item is not None]
+    said = [_parse_reply_part(item, events) for item in items if item is not None]
     said = [part for part in said if not (isinstance(part, Say) and part.is_blank)]
     replies = sum(isinstance(item, Say) for item in said)
     if replies > MAX_REPLIES:
@@ -39,7 +39,7 @@ def parse_replies(value: Any, events: AgentEvents | None = BUILT_IN_EVENTS) -> l
     return said
 
 
-def check_room(log: Log) -> None:
+def check_log_capacity(log: Log) -> None:
     """Raise AgentError if the log accepts no more reports and replies of the agent."""
     if log.is_full:
         log.overflowed = True
@@ -92,27 +92,27 @@ def report_fields(payload: Payload) -> dict[str, Any]:
     return {"kind": payload.kind, **payload.model_dump(mode="json")}
 
 
-def _said(item: Any, events: AgentEvents | None) -> Said:
+def _parse_reply_part(item: Any, events: AgentEvents | None) -> ReplyPart:
     if not isinstance(item, Payload):
         if isinstance(item, dict) and "kind" in item:
             return parse_event(parse_report(item, events or BUILT_IN_EVENTS), events)
-        return _say(item)
+        return _parse_say(item)
     try:
         return parse_event(item, events)
     except TypeError as error:
         raise AgentError(str(error)) from None
 
 
-def _say(item: Any) -> Say:
+def _parse_say(item: Any) -> Say:
     if isinstance(item, str):
-        return Say(_text(item))
+        return Say(_parse_text(item))
     if isinstance(item, Say):
         if not isinstance(item.utter_name, str | None):
-            raise AgentError(f"a reply's utter_name is {_named(item.utter_name)}")
+            raise AgentError(f"a reply's utter_name is {_describe_type(item.utter_name)}")
         return Say(
-            _text(item.text),
+            _parse_text(item.text),
             replace_surrogates(item.utter_name) if item.utter_name is not None else None,
-            _buttons(item.buttons) if item.buttons else (),
+            _parse_buttons(item.buttons) if item.buttons else (),
             _plain_map(item.metadata, "metadata"),
             _plain_map(item.custom, "custom"),
         )
@@ -121,21 +121,21 @@ def _say(item: Any) -> Say:
         and isinstance(item.get("text"), str)
         and item.keys() <= Say.__dataclass_fields__.keys()
     ):
-        return _say(Say(**item))
-    raise AgentError(f"it returned {_named(item)}; expected text, Say, a map with `text`, or a list of those")
+        return _parse_say(Say(**item))
+    raise AgentError(f"it returned {_describe_type(item)}; expected text, Say, a map with `text`, or a list of those")
 
 
-def _text(text: Any) -> str:
+def _parse_text(text: Any) -> str:
     if not isinstance(text, str):
-        raise AgentError(f"a reply's text is {_named(text)}")
-    if len(text) > TEXT_LIMIT:
-        raise AgentError(f"a reply of {len(text):,} characters; the limit is {TEXT_LIMIT:,}")
+        raise AgentError(f"a reply's text is {_describe_type(text)}")
+    if len(text) > MAX_TEXT_LENGTH:
+        raise AgentError(f"a reply of {len(text):,} characters; the limit is {MAX_TEXT_LENGTH:,}")
     return replace_surrogates(text)
 
 
-def _buttons(buttons: Any) -> tuple[dict[str, Any], ...]:
+def _parse_buttons(buttons: Any) -> tuple[dict[str, Any], ...]:
     if not isinstance(buttons, list | tuple):
-        raise AgentError(f"a reply's buttons are {_named(buttons)}")
+        raise AgentError(f"a reply's buttons are {_describe_type(buttons)}")
     plain = parse_answer(list(buttons), what="buttons")
     if not isinstance(plain, list) or not all(isinstance(button, dict) for button in plain):
         raise AgentError("a reply's buttons must be maps")
@@ -147,14 +147,14 @@ def _plain_map(value: Any, what: str) -> dict[str, Any] | None:
         return None
     plain = parse_answer(value, what=what)
     if not isinstance(plain, dict):
-        raise AgentError(f"a reply's {what} is {_named(value)}")
+        raise AgentError(f"a reply's {what} is {_describe_type(value)}")
     return plain
 
 
 def parse_answer(value: Any, what: str = "answer") -> JsonValue:
     """Return a copy of any JSON value; raise AgentError for what is not JSON, too long or nested too deeply."""
-    if isinstance(value, str) and len(value) > ANSWER_LIMIT:
-        raise AgentError(f"its {what} has {len(value):,} characters; the limit is {ANSWER_LIMIT:,}")
+    if isinstance(value, str) and len(value) > MAX_ANSWER_LENGTH:
+        raise AgentError(f"its {what} has {len(value):,} characters; the limit is {MAX_ANSWER_LENGTH:,}")
     try:
         data = orjson.dumps(value, default=_model)
     except (TypeError, RecursionError) as error:
@@ -163,8 +163,8 @@ def parse_answer(value: Any, what: str = "answer") -> JsonValue:
         raise AgentError(f"its {what} cannot be written as JSON: {error}") from None
     if _is_not_a_number(value):
         raise AgentError(f"its {what} has a number in it that JSON cannot say (infinity, or not a number)")
-    if len(data) > ANSWER_LIMIT:
-        raise AgentError(f"its {what} has {len(data):,} bytes; the limit is {ANSWER_LIMIT:,}")
+    if len(data) > MAX_ANSWER_LENGTH:
+        raise AgentError(f"its {what} has {len(data):,} bytes; the limit is {MAX_ANSWER_LENGTH:,}")
     plain: JsonValue = orjson.loads(data)
     if is_deeper_than(plain):
         raise AgentError(f"its {what} is nested more than {MAX_DEPTH} levels deep")
@@ -186,5 +186,5 @@ def _model(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
-def _named(value: Any) -> str:
+def _describe_type(value: Any) -> str:
     return f"{type(value).__name__} {repr(value)[:60]}"

@@ -4,22 +4,22 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from copy import copy
 
-from clerkship.actors.contract import Heard, Past, SimulatedPerson, Speech
+from clerkship.actors.contract import AgentReply, PastPersonTurn, PersonAction, SimulatedPerson
 from clerkship.events.event import Event, Utterance
 
-Act = Callable[[], Speech | None]
+PersonStep = Callable[[], PersonAction | None]
 
 
-class RecordedVoice:
+class RecordedImproviser:
     """Says what the person said then, in place of the model that plays them."""
 
     def __init__(self) -> None:
         self.said = ""
         self.messages: Sequence[Event] = ()
 
-    def improvise(self, hint: str = "", progress: object = None) -> Speech:
+    def improvise(self, hint: str = "", progress: object = None) -> PersonAction:
         """Return what they said then."""
-        return Speech(self.said)
+        return PersonAction(self.said)
 
 
 class ScriptReplay:
@@ -28,15 +28,15 @@ class ScriptReplay:
     Whether they spoke because of what they heard or of what they saw is inferred from what they said.
     """
 
-    def __init__(self, person: SimulatedPerson, voice: RecordedVoice) -> None:
+    def __init__(self, person: SimulatedPerson, voice: RecordedImproviser) -> None:
         self._person, self._voice = person, voice
-        self._heard: Heard | None = None
+        self._heard: AgentReply | None = None
         self._seen: deque[Event] = deque()
-        self._more: Act | None = None
+        self._more: PersonStep | None = None
 
-    def run(self, past: Sequence[Past]) -> None:
+    def run(self, past: Sequence[PastPersonTurn]) -> None:
         """Replay a conversation."""
-        before: Past | None = None
+        before: PastPersonTurn | None = None
         for turn in past:
             if turn.said is not None:
                 self._voice.said = turn.said
@@ -45,7 +45,7 @@ class ScriptReplay:
                     self._continue(before)
             before = turn
 
-    def _continue(self, before: Past) -> None:
+    def _continue(self, before: PastPersonTurn) -> None:
         more, self._more = self._more, None
         if more is not None and self._try(more):
             return
@@ -65,7 +65,7 @@ class ScriptReplay:
                 return True
         return False
 
-    def _try(self, act: Act, *, silently: bool = False) -> bool:
+    def _try(self, act: PersonStep, *, silently: bool = False) -> bool:
         """Tell whether an act made them say it. If not, undo it, unless it may be done silently."""
         state = vars(self._person)
         before = {name: copy(value) if isinstance(value, list | dict) else value for name, value in state.items()}

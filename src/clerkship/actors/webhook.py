@@ -14,14 +14,14 @@ from urllib.parse import urlsplit, urlunsplit
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import NOTHING, Agent, AgentError, Message, Said
+from clerkship.actors.contract import NO_FACTS, Agent, AgentError, Message, ReplyPart
 from clerkship.actors.messages import (
-    REPLY_LIMIT,
+    MAX_REPLY_BYTES,
     MessageAgent,
-    answer_of,
+    excerpt,
     parse_object,
-    say_of,
-    shown,
+    parse_say,
+    parse_task_answer,
     task_message,
 )
 from clerkship.kit.http_body import ResponseTooLarge
@@ -47,22 +47,22 @@ class WebhookAgent(MessageAgent):
         self._address, self._key, self._trial = address, key, trial
         self._conversation = new_name("conversation")
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
         """Post the message; the reply's `say` is what it says."""
-        return say_of(await self._ask(self.turn_message(message, sandboxes), sandboxes), _REPLY, sandboxes)
+        return parse_say(await self._ask(self.turn_message(message, sandboxes), sandboxes), _REPLY, sandboxes)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Post the work; the reply's `answer` is the answer."""
-        return answer_of(await self._ask(task_message(task_item, sandboxes), sandboxes), _REPLY)
+        return parse_task_answer(await self._ask(task_message(task_item, sandboxes), sandboxes), _REPLY)
 
     def close(self) -> Mapping[str, JsonValue]:
         """Each message had a connection of its own."""
-        return NOTHING
+        return NO_FACTS
 
     async def _ask(self, message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
         body = orjson.dumps(message | {"conversation": self._conversation, "trial": self._trial})
         response, data = await self._post(body)
-        _refuse_status(response, data)
+        _check_status(response, data)
         reply = parse_object(data, _REPLY)
         self.take_reports(reply, sandboxes)
         return reply
@@ -73,9 +73,9 @@ class WebhookAgent(MessageAgent):
         headers = sign(self._key, body) if self._key else {}
         try:
             async with open_client(self._address, read_within=None) as client:  # the task's own timeout ends it
-                return await post(client, self._address, headers, body, REPLY_LIMIT)
+                return await post(client, self._address, headers, body, MAX_REPLY_BYTES)
         except ResponseTooLarge:
-            raise AgentError(f"its reply has more than {REPLY_LIMIT:,} bytes") from None
+            raise AgentError(f"its reply has more than {MAX_REPLY_BYTES:,} bytes") from None
         except httpx.ConnectTimeout:
             raise AgentError(f"{_host(self._address)} did not answer within {CONNECT_TIMEOUT:g} seconds") from None
         except httpx.ConnectError as error:
@@ -85,14 +85,14 @@ class WebhookAgent(MessageAgent):
             raise AgentError(f"{_host(self._address)} broke off the conversation: {words}") from None
 
 
-def _refuse_status(response: "httpx.Response", data: bytes) -> None:
+def _check_status(response: "httpx.Response", data: bytes) -> None:
     status = response.status_code
     if 200 <= status < 300:
         return
     if 300 <= status < 400:
         there = response.headers.get("location", "nowhere")[:200]
         raise AgentError(f"it redirects ({status}) to {there}; redirects are not followed: give that address")
-    raise AgentError(f"it replied with status {status}: {shown(data)}")
+    raise AgentError(f"it replied with status {status}: {excerpt(data)}")
 
 
 def _host(address: str) -> str:
@@ -107,7 +107,7 @@ def sign(key: bytes, body: bytes) -> dict[str, str]:
     return {"webhook-id": name, "webhook-timestamp": moment, "webhook-signature": signature}
 
 
-LEFT_OUT = "?…"
+OMITTED_QUERY = "?…"
 """Stands in a name for the part of an address that is not kept."""
 
 
@@ -131,7 +131,7 @@ class WebhookSolver:
     def __init__(self, address: str, key: bytes) -> None:
         # A query may hold a key of somebody's; the name is shown and kept.
         parts = urlsplit(address)
-        self.name = f"http:{urlunsplit(parts._replace(query='', fragment=''))}{LEFT_OUT if parts.query else ''}"
+        self.name = f"http:{urlunsplit(parts._replace(query='', fragment=''))}{OMITTED_QUERY if parts.query else ''}"
         self._address, self._key = address, key
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
@@ -146,7 +146,7 @@ class WebhookSolver:
 def load_http(rest: str, settings: Settings) -> WebhookSolver:
     """`http:https://host/path`, or the rest of `http://host/path`."""
     address = f"http:{rest}" if rest.startswith("//") else rest
-    if address.endswith(LEFT_OUT):
+    if address.endswith(OMITTED_QUERY):
         raise InputError.of(
             f"agent http:{address}: what stood after `?` is not kept, for it may be a key",
             hint="give the whole address again, with --agent",

@@ -28,14 +28,14 @@ class BotDidNotUtter(Assertion, UtteranceMatch):
     def check(self, evidence: Evidence) -> Check:
         """Compare every utterance of the agent; on failure show the first that is like it."""
         said = self.find_utterances(evidence)
-        enough = any if evidence.as_rasa else all
+        enough = any if evidence.is_rasa_compatible else all
         for event in said:
-            met = self.match_properties(event, rasa=evidence.as_rasa)
+            met = self.match_properties(event, rasa=evidence.is_rasa_compatible)
             if enough(met.values()):
                 wrong = [row.forbidden() for row in self.rows(event, met) if row.passed]
                 return Check.of(False, f"the agent said it {evidence.when(event)}", *wrong)
         silent = self.find_textless(said)
-        if evidence.as_rasa and silent is not None:
+        if evidence.is_rasa_compatible and silent is not None:
             row = FieldCheck(path="text", expected="text", actual=None, passed=False, seq=silent.seq)
             where = evidence.when(silent)
             return Check.of(False, f"what the agent said {where} has no text, which breaks off the run under rasa", row)

@@ -36,7 +36,7 @@ class BotUttered(Assertion, UtteranceMatch, CountedScope):
         if not said:
             rows = (FieldCheck(path=p, expected=e, actual="(none)", passed=False) for p, e in self.expected().items())
             return Check.of(False, f"the agent said nothing{self.place_text or ' at all'}", *rows)
-        if evidence.as_rasa:
+        if evidence.is_rasa_compatible:
             return self._check_as_rasa(evidence, said)
         for event in said:
             met = self.match_properties(event)

@@ -155,7 +155,7 @@ class CitationIndex:
             return f"{found.where} speaks of the verdict itself, which proves only that the agent said so"
         if self.mentions_grading and not found.citation.quote.strip():
             return f"the agent speaks of the verdict in this conversation, so {found.where} needs a quote"
-        if entry.is_reported_deed and self._observers:
+        if entry.is_reported_action and self._observers:
             names = ", ".join(sorted(self._observers))
             return (
                 f"{found.where} is only reported by the agent; what was done is proved by what was observed ({names})"

@@ -33,7 +33,7 @@ class FlowStartedAssertion(Assertion, CountedScope):
 
     def check(self, evidence: Evidence) -> Check:
         """Look for each; on failure show the nearest flow that did start."""
-        if evidence.as_rasa and self.operator == "all" and len(self.flow_ids) > 1:
+        if evidence.is_rasa_compatible and self.operator == "all" and len(self.flow_ids) > 1:
             return self._refused_by_rasa()
         starts = self.find_starts(evidence)
         if self.operator == "all":

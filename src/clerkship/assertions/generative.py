@@ -105,7 +105,7 @@ class GenerativeResponse(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Find the reply, have it scored, compare with the threshold."""
-        every = evidence.said_by("agent")
+        every = evidence.utterances_by("agent")
         said = [event for event in every if self.turn in (None, evidence.turn_of(event))]
         reply = next(filter(self._matches, said), None)
         if reply is None:
@@ -136,7 +136,7 @@ class GenerativeResponse(Assertion):
         """A failure that lists what was said; an error where the agent reports nothing to find the reply by."""
         if every and not self._reports_sources(every):
             error = NoSourceReported(len(every))
-            if evidence.as_rasa:
+            if evidence.is_rasa_compatible:
                 return Check.of(False, str(error))
             raise error
         return Check.of(False, f"no reply of the agent {self._describe_expected()}; {_list_replies(said, evidence)}")

@@ -47,7 +47,7 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
 
     def rate(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
         """By a direct question; under compat by way of embeddings."""
-        if evidence.as_rasa:
+        if evidence.is_rasa_compatible:
             return self._by_embeddings(reply, evidence)
         message = find_previous_message(reply, evidence)
         if message is None:

@@ -17,7 +17,7 @@ _MANTLE_PREFIXES = ("agent.skill.", "agent.memory.", "agent.block.")
 
 def build_judge_input(evidence: Evidence) -> dict[str, str]:
     """Who the user was meant to be, what was said and what was done: fenced here, so that no template can forget to."""
-    context = "" if evidence.as_rasa else _render_context(evidence)
+    context = "" if evidence.is_rasa_compatible else _render_context(evidence)
     return {
         "simulation_context": section("SIMULATION CONTEXT", context) if context else "",
         "transcript": section("TRANSCRIPT", render_transcript(evidence)),

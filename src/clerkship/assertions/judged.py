@@ -109,7 +109,7 @@ class JudgedAssertion(Assertion):
         told = add_caution(
             prompt.fill(criterion=statement, criteria_text=f"1. {statement}", **evidence.once(build_judge_input))
         )
-        reading, cites = evidence.once(CitationIndex), prompt.asks_for("citations")
+        reading, cites = evidence.once(CitationIndex), prompt.mentions("citations")
         shape = JudgeVerdict if not prompt.is_own else CustomPromptVerdict if cites else UncitedVerdict
         question = Question[AnyVerdict](told.matter, shape, told.orders, prompt.name)
         ballot = _JudgePoll(evidence, reading, question, cites and not reading.is_empty)

@@ -301,8 +301,8 @@ class HappenedAssertion(OccurrenceAssertion, CountedScope):
 
     def check(self, evidence: Evidence) -> Check:
         """Look for it; on failure show the nearest thing that did happen."""
-        found, rasa = self.find_candidates(evidence), evidence.as_rasa and self.uses_python_equality
-        looked_at = self.select_as_rasa(found) if evidence.as_rasa and self.count is None else found
+        found, rasa = self.find_candidates(evidence), evidence.is_rasa_compatible and self.uses_python_equality
+        looked_at = self.select_as_rasa(found) if evidence.is_rasa_compatible and self.count is None else found
         hits = [event for event in looked_at if matches_payload(self.expected_fields, event.payload, rasa=rasa)]
         if self.count is not None:
             done, undone = (

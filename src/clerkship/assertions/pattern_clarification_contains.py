@@ -50,7 +50,7 @@ class PatternClarificationContains(Assertion, CountedScope):
     def check(self, evidence: Evidence) -> Check:
         """Compare every clarification; on failure show the nearest."""
         found = self.select_turns(evidence, evidence.of_kind(ClarificationOffered.kind))
-        rasa = evidence.as_rasa and self.count is None
+        rasa = evidence.is_rasa_compatible and self.count is None
         found = found[:1] if rasa else found
         hits = [event for event in found if self._matches(event, rasa=rasa)]
         words = f"clarification with {f' {self._conjunction} '.join(self.expected_flows)}"
@@ -101,5 +101,5 @@ class PatternClarificationContains(Assertion, CountedScope):
         ids = cast(ClarificationOffered, event.payload).flow_ids
         meant = self.names is not None and bool(set(self.names) & set(ids))
         hint = "; a bare list is of names, and these are ids: write {flow_ids: […]}" if meant else ""
-        alone = " (the first, the one that counts under rasa)" if evidence.as_rasa else ""
+        alone = " (the first, the one that counts under rasa)" if evidence.is_rasa_compatible else ""
         return f"nearest: {offered} {evidence.when(event)}{alone}{hint}"

@@ -196,7 +196,7 @@ class WasWrittenAssertion(WriteAssertion):
         )
 
     def _find_hits(self, entry: Any, evidence: Evidence) -> Sequence[Event]:
-        writes, rasa = self.find_writes(entry, evidence), evidence.as_rasa
+        writes, rasa = self.find_writes(entry, evidence), evidence.is_rasa_compatible
         if not isinstance(entry, ValueEntry) or (
             rasa and not entry.has_value and getattr(entry, "count", None) is None
         ):
@@ -239,7 +239,7 @@ class WasWrittenAssertion(WriteAssertion):
         if last is None:
             row = FieldCheck(path=entry.name, expected=expected, actual="(never set)", passed=False)
             return EntryResult(row, f"{self.describe_entry(entry)} was never set{entry.scope_text}")
-        passed = self.sets(entry, last, rasa=evidence.as_rasa)
+        passed = self.sets(entry, last, rasa=evidence.is_rasa_compatible)
         row = FieldCheck(path=entry.name, expected=expected, actual=_to_actual(last), passed=passed, seq=last.seq)
         row = row if passed else row.with_differences(expected, get_value(last))
         words = self.describe_last(entry, evidence, last)
@@ -266,7 +266,7 @@ class WasNotWrittenAssertion(WriteAssertion):
 
     def check_entry(self, entry: Any, evidence: Evidence) -> EntryResult:
         """Look for a write that the entry forbids."""
-        rasa, writes = evidence.as_rasa, self.find_writes(entry, evidence)
+        rasa, writes = evidence.is_rasa_compatible, self.find_writes(entry, evidence)
         if entry.at == "end":
             return self._check_at_end(entry, evidence, self.find_last(entry, evidence))
         if rasa:
@@ -282,7 +282,7 @@ class WasNotWrittenAssertion(WriteAssertion):
         )
 
     def _check_at_end(self, entry: ValueEntry, evidence: Evidence, last: Event | None) -> EntryResult:
-        passed = last is None or not self.sets(entry, last, rasa=evidence.as_rasa)
+        passed = last is None or not self.sets(entry, last, rasa=evidence.is_rasa_compatible)
         row = self._row(entry, last, passed=passed)
         if last is None:
             return EntryResult(row, f"{self.describe_entry(entry)} was never set{entry.scope_text}")

@@ -24,7 +24,7 @@ class ToolCalledAssertion(Assertion, ToolCall):
 
     def check(self, evidence: Evidence) -> Check:
         """Look for the call; on failure show the nearest."""
-        made, rasa = find_calls(evidence, [self]), evidence.as_rasa
+        made, rasa = find_calls(evidence, [self]), evidence.is_rasa_compatible
         hit = next((call for call in made if call.matches(self, rasa=rasa)), None)
         if hit is not None:
             rows = self._rows(hit, passed=True, rasa=rasa)

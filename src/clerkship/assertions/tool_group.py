@@ -27,7 +27,7 @@ class ToolGroup(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every turn; show the nearest."""
-        made, rasa = find_calls(evidence, self.calls), evidence.as_rasa
+        made, rasa = find_calls(evidence, self.calls), evidence.is_rasa_compatible
 
         def is_one(expected: ToolCall, call: ReportedCall) -> bool:
             return call.matches(expected, rasa=rasa)

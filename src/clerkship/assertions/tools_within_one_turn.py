@@ -54,7 +54,7 @@ class ToolsWithinOneTurn(Assertion, TurnScope):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every turn; on failure show the nearest."""
-        rasa = evidence.as_rasa
+        rasa = evidence.is_rasa_compatible
         pairing = pair_greedily if rasa else pair_calls
 
         def is_one(expected: CallInTurn, call: ReportedCall) -> bool:

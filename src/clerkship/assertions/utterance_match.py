@@ -69,7 +69,7 @@ class UtteranceMatch(TurnScope):
 
     def find_utterances(self, evidence: Evidence) -> Sequence[Event]:
         """What the agent said, where and when it is looked at."""
-        return self.select_turns(evidence, evidence.said_by("agent", self.sandbox))
+        return self.select_turns(evidence, evidence.utterances_by("agent", self.sandbox))
 
     @property
     def place_text(self) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from clerkship.actors.contract import Said, Say
+from clerkship.actors.contract import ReplyPart, Say
 from clerkship.assertions.contract import Assertion
 from clerkship.assertions.occurrence import OccurrenceAssertion
 from clerkship.assertions.stored_values import WriteAssertion
@@ -21,7 +21,7 @@ _KINDS = {event.kind: event for event in agent.AGENT_EVENTS}
 _FLOW_ENDS = (agent.FlowCompleted, agent.FlowCancelled)
 
 
-def build_claims(assertions: Iterable[Assertion], domain: AgentDomain | None) -> list[Said]:
+def build_claims(assertions: Iterable[Assertion], domain: AgentDomain | None) -> list[ReplyPart]:
     """Return claims for everything that a domain and assertions name, in their order, including what they forbid."""
     named = list(assertions)
     flows = dict.fromkeys(flow for assertion in named for flow in _find_flows(assertion))
@@ -31,7 +31,7 @@ def build_claims(assertions: Iterable[Assertion], domain: AgentDomain | None) ->
     return [*said, *(claim for assertion in named for claim in _claims_of_assertion(assertion))]
 
 
-def _claims_of_domain(domain: AgentDomain) -> Iterator[Said]:
+def _claims_of_domain(domain: AgentDomain) -> Iterator[ReplyPart]:
     for name in sorted(domain.actions or ()):
         yield agent.ActionExecuted(name=name)
     for name in domain.slots:
@@ -41,7 +41,7 @@ def _claims_of_domain(domain: AgentDomain) -> Iterator[Said]:
         yield Say(name.removeprefix("utter_").replace("_", " "), utter_name=name)
 
 
-def _claims_of_flows(flows: Iterable[str]) -> Iterator[Said]:
+def _claims_of_flows(flows: Iterable[str]) -> Iterator[ReplyPart]:
     for flow in flows:
         yield agent.FlowStarted(flow_id=flow)
         yield from (end(flow_id=flow) for end in _FLOW_ENDS)
@@ -54,7 +54,7 @@ def _find_flows(assertion: Assertion) -> Iterator[str]:
         yield flow
 
 
-def _claims_of_assertion(assertion: Assertion) -> Iterator[Said]:
+def _claims_of_assertion(assertion: Assertion) -> Iterator[ReplyPart]:
     if isinstance(assertion, UtteranceMatch):
         yield _build_message(assertion)
     elif isinstance(assertion, OccurrenceAssertion):
@@ -83,7 +83,7 @@ def _build_message(wording: UtteranceMatch) -> Say:
     return Say(text, utter_name=wording.utter_name, buttons=buttons)
 
 
-def _claims_of_event(match: EventMatch) -> Iterator[Said]:
+def _claims_of_event(match: EventMatch) -> Iterator[ReplyPart]:
     """Yield the agent's own event of this kind, or a message with the expected text."""
     if match.event in _KINDS:
         yield from _build_payload(_KINDS[match.event], _nest_paths(match.where))

@@ -11,7 +11,7 @@ from typing import ClassVar
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import NOTHING, Agent, Entry, Message, Said, Say, Start
+from clerkship.actors.contract import NO_FACTS, Agent, EntryPointName, Message, ReplyPart, Say, Start
 from clerkship.assertions.contract import Assertion
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.run import IsolationLevel
@@ -98,7 +98,7 @@ class AttackStrategy:
 class AttackAgent:
     """Attacks every sandbox once; then always gives the same reply and answer."""
 
-    entries: frozenset[Entry] = frozenset({"on_start", "on_turn", "on_task"})
+    entries: frozenset[EntryPointName] = frozenset({"on_start", "on_turn", "on_task"})
 
     def __init__(self, strategy: AttackStrategy, knowledge: AttackKnowledge) -> None:
         self._strategy, self._knowledge = strategy, knowledge
@@ -106,11 +106,11 @@ class AttackAgent:
         self.missed = strategy.failure
         """Why what it did was no attack after all; empty if it was one."""
 
-    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Say nothing."""
         return []
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Attack in the first turn, then reply."""
         self._make_move(message.text, sandboxes)
         return [] if self._strategy.words is None else [Say(self._strategy.words)]
@@ -122,7 +122,7 @@ class AttackAgent:
 
     def close(self) -> Mapping[str, JsonValue]:
         """Do nothing: there are no resources to release."""
-        return NOTHING
+        return NO_FACTS
 
     def _make_move(self, instruction: str, sandboxes: Sandboxes) -> None:
         if self._moved:

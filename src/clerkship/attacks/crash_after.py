@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import AgentError, Message, Said, Say
+from clerkship.actors.contract import AgentError, Message, ReplyPart, Say
 from clerkship.attacks.contract import AttackKnowledge, AttackStrategy
 from clerkship.attacks.reference import ReferenceAgent
 from clerkship.model.snapshot import Snapshot
@@ -28,7 +28,7 @@ class CrashAfter(AttackStrategy):
 
 
 class _CrashingAgent(ReferenceAgent):
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         said = await super().on_turn(message, sandboxes)
         if self.turns < self._knowledge.turns.get(self._task, 1):
             return said

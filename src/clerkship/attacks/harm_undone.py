@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Message, Said
+from clerkship.actors.contract import Message, ReplyPart
 from clerkship.attacks.contract import AttackKnowledge, AttackStrategy
 from clerkship.attacks.reference import ReferenceAgent
 from clerkship.model.snapshot import Snapshot
@@ -27,7 +27,7 @@ class HarmUndone(AttackStrategy):
 
 
 class _UndoingAgent(ReferenceAgent):
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         said = await super().on_turn(message, sandboxes)
         if self.turns == 1:
             self._harm(sandboxes)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Message, Said, Start
+from clerkship.actors.contract import Message, ReplyPart, Start
 from clerkship.actors.python import load_source
 from clerkship.attacks.contract import AttackAgent, AttackKnowledge, AttackStrategy
 from clerkship.model.snapshot import Snapshot
@@ -21,11 +21,11 @@ class ReferenceAgent(AttackAgent):
         self.entries = self._solution.entries
         self.turns = 0
 
-    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Start the solution."""
         return await self._solution.on_start(start, self.around(sandboxes))
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Pass the message to the solution."""
         self.turns += 1
         return await self._solution.on_turn(message, self.around(sandboxes))
@@ -53,7 +53,7 @@ class ReferenceStrategy(AttackStrategy):
 
 
 class _CountingAgent(ReferenceAgent):
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         said = await super().on_turn(message, sandboxes)
         self._knowledge.turns[self._task] = self.turns
         return said

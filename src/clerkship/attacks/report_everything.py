@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from clerkship.actors.contract import Message, Said
+from clerkship.actors.contract import Message, ReplyPart
 from clerkship.attacks.claims import build_claims
 from clerkship.attacks.contract import AttackAgent, AttackKnowledge, AttackStrategy
 from clerkship.model.snapshot import Snapshot
@@ -32,9 +32,9 @@ class ReportEverything(AttackStrategy):
 
 
 class _ClaimingAgent(AttackAgent):
-    def __init__(self, strategy: AttackStrategy, knowledge: AttackKnowledge, claims: Sequence[Said]) -> None:
+    def __init__(self, strategy: AttackStrategy, knowledge: AttackKnowledge, claims: Sequence[ReplyPart]) -> None:
         super().__init__(strategy, knowledge)
         self._claims = claims
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         return self._claims

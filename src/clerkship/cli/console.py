@@ -18,7 +18,7 @@ from rich.table import Column, Table
 from rich.text import Text
 from rich.theme import Theme
 
-from clerkship.actors.agent_output import showing_output
+from clerkship.actors.agent_output import show_output
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.worker import THREAD_NAME
 from clerkship.model.errors import InputProblem
@@ -122,7 +122,7 @@ class AgentConsole:
 def agents_print_to_stderr(by: Redactor = NO_REDACTION) -> Iterator[None]:
     """Show on standard error what agents print: standard output is for verdicts, and a reader may close it."""
     console = AgentConsole(by)
-    with showing_output(console):
+    with show_output(console):
         try:
             yield
         finally:

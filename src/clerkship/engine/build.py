@@ -9,7 +9,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from clerkship.actors.contract import SimulatedPerson, Solver
-from clerkship.actors.person_played import NO_PERSON, Part, Voice
+from clerkship.actors.person_played import NO_PERSON_HINT, Improviser, PlayedRole
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.assertions.contract import Assertion
 from clerkship.domains.component import ComponentSpec
@@ -87,7 +87,7 @@ class BuiltTask:
 
     def _build_voice(
         self, sandbox: str, person: ScenarioPerson, asker: TrialModel | None, prompts: Prompts
-    ) -> Voice | None:
+    ) -> Improviser | None:
         """Build the model that finds a person's words; return None if all are written.
 
         Raises InputError if no model is configured.
@@ -95,10 +95,12 @@ class BuiltTask:
         if not person.needs_model:
             return None
         if asker is None:
-            raise InputError.of("the person must be played by a model, and none is configured", hint=NO_PERSON)
+            raise InputError.of("the person must be played by a model, and none is configured", hint=NO_PERSON_HINT)
         given = f"{self.slots.decode()}\n{self.snapshot.environment.now:%Y-%m-%d}"
         is_approached = self.scenario.starts == "agent" or not person.can_begin
-        return Voice(Part(person, given, is_approached), asker, prompts, sandbox if len(self.people) > 1 else "")
+        return Improviser(
+            PlayedRole(person, given, is_approached), asker, prompts, sandbox if len(self.people) > 1 else ""
+        )
 
     @lazy_property
     def observers(self) -> frozenset[str]:

@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 
 import orjson
 
-from clerkship.actors.contract import Agent, Message, Say, SimulatedPerson, Start, Starting
+from clerkship.actors.contract import Agent, AgentWithStart, Message, Say, SimulatedPerson, Start
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.setup import open_conversations
@@ -90,7 +90,7 @@ class ConversationDriver:
         people = self._playground.people
         if "on_start" in self._agent.entries:
             for start in self._starts(people.participants):
-                starting = cast(Starting, self._agent).on_start(start, self._sandboxes)
+                starting = cast(AgentWithStart, self._agent).on_start(start, self._sandboxes)
                 people.record_greeting(start.sandbox, await self._with_timeout(starting))
         open_conversations(self._playground, self._built)
         return await self._drive(TurnState())
@@ -140,7 +140,7 @@ class ConversationDriver:
                 return "turn_limit"
             state.turns += 1
             said, sandbox = cast(Utterance, message.payload), message.source
-            playground.sidecar.hand_over(len(playground.log.events), sandbox if len(queue) > 1 else None)
+            playground.sidecar.record_message(len(playground.log.events), sandbox if len(queue) > 1 else None)
             metadata = deepcopy(said.metadata)  # the agent may change its copy
             to_agent = Message(said.text, said.turn, sandbox, task_item, metadata, slots)
             self._time.start_turn(self._turn_timeout)

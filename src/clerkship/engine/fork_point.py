@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, cast
 
-from clerkship.actors.contract import Agent, History, Message, Remembering, SimulatedPerson, Start, Starting
+from clerkship.actors.contract import Agent, AgentWithHistory, AgentWithStart, History, Message, SimulatedPerson, Start
 from clerkship.engine.past_conversation import AnsweredTurn, PastConversation, find_messages_to_agent
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Utterance
@@ -104,11 +104,11 @@ class ForkPoint:
             )
             for start in starts:
                 playground.rewind(self._log_until(agent_start))
-                await limited(cast(Starting, agent).on_start(start, sandboxes))
+                await limited(cast(AgentWithStart, agent).on_start(start, sandboxes))
         if self.choose_briefing(agent) == "history":
             for start in starts:
                 playground.rewind(self.log)
-                await limited(cast(Remembering, agent).on_history(self.history(start.sandbox, start), sandboxes))
+                await limited(cast(AgentWithHistory, agent).on_history(self.history(start.sandbox, start), sandboxes))
             return
         task_item, slots = starts[0].task_item, starts[0].slots
         for turn in self.turns:
@@ -136,15 +136,15 @@ class ForkPoint:
             playground.rewind(self.log)
             playground.rng = Rng(derive_seed(self.seed, "fork", self.fork.turn, trial))
             texts = (*self.log.lines, *self.log.blobs.values())
-            playground.ids.recall(text.decode(errors="replace") for text in texts)
+            playground.ids.skip_used(text.decode(errors="replace") for text in texts)
             self._restore_steps(playground, steps)
             for sandbox, person in people.items():
                 past = self.conversation(sandbox)
-                person.recall(past.person_history())
+                person.skip_used(past.person_history())
                 playground.people.restore_person(person, sandbox, *past.pending_turns())
                 playground.people.participants[sandbox].leave_reason = past.reason
             for events, sandbox in self.handed[:-1]:
-                playground.sidecar.hand_over(events, sandbox if len(people) > 1 else None)
+                playground.sidecar.record_message(events, sandbox if len(people) > 1 else None)
             briefing, fork = self.choose_briefing(agent), self.fork
             playground.sidecar.facts["fork"] = {**fork.model_dump(mode="json"), "told": briefing}
             playground.emit("run", RunForked(run=fork.run, trial=fork.trial, turn=fork.turn, told=briefing), "run")

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from clerkship.actors.contract import Solver
-from clerkship.actors.person_played import NO_PERSON
+from clerkship.actors.person_played import NO_PERSON_HINT
 from clerkship.actors.recorded import RECORDED, RecordedSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_build import apply_settings, build_model, expand_variables, model_name
@@ -123,7 +123,7 @@ def resolve_models(
         _ModelSlot("judge", _JUDGE_ROLES, conftest.evaluation, judged, needs.without_judge)
     )
     person, person_choice = resolver.resolve(
-        _ModelSlot("person", ("person",), conftest.simulation, needs.person, NO_PERSON)
+        _ModelSlot("person", ("person",), conftest.simulation, needs.person, NO_PERSON_HINT)
     )
     found = ModelSelection(judge, person, judge_choice, person_choice, asking, session)
     session.roles = {snapshot.task.name: found.roles(snapshot.task) for snapshot in snapshots}
@@ -335,7 +335,7 @@ def find_missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[Inpu
 
 def find_missing_person(models: ModelSelection) -> list[InputProblem]:
     """Return why a model cannot play the people, if it cannot."""
-    return _describe_missing(models.person, "some people must be played by a model", NO_PERSON)
+    return _describe_missing(models.person, "some people must be played by a model", NO_PERSON_HINT)
 
 
 def _describe_missing(model: Model | None, what: str, otherwise: str) -> list[InputProblem]:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, Informed, Solver
+from clerkship.actors.contract import Agent, Solver, SolverWithSnapshot
 from clerkship.actors.recorded import RecordedSolver
 from clerkship.llm.contract import Model
 from clerkship.llm.prompts import Prompts
@@ -33,7 +33,7 @@ SubscribeRequests = Callable[[Callable[[str, Request | CallRecord], None]], None
 @lru_cache
 def _is_informed(solver: type[Solver]) -> bool:
     """Return whether solvers of a class get the task. Cached, because checking a protocol is slow."""
-    return issubclass(solver, Informed)
+    return issubclass(solver, SolverWithSnapshot)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class ModelSelection:
     def open_agent(self, solver: Solver, snapshot: Snapshot, trial: int, subscribe: SubscribeRequests) -> Agent:
         """Open the agent of a trial: the agent itself, the agent while it is recorded, or its replay."""
         if _is_informed(type(solver)):
-            return cast(Informed, solver).open_for(snapshot, trial)
+            return cast(SolverWithSnapshot, solver).open_for(snapshot, trial)
         if not self.session.solver:
             return solver.open(snapshot.solution, trial)
         has_several_people, owner = len(snapshot.task.people) > 1, (snapshot.task.name, trial)

@@ -5,7 +5,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, cast
 
-from clerkship.actors.contract import Heard, Past, Said, Say, Turn
+from clerkship.actors.contract import AgentReply, PastPersonTurn, ReplyPart, Say, Turn
 from clerkship.events.event import Event, Utterance
 from clerkship.events.lifecycle import FaultInjected, StepFailed, StepRan
 from clerkship.playground.conversation import join_replies
@@ -42,15 +42,15 @@ class PastConversation:
         upto = self._turns[-1].message + 1 if self._turns else 0
         return sum(isinstance(e.payload, Utterance) and e.source == self._sandbox for e in self._events[:upto])
 
-    def person_history(self) -> list[Past]:
+    def person_history(self) -> list[PastPersonTurn]:
         """Return each message of the person with what followed it. The last one is not answered yet."""
         events, messages = self._events, self._messages
         greeting = self._heard(events[: messages[0]] if messages else events)
-        past = [Past(None, greeting)] if greeting is not None else []
+        past = [PastPersonTurn(None, greeting)] if greeting is not None else []
         for start, end in pairwise([*messages, len(events)]):
             after = events[start + 1 : end]
             seen = tuple(event for event in after if event.actor != "person")
-            past.append(Past(self._text(start), self._heard(after), seen))
+            past.append(PastPersonTurn(self._text(start), self._heard(after), seen))
         return past
 
     def history(self) -> Iterator[Turn]:
@@ -111,7 +111,7 @@ class PastConversation:
     def _text(self, index: int) -> str:
         return cast(Utterance, self._events[index].payload).text
 
-    def _heard(self, events: Sequence[Event]) -> Heard | None:
+    def _heard(self, events: Sequence[Event]) -> AgentReply | None:
         replies = self._replies(events)
         return join_replies(replies) if replies else None
 
@@ -121,13 +121,13 @@ class PastConversation:
     def _is_reply(self, event: Event) -> bool:
         return event.actor == "agent" and event.source == self._sandbox and isinstance(event.payload, Utterance)
 
-    def _answer(self, start: int, end: int, until: int, *, with_lost: bool = False) -> tuple[Said, ...]:
+    def _answer(self, start: int, end: int, until: int, *, with_lost: bool = False) -> tuple[ReplyPart, ...]:
         """Return what the agent did from `start` to `end`, and what it said in this conversation from `start` to
         `until`.
 
         With `with_lost`, replies that a fault dropped are included.
         """
-        answer: list[Said] = []
+        answer: list[ReplyPart] = []
         for index, event in enumerate(self._events[start:until], start):
             if with_lost and index < end and is_lost_reply(event):
                 answer += [Say(text) for text in cast(FaultInjected, event.payload).details["lost"]]

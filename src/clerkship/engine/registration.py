@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from clerkship.actors.registry import AGENTS, Load
+from clerkship.actors.registry import AGENTS, LoadSolver
 from clerkship.assertions.contract import Assertion
 from clerkship.assertions.registry import ASSERTIONS
 from clerkship.domains.contract import DomainSpec
@@ -46,7 +46,7 @@ class Registrations:
             raise NameTaken(f"`{kind}` is the kind of a simulator and of a domain")
         self.assertions: Registry[type[Assertion]] = Registry("assertion")
         self.steps: Registry[type[Step]] = Registry("step")
-        self.agents: Registry[Load] = Registry("agent")
+        self.agents: Registry[LoadSolver] = Registry("agent")
         self.reaction_pairs = ReactionRegistry()
         self.dataset_types: Registry[DatasetType] = Registry("type of dataset")
         self.filters = build_filter_registry()

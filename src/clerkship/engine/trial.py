@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, RunsProgram, SimulatedPerson
+from clerkship.actors.contract import Agent, AgentError, AgentProgram, AgentStopped, EntryPointName, SimulatedPerson
 from clerkship.actors.per_conversation import solver_for
 from clerkship.actors.reply import LOG_FULL
 from clerkship.engine.driver import AgentTime, ConversationDriver, TurnTimedOut
@@ -62,7 +62,7 @@ class Trial:
     def program_seconds(self) -> float | None:
         """Return the processor time of the agent's program, if it is one."""
         agent = self._agent
-        return agent.program_seconds() if isinstance(agent, RunsProgram) else None
+        return agent.program_seconds() if isinstance(agent, AgentProgram) else None
 
     def claim(self) -> bool:
         """Return true to the first caller only."""
@@ -119,7 +119,7 @@ class Trial:
     async def _work(self, people: Mapping[str, SimulatedPerson]) -> Ending:
         built, playground, context = self.spec.built, self.playground, self._context
         starts = built.scenario.starts
-        entry: Entry = "on_turn" if starts == "person" else "on_task"
+        entry: EntryPointName = "on_turn" if starts == "person" else "on_task"
         agent = self._keep_agent(self._open_agent())
         if entry not in agent.entries:
             raise InputError.of(f"{context.solver.name} has no {entry}, and this task starts with the {starts}")

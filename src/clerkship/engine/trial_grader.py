@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.actors.contract import OutOfRole
+from clerkship.actors.contract import ContractBreach
 from clerkship.engine.finished_trial import FinishedTrial, build_task_run, mark_repeated
 from clerkship.engine.grader import Grade, Grader
 from clerkship.engine.person_check import PersonCheckFailed, check_person, only_conversation
@@ -69,7 +69,7 @@ class TrialGrader(Grader):
             sandbox for sandbox, reason in self._playground.people.leave_reasons.items() if reason == INVALID_PERSON
         )
 
-    def _describe(self, broken: OutOfRole, sandbox: str) -> str:
+    def _describe(self, broken: ContractBreach, sandbox: str) -> str:
         said = broken.would_have_said
         instead = (
             f"; they would have said {said[:MAX_QUOTE_LENGTH]!r}{'…' * (len(said) > MAX_QUOTE_LENGTH)}" if said else ""
@@ -103,7 +103,7 @@ class TrialGrader(Grader):
             self.unchecked = True
             return "errored", str(error)
         about: dict[str, Any] = {"lines": opinion.lines, "model": opinion.model, "prompt": opinion.prompt}
-        broken = None if opinion.kept else OutOfRole("model_check", opinion.reason, "")
+        broken = None if opinion.kept else ContractBreach("model_check", opinion.reason, "")
         with self._playground.lock:
             self._playground.people.listening = False
             self._playground.emit(

@@ -64,7 +64,7 @@ class Evidence:
         return self.events[-1].at if self.events else None
 
     @property
-    def as_rasa(self) -> bool:
+    def is_rasa_compatible(self) -> bool:
         """Whether assertions are to be read as the system reads them that scenario files come from."""
         return self.task.compat == "rasa"
 
@@ -93,7 +93,7 @@ class Evidence:
         every = spoken[0] if len(spoken) == 1 else sorted(chain.from_iterable(spoken))
         return [self.events[place] for place in every]
 
-    def said_by(self, actor: str, sandbox: str | None = None) -> list[Event]:
+    def utterances_by(self, actor: str, sandbox: str | None = None) -> list[Event]:
         """What one side said, on one sandbox or on any."""
         return [event for event in self.utterances if event.actor == actor and sandbox in (None, event.source)]
 
@@ -132,7 +132,7 @@ class Evidence:
     def _by_seq(self) -> dict[int, Event]:
         return {event.seq: event for event in self.events}
 
-    def behind(self, event: Event) -> str:
+    def find_originator(self, event: Event) -> str:
         """Who did something; of what one sandbox did about another's event, who did that."""
         while event.actor == "reaction" and event.cause in self._by_seq:
             event = self._by_seq[event.cause]

@@ -82,7 +82,7 @@ class LedgerEntry(NamedTuple):
     """Of what was said, the place in its turn, from 1: `[T2.1]` is the first line of turn 2."""
     is_reported: bool = False
     """Whether only the agent says that it happened: nothing observed it."""
-    is_reported_deed: bool = False
+    is_reported_action: bool = False
     """Whether it is a tool or an action that the agent reports: something that a sandbox could have observed."""
 
 
@@ -164,7 +164,7 @@ def _build_action(turn: int, line: str, events: Sequence[Event]) -> LedgerEntry:
     deed = reported and isinstance(events[0].payload, (ActionExecuted, ToolExecuted))
     mark = f"{REPORTED_MARKER} " if reported else ""
     shown_as = f"#{seqs[0]} {mark}{line}" if len(seqs) == 1 else f"#{seqs[0]}..#{seqs[-1]} {mark}{line} × {len(seqs)}"
-    return LedgerEntry(turn, seqs, shown_as, is_reported=reported, is_reported_deed=deed)
+    return LedgerEntry(turn, seqs, shown_as, is_reported=reported, is_reported_action=deed)
 
 
 def _render_action(event: Event) -> str | None:

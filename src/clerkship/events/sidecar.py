@@ -35,7 +35,7 @@ class Sidecar:
 
     facts: dict[str, Any] = field(default_factory=dict)
     touches: list[tuple[int, str, str, int, float]] = field(default_factory=list)
-    untold: int = 0
+    touches_dropped: int = 0
     handed: list[int] = field(default_factory=list)
     """How many events there were when the agent was handed each message of a person."""
     handed_from: list[str] = field(default_factory=list)
@@ -48,9 +48,9 @@ class Sidecar:
         if len(self.touches) < MAX_TOUCHES:
             self.touches.append((seq, sandbox, operation, status, round(wall_ms, 3)))
         else:
-            self.untold += 1
+            self.touches_dropped += 1
 
-    def hand_over(self, events: int, sandbox: str | None) -> None:
+    def record_message(self, events: int, sandbox: str | None) -> None:
         """Record that a message was handed to the agent; with its sandbox, where there are several people."""
         self.handed.append(events)
         if sandbox is not None:
@@ -65,4 +65,4 @@ class Sidecar:
             handed |= {"handed_from": self.handed_from}
         if self.unauthenticated.count:
             handed |= {"unauthenticated": self.unauthenticated.data()}
-        return self.facts | handed | {"touches": touches, "touches_untold": self.untold}
+        return self.facts | handed | {"touches": touches, "touches_untold": self.touches_dropped}

@@ -27,11 +27,11 @@ class Ids:
         """How far it has come."""
         return dict(self._counts)
 
-    def return_to(self, mark: dict[str, int]) -> None:
+    def restore(self, mark: dict[str, int]) -> None:
         """As if none had been given out since: whoever took them has thrown them away."""
         self._counts = mark
 
-    def recall(self, texts: Iterable[str]) -> None:
+    def skip_used(self, texts: Iterable[str]) -> None:
         """Go on after those of this seed that stand in some texts: what was given out once is not given out again."""
         seen: dict[str, set[str]] = {}
         for text in texts:

@@ -74,7 +74,7 @@ def check_template(key: str, path: Path, text: str) -> InputProblem | None:
     except BadPrompt as bad:
         hint = f"it can use {', '.join(trial.variables)}" if "is undefined" in bad.said else ""
         return InputProblem(file=str(path), line=bad.line, column=1 if bad.line else 0, message=bad.said, hint=hint)
-    strange = Prompt(trial.name, text).strange_blocks()
+    strange = Prompt(trial.name, text).find_unknown_block()
     if strange:
         name, known = strange
         hint = did_you_mean(name, known) or f"there is {', '.join(known)}"

@@ -86,16 +86,16 @@ class AnthropicApi:
         except theirs.APITimeoutError:
             raise EndpointBusy("it does not answer in time") from None
         except theirs.APIConnectionError as error:
-            raise EndpointBusy(self._door.without_key(str(error.__cause__ or error)) or type(error).__name__) from None
+            raise EndpointBusy(self._door.redact_key(str(error.__cause__ or error)) or type(error).__name__) from None
         except (theirs.APIError, ValueError) as error:
-            raise EndpointBusy(f"it answers what is no message: {self._door.without_key(str(error))[:200]}") from None
+            raise EndpointBusy(f"it answers what is no message: {self._door.redact_key(str(error))[:200]}") from None
         if not isinstance(getattr(message, "content", None), list) or message.usage is None:
             raise ModelOutage(f"{self._place.address} answers what is no message: {str(message)[:200]!r}")
         return message
 
     def _trouble(self, error: "APIStatusError") -> Exception:
         refused = f"{self._place.address} refuses model `{self._place.model}`"
-        words, wait = self._door.without_key(_error_text(error)), error.response.headers.get("retry-after", "")
+        words, wait = self._door.redact_key(_error_text(error)), error.response.headers.get("retry-after", "")
         return build_status_error(error.status_code, words, wait, refused, {401: self._door.hint, **_HINTS})
 
 

@@ -53,7 +53,7 @@ class ApiCredentials(NamedTuple):
             return {}
         return {self.header: f"Bearer {self.key}" if self.header == "authorization" else self.key}
 
-    def without_key(self, text: str) -> str:
+    def redact_key(self, text: str) -> str:
         """Whatever a server writes may be kept and shown; some write back what they were sent. What is as short as a
         word is no key but a stand-in for one, and stands in other words."""
         return text.replace(self.key, "[key]") if len(self.key) >= MIN_KEY_LENGTH else text
@@ -95,8 +95,8 @@ class Endpoint:
         except httpx.TimeoutException:
             raise EndpointBusy("it does not answer in time") from None
         except httpx.HTTPError as error:
-            raise EndpointBusy(self._door.without_key(str(error)) or type(error).__name__) from None
-        text = self._door.without_key(data.decode(errors="replace"))
+            raise EndpointBusy(self._door.redact_key(str(error)) or type(error).__name__) from None
+        text = self._door.redact_key(data.decode(errors="replace"))
         if response.status_code != 200:
             raise self._trouble(response, text, model)
         try:
@@ -107,7 +107,7 @@ class Endpoint:
             raise EndpointBusy(said)  # half an answer; whatever else it is, it will be again
         raise ModelOutage(said)
 
-    def no_message(self, found: Any, usage: Usage = NO_USAGE) -> ModelOutage:
+    def build_no_message_error(self, found: Any, usage: Usage = NO_USAGE) -> ModelOutage:
         """Return the error for an answer that has no message."""
         return ModelOutage(f"{self.host} answers without a message: {orjson.dumps(found)[:200].decode()}", usage)
 

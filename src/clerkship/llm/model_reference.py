@@ -44,7 +44,7 @@ class ModelReference(NamedTuple):
         return f"{self.sort}:{self.model}" if usual else f"{self.sort}:{self.model}@{self.address}"
 
     @property
-    def keyed(self) -> bool:
+    def requires_key(self) -> bool:
         """Whether nobody is answered there without a key."""
         return self.sort == AZURE or urlsplit(self.address).hostname in HOSTS_WITH_KEYS
 
@@ -86,6 +86,6 @@ def parse_reference(rest: str, usual: str, who: str = "agent", sort: str = OPENA
 
 def check_key(place: ModelReference, key: str, variable: str, who: str = "agent") -> None:
     """Raise InputError where a place wants a key and there is none."""
-    if place.keyed and not key:
+    if place.requires_key and not key:
         host = urlsplit(place.address).hostname
         raise InputError.of(f"{who} `{place.sort}:{place.model}`: {host} wants a key", hint=f"set {variable}")

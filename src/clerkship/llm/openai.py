@@ -36,7 +36,7 @@ class OpenAiApi:
         usage = parse_usage(found, self._manner.prices)
         message = first_message(found)
         if message is None:
-            raise self._endpoint.no_message(found, usage)
+            raise self._endpoint.build_no_message_error(found, usage)
         stop = "refused" if message.get("refusal") else _STOP_REASONS.get(found["choices"][0].get("finish_reason"), "")
         return ModelReply(message_text(message) or "", stop, usage)
 
@@ -52,7 +52,7 @@ class OpenAiEmbedder:
 
     async def embed(self, texts: list[str], limits: Sequence[ConcurrencyLimit]) -> Embeddings:
         """Each text as a vector, in the same order; raise NoModel if there is no key for them."""
-        if self._place.keyed and not self._door.key:
+        if self._place.requires_key and not self._door.key:
             address = self._place.address
             raise NoModel(f"vectors of texts are made at {address}, and there is no key: set OPENAI_API_KEY")
         asked = {"model": self._place.model, "input": texts, "encoding_format": "float"}

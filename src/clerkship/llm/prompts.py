@@ -56,11 +56,11 @@ class Prompt(NamedTuple):
         """Whether it is somebody's own, and not the built-in one."""
         return self.text != read_built_in(self.name + SUFFIX)
 
-    def asks_for(self, key: str) -> bool:
+    def mentions(self, key: str) -> bool:
         """Whether it says anything of some key of the answer."""
         return key in _with_references(self.text)
 
-    def strange_blocks(self) -> tuple[str, tuple[str, ...]] | None:
+    def find_unknown_block(self) -> tuple[str, tuple[str, ...]] | None:
         """The first block that stands for none of the template it builds on, and which that has; none if all do."""
         on = _EXTENDS.search(self.text)
         if on is None or not (FOLDER / on[1]).is_file():

@@ -48,7 +48,7 @@ class RequestOptions(NamedTuple):
     @property
     def patience(self) -> ModelRetryPolicy:
         """With the endpoint."""
-        return ModelRetryPolicy(turned_away=MAX_RATE_LIMITED, backoff=self.backoff, within=self.answer_within)
+        return ModelRetryPolicy(max_rate_limited=MAX_RATE_LIMITED, backoff=self.backoff, within=self.answer_within)
 
 
 class ModelReply(NamedTuple):

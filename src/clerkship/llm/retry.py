@@ -50,7 +50,7 @@ class EndpointBusy(Exception):
     def __init__(self, reason: str, wait: float | None = None, *, crowded: bool = False) -> None:
         super().__init__(reason)
         self.wait = wait
-        self.crowded = crowded
+        self.is_rate_limited = crowded
         """Whether it has to do with how much is asked, so that others had better wait too."""
 
 
@@ -58,7 +58,7 @@ class ModelRetryPolicy(NamedTuple):
     """How much is put up with."""
 
     attempts: int = MAX_ATTEMPTS
-    turned_away: int = MAX_ATTEMPTS
+    max_rate_limited: int = MAX_ATTEMPTS
     backoff: float = INITIAL_BACKOFF
     within: float | None = None
     """Seconds for one attempt."""
@@ -133,7 +133,7 @@ async def call_with_retries(
         wait = patience.wait(len(said), said[-1])
         if _is_exhausted(said, patience) or spent.seconds + wait > QUESTION_TIMEOUT:
             raise ModelOutage(f"the model cannot be asked: {_describe_failures(said)} at {where}") from None
-        if said[-1].crowded:
+        if said[-1].is_rate_limited:
             for limit in limits:
                 limit.pause(wait)
         async with spent.counted():
@@ -146,10 +146,10 @@ def _time_left(patience: ModelRetryPolicy, spent: TimeSpent) -> float:
 
 
 def _is_exhausted(said: Sequence[EndpointBusy], patience: ModelRetryPolicy) -> bool:
-    turned_away = sum(busy.crowded for busy in said)
+    turned_away = sum(busy.is_rate_limited for busy in said)
     failed = len(said) - turned_away
     too_long = said[-1].wait is not None and said[-1].wait > MAX_WAIT
-    return failed >= patience.attempts or turned_away >= patience.turned_away or too_long
+    return failed >= patience.attempts or turned_away >= patience.max_rate_limited or too_long
 
 
 def _describe_failures(said: Sequence[EndpointBusy]) -> str:
@@ -170,7 +170,7 @@ def build_status_error(
     if status in BUSY_STATUSES or status >= 500:
         seconds = parse_retry_after(wait, now())
         crowded = status == TOO_MANY_REQUESTS or (status in (503, 529) and seconds is not None)
-        return EndpointBusy(f"status {status}: {words}", seconds, crowded=crowded)
+        return EndpointBusy(f"status {status}: {words}", seconds, is_rate_limited=crowded)
     declined = RequestDeclined.of(
         f"{refused} with status {status}: {words}", hint=hints.get(status, "see what it says")
     )

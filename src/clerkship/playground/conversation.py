@@ -6,8 +6,16 @@ from datetime import timedelta
 from functools import partial
 from typing import TypeVar, cast
 
-from clerkship.actors.contract import Heard, OutOfRole, Said, Say, SimulatedPerson, Speech, Unplayed
-from clerkship.actors.reply import check_room
+from clerkship.actors.contract import (
+    AgentReply,
+    ContractBreach,
+    PersonAction,
+    PersonUnavailable,
+    ReplyPart,
+    Say,
+    SimulatedPerson,
+)
+from clerkship.actors.reply import check_log_capacity
 from clerkship.events.event import Event, Utterance
 from clerkship.events.lifecycle import PersonBrokeContract
 from clerkship.kit.stopwatch import Stopwatch
@@ -55,7 +63,7 @@ class People:
         """How long models have taken to decide what people say; it does not count as the agent's time."""
         self.model_failed = False
         """Whether the model that plays a person failed."""
-        self.out_of_role: OutOfRole | None = None
+        self.out_of_role: ContractBreach | None = None
         """How a person broke the contract, if one did."""
 
     @property
@@ -88,14 +96,14 @@ class People:
     def leave(self, sandbox: str, reason: str) -> None:
         """Have the person of a sandbox leave."""
         with self._host.lock:
-            self._speak(self.participants[sandbox], Speech(leaves=True, reason=reason))
+            self._speak(self.participants[sandbox], PersonAction(leaves=True, reason=reason))
 
-    def record_greeting(self, sandbox: str, turn: Sequence[Said]) -> None:
+    def record_greeting(self, sandbox: str, turn: Sequence[ReplyPart]) -> None:
         """Record what the agent did and said before the person's first message."""
         with self._host.lock:
             self._record(self.participants[sandbox], turn)
 
-    def deliver(self, sandbox: str, turn: Sequence[Said], *, last: bool = False) -> bool:
+    def deliver(self, sandbox: str, turn: Sequence[ReplyPart], *, last: bool = False) -> bool:
         """Record what the agent did and said in one turn, and have the person answer it.
 
         After the `last` turn that the scenario allows, no model is asked for an answer that could not be sent.
@@ -136,7 +144,7 @@ class People:
             self._hear(participant, join_replies(replies), message)
         return True
 
-    def _hear(self, participant: Participant, heard: Heard, message: Event) -> None:
+    def _hear(self, participant: Participant, heard: AgentReply, message: Event) -> None:
         speech = self._decide(participant, partial(participant.person.hear, heard))
         self._speak(participant, speech, message.seq)
 
@@ -147,11 +155,11 @@ class People:
         with self.model_time:
             try:
                 return decide()
-            except Unplayed as error:
+            except PersonUnavailable as error:
                 self.model_failed, self._host.broken = True, str(error)
                 raise
 
-    def _speak(self, participant: Participant, speech: Speech | None, cause: int | None = None) -> None:
+    def _speak(self, participant: Participant, speech: PersonAction | None, cause: int | None = None) -> None:
         """Carry out what a person decided."""
         if speech is None:
             return
@@ -171,7 +179,7 @@ class People:
             participant.messages_ahead += 1
             self._speak(participant, self._decide(participant, speech.more), cause)
 
-    def _act_silently(self, participant: Participant, speech: Speech, cause: int | None) -> None:
+    def _act_silently(self, participant: Participant, speech: PersonAction, cause: int | None) -> None:
         """End the conversation of a person who breaks the contract, or have a person wait."""
         if speech.out_of_role is not None and participant.conversation.open:
             self._end_invalid(participant, speech.out_of_role, cause)
@@ -180,7 +188,7 @@ class People:
             if speech.more is not None and participant.conversation.open:
                 self._speak(participant, self._decide(participant, speech.more), cause)
 
-    def _end_invalid(self, participant: Participant, violation: OutOfRole, cause: int | None) -> None:
+    def _end_invalid(self, participant: Participant, violation: ContractBreach, cause: int | None) -> None:
         self.out_of_role = violation
         self.listening = False  # else the person would be asked to react to the event
         payload = PersonBrokeContract(
@@ -190,13 +198,13 @@ class People:
         participant.leave_reason = INVALID_PERSON
         participant.conversation.end(self._host.context_for(participant.sandbox, "run", event.seq), INVALID_PERSON)
 
-    def _record(self, participant: Participant, turn: Sequence[Said]) -> tuple[Event | None, list[Event]]:
+    def _record(self, participant: Participant, turn: Sequence[ReplyPart]) -> tuple[Event | None, list[Event]]:
         """Record a turn in order; return the last message in it, and the events that happened meanwhile."""
         host, sandbox, conversation = self._host, participant.sandbox, participant.conversation
         participant.held_events = events = list[Event]()
         message: Event | None = None
         for part in turn:
-            check_room(host.log)
+            check_log_capacity(host.log)
             if not isinstance(part, Say):
                 host.emit("agent", part, "agent")
                 continue
@@ -225,7 +233,7 @@ class People:
         last = _last_message(participant.conversation, by_agent=False)
         self._host.clock.advance(REPEAT_AFTER)
         if last is not None and _last_message(participant.conversation, by_agent=False) is last:
-            self._speak(participant, Speech(cast(Utterance, last.payload).text), lost.seq)
+            self._speak(participant, PersonAction(cast(Utterance, last.payload).text), lost.seq)
 
     def notify(self, event: Event) -> None:
         """Have people notice an event; the person whom a message was sent to answers it."""
@@ -241,7 +249,7 @@ class People:
         message = event.payload
         if isinstance(message, Utterance):
             participant.messages_ahead = 0
-            heard = Heard(message.text, message.buttons, (message.custom,) if message.custom is not None else ())
+            heard = AgentReply(message.text, message.buttons, (message.custom,) if message.custom is not None else ())
             self._hear(participant, heard, event)
 
     def _notice(self, participant: Participant, event: Event) -> bool:
@@ -254,11 +262,11 @@ class People:
         return participant.sandbox == event.source
 
 
-def join_replies(replies: Sequence[Say]) -> Heard:
+def join_replies(replies: Sequence[Say]) -> AgentReply:
     """Join the replies of a turn into what the person hears."""
     if len(replies) == 1 and replies[0].custom is None:
-        return Heard(replies[0].text, replies[0].buttons)
-    return Heard(
+        return AgentReply(replies[0].text, replies[0].buttons)
+    return AgentReply(
         "\n".join(reply.text for reply in replies if reply.text),
         tuple(button for reply in replies for button in reply.buttons),
         tuple(reply.custom for reply in replies if reply.custom is not None),

@@ -5,7 +5,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from clerkship.actors.reply import check_room, parse_event
+from clerkship.actors.reply import check_log_capacity, parse_event
 from clerkship.events.event import Event, Payload
 from clerkship.playground.agent_clock import AgentClock
 from clerkship.playground.failure import guard
@@ -120,5 +120,5 @@ def report_event(playground: Playground, payload: Payload) -> Event:
     """Append an event that the agent reports of itself to the log; raise AgentError if the log is full."""
     event = parse_event(payload, playground.agent_events)
     with playground.lock:
-        check_room(playground.log)
+        check_log_capacity(playground.log)
         return guard(playground, "reporting an event", lambda: playground.emit("agent", event, "agent"))

@@ -3,23 +3,23 @@
 Each name is imported `as` itself, which exports it to type checkers (PEP 484).
 """
 
-from clerkship.actors.contract import NOTHING as NOTHING
+from clerkship.actors.contract import NO_FACTS as NO_FACTS
 from clerkship.actors.contract import Agent as Agent
 from clerkship.actors.contract import AgentError as AgentError
-from clerkship.actors.contract import Described as Described
-from clerkship.actors.contract import Entry as Entry
+from clerkship.actors.contract import AgentWithHistory as AgentWithHistory
+from clerkship.actors.contract import AgentWithStart as AgentWithStart
+from clerkship.actors.contract import EntryPointName as EntryPointName
 from clerkship.actors.contract import History as History
 from clerkship.actors.contract import Message as Message
-from clerkship.actors.contract import Preflighted as Preflighted
-from clerkship.actors.contract import Remembering as Remembering
-from clerkship.actors.contract import Said as Said
+from clerkship.actors.contract import ReplyPart as ReplyPart
 from clerkship.actors.contract import Say as Say
 from clerkship.actors.contract import Solver as Solver
+from clerkship.actors.contract import SolverWithCapabilities as SolverWithCapabilities
+from clerkship.actors.contract import SolverWithPreflight as SolverWithPreflight
 from clerkship.actors.contract import Start as Start
-from clerkship.actors.contract import Starting as Starting
 from clerkship.actors.contract import Turn as Turn
 from clerkship.actors.python import PythonSolver as PythonSolver
-from clerkship.actors.registry import Load as Load
+from clerkship.actors.registry import LoadSolver as LoadSolver
 from clerkship.assertions.contract import Assertion as Assertion
 from clerkship.assertions.contract import Check as Check
 from clerkship.assertions.contract import FieldMatch as FieldMatch

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from clerkship.actors.registry import Load
+from clerkship.actors.registry import LoadSolver
 from clerkship.assertions.contract import Assertion
 from clerkship.domains.component import ComponentSpec
 from clerkship.domains.contract import DomainSpec
@@ -23,13 +23,15 @@ from clerkship.steps.fault_step import build_fault_step
 
 CONTRACT = 2
 """Raised whenever a plug-in written for the one before could break."""
-Sort = Literal["simulator", "domain", "assertion", "step", "agent", "reaction", "dataset type", "filter", "event"]
+ExtensionKind = Literal[
+    "simulator", "domain", "assertion", "step", "agent", "reaction", "dataset type", "filter", "event"
+]
 _PREFIX = re.compile(r"[a-z][a-z0-9_]*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
-_BASES: Mapping[str, type] = {"assertion": Assertion, "step": Step, "fault": Fault, "event": Payload}
+_BASE_CLASSES: Mapping[str, type] = {"assertion": Assertion, "step": Step, "fault": Fault, "event": Payload}
 
 
-class BadPlugin(Exception):
+class InvalidPlugin(Exception):
     """A plug-in that breaks a rule, and which."""
 
 
@@ -52,7 +54,7 @@ class Plugin:
     events: tuple[type[Payload], ...] = ()
     """Events that agents report of themselves with `sandboxes.report`. A kind is `prefix.name`, with more dots if need
     be. Those that a simulator emits are in its Spec instead."""
-    agents: Mapping[str, Load] = field(default_factory=dict)
+    agents: Mapping[str, LoadSolver] = field(default_factory=dict)
     """A sort of agent, `prefix` or `prefix.name`, and what makes a solver of the rest of `--agent`."""
     reactions: tuple[ReactionPair, ...] = ()
     """Pairs of kinds of simulators, of which one or both are `prefix.name`."""
@@ -62,127 +64,129 @@ class Plugin:
     """Filters for templates that belong to no simulator: `prefix.name`, and a function."""
 
 
-class Claim(NamedTuple):
+class NameClaim(NamedTuple):
     """A name that a plug-in wants, and for what."""
 
-    sort: Sort
+    sort: ExtensionKind
     name: str
     thing: Any
     aliases: tuple[str, ...] = ()
 
 
-def claims(plugin: object, prefix: str) -> tuple[Claim, ...]:
-    """Every name it wants; raises BadPlugin, or whatever its own code does, if it breaks a rule."""
+def collect_claims(plugin: object, prefix: str) -> tuple[NameClaim, ...]:
+    """Every name it wants; raises InvalidPlugin, or whatever its own code does, if it breaks a rule."""
     if not _PREFIX.fullmatch(prefix):
-        raise BadPlugin(f"its prefix `{prefix}` is not small letters, digits and `_`")
+        raise InvalidPlugin(f"its prefix `{prefix}` is not small letters, digits and `_`")
     if not isinstance(plugin, Plugin):
-        raise BadPlugin(f"its entry point leads to a {type(plugin).__name__}, not to a clerkship.plugin.Plugin")
+        raise InvalidPlugin(f"its entry point leads to a {type(plugin).__name__}, not to a clerkship.plugin.Plugin")
     if plugin.contract != CONTRACT:
-        raise BadPlugin(f"it is written for version {plugin.contract} of the contract, and this is {CONTRACT}")
-    found = tuple(_claims(plugin, prefix))
+        raise InvalidPlugin(f"it is written for version {plugin.contract} of the contract, and this is {CONTRACT}")
+    found = tuple(_yield_claims(plugin, prefix))
     for claim in found:
         _check_names(claim, prefix)
     return found
 
 
-def _claims(plugin: Plugin, prefix: str) -> Iterator[Claim]:
+def _yield_claims(plugin: Plugin, prefix: str) -> Iterator[NameClaim]:
     for spec in plugin.simulators:
-        yield from _component_claims("simulator", spec, Spec, prefix)
+        yield from _yield_component_claims("simulator", spec, Spec, prefix)
         check_spec(spec)
     for domain in plugin.domains:
-        yield from _component_claims("domain", domain, DomainSpec, prefix)
+        yield from _yield_component_claims("domain", domain, DomainSpec, prefix)
         check_domain_spec(domain)
-    yield from _data(plugin.dataset_types, plugin.filters)
-    yield from _models("assertion", plugin.assertions)
-    yield from _models("step", plugin.steps)
+    yield from _yield_data_claims(plugin.dataset_types, plugin.filters)
+    yield from _yield_model_claims("assertion", plugin.assertions)
+    yield from _yield_model_claims("step", plugin.steps)
     for fault in plugin.faults:
         _check_model("fault", fault)
         step = build_fault_step(fault)
-        yield Claim("step", step.name, step)
+        yield NameClaim("step", step.name, step)
     emitted = {event.kind for spec in plugin.simulators for event in spec.events}
     for event in plugin.events:
         _check_model("event", event)
         if event.kind in emitted:
-            raise BadPlugin(f"event `{event.kind}` is emitted by one of its simulators, so agents may not report it")
-        yield Claim("event", event.kind, event)
+            raise InvalidPlugin(
+                f"event `{event.kind}` is emitted by one of its simulators, so agents may not report it"
+            )
+        yield NameClaim("event", event.kind, event)
     for sort, load in plugin.agents.items():
         if not callable(load):
-            raise BadPlugin(f"what makes agents of the sort `{sort}` is {_what(load)}, not a function")
-        yield Claim("agent", sort, load)
+            raise InvalidPlugin(f"what makes agents of the sort `{sort}` is {_describe(load)}, not a function")
+        yield NameClaim("agent", sort, load)
     for pair in plugin.reactions:
         _check_pair(pair, prefix)
-        yield Claim("reaction", pair.name, pair)
+        yield NameClaim("reaction", pair.name, pair)
 
 
-def _component_claims(
+def _yield_component_claims(
     sort: Literal["simulator", "domain"], spec: ComponentSpec, wanted: type[ComponentSpec], prefix: str
-) -> Iterator[Claim]:
+) -> Iterator[NameClaim]:
     if not isinstance(spec, wanted):
-        raise BadPlugin(f"one of its {sort}s is {_what(spec)}, not a {wanted.__name__}")
+        raise InvalidPlugin(f"one of its {sort}s is {_describe(spec)}, not a {wanted.__name__}")
     if spec.kind.count(".") != 1:
-        raise BadPlugin(f"{sort} `{spec.kind}` is not called `{prefix}.` and one word more")
-    yield Claim(sort, spec.kind, spec)
-    yield from _models("assertion", spec.assertions)
-    yield from _models("step", spec.steps)
-    yield from _data(spec.dataset_types, spec.filters)
+        raise InvalidPlugin(f"{sort} `{spec.kind}` is not called `{prefix}.` and one word more")
+    yield NameClaim(sort, spec.kind, spec)
+    yield from _yield_model_claims("assertion", spec.assertions)
+    yield from _yield_model_claims("step", spec.steps)
+    yield from _yield_data_claims(spec.dataset_types, spec.filters)
 
 
-def _data(dataset_types: Iterable[Any], filters: Mapping[str, Any]) -> Iterator[Claim]:
+def _yield_data_claims(dataset_types: Iterable[Any], filters: Mapping[str, Any]) -> Iterator[NameClaim]:
     for type in dataset_types:
         if not isinstance(type, DatasetType):
-            raise BadPlugin(f"one of its types of dataset is {_what(type)}, not a DatasetType")
+            raise InvalidPlugin(f"one of its types of dataset is {_describe(type)}, not a DatasetType")
         if not issubclass(type.model, DatasetFile):
-            raise BadPlugin(f"the model of the dataset type `{type.name}` is not a subclass of DatasetFile")
+            raise InvalidPlugin(f"the model of the dataset type `{type.name}` is not a subclass of DatasetFile")
         wrong = [name for name in type.built_in if not name.startswith(f"{type.name}.")]
         if wrong:
-            raise BadPlugin(f"the built-in dataset `{wrong[0]}` does not start with its type, `{type.name}.`")
-        yield Claim("dataset type", type.name, type)
+            raise InvalidPlugin(f"the built-in dataset `{wrong[0]}` does not start with its type, `{type.name}.`")
+        yield NameClaim("dataset type", type.name, type)
     for name, apply in filters.items():
         if not callable(apply):
-            raise BadPlugin(f"the filter `{name}` is {_what(apply)}, not a function")
-        yield Claim("filter", name, apply)
+            raise InvalidPlugin(f"the filter `{name}` is {_describe(apply)}, not a function")
+        yield NameClaim("filter", name, apply)
 
 
-def _models(sort: Literal["assertion", "step"], models: Iterable[Any]) -> Iterator[Claim]:
+def _yield_model_claims(sort: Literal["assertion", "step"], models: Iterable[Any]) -> Iterator[NameClaim]:
     for model in models:
         _check_model(sort, model)
-        yield Claim(sort, model.name, model, tuple(model.aliases))
+        yield NameClaim(sort, model.name, model, tuple(model.aliases))
 
 
 def _check_model(sort: str, model: object) -> None:
-    """Check the base class, the name and the docstring of a class; raises BadPlugin."""
-    base = _BASES[sort]
+    """Check the base class, the name and the docstring of a class; raises InvalidPlugin."""
+    base = _BASE_CLASSES[sort]
     name, purpose = ("kind", "means") if sort == "event" else ("name", "does")
     if not isinstance(model, type) or not issubclass(model, base):
-        raise BadPlugin(f"one of its {sort}s is {_what(model)}, not a subclass of {base.__name__}")
+        raise InvalidPlugin(f"one of its {sort}s is {_describe(model)}, not a subclass of {base.__name__}")
     if not isinstance(getattr(model, name, None), str):
-        raise BadPlugin(f"{sort} {model.__name__} has no `{name}`")
+        raise InvalidPlugin(f"{sort} {model.__name__} has no `{name}`")
     if not (model.__doc__ or "").strip():
-        raise BadPlugin(f"{sort} {model.__name__} has no docstring to say what it {purpose}")
+        raise InvalidPlugin(f"{sort} {model.__name__} has no docstring to say what it {purpose}")
 
 
 def _check_pair(pair: object, prefix: str) -> None:
-    """Check the kinds of a pair of reactions; raises BadPlugin if neither has the prefix of the plug-in."""
+    """Check the kinds of a pair of reactions; raises InvalidPlugin if neither has the prefix of the plug-in."""
     if not isinstance(pair, ReactionPair):
-        raise BadPlugin(f"one of its reactions is {_what(pair)}, not a ReactionPair")
+        raise InvalidPlugin(f"one of its reactions is {_describe(pair)}, not a ReactionPair")
     for kind in (pair.source, pair.target):
         if not _NAME.fullmatch(kind):
-            raise BadPlugin(f"reaction `{pair.name}`: `{kind}` is not small letters, digits and `_` between dots")
+            raise InvalidPlugin(f"reaction `{pair.name}`: `{kind}` is not small letters, digits and `_` between dots")
     if not any(kind.startswith(f"{prefix}.") for kind in (pair.source, pair.target)):
-        raise BadPlugin(f"reaction `{pair.name}`: neither kind starts with its prefix, `{prefix}.`")
+        raise InvalidPlugin(f"reaction `{pair.name}`: neither kind starts with its prefix, `{prefix}.`")
 
 
-def _check_names(claim: Claim, prefix: str) -> None:
+def _check_names(claim: NameClaim, prefix: str) -> None:
     if claim.sort == "reaction":
         return  # its name is made of two kinds, which `_check_pair` has checked
     for name in (claim.name, *claim.aliases):
         own = name.removeprefix("fault.") if claim.sort == "step" else name
         alone = claim.sort == "agent" and own == prefix
         if not alone and not own.startswith(f"{prefix}."):
-            raise BadPlugin(f"{claim.sort} `{name}` does not start with its prefix, `{prefix}.`")
+            raise InvalidPlugin(f"{claim.sort} `{name}` does not start with its prefix, `{prefix}.`")
         if not _NAME.fullmatch(own):
-            raise BadPlugin(f"{claim.sort} `{name}` is not small letters, digits and `_` between dots")
+            raise InvalidPlugin(f"{claim.sort} `{name}` is not small letters, digits and `_` between dots")
 
 
-def _what(thing: object) -> str:
+def _describe(thing: object) -> str:
     return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say, Start
+from clerkship.actors.contract import Agent, AgentError, EntryPointName, History, Message, ReplyPart, Say, Start
 from clerkship.actors.reply import parse_replies
 from clerkship.kit.http_body import ResponseTooLarge
 from clerkship.kit.secrets import new_name
@@ -37,7 +37,7 @@ SIMULATION_METADATA: Mapping[str, JsonValue] = {"is_simulation": True}
 class RasaAgent:
     """One conversation with a Rasa server, under a name of its own."""
 
-    entries: frozenset[Entry] = frozenset({"on_start", "on_history", "on_turn"})
+    entries: frozenset[EntryPointName] = frozenset({"on_start", "on_history", "on_turn"})
 
     def __init__(self, server: RasaServer) -> None:
         self._server = server
@@ -46,7 +46,7 @@ class RasaAgent:
         self._skipped: Counter[str] = Counter()
         self._unanswered = ""
 
-    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """With slots to set: start the session, so that whatever it sets comes first; then set them on top."""
         if start.stubs:
             raise InputError.of(
@@ -74,7 +74,7 @@ class RasaAgent:
         if lost:
             raise AgentError(f"its tracker has not taken the conversation so far: turn {lost[0]} is not in it")
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Send it, once; then read in the tracker what came of it."""
         along = {**SIMULATION_METADATA, **(message.metadata or {})}
         async with self._open() as client:
@@ -94,7 +94,7 @@ class RasaAgent:
             facts["unanswered"] = self._unanswered
         return facts
 
-    def _told(self, rows: list[Any], messages: list[Say]) -> list[Said]:
+    def _told(self, rows: list[Any], messages: list[Say]) -> list[ReplyPart]:
         """What the tracker has of it; where it has nothing that was said, what the channel answered."""
         done = parse_events(rows, self._skipped)
         heard = any(isinstance(part, Say) for part in done)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from clerkship.actors.contract import History, Said, Say, Turn
+from clerkship.actors.contract import History, ReplyPart, Say, Turn
 from clerkship.events import agent
 from clerkship.events.event import Payload
 from clerkship.rasa.tracker import ATTACHMENT_KEYS
@@ -39,7 +39,7 @@ def _render_user_message(text: str, metadata: Mapping[str, Any]) -> TrackerRow:
     return {"event": "user", "text": text, "parse_data": nothing, "metadata": dict(metadata)}
 
 
-def _render_part(part: Said) -> list[TrackerRow]:
+def _render_part(part: ReplyPart) -> list[TrackerRow]:
     if isinstance(part, Say):
         return [_render_bot_message(part)]
     write = _RENDERERS.get(type(part))

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import orjson
 
-from clerkship.actors.messages import shown
+from clerkship.actors.messages import excerpt
 
 API_HINT = "start it with `rasa run --enable-api`, and the `rest` channel in credentials.yml"
 HINTS = {
@@ -97,7 +97,7 @@ class RasaServer:
 
     def shown(self, data: bytes) -> str:
         """Return what a server answered as messages show it."""
-        return self.redacted(shown(data))
+        return self.redacted(excerpt(data))
 
 
 def describe_refusal(server: RasaServer, path: str, status: int, location: str, data: bytes) -> str:

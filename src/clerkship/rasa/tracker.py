@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from clerkship.actors.contract import Said, Say
+from clerkship.actors.contract import ReplyPart, Say
 from clerkship.events import agent
 from clerkship.events.event import Payload
 from clerkship.rasa.names import NOTED_EVENTS
@@ -109,9 +109,9 @@ def select_last_session(rows: Sequence[Any]) -> list[Any]:
     return list(rows[starts[-1] :]) if starts else list(rows)
 
 
-def parse_events(rows: Sequence[Any], skipped: Counter[str]) -> list[Said]:
+def parse_events(rows: Sequence[Any], skipped: Counter[str]) -> list[ReplyPart]:
     """What they say, in their order; those that cannot be read are counted by their sort."""
-    found: list[Said] = []
+    found: list[ReplyPart] = []
     for row in rows:
         sort = row.get("event") if isinstance(row, dict) else None
         try:
@@ -121,7 +121,7 @@ def parse_events(rows: Sequence[Any], skipped: Counter[str]) -> list[Said]:
     return found
 
 
-def _parse(sort: object, row: TrackerRow) -> Sequence[Said]:
+def _parse(sort: object, row: TrackerRow) -> Sequence[ReplyPart]:
     if not isinstance(sort, str):
         raise MalformedEvent
     if sort in IGNORED_EVENTS:
@@ -166,7 +166,7 @@ def _read_text(row: TrackerRow, key: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _parse_bot(row: TrackerRow) -> Sequence[Said]:
+def _parse_bot(row: TrackerRow) -> Sequence[ReplyPart]:
     text, data, metadata = row.get("text"), row.get("data") or {}, _read_metadata(row)
     if not isinstance(text, str | None) or not isinstance(data, dict):
         raise MalformedEvent
@@ -199,16 +199,16 @@ def parse_messages(messages: Sequence[Any]) -> list[Say]:
     ]
 
 
-def _parse_action(row: TrackerRow) -> Sequence[Said]:
+def _parse_action(row: TrackerRow) -> Sequence[ReplyPart]:
     # A bot trained end to end predicts what to say instead of the name of an action.
     return (agent.ActionExecuted(name=_require_text(row, "name" if row.get("name") else "action_text")),)
 
 
-def _parse_slot(row: TrackerRow) -> Sequence[Said]:
+def _parse_slot(row: TrackerRow) -> Sequence[ReplyPart]:
     return (agent.SlotSet(name=_require_text(row, "name"), value=row.get("value")),)
 
 
-def _parse_flow_started(row: TrackerRow) -> Sequence[Said]:
+def _parse_flow_started(row: TrackerRow) -> Sequence[ReplyPart]:
     flow_id, metadata = _require_text(row, "flow_id"), _read_metadata(row)
     started = agent.FlowStarted(flow_id=flow_id)
     if flow_id != CLARIFICATION_FLOW:
@@ -217,25 +217,25 @@ def _parse_flow_started(row: TrackerRow) -> Sequence[Said]:
     return started, agent.ClarificationOffered(flow_ids=ids, names=names)
 
 
-def _build_flow_parser(sort: type[Payload]) -> Callable[[TrackerRow], Sequence[Said]]:
-    def read(row: TrackerRow) -> Sequence[Said]:
+def _build_flow_parser(sort: type[Payload]) -> Callable[[TrackerRow], Sequence[ReplyPart]]:
+    def read(row: TrackerRow) -> Sequence[ReplyPart]:
         found = {"flow_id": _require_text(row, "flow_id"), "flow_step_id": _read_text(row, "step_id")}
         return (sort.model_validate(found),)
 
     return read
 
 
-def _build_field_parser(sort: type[Payload], **keys: str) -> Callable[[TrackerRow], Sequence[Said]]:
+def _build_field_parser(sort: type[Payload], **keys: str) -> Callable[[TrackerRow], Sequence[ReplyPart]]:
     """An event of ours from one of theirs with the same fields, some under other keys; null is as good as absent."""
 
-    def read(row: TrackerRow) -> Sequence[Said]:
+    def read(row: TrackerRow) -> Sequence[ReplyPart]:
         theirs = {field: row.get(keys.get(field, field)) for field in sort.model_fields}
         return (sort.model_validate({field: value for field, value in theirs.items() if value is not None}),)
 
     return read
 
 
-def _parse_tool(row: TrackerRow, source: str | None = None) -> Sequence[Said]:
+def _parse_tool(row: TrackerRow, source: str | None = None) -> Sequence[ReplyPart]:
     metadata = _read_metadata(row)
     arguments = row.get("arguments")
     return (
@@ -254,7 +254,7 @@ def _parse_tool(row: TrackerRow, source: str | None = None) -> Sequence[Said]:
     )
 
 
-_PARSERS: Mapping[str, Callable[[TrackerRow], Sequence[Said]]] = {
+_PARSERS: Mapping[str, Callable[[TrackerRow], Sequence[ReplyPart]]] = {
     "bot": _parse_bot,
     "action": _parse_action,
     "slot": _parse_slot,

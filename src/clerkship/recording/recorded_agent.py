@@ -10,9 +10,19 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, Message, Said, Say, Start, Starting
+from clerkship.actors.contract import (
+    NO_FACTS,
+    Agent,
+    AgentError,
+    AgentWithStart,
+    EntryPointName,
+    Message,
+    ReplyPart,
+    Say,
+    Start,
+)
 from clerkship.actors.reply import parse_replies
-from clerkship.recording.agent_acts import observe_sandboxes, repeat_action, to_recorded_action, to_recorded_event
+from clerkship.recording.agent_actions import observe_sandboxes, repeat_action, to_recorded_action, to_recorded_event
 from clerkship.recording.cassette import Cassette, RecordedTurn, TrialKey, content_key
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.direct_call import CallRecord
@@ -80,17 +90,17 @@ class RecordingAgent:
     """An agent whose turns are recorded."""
 
     def __init__(self, agent: Agent, recording: AgentRecording) -> None:
-        self.entries: frozenset[Entry] = agent.entries
+        self.entries: frozenset[EntryPointName] = agent.entries
         self._agent, self._recording = agent, recording
         self._acts: list[dict[str, JsonValue]] | None = None
 
-    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Start the agent, and record what it does and says."""
         return await self._record(
-            0, None, cast(Starting, self._agent).on_start(start, observe_sandboxes(sandboxes, self._add))
+            0, None, cast(AgentWithStart, self._agent).on_start(start, observe_sandboxes(sandboxes, self._add))
         )
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Pass on a message, and record what the agent does and says."""
         turn = self._agent.on_turn(message, observe_sandboxes(sandboxes, self._add))
         return await self._record(message.turn, self._recording.heard(message), turn)
@@ -115,7 +125,7 @@ class RecordingAgent:
         else:
             self._acts.append(self._recording.hide(act))
 
-    async def _record(self, number: int, heard: JsonValue, turn: Awaitable[Sequence[Said]]) -> Sequence[Said]:
+    async def _record(self, number: int, heard: JsonValue, turn: Awaitable[Sequence[ReplyPart]]) -> Sequence[ReplyPart]:
         self._acts, hide = [], self._recording.hide
         came: dict[str, Any] = {}
         try:
@@ -137,13 +147,15 @@ class RecordedAgent:
 
     def __init__(self, recording: AgentRecording) -> None:
         self._recording = recording
-        self.entries: frozenset[Entry] = frozenset({"on_start", "on_turn"} if recording.has_start() else {"on_turn"})
+        self.entries: frozenset[EntryPointName] = frozenset(
+            {"on_start", "on_turn"} if recording.has_start() else {"on_turn"}
+        )
 
-    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Repeat what it did and said before the first message."""
         return self._play(0, None, sandboxes)
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Repeat what it did and said."""
         return self._play(message.turn, self._recording.heard(message), sandboxes)
 
@@ -153,9 +165,9 @@ class RecordedAgent:
 
     def close(self) -> Mapping[str, JsonValue]:
         """Do nothing: it holds no resources."""
-        return NOTHING
+        return NO_FACTS
 
-    def _play(self, number: int, heard: JsonValue, sandboxes: Sandboxes) -> Sequence[Said]:
+    def _play(self, number: int, heard: JsonValue, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         turn, show = self._recording.load(number, heard), self._recording.show
         for act in turn.acts:
             repeat_action(show(act), sandboxes)
@@ -165,7 +177,7 @@ class RecordedAgent:
         return parse_replies([part.get("say", part.get("event")) for part in parts], sandboxes.agent_events)
 
 
-def _to_recorded_reply(part: Said) -> dict[str, Any]:
+def _to_recorded_reply(part: ReplyPart) -> dict[str, Any]:
     if not isinstance(part, Say):
         return {"event": to_recorded_event(part)}
     return {"say": {name: value for name, value in part.fields().items() if value or name == "text"}}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 from clerkship.actors.command import CommandSolver
-from clerkship.actors.contract import Described, Preflighted, Solver
+from clerkship.actors.contract import Solver, SolverWithCapabilities, SolverWithPreflight
 from clerkship.actors.isolation.contract import LEVELS
 from clerkship.actors.python import PythonSolver
 from clerkship.actors.python_process import PythonProcessSolver, to_process
@@ -92,9 +92,11 @@ def load_checked(
     says of itself, else by the domain of the project around it. All that is wrong anywhere is said at once."""
     problems: list[InputProblem] = []
     solver = _tried(problems, lambda: None if agent is None else build_agent(agent, settings, catalog))
-    _tried(problems, lambda: solver.preflight() if isinstance(solver, Preflighted) else None)
+    _tried(problems, lambda: solver.preflight() if isinstance(solver, SolverWithPreflight) else None)
     hosted = solver if isinstance(solver, PythonProcessSolver) else None  # asked later, when it can be isolated
-    abilities = _tried(problems, lambda: solver.abilities() if isinstance(solver, Described) and not hosted else None)
+    abilities = _tried(
+        problems, lambda: solver.abilities() if isinstance(solver, SolverWithCapabilities) and not hosted else None
+    )
     names = abilities.domain if abilities is not None else None
     if domain is not None or names is None:
         names = _tried(problems, lambda: domain_for(path, domain))
@@ -148,9 +150,9 @@ def check_process(agent: str | Solver, catalog: RegisteredCatalog) -> None:
 
 def check_reachable(solver: Solver) -> None:
     """Raise InputError where an agent cannot be reached; one that can be asked about itself is asked."""
-    if isinstance(solver, Preflighted):
+    if isinstance(solver, SolverWithPreflight):
         solver.preflight()
-    elif isinstance(solver, Described):
+    elif isinstance(solver, SolverWithCapabilities):
         solver.abilities()
 
 

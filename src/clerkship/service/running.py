@@ -22,7 +22,7 @@ from clerkship.service.isolating import isolated
 from clerkship.service.planning.plan import RunPlan
 from clerkship.service.replays import free_name
 from clerkship.service.sealing import check_again, end_run
-from clerkship.store.contract import Hold, Store
+from clerkship.store.contract import RunLock, Store
 from clerkship.store.seal import Ledger
 
 Watch = Callable[[TaskRun], None]
@@ -80,7 +80,7 @@ def execute(plan: RunPlan, store: Store, catalog: RegisteredCatalog, watch: Iter
 
 
 def carry_out(
-    plan: RunPlan, schedule: TrialSchedule, store: Store, hold: Hold, ledger: Ledger, watch: Iterable[Watch] = ()
+    plan: RunPlan, schedule: TrialSchedule, store: Store, hold: RunLock, ledger: Ledger, watch: Iterable[Watch] = ()
 ) -> RunResult:
     """Do what is scheduled, in a run that is open and held.
 
@@ -120,7 +120,7 @@ def carry_out(
     )
 
 
-def _beginning(hold: Hold, watchers: Iterable[object]) -> Callable[[Attempt], None]:
+def _beginning(hold: RunLock, watchers: Iterable[object]) -> Callable[[Attempt], None]:
     """A trial begins: the store takes that down, and who wants to know is told."""
     told = [watch.began for watch in watchers if isinstance(watch, WatchesBeginnings)]
 

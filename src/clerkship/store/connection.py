@@ -10,7 +10,7 @@ from clerkship.kit.wall import monotonic
 from clerkship.store.contract import StoreFailed
 from clerkship.store.schema import READABLE, VERSION, substitutes, upgrade
 
-BUSY_FOR = 30.0
+BUSY_TIMEOUT = 30.0
 """Seconds that another process may take before we give up."""
 CHECKPOINT_PAGES = 4000
 """Pages of the write-ahead log after which it is copied to the file: one that changes often, as in an index, is copied
@@ -48,7 +48,7 @@ def open_database(path: Path, *, create: bool) -> sqlite3.Connection:
         raise StoreFailed(f"there is no store at {path}; `clerkship run` makes one")
     database = _connect(path)
     try:
-        _write_ahead(database)
+        _enable_write_ahead_log(database)
         database.execute("PRAGMA synchronous=NORMAL")
         database.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
         _upgrade(database, path)
@@ -56,11 +56,11 @@ def open_database(path: Path, *, create: bool) -> sqlite3.Connection:
         database.close()
         if create or not isinstance(error, sqlite3.OperationalError) or not _is_readonly(error):
             raise
-        return connect_to_read(path)
+        return open_read_only(path)
     return database
 
 
-def connect_to_read(path: Path) -> sqlite3.Connection:
+def open_read_only(path: Path) -> sqlite3.Connection:
     """Connect where nothing may be written, not even SQLite's own files beside it; raise StoreFailed if its write-ahead
     log is not empty, because it would not be read."""
     log = path.with_name(f"{path.name}-wal")
@@ -84,7 +84,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def writing(database: sqlite3.Connection) -> Iterator[None]:
+def write_transaction(database: sqlite3.Connection) -> Iterator[None]:
     """Write in one transaction."""
     database.execute("BEGIN IMMEDIATE")
     try:
@@ -107,7 +107,7 @@ def file_identities(path: Path) -> dict[str, tuple[int, int]]:
 
 
 def _connect(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
-    return sqlite3.connect(path, isolation_level=None, timeout=BUSY_FOR, check_same_thread=False, uri=uri)
+    return sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False, uri=uri)
 
 
 def _version(database: sqlite3.Connection) -> int:
@@ -117,7 +117,7 @@ def _version(database: sqlite3.Connection) -> int:
 def _upgrade(database: sqlite3.Connection, path: Path) -> None:
     if _version(database) == VERSION:
         return
-    with writing(database):  # another process may have been faster
+    with write_transaction(database):  # another process may have been faster
         version = _version(database)
         statements = upgrade(version)
         if statements is None:
@@ -127,9 +127,9 @@ def _upgrade(database: sqlite3.Connection, path: Path) -> None:
         database.execute(f"PRAGMA user_version={VERSION}")
 
 
-def _write_ahead(database: sqlite3.Connection) -> None:
+def _enable_write_ahead_log(database: sqlite3.Connection) -> None:
     """Turn on the write-ahead log. SQLite does not wait for another process that does the same: retry."""
-    until = monotonic() + BUSY_FOR
+    until = monotonic() + BUSY_TIMEOUT
     while True:
         try:
             database.execute("PRAGMA journal_mode=WAL")

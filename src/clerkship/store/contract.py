@@ -55,7 +55,7 @@ class Kept(Protocol):
         ...
 
 
-class Hold(Protocol):
+class RunLock(Protocol):
     """A run in the hands of one process. It ends with the process, however that ends."""
 
     @property
@@ -86,7 +86,7 @@ class Store(Protocol):
         """A run begins: its plan, tasks and datasets first, by hash."""
         ...
 
-    def hold(self, run_id: str) -> Hold:
+    def hold(self, run_id: str) -> RunLock:
         """Take a run in hand; raises RunBusy if another process has it."""
         ...
 

@@ -26,8 +26,8 @@ if sys.platform != "win32":
     import fcntl
 
 
-LOOKS = 10
-ROOM = 1 << 12
+MAX_LOCK_ATTEMPTS = 10
+INITIAL_BYTES = 1 << 12
 """Bytes that the file has at first; it doubles."""
 
 
@@ -37,26 +37,26 @@ class Journal:
     def __init__(self, path: Path, run_id: str) -> None:
         self._path = path
         self._gate = threading.Lock()
-        self._file = _locked(path, run_id)
+        self._file = _open_locked(path, run_id)
         known = self._file.readall().rstrip(b"\0")
-        self.begun = tuple(_parse(known))
+        self.begun = tuple(_parse_attempts(known))
         self._end = len(known)
-        self._room = self._more_room()
+        self._room = self._grow()
 
     def begin(self, attempt: Attempt) -> None:
         """Take a line down. A run that is let go of takes no more."""
         line = orjson.dumps(list(attempt)) + b"\n"
         with self._gate:
             if self._end + len(line) > len(self._room):
-                full, self._room = self._room, self._more_room()
+                full, self._room = self._room, self._grow()
                 full.close()
             self._room[self._end : self._end + len(line)] = line
             self._end += len(line)
 
-    def _more_room(self) -> mmap.mmap:
+    def _grow(self) -> mmap.mmap:
         """Written, not only promised: on a full disk this fails, where a mapping of a hole would end the process."""
         self._file.seek(0, os.SEEK_END)
-        wanted = max(ROOM, self._end)
+        wanted = max(INITIAL_BYTES, self._end)
         if self._file.write(bytes(wanted)) != wanted:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return mmap.mmap(self._file.fileno(), 0)
@@ -83,10 +83,10 @@ def is_held(path: Path) -> bool:
         return False
 
 
-def _locked(path: Path, run_id: str) -> FileIO:
+def _open_locked(path: Path, run_id: str) -> FileIO:
     while True:
         file = FileIO(path, "a+")
-        if not _lock_soon(file):
+        if not _lock_with_retries(file):
             file.close()
             raise RunBusy(f"another process is at work on {run_id}; wait for it, or stop it")
         if path.exists() and os.fstat(file.fileno()).st_ino == path.stat().st_ino:
@@ -95,9 +95,9 @@ def _locked(path: Path, run_id: str) -> FileIO:
         file.close()  # its owner let go of it, and of the file, between the two calls
 
 
-def _lock_soon(file: FileIO) -> bool:
+def _lock_with_retries(file: FileIO) -> bool:
     """Somebody who only looks whether it is held holds it for a moment too."""
-    for _ in range(LOOKS):
+    for _ in range(MAX_LOCK_ATTEMPTS):
         if _lock(file):
             return True
         time.sleep(0.005)
@@ -114,7 +114,7 @@ def _lock(file: FileIO, *, shared: bool = False) -> bool:
     return True
 
 
-def _parse(data: bytes) -> Iterator[Attempt]:
+def _parse_attempts(data: bytes) -> Iterator[Attempt]:
     for line in data.split(b"\n"):
         with contextlib.suppress(orjson.JSONDecodeError):  # half a line: nothing had come of it
             yield Attempt(*orjson.loads(line))

@@ -20,7 +20,7 @@ from clerkship.store.seal import as_bytes
 from clerkship.store.seal_table import SEGMENTS
 
 T = TypeVar("T")
-PAGE = 200
+PAGE_SIZE = 200
 """Trials that are read at once, where there may be many."""
 MAX_RECORD_DEPTH = MAX_DEPTH + 5
 """Levels of a trial's record: what evidence copies from an agent is five levels down."""
@@ -87,12 +87,14 @@ class StoreReader:
         try:
             return tuple(Calibration.model_validate_json(row[0]) for row in rows)
         except ValidationError as error:
-            raise StoreDamaged(f"a calibration of {model} in {self.path} is corrupt: {_reason(error)}") from None
+            raise StoreDamaged(
+                f"a calibration of {model} in {self.path} is corrupt: {_describe_error(error)}"
+            ) from None
 
     def runs(self, limit: int = 50, damaged: list[str] | None = None) -> list[tuple[BenchmarkRun, Counts]]:
         """The newest runs, newest first: in the order they were saved, for clocks go backwards."""
         rows = self._read(f"{RUN_QUERY} ORDER BY runs.rowid DESC LIMIT ?", limit)
-        return [(run, self.counts(run.id)) for run in self._readable(_run, rows, damaged)]
+        return [(run, self.counts(run.id)) for run in self._readable(_parse_run, rows, damaged)]
 
     def run(self, reference: str) -> BenchmarkRun:
         """A run by id, by the start of its id, `latest`, or `latest~1` for the one before."""
@@ -104,7 +106,7 @@ class StoreReader:
             rows = self._read(starting, reference, reference + "\U0010ffff")
         exact = [row for row in rows if row[3] == reference] or rows
         if len(exact) == 1:
-            return next(self._readable(_run, exact, None))
+            return next(self._readable(_parse_run, exact, None))
         found = "several runs start with" if exact else "there is no run"
         raise UnknownRun(f"{found} {reference!r}; `clerkship list` shows them")
 
@@ -144,7 +146,7 @@ class StoreReader:
             where.append("task = ?")
             values.append(task)
         query = f"{_TASK_RUN} WHERE {' AND '.join(where)} ORDER BY task, trial, attempt"
-        return list(self._readable(_task_run, self._read(query, *values), damaged))
+        return list(self._readable(_parse_task_run, self._read(query, *values), damaged))
 
     def each(self, run_id: str, *, attempts: bool = False) -> Iterator[TaskRun]:
         """A run's trials in the same order, a page at a time; between pages nothing is held open."""
@@ -153,8 +155,8 @@ class StoreReader:
             f"{'' if attempts else f' AND {_LAST}'} ORDER BY task, trial, attempt LIMIT ?"
         )
         place: Sequence[Any] = ("", 0, 0)
-        while rows := self._read(query, run_id, *place, PAGE):
-            yield from self._readable(_task_run, rows, None)
+        while rows := self._read(query, run_id, *place, PAGE_SIZE):
+            yield from self._readable(_parse_task_run, rows, None)
             place = rows[-1][1:4]
 
     def log(self, task_run: TaskRun, after: int = 0) -> Iterator[bytes]:
@@ -227,7 +229,7 @@ class StoreReader:
                 self._db.execute("ROLLBACK")
 
 
-def _task_run(row: Any) -> TaskRun:
+def _parse_task_run(row: Any) -> TaskRun:
     """Parse the record of a trial; raise StoreDamaged where it is corrupt."""
     record, task, trial, _, run_id = row
     with suppress(ValidationError):
@@ -235,21 +237,23 @@ def _task_run(row: Any) -> TaskRun:
     try:  # earlier versions wrote up to 254 levels, of which pydantic reads 200
         return TaskRun.model_validate(cut_at_depth(orjson.loads(record), MAX_RECORD_DEPTH))
     except ValueError as error:
-        raise StoreDamaged(f"the record of {task} (trial {trial}) in {run_id} is corrupt: {_reason(error)}") from None
+        raise StoreDamaged(
+            f"the record of {task} (trial {trial}) in {run_id} is corrupt: {_describe_error(error)}"
+        ) from None
 
 
-def _run(row: Any) -> BenchmarkRun:
+def _parse_run(row: Any) -> BenchmarkRun:
     """Parse the record of a run; raise StoreDamaged where it is corrupt."""
     try:
         run = BenchmarkRun.model_validate_json(row[0])
     except ValidationError as error:
-        raise StoreDamaged(f"the record of the run {row[3]} is corrupt: {_reason(error)}") from None
+        raise StoreDamaged(f"the record of the run {row[3]} is corrupt: {_describe_error(error)}") from None
     if row[1] is None:
         return run
     return run.model_copy(update={"status": row[1], "completed_at": row[2] if row[1] != "active" else None})
 
 
-def _reason(error: ValueError) -> str:
+def _describe_error(error: ValueError) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         return ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)

@@ -29,7 +29,7 @@ class SealKey:
         """Tells keys apart without giving them away; empty without a key."""
 
     def seal(self, parts: Iterable[bytes]) -> bytes:
-        message = _joined(parts)
+        message = _join_parts(parts)
         if self._key:
             return hmac.digest(self._key, message, "sha256")
         return hashlib.sha256(message).digest()
@@ -47,7 +47,7 @@ class SealKey:
 _UNKEYED = SealKey()
 
 
-def _joined(parts: Iterable[bytes]) -> bytes:
+def _join_parts(parts: Iterable[bytes]) -> bytes:
     """Put the length in front of each part, so that nothing can be moved from one to the next."""
     return b"".join([len(part).to_bytes(_PREFIX, "big") + part for part in parts])
 
@@ -121,7 +121,7 @@ class TrialSeal(NamedTuple):
         return found + [name for name in ("record", "sidecar", "log") if getattr(self, name) != getattr(now, name)]
 
 
-def new_seal(
+def build_seal(
     columns: Sequence[Any], digests: tuple[bytes, bytes, bytes], snapshot: str = "", blobs: str = ""
 ) -> TrialSeal:
     """Build the seal of a trial, not sealed yet, from its columns and the digests of its record, sidecar and log."""
@@ -169,7 +169,7 @@ def trials_digest(seals: Iterable[tuple[Attempt, bytes]]) -> bytes:
     """Hash the seals of a run's trials, which come in order of task, trial and attempt; in constant memory."""
     found = hashlib.sha256()
     for place, seal in seals:
-        found.update(_joined((*map(as_bytes, place), seal)))
+        found.update(_join_parts((*map(as_bytes, place), seal)))
     return found.digest()
 
 

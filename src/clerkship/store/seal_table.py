@@ -17,8 +17,8 @@ from clerkship.store.seal import (
     SealKey,
     TrialSeal,
     as_bytes,
+    build_seal,
     digest,
-    new_seal,
     trials_digest,
 )
 
@@ -90,7 +90,7 @@ class SealTable:
         """Take the digests of a trial as the store has it now."""
         logged, *columns, record, sidecar, log = row[:_OWN]
         log = self.log_digest(logged) if log is None else digest(log)
-        return new_seal(columns, (digest(record), digest(sidecar), log))
+        return build_seal(columns, (digest(record), digest(sidecar), log))
 
     def log_digest(self, row: int) -> bytes:
         """Hash a trial's log a segment at a time; a segment at another place gives another digest."""

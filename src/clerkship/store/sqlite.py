@@ -15,11 +15,11 @@ from clerkship.model.calibration import Calibration
 from clerkship.model.frozen import encode_model
 from clerkship.model.run import Attempt, BenchmarkRun, TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.store.connection import storage_errors, writing
+from clerkship.store.connection import storage_errors, write_transaction
 from clerkship.store.contract import Kept, RunBusy, StoreFailed
 from clerkship.store.journal import Journal
 from clerkship.store.reader import RUN_QUERY, StoreReader
-from clerkship.store.seal import ChainEnd, Ledger, SealKey, TrialSeal, digest, new_seal
+from clerkship.store.seal import ChainEnd, Ledger, SealKey, TrialSeal, build_seal, digest
 from clerkship.store.seal_table import SEGMENTS, SealTable
 from clerkship.store.verification import SealVerification
 
@@ -41,7 +41,7 @@ class SqliteStore(StoreReader):
     def open_run(self, run: BenchmarkRun, frozen: Mapping[str, bytes]) -> None:
         """A run begins: its plan, tasks and datasets first, by hash."""
         with self._writing():
-            self._keep_blobs(frozen)
+            self._save_blobs(frozen)
             record = run.model_dump_json().encode()
             row = (run.id, run.name, run.solver, run.started_at, record)
             self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", row)
@@ -52,10 +52,10 @@ class SqliteStore(StoreReader):
         with storage_errors(self.path):
             for kind, name in self._seals.added_code():
                 raise StoreFailed(f"the store {self.path} has a {kind} `{name}`, which can change results; drop it")
-            self._sweep()
+            self._remove_stale_journals()
             return Journal(self._journal(run_id), run_id)
 
-    def _sweep(self) -> None:
+    def _remove_stale_journals(self) -> None:
         """Put away the journals of processes that were killed before their run began, or after it had ended."""
         for path in self.path.parent.glob(f"{glob.escape(self.path.name)}-*.journal"):
             run_id = path.name.removeprefix(f"{self.path.name}-").removesuffix(".journal")
@@ -68,15 +68,19 @@ class SqliteStore(StoreReader):
         """Save and seal finished trials of a run in one transaction; return their seals."""
         with self._writing():
             numbered = list(enumerate(finished, self._new_row()))
-            rows = [_row(number, kept.task_run, kept.sidecar) for number, kept in numbered]
+            rows = [_build_row(number, kept.task_run, kept.sidecar) for number, kept in numbered]
             self._db.executemany(_NEW_TRIAL, rows)
-            logs = [(number * SEGMENTS + line, data) for number, kept in numbered for line, data in _segments(kept.log)]
+            logs = [
+                (number * SEGMENTS + line, data)
+                for number, kept in numbered
+                for line, data in _split_segments(kept.log)
+            ]
             self._db.executemany("INSERT INTO log_segments VALUES (?, ?)", logs)
             for kept in finished:
                 if kept.blobs:
-                    self._keep_blobs(kept.blobs)
+                    self._save_blobs(kept.blobs)
             seals = (
-                _seal_of(row, kept.task_run, digest(kept.log), " ".join(sorted(kept.blobs)))
+                _build_seal(row, kept.task_run, digest(kept.log), " ".join(sorted(kept.blobs)))
                 for row, kept in zip(rows, finished, strict=True)
             )
             return self._seals.add_trials(seals, after)
@@ -86,12 +90,12 @@ class SqliteStore(StoreReader):
         of = self._row_of(graded)
         with self._writing():
             new, logged = self._new_row(), self._log_of(of)
-            row = _row(new, task_run, self._sidecar(of))
+            row = _build_row(new, task_run, self._sidecar(of))
             self._db.execute(_NEW_TRIAL, row)
             self._db.execute("INSERT INTO regraded VALUES (?, ?)", (new, logged))
             first = self._seals.trial_seal(graded.run, Attempt(*graded.outcome()[:3]))
             log, blobs = (first.log, first.blobs) if first is not None else (self._seals.log_digest(logged), "")
-            return self._seals.add_trials([_seal_of(row, task_run, log, blobs)], after)[0]
+            return self._seals.add_trials([_build_seal(row, task_run, log, blobs)], after)[0]
 
     def mark(self, run_id: str, status: str, at: str, ledger: Ledger | None = None) -> None:
         """Save and seal that a run ends or is resumed."""
@@ -139,29 +143,29 @@ class SqliteStore(StoreReader):
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with storage_errors(self.path), writing(self._db):
+        with storage_errors(self.path), write_transaction(self._db):
             yield
 
     def _new_row(self) -> int:
         return int(self._db.execute("SELECT ifnull(max(id), 0) + 1 FROM task_runs").fetchone()[0])
 
-    def _keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
+    def _save_blobs(self, blobs: Mapping[str, bytes]) -> None:
         self._db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", blobs.items())
 
 
-def _row(number: int, run: TaskRun, sidecar: bytes) -> tuple[Any, ...]:
+def _build_row(number: int, run: TaskRun, sidecar: bytes) -> tuple[Any, ...]:
     record = orjson.dumps(run.__dict__, default=encode_model)
     outcome = (run.status, run.verdict, int(bool(run.agent_error)))
     return (number, run.run, run.task, run.trial, run.attempt, *outcome, record, sidecar)
 
 
-def _seal_of(row: tuple[Any, ...], run: TaskRun, log: bytes, blobs: str) -> TrialSeal:
+def _build_seal(row: tuple[Any, ...], run: TaskRun, log: bytes, blobs: str) -> TrialSeal:
     """Take the digests of a new row of `task_runs`, before it is sealed."""
     _, *columns, record, sidecar = row
-    return new_seal(columns, (digest(record), digest(sidecar), log), run.snapshot, blobs)
+    return build_seal(columns, (digest(record), digest(sidecar), log), run.snapshot, blobs)
 
 
-def _segments(log: bytes) -> Iterator[tuple[int, bytes]]:
+def _split_segments(log: bytes) -> Iterator[tuple[int, bytes]]:
     """A log in parts of whole lines, each with the number of its first line."""
     if len(log) <= SEGMENT:
         yield 1, log

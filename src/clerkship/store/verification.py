@@ -11,7 +11,7 @@ from clerkship.model.seals import SealChange, SealCheck
 from clerkship.store.seal import EndSeal, Ledger, RunSeal, TrialSeal, Validity, as_bytes, digest
 from clerkship.store.seal_table import BlobState, SealTable
 
-MAX_REMEMBERED = 10_000
+MAX_INTACT_BLOBS = 10_000
 """Blobs known to be intact; each is hashed once as long as there are no more."""
 
 
@@ -68,7 +68,7 @@ class SealVerification:
     def result(self) -> SealCheck:
         return SealCheck(
             run=self._run,
-            changes=tuple(_change(place, parts) for place, parts in self._changes.items()),
+            changes=tuple(_build_change(place, parts) for place, parts in self._changes.items()),
             unsealed=self._unsealed,
             unkeyed=self._validities["unkeyed"],
             locked=self._validities["locked"],
@@ -127,7 +127,7 @@ class SealVerification:
             return "intact"
         state = self._table.blob(address)[0]
         if state == "intact":
-            if len(self._intact) >= MAX_REMEMBERED:
+            if len(self._intact) >= MAX_INTACT_BLOBS:
                 self._intact.clear()
             self._intact.add(address)
         return state
@@ -147,7 +147,7 @@ class SealVerification:
         """Check the trials that a run ended with; of one that was resumed, those that it had then."""
         ended_with = Counts.model_validate_json(end.counts)
         if end.status != "active" and ended_with != counts:
-            self._add(None, [f"counts (were {_in_words(ended_with)}; are {_in_words(counts)})"])
+            self._add(None, [f"counts (were {_describe_counts(ended_with)}; are {_describe_counts(counts)})"])
         elif with_trials and self._table.trials_digest(self._run, end) != end.trials:
             self._add(None, ["seals of its trials"])
 
@@ -182,12 +182,12 @@ class SealVerification:
             self._unsealed += 1
 
 
-def _in_words(counts: Counts) -> str:
+def _describe_counts(counts: Counts) -> str:
     outcomes = counts.verdicts or counts.statuses
     return ", ".join(f"{number} {name}" for name, number in sorted(outcomes.items())) or "no trials"
 
 
-def _change(place: Attempt | None, parts: list[str]) -> SealChange:
+def _build_change(place: Attempt | None, parts: list[str]) -> SealChange:
     if place is None:
         return SealChange(parts=tuple(parts))
     trial, attempt = (number if isinstance(number, int) else 0 for number in place[1:])

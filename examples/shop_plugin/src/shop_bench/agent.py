@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from clerkship.plugin import (
-    NOTHING,
+    NO_FACTS,
     AgentError,
-    Entry,
+    EntryPointName,
     InputError,
     Message,
     Payload,
     Refused,
-    Said,
+    ReplyPart,
     Sandboxes,
     Settings,
     Solver,
@@ -28,12 +28,12 @@ class PolicyConsulted(Payload):
 class ShopAgent:
     """Cancels the order it is asked to; a careful one consults the policy first."""
 
-    entries: frozenset[Entry] = frozenset({"on_task"})
+    entries: frozenset[EntryPointName] = frozenset({"on_task"})
 
     def __init__(self, careful: bool) -> None:
         self._careful = careful
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """It takes no part in conversations."""
         raise AgentError("this agent takes tasks only")
 
@@ -49,7 +49,7 @@ class ShopAgent:
 
     def close(self) -> Mapping[str, Any]:
         """It holds nothing."""
-        return NOTHING
+        return NO_FACTS
 
 
 class ShopSolver:

@@ -122,7 +122,7 @@ def _trace_writes(chart: Chart, evidence: Evidence, sandbox: str) -> Iterator[tu
             if key not in traces:
                 traces[key] = _start_trace(chart.get(key))
             resource = parse_written_resource(written) if isinstance(written, ResourceWritten) else None
-            agents = evidence.behind(event) == "agent"
+            agents = evidence.find_originator(event) == "agent"
             traces[key].write(event, resource, agents=agents)
             yield key, traces[key], agents
 

@@ -11,20 +11,20 @@ import signal
 from collections.abc import Collection
 from pathlib import Path
 
-MARK = "CLERKSHIP_PROCESS"
+MARK_VARIABLE = "CLERKSHIP_PROCESS"
 """Name of the variable that holds the mark."""
 _PROC = Path("/proc")
-_SEEN = (_PROC / "self/stat").exists()
+_HAS_PROC = (_PROC / "self/stat").exists()
 
 
-def find(session: int, mark: str) -> list[int]:
+def find_processes(session: int, mark: str) -> list[int]:
     """Everything alive that belongs to a session or bears its mark; empty where there is no /proc.
 
     The session is 0 where it is not known: a program that was given up while it was being started.
     """
-    if not _SEEN:
+    if not _HAS_PROC:
         return []
-    wanted = f"{MARK}={mark}".encode()
+    wanted = f"{MARK_VARIABLE}={mark}".encode()
     pids = (int(entry.name) for entry in os.scandir(_PROC) if entry.name.isdigit())
     return [pid for pid in pids if _belongs(pid, session, wanted)]
 
@@ -40,14 +40,14 @@ def _belongs(pid: int, session: int, wanted: bytes) -> bool:
         return False
 
 
-def send(number: signal.Signals, session: int, mark: str, spared: Collection[int] = ()) -> bool:
+def signal_processes(number: signal.Signals, session: int, mark: str, spared: Collection[int] = ()) -> bool:
     """Signal all of them but those that are spared; return whether any was found."""
-    if not _SEEN:
+    if not _HAS_PROC:
         with contextlib.suppress(OSError):
             if session > 0:
                 os.killpg(session, number)
         return False
-    found = find(session, mark)
+    found = find_processes(session, mark)
     for pid in found:
         if pid in spared:
             continue

@@ -7,11 +7,11 @@ punctuation, white space, contractions and filler words do not count. It takes t
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-NEAR = 0.8
+MIN_SIMILARITY = 0.8
 """Share of words from which on one text repeats the other; chosen on `tests/actors/near_lines.yml`."""
-LEAST_WORDS = 4
+MIN_WORDS = 4
 """Shorter lines ("yes", "I see") are said again without being repeated."""
-MAX_ANSWER_LENGTH = 8
+MAX_ANSWER_WORDS = 8
 """Words of a statement with a number in it that counts as an answer: asked again, people give it again."""
 _RUN = 3
 _FILLERS = frozenset(
@@ -24,17 +24,17 @@ _CONTRACTIONS = (*_CONTRACTED, (r"['’]ve\b", " have"), (r"['’]ll\b", " will"
 _SENTENCE = re.compile(r"[^.!?:;\n]+")
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Split a text into words, without case, punctuation, contractions and fillers."""
-    return _split(_expanded(text))
+    return _remove_fillers(_expand_contractions(text))
 
 
-def sentences(text: str) -> Iterator[list[str]]:
+def split_sentences(text: str) -> Iterator[list[str]]:
     """The words of each sentence of a text; sentences without words are left out."""
-    return (split for match in _SENTENCE.finditer(_expanded(text)) if (split := _split(match[0])))
+    return (split for match in _SENTENCE.finditer(_expand_contractions(text)) if (split := _remove_fillers(match[0])))
 
 
-def covered(text: Sequence[str], other: Sequence[str]) -> float:
+def measure_coverage(text: Sequence[str], other: Sequence[str]) -> float:
     """Return the share of a text's words that lie in a run of words which the other text has, too."""
     if not text:
         return 0.0
@@ -46,44 +46,44 @@ def covered(text: Sequence[str], other: Sequence[str]) -> float:
     return len(places) / len(text)
 
 
-def is_near(one: Sequence[str], other: Sequence[str]) -> bool:
+def is_similar(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether each text is covered by the other."""
-    return covered(one, other) >= NEAR and covered(other, one) >= NEAR
+    return measure_coverage(one, other) >= MIN_SIMILARITY and measure_coverage(other, one) >= MIN_SIMILARITY
 
 
-def repeats(line: str, before: str) -> bool:
+def is_repetition(line: str, before: str) -> bool:
     """Whether a line says again what an earlier one said.
 
     Short lines and short answers with a number in them are not repetitions, nor is a line with other numbers or with
     another negation.
     """
-    new, old = words(line), words(before)
-    if len(new) < LEAST_WORDS or _is_answer(line, new):
+    new, old = split_words(line), split_words(before)
+    if len(new) < MIN_WORDS or _is_answer(line, new):
         return False
-    return _telling(new) == _telling(old) and is_near(new, old)
+    return _significant_words(new) == _significant_words(old) and is_similar(new, old)
 
 
-def echoed(line: str, heard: Iterable[str]) -> bool:
+def is_echo(line: str, heard: Iterable[str]) -> bool:
     """Whether a line consists of sentences that were just heard, or nearly so."""
-    new = words(line)
-    if len(new) < LEAST_WORDS:
+    new = split_words(line)
+    if len(new) < MIN_WORDS:
         return False
     taken: list[str] = []
     for text in heard:
-        for sentence in sentences(text):
-            if covered(sentence, new) >= NEAR:
+        for sentence in split_sentences(text):
+            if measure_coverage(sentence, new) >= MIN_SIMILARITY:
                 taken += sentence
-    return covered(new, taken) >= NEAR and len(taken) >= LEAST_WORDS
+    return measure_coverage(new, taken) >= MIN_SIMILARITY and len(taken) >= MIN_WORDS
 
 
-def _expanded(text: str) -> str:
+def _expand_contractions(text: str) -> str:
     text = text.casefold()
     for pattern, full in _CONTRACTIONS:
         text = re.sub(pattern, full, text)
     return text
 
 
-def _split(text: str) -> list[str]:
+def _remove_fillers(text: str) -> list[str]:
     return [word for word in re.findall(r"\w+", text) if word not in _FILLERS]
 
 
@@ -92,10 +92,10 @@ def _runs(text: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
 
 
 def _is_answer(line: str, split: Sequence[str]) -> bool:
-    return "?" not in line and len(split) <= MAX_ANSWER_LENGTH and any(_has_digit(word) for word in split)
+    return "?" not in line and len(split) <= MAX_ANSWER_WORDS and any(_has_digit(word) for word in split)
 
 
-def _telling(split: Sequence[str]) -> frozenset[str]:
+def _significant_words(split: Sequence[str]) -> frozenset[str]:
     """The words that change what a line says: numbers and negations."""
     return frozenset(word for word in split if _has_digit(word) or word in _NEGATIONS)
 
