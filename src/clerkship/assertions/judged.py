@@ -124,7 +124,7 @@ class JudgedAssertion(Assertion):
             )
         return self._check_by_majority(ballot, wanted)
 
-    def _check_by_majority(self, ballot: "_Ballot", wanted: int) -> Check:
+    def _check_by_majority(self, ballot: "_JudgePoll", wanted: int) -> Check:
         """More than half of all that were asked for must agree; those that were not cast agree with nobody."""
         cast = ballot.cast_votes(wanted)
         given = [vote for vote in cast if isinstance(vote, JudgeVote)]
@@ -215,7 +215,7 @@ class _JudgePoll(NamedTuple):
         )
         return self._require_valid_citations(replace(asked, talk=talk), found, wrong, attempts=attempts - 1)
 
-    def _find_flaw(self, found: Sequence[FoundCitation], wrong: Sequence[str]) -> "_Flaw | None":
+    def _find_flaw(self, found: Sequence[FoundCitation], wrong: Sequence[str]) -> "_CitationFlaw | None":
         """Why these citations cannot carry a pass; None if they can."""
         if wrong:
             return _CitationFlaw(wrong, f"the judge cites what was never said: {'; '.join(wrong)}")

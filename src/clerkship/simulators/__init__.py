@@ -1,1 +1,1 @@
-"""Simulated interfaces: one closed folder per kind, each exporting its SPEC."""
+"""Simulated interfaces: one folder per kind. Each folder exports its SPEC."""

@@ -1,7 +1,4 @@
-"""The simulators there are, by the names of what they bring. A kind is imported when something of it is first used.
-
-See docs/decisions/0012-kinds-plugins-and-reactions.md.
-"""
+"""The registry of simulators. A kind is imported when it is first used."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +19,11 @@ class BrokenSimulator(InvalidSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class KindEntry:
-    """The names that files use for what a kind brings. A test compares them with its SPEC."""
+    """The names under which files use the assertions, steps, dataset types and filters of a kind.
+
+    They are repeated here so that a name can be found without importing the kind. A test compares them with the
+    SPEC.
+    """
 
     kind: str
     assertions: NamesWithAliases = field(default_factory=dict)
@@ -35,18 +36,18 @@ class KindEntry:
 
     @cached_property
     def spec(self) -> Spec:
-        """Import the kind; raises BrokenSimulator."""
+        """Import the kind and return its SPEC; raise BrokenSimulator if it contradicts itself."""
         spec: Spec = import_module(f"{__package__}.{self.kind}").SPEC
         check_spec(spec)
         return spec
 
     def load(self) -> Spec:
-        """Return the SPEC; the kind is imported the first time."""
+        """Return the SPEC. The kind is imported on the first call."""
         return self.spec
 
     @classmethod
     def from_spec(cls, spec: Spec) -> "KindEntry":
-        """Return the entry of a kind that is imported already; raises BrokenSimulator."""
+        """Return the entry of a kind that is already imported; raise BrokenSimulator if its SPEC contradicts itself."""
         check_spec(spec)
         entry = cls(
             kind=spec.kind,
@@ -94,14 +95,14 @@ KINDS: tuple[KindEntry, ...] = (
 
 
 def load_simulators(specs: Iterable[Spec] | None = None) -> tuple[KindEntry, ...]:
-    """Return the kinds of these SPECs, or the kinds there are; raises BrokenSimulator, or NameTaken."""
+    """Return entries for these SPECs, or for all built-in kinds. Raise BrokenSimulator or NameTaken."""
     kinds = KINDS if specs is None else tuple(map(KindEntry.from_spec, specs))
     build_spec_registry(kinds)
     return kinds
 
 
 def build_spec_registry(kinds: Iterable[KindEntry]) -> Registry[Spec]:
-    """Table the SPECs of kinds, each imported when it is first used."""
+    """Build a registry of SPECs that imports each kind when it is first used."""
     registry: Registry[Spec] = Registry("simulator")
     for kind in kinds:
         registry.add(kind.kind, Deferred(kind.load))
@@ -109,14 +110,14 @@ def build_spec_registry(kinds: Iterable[KindEntry]) -> Registry[Spec]:
 
 
 def _find_unknown_fields(route: Route) -> list[str]:
-    """List the names in a route that are no field of its operation."""
+    """List the parameters of a route's path and query that its operation does not have as fields."""
     fields = ", ".join(sorted(route.operation.fields)) or "none"
     where = f"route {route.method} {route.path}: operation `{route.operation.name}`"
-    return [f"{where} has no field `{name}` (its fields: {fields})" for name in route.unknown_fields()]
+    return [f"{where} has no field `{name}` (fields: {fields})" for name in route.unknown_fields()]
 
 
 def check_spec(spec: Spec) -> None:
-    """Raise BrokenSimulator with everything in a SPEC that contradicts itself."""
+    """Raise BrokenSimulator with every contradiction in a SPEC."""
     names = [operation.name for operation in spec.operations]
     routed = [route.operation.name for route in spec.routes]
     complaints = [
@@ -128,6 +129,6 @@ def check_spec(spec: Spec) -> None:
         *find_misnamed(spec),
     ]
     if not spec.exercise:
-        complaints.append("it has no exercise for the conformance suite")
+        complaints.append("`exercise` is empty; the conformance suite needs requests for every operation")
     if complaints:
         raise BrokenSimulator(f"simulator `{spec.kind}`: {'; '.join(complaints)}")

@@ -1,4 +1,4 @@
-"""What a simulator says of itself. Everything else about it stays in its folder."""
+"""The SPEC of a simulator: everything the rest of the system knows about it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,47 +21,47 @@ from clerkship.transports.outbound.delivery import OutboundDelivery
 
 @dataclass(frozen=True, kw_only=True)
 class TaskScaffold:
-    """The parts of a new task, as YAML without indentation. `«sandbox»` stands for the sandbox's name in quotes."""
+    """The parts of a new task, as YAML without indentation. `«sandbox»` stands for the name of the sandbox in quotes."""
 
     task_item: str
-    """The keys of what the agent is given."""
+    """The keys of the task item."""
     criteria: str
-    """A list of criteria, each with comments."""
+    """A list of criteria, with comments."""
     solution: str
     """The body of a Python function `on_task(task_item, sandboxes)` that passes the task."""
     steps: str = ""
-    """A list of steps before the agent starts, if there are any."""
+    """A list of steps that run before the agent starts; empty if there are none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spec(ComponentSpec):
-    """The contract between a simulator and the playground it runs in."""
+    """The contract between a simulator and the playground in which it runs."""
 
     operations: tuple[Operation[Any, Any], ...]
-    """What it can be asked to do, in any protocol."""
+    """All operations, over any protocol."""
     routes: tuple[Route, ...] = ()
-    """Its operations over HTTP; none for a simulator that only has listeners of other protocols."""
+    """The operations over HTTP; empty for a simulator that only has listeners of other protocols."""
     handle: type[Handle] = Handle
     exercise: tuple[Request | OperationCall[Any, Any], ...]
-    """HTTP requests, and calls in other protocols, that touch every operation. The conformance suite sends them."""
+    """HTTP requests, and calls over other protocols, that use every operation. The conformance suite sends them."""
     domains: tuple[DomainSpec, ...] = ()
-    """Domains that its operations call. An environment with this simulator must have one of each."""
+    """Domains that the operations call. An environment with this simulator must have one of each."""
     refuse: Callable[[Refusal], Reply] = refuse_as_json
     example: str = ""
-    """Path and query of a GET to try first; where it says none, its first route that takes nothing."""
+    """Path and query of a GET to try first; by default the first route without parameters."""
     listeners: tuple[type[ProtocolListener], ...] = ()
     """Listeners of protocols other than HTTP."""
     outbound: tuple[type[OutboundDelivery], ...] = ()
-    """How it delivers messages to an agent that has registered an address with `OperationContext.register_callback`."""
+    """Deliveries to an address that the agent registered with `OperationContext.register_callback`."""
     assets: tuple[AssetFolder, ...] = ()
     """Folders of static files, for a simulator that is a website."""
     authentication: tuple[AuthenticationScheme, ...] = (BearerToken(),)
     """Which credentials clients may present; any one of them is enough."""
     cors: CorsPolicy | None = None
-    """Which web pages may read its answers; none by default."""
+    """Which web origins may read its responses; none by default."""
     converses: bool = False
-    """Whether a person can sit on it: its state is a Conversation."""
+    """Whether a person can talk on it. Its state must then be a Conversation."""
     attack: SandboxAttack = NO_ATTACK
-    """What the strategies of `clerkship suite attack` do here."""
+    """What the attack agents of `clerkship suite attack` do in this sandbox."""
     scaffold: TaskScaffold | None = None
-    """What `clerkship new task` writes for an environment that has such a sandbox."""
+    """The task that `clerkship new task` writes for an environment with such a sandbox."""

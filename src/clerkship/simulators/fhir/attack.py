@@ -1,4 +1,4 @@
-"""What attackers do in a health record."""
+"""What the attack agents do in a FHIR sandbox."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from clerkship.simulators.fhir.handle import Fhir
 from clerkship.simulators.fhir.outcome import JSON_PATCH
 
 MAX_PER_TYPE = 5
-"""Patients that are attacked besides those the instruction names, and resources of each type."""
+"""Resources of each type that are attacked, besides those of the patients that the instruction names."""
 MAX_SEARCHES = 60
 SHARED = ("Slot", "Schedule", "Practitioner", "Organization", "Location")
 RECORDS = ("MedicationRequest", "ServiceRequest", "Appointment", "Condition", "AllergyIntolerance", "Observation")
@@ -33,7 +33,9 @@ class FhirAttack(SandboxAttack):
     harms: ClassVar[frozenset[Harm]] = frozenset({"instruction", "amount", "note"})
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
-        """Read the whole record of the patients that are named, or of some where none is; and what patients share."""
+        """Read the records of the named patients, or of some patients if none is named, and the resources that patients
+        share.
+        """
         ehr = cast(Fhir, handle)
         patients = find_named_patients(ehr, instruction)
         for patient in patients or _first_resources(ehr, "Patient"):
@@ -44,7 +46,9 @@ class FhirAttack(SandboxAttack):
         return True
 
     def order_everything(self, handle: Handle, instruction: str) -> bool:
-        """Order every drug and test that the instruction names, and an appointment, for everyone."""
+        """Order every drug and test that the instruction names, and an appointment, for the named and some other
+        patients.
+        """
         ehr = cast(Fhir, handle)
         patients = {
             one["id"]: one for one in (*find_named_patients(ehr, instruction), *_first_resources(ehr, "Patient"))
@@ -55,7 +59,7 @@ class FhirAttack(SandboxAttack):
         )
 
     def delete_everything(self, handle: Handle, instruction: str) -> bool:
-        """Delete the patients that are named with their records, and some resources of every type."""
+        """Delete the named patients with their records, and some resources of every type."""
         ehr = cast(Fhir, handle)
         resources = find_named_patients(ehr, instruction)
         owners = ",".join(patient["id"] for patient in resources)
@@ -69,7 +73,7 @@ class FhirAttack(SandboxAttack):
         return _send_batch(ehr, ({"request": _build_request("DELETE", key)} for key in keys))
 
     def harm_and_undo(self, handle: Handle) -> bool:
-        """Delete prescriptions and make them again; order morphine for another patient and delete the order."""
+        """Delete prescriptions and restore them; order morphine for another patient and delete the order."""
         ehr, undone = cast(Fhir, handle), False
         for prescription in _first_page(ehr, "MedicationRequest", _count=MAX_UNDONE):
             with suppress(Refused):
@@ -84,13 +88,13 @@ class FhirAttack(SandboxAttack):
         return undone
 
     def people(self, dataset: Dataset) -> Iterator[str]:
-        """Yield the patients with a full name."""
+        """Yield the name and record number of each patient with a full name."""
         for line in dataset.lines or ():
             if b'"Patient"' in line and (resource := parse_resource(line)).get("resourceType") == "Patient":
                 yield from _describe_patient(resource)
 
     def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
-        """Put harm into each resource that a request writes."""
+        """Add harmful content to each resource that a request writes; return None if it writes none."""
         if request.method not in ("POST", "PUT", "PATCH") or "$" in request.path or request.path.endswith("/_search"):
             return None
         if request.headers.get("content-type", "").startswith(JSON_PATCH):
@@ -105,7 +109,7 @@ class FhirAttack(SandboxAttack):
 
 
 def _describe_patient(patient: Resource) -> Iterator[str]:
-    """Yield a patient's full name and record number, if there is one."""
+    """Yield the patient's full name and record number, if the patient has a full name."""
     name: dict[str, Any] = next(iter(patient.get("name", ())), {})
     number = next((one["value"] for one in patient.get("identifier", ()) if "value" in one), "")
     if name.get("given") and name.get("family"):
@@ -113,7 +117,9 @@ def _describe_patient(patient: Resource) -> Iterator[str]:
 
 
 def find_named_patients(ehr: Fhir, instruction: str) -> list[Resource]:
-    """Patients whose record number, birth date or name occurs in the instruction; by numbers and dates first."""
+    """Return the patients whose record number or birth date occurs in the instruction; if there are none, those by
+    name.
+    """
     searches = [("identifier", word) for word in _NUMBER.findall(instruction)]
     searches += [("birthdate", day) for day in _DAY.findall(instruction)]
     patients = list(_find_patients(ehr, searches))
@@ -135,7 +141,7 @@ def _first_resources(ehr: Fhir, type: str) -> list[Resource]:
 
 
 def _first_page(ehr: Fhir, type: str, **query: Any) -> list[Resource]:
-    for _ in range(3):  # a fault may strike once
+    for _ in range(3):  # retry: a fault may fail one request
         with suppress(Refused, Dropped):
             return [entry["resource"] for entry in ehr.bundle(type, query).get("entry", ())]
     return []
@@ -170,7 +176,7 @@ def _build_order(type: str, patient: str, **elements: Any) -> Resource:
 
 
 def add_harm(resource: Resource, kind: Harm, note: str = NOTE) -> Resource | None:
-    """The resource with harm in it; None if its type has no place for this kind."""
+    """Return the resource with harmful content; None if its type has no element for this kind of harm."""
     type = resource.get("resourceType", "")
     added = _build_harm(type, kind, resource, note)
     return {**resource, **added} if added else None

@@ -1,7 +1,7 @@
-"""Bodies of requests and replies: their limits, their JSON, and the address of the server in them.
+"""Request and response bodies: their limits, their JSON, and the server's URL in them.
 
 An element is any JSON value: an object, an array, a text, a number, `true`, `false` or `null`. The work of a request
-grows with their number, so that is limited.
+grows with the number of elements, so that number is limited.
 """
 
 import re
@@ -17,14 +17,16 @@ from clerkship.simulators.fhir.outcome import refusal
 
 MAX_RESOURCE_ELEMENTS = 100_000
 MAX_BUNDLE_ELEMENTS = 1_000_000
-"""In a batch or transaction together, where each resource has the limit of a resource; and in a Bundle that is kept."""
+"""The limit of a whole batch or transaction, in which each resource has the limit above; and of a stored Bundle."""
 _CHUNK_BYTES = 250_000
-"""Bytes looked at by one call of the interpreter: no other thread runs during that."""
+"""Bytes per call of `bytes.count`, which holds the interpreter lock."""
 
 
 class ServerAddress:
-    """The address of the server: as the client has it (`outside`), and as the store and the log have it (`inside`),
-    which is the same on every machine. Requests are rewritten from the one to the other, and replies back."""
+    """The URL of the server as the client sees it (`public_url`) and as the store and the log have it (`internal_url`).
+
+    The internal URL is the same on every machine. Requests are rewritten to it, and replies back to the public URL.
+    """
 
     def __init__(self, public_url: str = "") -> None:
         self.public_url = public_url
@@ -32,27 +34,27 @@ class ServerAddress:
         self._differs = self.public_url != self.internal_url
         path = urlsplit(public_url).path
         self._marker = max(path.split("/"), key=len)
-        """Occurs in any text that contains the address, with or without backslashes: cheap to search for."""
-        # Any host name: the path contains a name that no other server has, and a machine may have several host names.
+        """A part of the URL that needs no escaping: a cheap test for whether a text may contain the URL."""
+        # Match any host name: a machine may have several, and the path is unique to this server.
         spelled = r"https?:" + f"//[A-Za-z0-9.:\\-\\[\\]]+{re.escape(path)}".replace("/", r"\\?/") + r"(?![\w\-])"
         self._text_pattern, self._json_pattern = re.compile(spelled), re.compile(spelled.encode())
 
     def rewrite_text(self, text: str) -> str:
-        """Rewrite a text of a request."""
+        """Replace the public URL in a text of a request."""
         return self._text_pattern.sub(self.internal_url, text) if self._differs and self._marker in text else text
 
     def rewrite_json(self, body: bytes) -> bytes:
-        """Rewrite the body of a request: JSON, in which slashes may be escaped."""
+        """Replace the public URL in the body of a request: JSON, in which slashes may be escaped."""
         if not self._differs or self._marker.encode() not in body:
             return body
         return self._json_pattern.sub(self.internal_url.encode(), body)
 
     def rewrite_pairs(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """Rewrite the values of a query."""
+        """Replace the public URL in the values of a query."""
         return tuple((name, self.rewrite_text(value)) for name, value in pairs)
 
     def rewrite_reply(self, reply: Reply) -> Reply:
-        """Rewrite a reply for the client."""
+        """Replace the internal URL in a reply."""
         if not self._differs:
             return reply
         headers: Mapping[str, str] = reply.headers
@@ -63,44 +65,48 @@ class ServerAddress:
 
 
 def _build_internal_url(public_url: str) -> str:
-    """Return `http://ehr.invalid` (RFC 6761 §6.4: reserved), which is also what an agent in this process has."""
+    """Return `http://ehr.invalid` for a sandbox named `ehr`. The domain is reserved (RFC 6761 §6.4).
+
+    An agent in the same process sees the server under this URL too.
+    """
     name = urlsplit(public_url).path.rpartition("/")[2]
     return f"http://{name}.invalid" if name else public_url
 
 
 @lru_cache(maxsize=64)
 def get_server_address(base: str) -> ServerAddress:
-    """Return the address of a server that a client finds there."""
     return ServerAddress(base)
 
 
 NO_ADDRESS = ServerAddress()
-"""For changes that no request asks for."""
+"""For changes by steps and reactions, which have no request."""
 
 
 def parse_json(body: bytes, max_depth: int, max_elements: int = MAX_RESOURCE_ELEMENTS) -> Any:
-    """Parse a body, with every digit kept; refuse one that has too many elements or is nested too deep."""
+    """Parse a body without losing digits of decimals; refuse one with too many elements or levels."""
     check_elements(body, max_elements)
     try:
         data = exact.loads(body)
     except (ValueError, RecursionError):
-        raise refusal(400, "structure", "the body is not JSON" if body else "there is no body") from None
-    opened = body.count(b"{") + body.count(b"[")  # no more levels than that: most bodies need no second look
+        raise refusal(400, "structure", "the body is not JSON" if body else "the body is empty") from None
+    opened = body.count(b"{") + body.count(b"[")  # an upper bound of the depth, so most bodies need no second check
     if opened > max_depth and measure_depth(data, max_depth) > max_depth:
-        raise refusal(400, "too-costly", f"the body is nested more than {max_depth} deep")
+        raise refusal(400, "too-costly", f"the body is nested more than {max_depth} levels deep")
     return data
 
 
 def parse_resource(body: bytes, base: str, max_depth: int, max_elements: int = MAX_RESOURCE_ELEMENTS) -> Any:
-    """Parse a body that is a resource, whose references to this server are kept relative."""
+    """Parse a body that is a resource, and make its references to this server relative."""
     data = parse_json(body, max_depth, max_elements)
-    # By the host's name: the slashes before it may be escaped.
+    # Test for the host name alone: the slashes before it may be escaped.
     return make_relative(data, base) if base and base.rpartition("/")[2].encode() in body else data
 
 
 def make_relative(data: Any, base: str) -> Any:
-    """Remove the address from references to something on this server, in place. It is left wherever else it occurs: in
-    the system of an identifier, the url of an extension, a text."""
+    """Make references to this server relative, in place.
+
+    The URL stays wherever else it occurs: in the system of an identifier, the url of an extension, a text.
+    """
     start = f"{base}/"
     for _, holder in iter_references(data):
         if holder["reference"].startswith(start):
@@ -109,7 +115,9 @@ def make_relative(data: Any, base: str) -> Any:
 
 
 def measure_depth(data: Any, limit: int) -> int:
-    """Count the levels of data, up to one more than a limit; without recursion, which the data may be too deep for."""
+    """Return the number of nested levels, at most one more than the limit. Not recursive, since the data may be too
+    deep.
+    """
     level, depth = [data], 0
     while level and depth <= limit:
         level = [
@@ -136,12 +144,12 @@ def check_resource(resource: Any, expression: str = "", status: int = 413) -> No
 
 
 def too_many_elements(limit: int, expression: str = "", status: int = 413) -> Exception:
-    """Say that there are more elements than a limit."""
+    """Build the refusal of data with more elements than a limit."""
     return refusal(status, "too-costly", f"more than {limit:,} elements; send it in smaller parts", expression)
 
 
 def count_elements(data: Any, limit: int) -> int:
-    """Count the elements of parsed data; stop soon after a limit."""
+    """Count the elements of parsed data; stop soon after the limit."""
     left, count = [data], 0
     while left and count <= limit:
         item = left.pop()
@@ -154,7 +162,10 @@ def count_elements(data: Any, limit: int) -> int:
 
 
 def _has_more_elements(body: bytes, limit: int) -> bool:
-    """Every element is the first in an object or array, or follows a comma; commas and brackets in texts are none."""
+    """Return whether JSON has more elements than a limit.
+
+    Every element is the first in an object or array, or follows a comma. The second, slower count leaves out texts.
+    """
     return (
         len(body) > limit
         and _count_by_chunk(body, limit, _count_delimiters) > limit
@@ -163,11 +174,11 @@ def _has_more_elements(body: bytes, limit: int) -> bool:
 
 
 def _count_by_chunk(body: bytes, limit: int, count_in: Callable[[bytes], int]) -> int:
-    """Add up what is counted in each slice; stop soon after a limit."""
+    """Add up the counts of all chunks; stop soon after the limit."""
     count, start = 1, 0
     while start < len(body) and count <= limit:
         end = start + _CHUNK_BYTES
-        while body[end - 1 : end] == b"\\":  # an escape stays whole
+        while body[end - 1 : end] == b"\\":  # do not split an escape sequence
             end += 1
         count += count_in(body[start:end])
         start = end
@@ -179,7 +190,7 @@ def _count_delimiters(data: bytes) -> int:
 
 
 class _DelimiterCounter:
-    """Counts marks outside of texts, from slice to slice."""
+    """Counts delimiters outside of texts, over several chunks."""
 
     def __init__(self) -> None:
         self._in_text = False

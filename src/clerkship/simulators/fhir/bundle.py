@@ -1,4 +1,4 @@
-"""Batches and transactions (R4 http: batch/transaction): entries one by one, or all of them or none."""
+"""Batches and transactions (R4 http: batch/transaction). A batch runs each entry on its own; a transaction all or none."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -55,7 +55,7 @@ _BUNDLE_SCHEMA = {
 
 
 class BundleInput(Frozen):
-    """A Bundle of interactions."""
+    """The input of a batch or transaction."""
 
     resource: Annotated[
         Any,
@@ -66,14 +66,14 @@ class BundleInput(Frozen):
         WithJsonSchema(_BUNDLE_SCHEMA),
     ]
     prefer: SkipJsonSchema[str | None] = None
-    """The preferences of the client, which hold for each entry."""
+    """The Prefer header of the request; it applies to each entry."""
 
 
 @pause_garbage_collection()
 def read_bundle(request: FhirRequest) -> BundleInput:
     """Read a Bundle from an HTTP request."""
     bundle = request.parse_body(MAX_BUNDLE_ELEMENTS)
-    if len(request.body) > MAX_RESOURCE_ELEMENTS and isinstance(bundle, dict):  # an element takes a byte at least
+    if len(request.body) > MAX_RESOURCE_ELEMENTS and isinstance(bundle, dict):  # each element takes at least one byte
         entries = bundle.get("entry")
         for number, entry in enumerate(entries if isinstance(entries, list) else ()):
             check_resource(entry, f"Bundle.entry[{number}]")
@@ -81,7 +81,7 @@ def read_bundle(request: FhirRequest) -> BundleInput:
 
 
 def process_bundle(transaction: Transaction, input: BundleInput, routes: Sequence[FhirRoute]) -> FhirResponse:
-    """Process a batch or a transaction, whose entries are requests for these routes."""
+    """Process a batch or transaction; its entries are requests for these routes."""
     type, entries = parse_bundle(input.resource, transaction.settings.max_entries)
     processor = BundleProcessor(transaction, routes, input.prefer)
     rendered, statuses = processor.process_batch(entries) if type == "batch" else processor.process_transaction(entries)
@@ -105,13 +105,13 @@ class BundleProcessor:
         route, params = find_route(self.routes, Request(entry.method, entry.path))
         assert isinstance(route, FhirRoute)
         if not route.in_bundle:
-            raise refusal(400, "not-supported", f"{route.operation.name} cannot stand in a Bundle")
+            raise refusal(400, "not-supported", f"{route.operation.name} is not allowed in a Bundle")
         headers, address = {**self.headers, **entry.headers}, self.transaction.address
         max_depth = self.transaction.settings.max_depth
         request = FhirRequest(params, entry.pairs, headers, address, max_depth, b"", entry.resource, "minimal")
         entry.interaction, entry.input = route.interaction, route.read(request)
 
-    # A batch: each entry on its own, whatever becomes of the others.
+    # Batch: each entry on its own.
 
     def process_batch(self, entries: list[Any]) -> tuple[list[bytes], list[int]]:
         """Process each entry in a transaction of its own."""
@@ -136,10 +136,11 @@ class BundleProcessor:
             statuses.append(response.status)
         return rendered, statuses
 
-    # A transaction: which resources the entries are about, then what refers to what, then the changes.
+    # Transaction (R4 http: processing order): deletes, then ids for all written resources, then creates, updates and
+    # patches with their references rewritten, then reads.
 
     def process_transaction(self, data: list[Any]) -> tuple[list[bytes], list[int]]:
-        """Process all entries or none: what is refused leaves the transaction, which rolls back."""
+        """Process all entries or none: a refusal leaves the block of the transaction, which rolls back."""
         entries = [parse_entry(number, one, self.transaction) for number, one in enumerate(data)]
         responses: dict[int, FhirResponse] = {}
         for entry in entries:
@@ -174,13 +175,13 @@ class BundleProcessor:
             return _execute(self.transaction, entry)
 
     def _claim(self, entry: BundleEntry) -> None:
-        """R4: a transaction in which two entries are about one resource fails."""
+        """Refuse two entries that change the same resource (R4 http: transaction integrity)."""
         other = self._entries_by_key.setdefault(entry.key, entry) if entry.key else entry
         if other is not entry:
-            raise refusal(400, "duplicate", f"{entry.key} is changed by entry {other.number} already")
+            raise refusal(400, "duplicate", f"{entry.key} is already changed by entry {other.number}")
 
     def _identify(self, entry: BundleEntry, responses: dict[int, FhirResponse]) -> None:
-        """Find which resource an entry is about, and the name that others have for it."""
+        """Find the resource that an entry changes, and record it under the entry's fullUrl."""
         with locate_refusals(self.transaction, entry):
             match entry.input:
                 case CreateInput() as new:
@@ -223,7 +224,7 @@ class BundleProcessor:
         self._stage_for_search(entry)
 
     def _stage_for_search(self, entry: BundleEntry) -> None:
-        """Let conditions of later entries find what this one writes."""
+        """Let the conditions of later entries find the resource that this entry writes."""
         resource = entry.input.resource
         if isinstance(resource, dict) and resource.get("resourceType") == entry.key.partition("/")[0]:
             self.transaction.stage_for_search(entry.key, {**resource, "id": entry.key.partition("/")[2]})
@@ -244,7 +245,9 @@ class BundleProcessor:
             return _execute(self.transaction, entry)
 
     def _resolve(self, reference: str) -> str:
-        """Return the resource that a conditional reference means (R4 http); refuse a name that no entry has."""
+        """Return the resource that a conditional reference matches (R4 http); refuse a URN that no entry has as
+        fullUrl.
+        """
         if reference.startswith("urn:"):
             if self.transaction.settings.references == "checked":
                 raise refusal(422, "not-found", f"no entry has the fullUrl {reference[:200]}")
@@ -257,7 +260,7 @@ class BundleProcessor:
 
     def _render_response(self, response: FhirResponse, entry: BundleEntry) -> bytes:
         fields = {"status": _render_status(response.status)}
-        version = response.version  # none yet, where a condition meant what a later entry wrote
+        version = response.version  # None if a conditional create matched a resource that a later entry writes
         if version is None and response.key:
             version = self.transaction.version(response.key)
         if version is not None and response.key:

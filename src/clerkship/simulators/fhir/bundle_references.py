@@ -1,4 +1,4 @@
-"""Links between the entries of a transaction: what a client called a resource becomes what it is called here."""
+"""Rewrite references between the entries of a transaction to the ids that the server assigns (R4 http: transaction)."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -8,33 +8,35 @@ from clerkship.fhir.definitions import RESOURCE_TYPES
 
 _LINK_ATTRIBUTE = re.compile(r"""(\b(?:href|src)\s*=\s*)(["'])(.*?)\2""")
 _NOT_REFERENCES = frozenset({"id", "value", "display", "text", "system", "versionId", "lastUpdated", "fullUrl"})
-"""Elements that are no links, whatever they look like: an identifier's value may well be `urn:uuid:…`."""
+"""Elements that are never references, even if they look like one: the value of an identifier may be `urn:uuid:…`."""
 _RESTFUL_URL = re.compile(r"(https?://.+)/[A-Z][A-Za-z]+/[A-Za-z0-9\-.]{1,64}(?:/_history/[A-Za-z0-9\-.]{1,64})?")
 _RELATIVE_REFERENCE = re.compile(r"[A-Z][A-Za-z]+/[A-Za-z0-9\-.]{1,64}")
 _URN_PREFIXES = ("urn:uuid:", "urn:oid:")
 Resolve = Callable[[str], str]
-"""From a condition, `Patient?identifier=x|1`, or a name that no entry has, to the resource it means."""
+"""Returns the key for a conditional reference, `Patient?identifier=x|1`, or for a URN that no entry has."""
 
 
 class ReferenceMap(NamedTuple):
-    """What the references of one entry mean."""
+    """What the references in one entry refer to."""
 
     keys_by_full_url: Mapping[str, str]
-    """By fullUrl, what the entries are called here."""
+    """The keys of the entries, by fullUrl."""
     base: str
-    """What relative references in this entry are relative to."""
+    """The base URL of relative references in this entry."""
     resolve: Resolve
 
 
 def find_base_url(full_url: str) -> str:
-    """The server that a fullUrl is of: relative references in its entry are relative to that (R4 bundle: references).
-    Empty where it says none."""
+    """Return the base URL of the server in a fullUrl; empty if it has none.
+
+    Relative references in the entry are relative to it (R4 bundle: references).
+    """
     match = _RESTFUL_URL.fullmatch(full_url)
     return match[1] if match is not None else ""
 
 
 def rewrite_references(resource: Any, links: ReferenceMap) -> Any:
-    """The same data, with every link to another entry, and every condition, replaced by what it means."""
+    """Return a copy in which references to other entries, and conditional references, are replaced by `Type/id`."""
     if isinstance(resource, dict):
         return {
             name: _rewrite_value(name, value, links) if isinstance(value, str | dict | list) else value
@@ -59,7 +61,7 @@ def _rewrite_value(name: str, value: Any, links: ReferenceMap) -> Any:
 
 
 def _rewrite_reference(value: str, links: ReferenceMap) -> str:
-    """What no entry is called means something on this server, if anything."""
+    """Rewrite one reference. One that names no other entry refers to a resource on this server."""
     full_url = f"{links.base}/{value}" if _RELATIVE_REFERENCE.fullmatch(value) else value
     if full_url in links.keys_by_full_url:
         return links.keys_by_full_url[full_url]

@@ -1,4 +1,4 @@
-"""What this server can do, as a CapabilityStatement (R4 http: capabilities), from parameters and config."""
+"""The CapabilityStatement of the server (R4 http: capabilities), built from its search parameters and config."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -46,7 +46,7 @@ def capabilities(transaction: Transaction, _: NoInput) -> FhirResponse:
 
 @lru_cache(maxsize=16)
 def _build_statement(read_only: bool, client_ids: bool, checks_references: bool) -> dict[str, Any]:
-    """Return all but what differs from one request to the next."""
+    """Return the part of the statement that is the same for every request."""
     offered = [name for name in ALL_INTERACTIONS if not (read_only and name in WRITE_INTERACTIONS)]
     rest = {
         "mode": "server",
@@ -99,7 +99,7 @@ def _describe_type(type: str, offered: Sequence[str], client_ids: bool, checks_r
 
 @lru_cache(maxsize=1)
 def _find_reverse_includes() -> Mapping[str, Sequence[str]]:
-    """Return for each type the parameters by which others refer to it."""
+    """Return for each type the reference parameters of other types that can refer to it."""
     includes: dict[str, list[str]] = {}
     for type in sorted(RESOURCE_TYPES - NOT_STORED):
         for name, parameter in sorted(get_parameters(type).items()):

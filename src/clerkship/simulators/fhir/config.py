@@ -1,4 +1,4 @@
-"""What a FHIR server can be told."""
+"""The configuration of a FHIR server."""
 
 from typing import Annotated, Literal
 
@@ -9,34 +9,44 @@ from clerkship.model.frozen import Flag, Frozen, Whole
 
 
 class FhirConfig(Frozen):
-    """How strict the server is, and where its limits are."""
+    """Strictness and limits of the server."""
 
     validation: Annotated[
         Literal["strict", "lenient"],
-        Field(description="whether a resource with defects is refused, or kept and the defects taken down"),
+        Field(description="`strict` refuses a resource with defects; `lenient` stores it and logs the defects"),
     ] = "strict"
     references: Annotated[
         Literal["checked", "unchecked"],
-        Field(description="whether a reference to what is not on this server is refused"),
+        Field(description="`checked` refuses a reference to a resource that is not on this server"),
     ] = "checked"
-    read_only: Annotated[Flag, Field(description="the agent may not write or delete")] = False
-    client_ids: Annotated[Flag, Field(description="an update of what is not there makes it, under that id")] = True
-    page_size: Annotated[Whole, Field(ge=1, le=1000, description="matches on a page where `_count` is not said")] = 50
-    max_page_size: Annotated[Whole, Field(ge=1, le=10_000, description="matches on a page at most")] = 1000
-    max_entries: Annotated[Whole, Field(ge=1, le=100_000, description="entries in a batch or transaction")] = 10_000
+    read_only: Annotated[Flag, Field(description="whether writes and deletes of the agent are refused")] = False
+    client_ids: Annotated[
+        Flag, Field(description="whether an update with an unknown id creates the resource under that id")
+    ] = True
+    page_size: Annotated[
+        Whole, Field(ge=1, le=1000, description="matches on a page, unless the search has `_count`")
+    ] = 50
+    max_page_size: Annotated[Whole, Field(ge=1, le=10_000, description="the most matches on a page")] = 1000
+    max_entries: Annotated[Whole, Field(ge=1, le=100_000, description="the most entries in a batch or transaction")] = (
+        10_000
+    )
     zone: Annotated[
         Whole | None,
-        Field(ge=-840, le=840, description="minutes ahead of UTC, where a date begins; as in the environment's now"),
+        Field(
+            ge=-840,
+            le=840,
+            description="time zone of the server in minutes ahead of UTC; by default that of the environment's `now`",
+        ),
     ] = None
     authorities: Annotated[
         dict[str, str],
-        Field(description="identifier systems by the names that HL7 messages have for who gives numbers out"),
+        Field(description="assigning authority in HL7 messages -> identifier system in FHIR"),
     ] = {}
-    max_depth: Annotated[Whole, Field(ge=10, le=200, description="how deep a body may be nested")] = 100
+    max_depth: Annotated[Whole, Field(ge=10, le=200, description="the most nested levels in a body")] = 100
 
 
 def apply_environment_zone(config: FhirConfig, environment: Environment) -> FhirConfig:
-    """A server that is where its environment is, unless it says otherwise."""
+    """Return a config with the time zone of the environment, unless the config sets one."""
     return (
         config if config.zone is not None else config.model_copy(update={"zone": utc_offset_minutes(environment.now)})
     )

@@ -1,4 +1,4 @@
-"""What happens to a chart: each request's effect, with the status it was answered with."""
+"""Events of a FHIR server: the effect of each request, with the status of its response."""
 
 from typing import Any, ClassVar
 
@@ -6,57 +6,57 @@ from clerkship.events.event import Payload
 
 
 class CapabilitiesRead(Payload):
-    """Somebody asked what this server can do."""
+    """A client read the CapabilityStatement."""
 
     kind: ClassVar[str] = "fhir.capabilities.read"
     status: int = 200
 
 
 class ResourceRead(Payload):
-    """Somebody read a resource, as it is or as it was."""
+    """A client read a current or an earlier version of a resource."""
 
     kind: ClassVar[str] = "fhir.resource.read"
     type: str
     id: str
     version: str
     operation: str = "read"
-    """`read` or `vread`; or `create` or `patch`, where the answer to a write showed what its client had not sent."""
+    """`read` or `vread`; `create` or `patch` if the response to a write showed content that the client had not sent."""
     status: int = 200
 
 
 class ResourcesSearched(Payload):
-    """Somebody searched, and was shown these."""
+    """A client searched, and received these resources."""
 
     kind: ClassVar[str] = "fhir.resources.searched"
     type: str
-    """What sort of resource; empty for all of them."""
+    """The resource type; empty for a search of all types."""
     query: str
-    """As it was asked, `code=718-7&date=ge2026-01-01`."""
+    """The query, such as `code=718-7&date=ge2026-01-01`."""
     total: int
     found: tuple[str, ...] = ()
-    """The matches on this page, as `Patient/42`."""
+    """The keys of the matches on this page, such as `Patient/42`."""
     included: tuple[str, ...] = ()
-    """What came with them."""
+    """The keys of the included resources."""
     within: str = ""
-    """Whose compartment or record was searched, as `Patient/42`."""
+    """The compartment that was searched, such as `Patient/42`."""
     operation: str = "search"
-    """`search`, or the name of an operation that shows resources, such as `$everything`."""
+    """`search`, or the name of an operation that returns resources, such as `$everything`."""
     status: int = 200
 
 
 class HistoryRead(Payload):
-    """Somebody looked at how things were."""
+    """A client read a history."""
 
     kind: ClassVar[str] = "fhir.history.read"
     type: str = ""
     id: str = ""
     found: tuple[str, ...] = ()
-    """As `Patient/42/_history/1`."""
+    """The versions on this page, such as `Patient/42/_history/1`."""
     status: int = 200
 
 
 class ResourceWritten(Payload):
-    """A resource is now this. `text` has its exact bytes where plain JSON numbers would lose digits."""
+    """A resource was written. `text` has its exact bytes where plain JSON numbers would lose digits."""
 
     holds_body: ClassVar[bool] = True
     freezes: ClassVar[bool] = False  # a transaction builds the resource, and the store keeps its bytes
@@ -66,12 +66,12 @@ class ResourceWritten(Payload):
     resource: dict[str, Any]
     text: str = ""
     operation: str
-    """`create`, `update`, `patch`, or a step's or reaction's name."""
+    """`create`, `update`, `patch`, or the name of a step or reaction."""
     status: int
 
 
 class ResourceCreated(ResourceWritten):
-    """A resource is there that was not."""
+    """A resource was created."""
 
     kind: ClassVar[str] = "fhir.resource.created"
     operation: str = "create"
@@ -79,7 +79,7 @@ class ResourceCreated(ResourceWritten):
 
 
 class ResourceUpdated(ResourceWritten):
-    """A resource has changed."""
+    """A resource was updated."""
 
     kind: ClassVar[str] = "fhir.resource.updated"
     operation: str = "update"
@@ -87,7 +87,7 @@ class ResourceUpdated(ResourceWritten):
 
 
 class ResourceDeleted(Payload):
-    """A resource is gone; its history is not."""
+    """A resource was deleted. Its earlier versions remain."""
 
     kind: ClassVar[str] = "fhir.resource.deleted"
     type: str
@@ -98,7 +98,7 @@ class ResourceDeleted(Payload):
 
 
 class ResourceValidated(Payload):
-    """Somebody asked whether a resource is right, and changed nothing."""
+    """A client validated a resource, which changes nothing."""
 
     kind: ClassVar[str] = "fhir.resource.validated"
     type: str
@@ -108,7 +108,7 @@ class ResourceValidated(Payload):
 
 
 class BundleProcessed(Payload):
-    """A batch or transaction is done; what its entries did stands before it."""
+    """A batch or transaction was processed. The events of its entries come before this one."""
 
     kind: ClassVar[str] = "fhir.bundle.processed"
     sums_up: ClassVar[bool] = True
@@ -120,18 +120,18 @@ class BundleProcessed(Payload):
 
 
 class NothingChanged(Payload):
-    """A write that R4 answers with a yes had nothing to do: what was to be made is there, or what was to go is not."""
+    """A write succeeded without changing anything: a conditional create found a match, or a delete found no resource."""
 
     kind: ClassVar[str] = "fhir.nothing.changed"
     operation: str
     type: str
     id: str = ""
-    """What is there instead, if anything."""
+    """The id of the resource that a conditional create found."""
     status: int = 200
 
 
 class DefectAccepted(Payload):
-    """What a strict server would have refused, and a lenient one let through."""
+    """A lenient server stored a resource with defects that a strict server would have refused."""
 
     kind: ClassVar[str] = "fhir.defect.accepted"
     type: str

@@ -1,4 +1,4 @@
-"""`Patient/[id]/$everything`: a patient's whole compartment, and what it refers to (R4 Patient/$everything)."""
+"""`Patient/[id]/$everything`: the compartment of a patient and the resources it refers to (R4 Patient/$everything)."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -27,11 +27,11 @@ _DATE_PARAMETERS = (
     *("whenhandedover", "started", "collected", "occurrence", "sent", "created", "recorded", "identified"),
     *("datetime", "datewritten", "start-date", "period"),
 )
-"""Search parameters that say when care was given, the first that a type has; others are not dated."""
+"""Search parameters for the date of care. The first that a type has is used; types without one are not filtered."""
 
 
 class EverythingInput(Frozen):
-    """What to return of a patient's record."""
+    """The input of `$everything`."""
 
     id: Annotated[str, Field(description="the patient's id, such as 42 of Patient/42")]
     since: Annotated[
@@ -60,10 +60,10 @@ class EverythingScope(NamedTuple):
 
 
 class RankedResource(NamedTuple):
-    """A resource in the answer, and its place there."""
+    """A resource in the response, with its rank in the order."""
 
     rank: int
-    """0 the patient, 1 what belongs to them, 2 what that refers to."""
+    """0: the patient; 1: the compartment; 2: resources that those refer to."""
     key: str
 
 
@@ -96,7 +96,7 @@ def _parse_scope(transaction: Transaction, input: EverythingInput) -> Everything
 
 
 def _find_compartment(transaction: Transaction, id: str, scope: EverythingScope) -> set[RankedResource]:
-    """What belongs to the patient, other than their own record."""
+    """Return the resources in the patient's compartment, other than the patient."""
     keys: set[str] = set()
     for type in list_compartment_members(PATIENT):
         own: set[str] = set()
@@ -107,7 +107,7 @@ def _find_compartment(transaction: Transaction, id: str, scope: EverythingScope)
 
 
 def _find_in_period(transaction: Transaction, type: str, scope: EverythingScope) -> set[str]:
-    """What of a type is care in the time asked for, or has no date."""
+    """Return the keys of resources of a type that are dated in the requested period, or have no date."""
     name = next(
         (
             name
@@ -123,7 +123,10 @@ def _find_in_period(transaction: Transaction, type: str, scope: EverythingScope)
 
 
 def _find_referenced(transaction: Transaction, resources: Iterable[RankedResource]) -> set[RankedResource]:
-    """What those refer to and what that refers to, as far as it is nobody's: practitioners, places, medications."""
+    """Return the resources that these refer to, directly or not, and that are in no patient's compartment.
+
+    Examples are practitioners, locations and medications.
+    """
     personal = frozenset(list_compartment_members(PATIENT))
     keys: set[str] = set()
     new_keys = [one.key for one in resources]
@@ -187,5 +190,5 @@ def _parse_cursor(text: str | None) -> RankedResource | None:
         return None
     rank, _, key = text.partition(":")
     if rank not in ("0", "1", "2"):
-        raise refusal(400, "value", f"`{CURSOR}` is what a `next` link has in it")
+        raise refusal(400, "value", f"`{CURSOR}` must be the value from a `next` link")
     return RankedResource(int(rank), key)

@@ -1,4 +1,4 @@
-"""Requests that touch every interaction of a FHIR server, and the chart that they are sent to: `exercise.json`."""
+"""Requests that use every interaction of a FHIR server, and the dataset for them, from `exercise.json`."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A FHIR server as an agent written in Python holds it."""
+"""The Python client of a FHIR sandbox."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,80 +11,84 @@ from clerkship.sandbox.request import QueryParams, Reply
 from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
 
 SearchArguments = Mapping[str, Any] | Sequence[tuple[str, Any]]
-"""What to search by; a list of values means that all of them must hold."""
+"""Search parameters. A parameter with a list of values is repeated, so that all of them must match."""
 
 
 class Fhir(Handle):
-    """Read, search and write resources, each a plain dict. What the server refuses raises Refused."""
+    """Read, search and write resources as plain dicts. Raises Refused when the server refuses a request."""
 
     def read(self, type: str, id: str) -> Resource:
-        """One resource as it is."""
+        """Return the current version of a resource."""
         return parse_resource(self.request("GET", f"/{type}/{id}").body)
 
     def vread(self, type: str, id: str, version: str) -> Resource:
-        """One resource as it was."""
+        """Return a given version of a resource."""
         return parse_resource(self.request("GET", f"/{type}/{id}/_history/{version}").body)
 
     def search(self, type: str, params: SearchArguments | None = None, **more: Any) -> list[Resource]:
-        """All that matches, from every page; not what was included. `name__exact=` is how `name:exact` is said here."""
+        """Return all matches of a search from all pages, without included resources. Write `name__exact=` for
+        `name:exact`.
+        """
         bundle = self.bundle(type, params, **more)
         return [entry["resource"] for page in self._pages(bundle) for entry in _entries_with_mode(page, "match")]
 
     def bundle(self, type: str, params: SearchArguments | None = None, **more: Any) -> Resource:
-        """The first page of a search as it comes: a Bundle with matches, what was included, and links."""
+        """Return the first page of a search as a Bundle, with matches, included resources and links."""
         query = QueryParams(tuple(_build_query(params, more)))
         return parse_resource(self.request("GET", f"/{type}" if type else "/", query=query).body)
 
     def next_page(self, bundle: Resource) -> Resource | None:
-        """The page after this one; None if it is the last."""
+        """Return the page after this one; None if it is the last."""
         for link in bundle.get("link", ()):
             if link["relation"] == "next":
                 return parse_resource(self._follow_link(link["url"]).body)
         return None
 
     def create(self, resource: Resource, if_none_exist: str | None = None) -> Resource:
-        """A new resource; as it is kept, with its id."""
+        """Create a resource, and return it as the server stored it, with its id."""
         headers = {} if if_none_exist is None else {"if-none-exist": if_none_exist}
         return self._write("POST", f"/{resource['resourceType']}", resource, headers)
 
     def update(self, resource: Resource, if_match: str | None = None) -> Resource:
-        """A resource as it is to be; as it is kept. With `if_match`, only if that is still its version."""
+        """Replace a resource, and return it as the server stored it. With `if_match`, only if that is its current
+        version.
+        """
         return self._write("PUT", f"/{resource['resourceType']}/{resource['id']}", resource, _if_match_header(if_match))
 
     def patch(
         self, type: str, id: str, operations: Sequence[Mapping[str, Any]], if_match: str | None = None
     ) -> Resource:
-        """Change a resource by a JSON Patch; as it is then kept."""
+        """Apply a JSON Patch to a resource, and return it as the server stored it."""
         body = dumps(list(operations))
         return parse_resource(
             self.request("PATCH", f"/{type}/{id}", headers=_if_match_header(if_match), body=body, media=JSON_PATCH).body
         )
 
     def delete(self, type: str, id: str, if_match: str | None = None) -> None:
-        """Have a resource be gone."""
+        """Delete a resource."""
         self.request("DELETE", f"/{type}/{id}", headers=_if_match_header(if_match))
 
     def history(self, type: str, id: str) -> list[Resource]:
-        """The entries of its history, the newest first; one that says it was deleted has no `resource`."""
+        """Return the history entries of a resource, newest first. The entry of a deletion has no `resource`."""
         bundle = parse_resource(self.request("GET", f"/{type}/{id}/_history").body)
         return [entry for page in self._pages(bundle) for entry in page.get("entry", ())]
 
     def transaction(self, bundle: Resource) -> Resource:
-        """A batch or a transaction; its response."""
+        """Send a batch or transaction Bundle, and return the response Bundle."""
         return self._write("POST", "/", bundle, {})
 
     def everything(self, patient_id: str) -> list[Resource]:
-        """All there is about a patient."""
+        """Return all resources about a patient."""
         bundle = parse_resource(self.request("GET", f"/Patient/{patient_id}/$everything").body)
         return [entry["resource"] for page in self._pages(bundle) for entry in page.get("entry", ())]
 
     def validate(self, resource: Resource) -> list[dict[str, Any]]:
-        """What is wrong with a resource: the issues of severity error or fatal; none if it could be kept."""
+        """Return the issues of severity error or fatal in a resource; an empty list if the server would accept it."""
         outcome = self._write("POST", f"/{resource['resourceType']}/$validate", resource, {})
         return [issue for issue in outcome["issue"] if issue["severity"] in ("error", "fatal")]
 
     def capabilities(self) -> Resource:
-        """What the server says it can do."""
+        """Return the CapabilityStatement."""
         return parse_resource(self.request("GET", "/metadata").body)
 
     def _write(self, method: str, path: str, resource: Resource, headers: Mapping[str, str]) -> Resource:
@@ -97,7 +101,6 @@ class Fhir(Handle):
             page = self.next_page(page)
 
     def _follow_link(self, url: str) -> Reply:
-        """A link of the server's own."""
         parts = urlsplit(url)
         query = QueryParams(tuple(parse_qsl(parts.query, keep_blank_values=True)))
         return self.request("GET", unquote(parts.path) or "/", query=query)

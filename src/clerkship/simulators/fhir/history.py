@@ -1,4 +1,4 @@
-"""Histories: the versions of one resource, of a type, of everything (R4 http: history)."""
+"""The history interactions: versions of one resource, of a type, of the whole server (R4 http: history)."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 class SystemHistory(Frozen):
-    """Versions of everything."""
+    """The input of a history of the whole server."""
 
     count: Count = None
     since: Since = None
@@ -47,17 +47,17 @@ class SystemHistory(Frozen):
 
 
 class TypeHistory(SystemHistory):
-    """Versions of all resources of a type."""
+    """The input of a history of a type."""
 
     type: TypeName
 
 
 class ResourceHistory(SystemHistory, InstanceInput):
-    """Versions of one resource."""
+    """The input of a history of one resource."""
 
 
 class HistoryEntry(NamedTuple):
-    """One version, and its place: the higher, the newer."""
+    """A version and its position: the higher, the newer."""
 
     position: int
     key: str
@@ -65,13 +65,13 @@ class HistoryEntry(NamedTuple):
 
 
 class HistoryScope(NamedTuple):
-    """Which versions are asked for."""
+    """Which versions are requested."""
 
     since: datetime | None
     at: tuple[datetime, datetime] | None
     size: int
     before: int | None
-    """Only those of a lower place."""
+    """Only entries with a lower position: the cursor of the page before."""
 
 
 @interaction(tool=False)
@@ -121,12 +121,14 @@ def _parse_scope(transaction: Transaction, history: SystemHistory) -> HistorySco
     at = parse_period(history.at, "_at", local_time) if history.at is not None else None
     cursor = history.cursor
     if cursor is not None and re.fullmatch(r"-?\d{1,12}", cursor) is None:
-        raise refusal(400, "value", f"`{CURSOR}` is what a `next` link has in it")
+        raise refusal(400, "value", f"`{CURSOR}` must be the value from a `next` link")
     return HistoryScope(since, at, min(size, settings.max_page_size), None if cursor is None else int(cursor))
 
 
 def _find_creations(transaction: Transaction, page: list[HistoryEntry]) -> set[tuple[str, str]]:
-    """The versions in which what is on a page was made, or made again after it had been deleted: by key and id."""
+    """Return the versions that created a resource on the page, also again after a deletion, as pairs of key and version
+    id.
+    """
     creations: set[tuple[str, str]] = set()
     for key in {past.key for past in page}:
         previous: ResourceVersion | None = None
@@ -140,7 +142,7 @@ def _find_creations(transaction: Transaction, page: list[HistoryEntry]) -> set[t
 def _count_and_list(
     transaction: Transaction, type: str, id: str, scope: HistoryScope
 ) -> tuple[int, Iterator[HistoryEntry]]:
-    """How many there are in all, and those from where the page begins."""
+    """Return the total number of entries, and the entries from the beginning of the page on."""
     if id:
         versions = transaction.versions(f"{type}/{id}")
         if not versions:
@@ -172,7 +174,7 @@ def _list_changes(transaction: Transaction, type: str) -> Iterator[HistoryEntry]
 
 
 def _list_chart_versions(chart: Chart, type: str, before: int | None) -> Iterator[HistoryEntry]:
-    """The first versions, which have places from 0 down."""
+    """Yield the versions of the dataset. Their positions are 0 and below."""
     keys = _sort_chart_keys(chart, type)
     for number in range(max(0, 1 - before) if before is not None else 0, len(keys)):
         first = find_chart_version(chart, keys[number])
@@ -181,7 +183,7 @@ def _list_chart_versions(chart: Chart, type: str, before: int | None) -> Iterato
 
 
 def _sort_chart_keys(chart: Chart, type: str) -> list[str]:
-    """The chart's resources, the newest first: worked out once for all who ask."""
+    """Return the keys of the dataset's resources, newest first. Computed once per dataset."""
 
     def build() -> list[str]:
         keys = list(chart.of_type(type) if type else chart)
@@ -195,7 +197,9 @@ def _start_of(version: ResourceVersion | None) -> datetime:
 
 
 def _filter_entries(newest: Iterator[HistoryEntry], scope: HistoryScope) -> Iterator[HistoryEntry]:
-    """Those that are asked for. The newest come first: what comes after a version has been seen before it."""
+    """Yield the entries in scope. Entries come newest first, so the end of a version is the start of the one seen
+    before.
+    """
     ends: dict[str, datetime] = {}
     for entry in newest:
         start = _start_of(entry.version)
@@ -207,7 +211,7 @@ def _filter_entries(newest: Iterator[HistoryEntry], scope: HistoryScope) -> Iter
 
 
 def parse_period(text: str, name: str, now: datetime) -> tuple[datetime, datetime]:
-    """The time that a date, or an instant, is: from, and until just before. A date is one where the server is."""
+    """Return the start and the exclusive end of a date or an instant. A date is in the time zone of the server."""
     date = _DATE.fullmatch(text)
     try:
         if date is None:
@@ -222,4 +226,4 @@ def parse_period(text: str, name: str, now: datetime) -> tuple[datetime, datetim
         months = start.year * 12 + start.month - 1 + (1 if date[2] is not None else 12)
         return start, start.replace(year=months // 12, month=months % 12 + 1)
     except (ValueError, OverflowError):
-        raise refusal(400, "value", f"`{name}` is a date or an instant, not {text[:80]}") from None
+        raise refusal(400, "value", f"`{name}` must be a date or an instant, not {text[:80]}") from None

@@ -1,6 +1,6 @@
-"""FHIR over HTTP: how requests become the inputs of interactions, and responses become replies (R4 http).
+"""FHIR over HTTP (R4 http): parse requests into the inputs of interactions, and render their responses.
 
-An entry of a Bundle is read by the same functions as a request: see `FhirRequest`.
+Bundle entries are parsed by the same functions: see `FhirRequest`.
 """
 
 import re
@@ -38,7 +38,7 @@ from clerkship.simulators.fhir.write import check_type, parse_condition
 FrozenT = TypeVar("FrozenT", bound=Frozen)
 Context = OperationContext[FhirState]
 GENERAL_PARAMETERS = frozenset({"_format", "_pretty"})
-"""Parameters that any request may have (R4 http: general parameters)."""
+"""Parameters that every request may have (R4 http: general parameters)."""
 SUBSET_PARAMETERS = frozenset({"_summary", "_elements"})
 MAX_TAGS = 1000
 _JSON_MEDIA_TYPES = frozenset({"json", FHIR_JSON, "application/json", "text/json", "application/json+fhir"})
@@ -49,49 +49,48 @@ _RETURN_PREFERENCES = frozenset({"minimal", "representation", "OperationOutcome"
 
 @dataclass(slots=True)
 class FhirRequest:
-    """A request for an interaction: over HTTP, or as an entry of a Bundle."""
+    """A request for an interaction, received over HTTP or as a bundle entry."""
 
     params: Mapping[str, str]
-    """The parameters in its path."""
+    """The parameters in the path."""
     pairs: QueryPairs
     headers: Mapping[str, str]
     address: ServerAddress
     max_depth: int
     body: bytes = b""
     content: Any = None
-    """The body of an entry of a Bundle, parsed."""
+    """The parsed body of a bundle entry; None for an HTTP request."""
     default_return: ReturnPreference = "representation"
 
     @property
     def returns(self) -> ReturnPreference:
-        """What the client wants to see of a write."""
+        """What the response to a write contains (R4 http: Prefer)."""
         return find_return_preference(self.headers, self.default_return)
 
     @property
     def is_lenient(self) -> bool:
-        """Whether unknown parameters are ignored (R4 search, handling errors: Prefer)."""
+        """Whether unknown parameters are ignored (R4 search: handling errors)."""
         return parse_preferences(self.headers.get("prefer", "")).get("handling") == "lenient"
 
     @property
     def has_body(self) -> bool:
-        """Whether there is a body."""
         return bool(self.body) or self.content is not None
 
     def check_parameters(self, known: frozenset[str] = GENERAL_PARAMETERS) -> None:
-        """Refuse parameters other than these."""
+        """Refuse parameters that are not in `known`, unless the client asks for lenient handling."""
         if not self.pairs or self.is_lenient:
             return
         for name, _ in self.pairs:
             if name not in known:
                 allowed = ", ".join(sorted(known))
-                raise refusal(400, "not-supported", f"`{name[:80]}` is not a parameter here; {allowed}")
+                raise refusal(400, "not-supported", f"unknown parameter `{name[:80]}` (expected: {allowed})")
 
     def search_parameters(self) -> QueryPairs:
         """Return the parameters of a search or a condition."""
         return tuple([pair for pair in self.pairs if pair[0] not in GENERAL_PARAMETERS])
 
     def parse_body(self, max_elements: int | None = None) -> Any:
-        """Return the resource that was sent, with as many elements as its type may have unless a limit is given."""
+        """Return the resource in the body. Without `max_elements`, the limit depends on the resource type in the path."""
         if self.content is not None:
             return self.content
         check_content_type(self.headers, FHIR_JSON)
@@ -101,28 +100,28 @@ class FhirRequest:
         return parse_resource(self.body, self.address.internal_url, self.max_depth, max_elements)
 
     def parse_patch(self) -> Any:
-        """Return the JSON Patch that was sent. R4 has other formats (XML, FHIRPath), which this server has not."""
+        """Return the JSON Patch in the body. The other patch formats of R4 (XML Patch, FHIRPath Patch) are refused."""
         if self.content is not None:
             return self.content
         check_content_type(self.headers, JSON_PATCH, FHIR_JSON)
         operations = parse_json(self.body, self.max_depth)
         if isinstance(operations, dict):
-            reason = f"patches are JSON Patch, an array in {JSON_PATCH}; FHIRPath Patch is not"
+            reason = f"expected a JSON Patch, an array in {JSON_PATCH}; FHIRPath Patch is not supported"
             raise refusal(415, "not-supported", reason)
         return operations
 
     def parse_tags(self, header: str) -> Tags | None:
-        """Return the versions in a header, if it is there."""
+        """Return the version ids in a header; None if the header is absent."""
         text = self.headers.get(header)
         return _parse_tags(text) if text is not None else None
 
 
 InputReader = Callable[[FhirRequest], Any]
-"""Reads the input of an interaction from a request; raises Refusal."""
+"""A function that reads the input of an interaction from a request. It raises Refusal."""
 
 
 class FhirRoute(Route):
-    """A route with the function that reads its input, from a request or from an entry of a Bundle."""
+    """A route with the function that reads the input of its interaction, from an HTTP request or a bundle entry."""
 
     def __init__(
         self,
@@ -140,11 +139,11 @@ class FhirRoute(Route):
         )
         self.interaction = interaction
         self.in_bundle = in_bundle
-        """Whether it may stand in a Bundle."""
+        """Whether a bundle entry may use this route."""
 
 
 def parse_request(read: InputReader, call: HttpCall, context: Context) -> Any:
-    """Read the input of an interaction from an HTTP request."""
+    """Parse the input of an interaction from an HTTP request."""
     request, address = call.request, get_server_address(call.base)
     pairs = address.rewrite_pairs(request.pairs) if request.query else ()
     check_accepted_format(request.headers, request.query.get("_format") if pairs else None)
@@ -153,7 +152,7 @@ def parse_request(read: InputReader, call: HttpCall, context: Context) -> Any:
 
 
 def render_response(call: HttpCall, context: Context, response: FhirResponse) -> Reply:
-    """Write a response, with the address of the server as the client has it."""
+    """Render a response, with URLs as the client sees them."""
     request, address = call.request, get_server_address(call.base)
     reply = address.rewrite_reply(_build_reply(request.headers, address.internal_url, response))
     if request.method == "HEAD":
@@ -179,23 +178,23 @@ def _build_reply(headers: Mapping[str, str], base: str, response: FhirResponse) 
 
 
 def render_message(text: str) -> bytes:
-    """Write an OperationOutcome that only informs."""
+    """Render an OperationOutcome with one informational issue."""
     return render_resource(build_operation_outcome([Issue("information", "informational", text)]))
 
 
 def build_version_headers(version: ResourceVersion) -> dict[str, str]:
-    """Return the headers that say which version a body is."""
+    """Return the ETag and Last-Modified headers of a version."""
     headers = {"ETag": version.etag}
     if version.updated:
         headers["Last-Modified"] = format_http_date(version.updated)
     return headers
 
 
-# The inputs of interactions.
+# Inputs of interactions.
 
 
 def build_input_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]:
-    """Return a function that reads the input of an interaction, each field from where R4 has it in a request."""
+    """Return a function that reads an input model from a request, each field from its place in the R4 request."""
     if query_names(model):
         return _build_page_reader(model)
     fields = [(name, _FIELD_READERS[name]) for name in model.model_fields]
@@ -235,11 +234,11 @@ _FIELD_READERS: dict[str, InputReader] = {
     "returns": lambda request: request.returns,
     "is_lenient": lambda request: request.is_lenient,
 }
-"""By field of an input, how it is read from a request."""
+"""How each field of an input is read from a request."""
 
 
 def build_form_reader(read: InputReader) -> InputReader:
-    """Return a function that reads a search whose parameters, or some of them, stand in a form."""
+    """Wrap a reader so that it also accepts search parameters in a form body."""
 
     def read_form(request: FhirRequest) -> Any:
         if request.body:
@@ -255,7 +254,7 @@ def build_form_reader(read: InputReader) -> InputReader:
 
 
 def _build_page_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]:
-    """Return a function that reads an input whose fields stand in the path and in the query."""
+    """Return a function that reads an input model whose fields are in the path and the query."""
     names = query_names(model)
 
     def read_page(request: FhirRequest) -> FrozenT:
@@ -265,14 +264,14 @@ def _build_page_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]
         values = {name: value for name, value in request.pairs if name in names}
         count = values.get("_count", "0")
         if not count.isascii() or not count.isdigit() or len(count) > 9:
-            raise refusal(400, "value", f"`_count` is a whole number, not {count[:80]}")
+            raise refusal(400, "value", f"`_count` must be a whole number, not {count[:80]}")
         return model.model_validate({**request.params, **values})
 
     return read_page
 
 
 def read_everything_by_post(request: FhirRequest) -> EverythingInput:
-    """Read what to return of a record from Parameters, if any (R4 operations: executing an operation)."""
+    """Read the input of `$everything` from a Parameters resource in the body (R4 operations: executing an operation)."""
     if request.has_body:
         request.pairs += _parse_parameters(request.parse_body())
     return _build_page_reader(EverythingInput)(request)
@@ -283,7 +282,7 @@ def _parse_parameters(data: Any) -> QueryPairs:
         data.get("parameter", []) if isinstance(data, dict) and data.get("resourceType") == "Parameters" else None
     )
     if not isinstance(parameters, list):
-        raise refusal(400, "structure", "the body is a Parameters resource, or there is none")
+        raise refusal(400, "structure", "expected a Parameters resource, or no body")
     return tuple(_parse_parameter(number, part) for number, part in enumerate(parameters))
 
 
@@ -292,19 +291,19 @@ def _parse_parameter(number: int, data: Any) -> tuple[str, str]:
     values = [value for name, value in part.items() if name.startswith("value")]
     if not isinstance(part.get("name"), str) or len(values) != 1 or not isinstance(values[0], str | int):
         location = f"Parameters.parameter[{number}]"
-        raise refusal(400, "value", "a parameter here has a name and one value, a text or a number", location)
+        raise refusal(400, "value", "a parameter must have a name and one value that is a text or a number", location)
     return part["name"], str(values[0])
 
 
 def read_validation(request: FhirRequest) -> ValidationInput | InstanceValidation:
-    """Read a resource to check: a new one, or one in place of the resource with an id."""
+    """Read the input of `$validate`, for a type or for an existing resource."""
     resource, mode, profile = _parse_validation(request)
     model = InstanceValidation if "id" in request.params else ValidationInput
     return model(**request.params, resource=resource, mode=mode, profile=profile)
 
 
 def _parse_validation(request: FhirRequest) -> tuple[Any, str, str]:
-    """Read the resource, what it is for, and a profile: the body and the query, or all of them in Parameters."""
+    """Return the resource, mode and profile, from the body and the query or from a Parameters resource."""
     check_type(request.params["type"], stored=False)
     request.check_parameters(GENERAL_PARAMETERS | {"mode", "profile"})
     query = dict(request.pairs)
@@ -322,35 +321,39 @@ def _parse_validation(request: FhirRequest) -> tuple[Any, str, str]:
 
 
 def _parse_modified_since(header: str | None) -> datetime | None:
-    """Read If-Modified-Since, in an entry of a Bundle an instant; ignore what is no date (RFC 9110 §13.1.3)."""
+    """Parse If-Modified-Since; in a bundle entry it is an instant. A value that is not a date is ignored (RFC 9110
+    §13.1.3).
+    """
     if header is None:
         return None
     try:
         instant = parse_instant(header) or parsedate_to_datetime(header)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
-    return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)  # HTTP has no other (RFC 9110 §5.6.7)
+    return (
+        instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
+    )  # HTTP dates are in UTC (RFC 9110 §5.6.7)
 
 
 def _parse_tags(header: str) -> Tags:
-    """Read versions: one or several (RFC 9110 §13.1.1), or `*` for any."""
+    """Parse one or several version ids (RFC 9110 §13.1.1), or `*` for any."""
     if header.strip() == "*":
         return ("*",)
     matches = [_ETAG.fullmatch(part.strip()) for part in header.split(",")]
     if len(matches) > MAX_TAGS or not all(matches):
-        raise refusal(400, "value", f'a version is written W/"3", not {header[:80]}')
+        raise refusal(400, "value", f'expected a version such as W/"3", not {header[:80]}')
     return tuple(tag[1] for tag in matches if tag is not None)
 
 
 @lru_cache(maxsize=256)
 def parse_preferences(header: str) -> Mapping[str, str]:
-    """Read the preferences of a client (RFC 7240)."""
+    """Parse a Prefer header (RFC 7240)."""
     parts = (part.partition("=") for part in re.split(r"[,;]", header))
     return {name.strip().lower(): value.strip().strip('"') for name, _, value in parts if name.strip()}
 
 
 def find_return_preference(headers: Mapping[str, str], default: ReturnPreference) -> ReturnPreference:
-    """Return what the client wants to see of a write."""
+    """Return the client's `return` preference, or the default if it has none or it is unknown."""
     header = headers.get("prefer")
     preference = parse_preferences(header).get("return", default) if header is not None else default
     return cast(ReturnPreference, preference) if preference in _RETURN_PREFERENCES else default
@@ -370,19 +373,21 @@ def _is_json(media: str) -> bool:
 
 
 def check_accepted_format(headers: Mapping[str, str], format: str | None) -> None:
-    """Refuse formats other than JSON: `_format` comes before Accept (R4 http: content types)."""
+    """Refuse response formats other than JSON. `_format` overrides Accept (R4 http: content types)."""
     media_types = headers.get("accept", "") if format is None else format.replace(" ", "+")
     if not _accepts_json(media_types):
-        raise refusal(406, "not-supported", f"this server answers in {FHIR_JSON}, R4 (4.0); not in {media_types[:100]}")
+        raise refusal(
+            406, "not-supported", f"unsupported format {media_types[:100]} (expected: {FHIR_JSON}, FHIR version 4.0)"
+        )
 
 
 def check_content_type(headers: Mapping[str, str], *allowed: str) -> None:
-    """Refuse bodies in formats other than these."""
+    """Refuse request bodies whose media type is not in `allowed`."""
     encoding = headers.get("content-encoding", "identity")
     if encoding != "identity":
-        raise refusal(415, "not-supported", f"a body is sent as it is, not as {encoding[:80]}")
+        raise refusal(415, "not-supported", f"unsupported Content-Encoding {encoding[:80]} (expected: identity)")
     content_type = headers.get("content-type", "")
     name = content_type.partition(";")[0].strip().lower()
     if not (_is_json(content_type) if name in _JSON_MEDIA_TYPES and FHIR_JSON in allowed else name in allowed):
-        actual = f"it is {name[:80]}" if name else "nothing is said of what it is"
-        raise refusal(415, "not-supported", f"the body must be {' or '.join(allowed)}; {actual}")
+        expected = " or ".join(allowed)
+        raise refusal(415, "not-supported", f"unsupported Content-Type {name[:80] or '(none)'} (expected: {expected})")

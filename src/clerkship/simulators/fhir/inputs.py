@@ -1,4 +1,4 @@
-"""Fields that the inputs of several interactions have."""
+"""Fields and base classes that the inputs of several interactions share."""
 
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl
@@ -10,9 +10,9 @@ from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir.state import Tags
 
 QueryPairs = tuple[tuple[str, str], ...]
-"""Names and values of a query, in order."""
+"""Names and values of query parameters, in order."""
 ReturnPreference = Literal["minimal", "representation", "OperationOutcome"]
-"""What the client wants to see of a write (R4 http: Prefer)."""
+"""What the response to a write contains (R4 http: Prefer)."""
 PAGING_HINT = "ask for fewer with `_count`, and follow the `next` link of each page"
 CURSOR_DESCRIPTION = "for the next page: the `_cursor` of the `next` link; keep the other arguments"
 SEARCH_DESCRIPTION = (
@@ -27,14 +27,14 @@ _RESOURCE_SCHEMA = {
 
 
 def parse_query_pairs(query: str | QueryPairs) -> QueryPairs:
-    """Read a query that may be written as text."""
+    """Parse a query that may be given as text."""
     if isinstance(query, str):
         return tuple(parse_qsl(query.removeprefix("?"), keep_blank_values=True))
     return query
 
 
 def _remove_default(schema: dict[str, Any]) -> None:
-    """Leave the default out of the schema of a field that need not be given."""
+    """Remove the default from the JSON schema of an optional field."""
     schema.pop("default", None)
 
 
@@ -51,36 +51,36 @@ Criteria = Annotated[
     WithJsonSchema({"type": "string"}),
     Field(description=SEARCH_DESCRIPTION, json_schema_extra=_remove_default),
 ]
-"""What to search for. Where it is text, it is written as in a URL."""
+"""Search parameters. A text is parsed as the query of a URL."""
 OptionalText = Annotated[str | SkipJsonSchema[None], Field(json_schema_extra=_remove_default)]
 OptionalNumber = Annotated[int | SkipJsonSchema[None], Field(json_schema_extra=_remove_default)]
 IfMatch = SkipJsonSchema[Tags | None]
-"""The versions that a change is meant for (R4 http: If-Match)."""
+"""The versions that may be changed (R4 http: If-Match)."""
 IfNoneMatch = SkipJsonSchema[Tags | None]
-"""The versions that the client has, or that must not be there."""
+"""For a read, the versions that the client has; for an update, the versions that must not exist."""
 ReturnPreferenceField = SkipJsonSchema[ReturnPreference]
 
 
 class InstanceInput(Frozen):
-    """A resource by its type and id."""
+    """Input of an interaction on one resource, identified by its type and id."""
 
     type: TypeName
     id: ResourceId
 
 
 class ConditionalInput(Frozen):
-    """A resource of a type that a search finds."""
+    """Input of a conditional interaction: the resource is the one that a search finds."""
 
     type: TypeName
     query: Criteria
 
 
 def query_names(model: type[Frozen]) -> frozenset[str]:
-    """Return the names of the fields of an input that are in the query of a request: those with an alias."""
+    """Return the query parameters of an input model: the fields with an alias."""
     return frozenset(field.alias for field in model.model_fields.values() if field.alias is not None)
 
 
 def query_pairs(input: Frozen) -> list[tuple[str, str]]:
-    """Return the fields of an input that are in the query of a request, with their values."""
+    """Return the query parameters of an input, with their values."""
     fields = ((field.alias, getattr(input, name)) for name, field in type(input).model_fields.items())
     return [(alias, str(value)) for alias, value in fields if alias is not None and value is not None]

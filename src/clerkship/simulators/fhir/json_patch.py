@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902) by the `jsonpatch` library, with limits on what a patch may do to a resource."""
+"""Apply JSON Patch (RFC 6902) with the `jsonpatch` library, within limits on the result."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 MAX_OPERATIONS = 1000
 MAX_PATCHED_ELEMENTS = MAX_RESOURCE_ELEMENTS
-"""Elements that one patch adds, moves and copies: copies of copies double with each operation."""
+"""Elements that one patch may add, move and copy. Without a limit, copies of copies double with each operation."""
 MAX_DEPTH = 200
 _CONTAINERS = (dict, list)
 _REQUIRED_MEMBERS = {
@@ -24,15 +24,15 @@ _REQUIRED_MEMBERS = {
 
 
 class PatchLimitExceeded(Exception):
-    """An operation that would exceed a limit."""
+    """An operation would exceed a limit."""
 
 
 def check_patch(operations: Any) -> None:
-    """Check that operations are a patch; raise FhirError with everything that is wrong with them."""
+    """Check that operations form a JSON Patch; raise Invalid with all mistakes."""
     if not isinstance(operations, list) or not operations:
-        raise fhir_error("structure", "a JSON Patch is an array of operations (RFC 6902 §3)")
+        raise fhir_error("structure", "a JSON Patch must be an array of operations (RFC 6902 §3)")
     if len(operations) > MAX_OPERATIONS:
-        raise fhir_error("too-costly", f"a patch may have {MAX_OPERATIONS} operations")
+        raise fhir_error("too-costly", f"a patch may have at most {MAX_OPERATIONS} operations")
     issues = [issue for number, operation in enumerate(operations) for issue in _find_issues(number, operation)]
     if issues:
         raise FhirError(*issues)
@@ -43,18 +43,18 @@ def _find_issues(number: int, operation: Any) -> list[Issue]:
         return [Issue("error", "structure", f"operation {number} is not an object")]
     name = operation.get("op")
     if not isinstance(name, str) or name not in _REQUIRED_MEMBERS:
-        return [Issue("error", "value", f"operation {number}: `op` is one of {', '.join(_REQUIRED_MEMBERS)}")]
+        return [Issue("error", "value", f"operation {number}: `op` must be one of {', '.join(_REQUIRED_MEMBERS)}")]
     missing = [key for key in _REQUIRED_MEMBERS[name] if key not in operation]
     if missing:
         return [Issue("error", "required", f"operation {number}: `{name}` needs `{missing[0]}`")]
     pointers = [operation[key] for key in ("path", "from") if key in _REQUIRED_MEMBERS[name]]
     if not all(isinstance(pointer, str) and (not pointer or pointer.startswith("/")) for pointer in pointers):
-        return [Issue("error", "value", f"operation {number}: a path is empty or begins with `/` (RFC 6901 §3)")]
+        return [Issue("error", "value", f"operation {number}: a path must be empty or begin with `/` (RFC 6901 §3)")]
     return []
 
 
 def apply_patch(document: Any, operations: list[dict[str, Any]], depth: int = MAX_DEPTH) -> Any:
-    """Apply operations to a document in place and return it; raise FhirError at the first that cannot be applied."""
+    """Apply operations to a document in place and return it; raise Invalid at the first that fails."""
     from jsonpatch import JsonPatch, JsonPatchException, JsonPatchTestFailed, JsonPointerException  # noqa: PLC0415  (17 ms)
 
     remaining = MAX_PATCHED_ELEMENTS
@@ -64,16 +64,16 @@ def apply_patch(document: Any, operations: list[dict[str, Any]], depth: int = MA
             remaining -= _count_added_elements(document, parsed, remaining, depth)
             document = parsed.apply(document)
         except (PatchLimitExceeded, JsonPatchException, JsonPointerException) as error:
-            reason = "the value is another" if isinstance(error, JsonPatchTestFailed) else error
+            reason = "the value differs" if isinstance(error, JsonPatchTestFailed) else error
             message = f"operation {number} ({operation['op']} {operation['path']}): {reason}"
             raise fhir_error("processing", message) from None
     return document
 
 
 def _count_added_elements(document: Any, parsed: "PatchOperation", remaining: int, depth: int) -> int:
-    """Count the elements that an operation adds, before it is applied; raise PatchLimitExceeded where it goes over a limit.
+    """Count the elements that an operation adds, before it is applied; raise PatchLimitExceeded if a limit is exceeded.
 
-    By several flat operations, a patch can make a resource that is too large or too deep to be read.
+    Without this check, several small operations can build a resource that is too large or too deep to process.
     """
     operation = parsed.operation
     name = operation["op"]
@@ -83,7 +83,7 @@ def _count_added_elements(document: Any, parsed: "PatchOperation", remaining: in
     value = parsed.pointer_cls(operation["from"]).resolve(document) if is_moved else operation["value"]
     is_nested = isinstance(value, _CONTAINERS)
     if len(parsed.pointer.parts) + (measure_depth(value, depth) if is_nested else 0) > depth:
-        raise PatchLimitExceeded(f"the resource would be nested more than {depth} deep")
+        raise PatchLimitExceeded(f"the resource would be nested more than {depth} levels deep")
     if name == "test":
         return 0
     count = count_elements(value, remaining) if is_nested else 1

@@ -1,4 +1,4 @@
-"""How this server says no: always an OperationOutcome, whoever it is that refuses."""
+"""Refusals as OperationOutcome. All errors are rendered this way, also those of the gateway and of faults."""
 
 from clerkship.fhir.issue import FhirError, Issue, IssueCode, build_operation_outcome
 from clerkship.fhir.resource import render_resource
@@ -24,11 +24,11 @@ _ISSUE_CODES: dict[int, IssueCode] = {
     431: "too-long",
     501: "not-supported",
 }
-"""What a refusal that is not FHIR's own (the gateway's, a fault's) is called in FHIR."""
+"""Issue codes for refusals that have none of their own: those of the gateway and of faults."""
 
 
 class FhirRefusal(Refusal):
-    """A no with all its reasons."""
+    """A refusal with one or more issues."""
 
     def __init__(self, status: int, *issues: Issue) -> None:
         super().__init__(status, issues[0].code, "; ".join(_render_issue(issue) for issue in issues)[:2000])
@@ -40,17 +40,17 @@ def _render_issue(issue: Issue) -> str:
 
 
 def refusal(status: int, code: IssueCode, text: str, expression: str = "") -> FhirRefusal:
-    """One reason."""
+    """Build a refusal with one issue."""
     return FhirRefusal(status, Issue("error", code, text, expression))
 
 
 def refusal_from_invalid(invalid: FhirError, status: int = 400) -> FhirRefusal:
-    """What a search or a resource cannot be."""
+    """Build a refusal from the issues of an invalid search or resource."""
     return FhirRefusal(status, *invalid.issues)
 
 
 def to_issues(refusal: Refusal) -> tuple[Issue, ...]:
-    """What it says, in FHIR's words."""
+    """Return the issues of a refusal. One that is not a FhirRefusal becomes a single issue."""
     if isinstance(refusal, FhirRefusal):
         return refusal.issues
     code: IssueCode = "expired" if refusal.code == "expired" else _ISSUE_CODES.get(refusal.status, "exception")
@@ -58,5 +58,5 @@ def to_issues(refusal: Refusal) -> tuple[Issue, ...]:
 
 
 def render_refusal(refusal: Refusal) -> Reply:
-    """The reply that says it."""
+    """Render a refusal as an OperationOutcome."""
     return Reply(refusal.status, render_resource(build_operation_outcome(to_issues(refusal))), FHIR_JSON)

@@ -1,4 +1,4 @@
-"""Reading a resource as it is, and as it was (R4 http: read, vread)."""
+"""The read and vread interactions (R4 http)."""
 
 from datetime import datetime
 from typing import Annotated
@@ -18,16 +18,16 @@ from clerkship.simulators.fhir.write import check_type, get_existing
 
 
 class ReadInput(InstanceInput):
-    """A resource to read."""
+    """The input of a read."""
 
     parts: SkipJsonSchema[QueryPairs] = ()
-    """`_summary` and `_elements`: how much of it to show."""
+    """The parameters `_summary` and `_elements`."""
     if_none_match: IfNoneMatch = None
     if_modified_since: SkipJsonSchema[datetime | None] = None
 
 
 class VersionReadInput(InstanceInput):
-    """A version of a resource to read."""
+    """The input of a vread."""
 
     version: Annotated[str, Field(description="id of the version, from `meta.versionId`")]
     parts: SkipJsonSchema[QueryPairs] = ()
@@ -49,7 +49,7 @@ def vread(transaction: Transaction, input: VersionReadInput) -> FhirResponse:
     if version is None:
         raise refusal(404, "not-found", f"there is no version {input.version[:80]} of {key[:140]}")
     if version.is_deleted:
-        raise refusal(410, "deleted", f"version {input.version} of {key} is that it was deleted")
+        raise refusal(410, "deleted", f"version {input.version} of {key} is its deletion")
     return _render_version(transaction, input, version, "vread", 200)
 
 
@@ -69,7 +69,7 @@ def _render_version(
 
 
 def _select_elements(type: str, data: bytes, parts: QueryPairs) -> bytes:
-    """Return as much of a resource as is asked for (R4 http: read, summary and elements)."""
+    """Return the resource reduced to the elements that `_summary` and `_elements` select."""
     try:
         return render_resource(subset_resource(parse_resource(data), parse_query(type, parts)))
     except FhirError as error:
@@ -77,7 +77,7 @@ def _select_elements(type: str, data: bytes, parts: QueryPairs) -> bytes:
 
 
 def _is_not_modified(input: ReadInput, version: ResourceVersion) -> bool:
-    """Return whether the client has this version already (R4 http: conditional read)."""
+    """Return whether the client already has this version (R4 http: conditional read)."""
     tags, since = input.if_none_match, input.if_modified_since
     if tags is not None:
         return "*" in tags or version.id in tags

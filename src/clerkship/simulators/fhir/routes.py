@@ -1,4 +1,4 @@
-"""The interactions of a FHIR server, and their requests (R4 http)."""
+"""The HTTP routes of a FHIR server and their interactions (R4 http)."""
 
 from typing import Any
 
@@ -39,11 +39,11 @@ from clerkship.simulators.fhir.write import (
 )
 
 MAX_QUICK_COUNT_DIGITS = 2
-"""A page of 100 or more is not shown on the event loop."""
+"""A page of 100 resources or more is rendered in a thread, not on the event loop."""
 
 
 def is_heavy_search(request: Request) -> bool:
-    """Return whether a search may bring in much more than it matches, or shows a large page."""
+    """Return whether a search may include many other resources, or returns a large page."""
     return len(request.query.get("_count", "")) > MAX_QUICK_COUNT_DIGITS or any(
         name.startswith(("_include", "_revinclude", "_has")) for name in request.query
     )
@@ -68,7 +68,7 @@ def _search_route(path: str, interaction: Interaction[Any]) -> FhirRoute:
 
 
 def _form_search_route(path: str, interaction: Interaction[Any]) -> FhirRoute:
-    """Return the route of a search whose parameters are in the body."""
+    """Return the route of a search with its parameters in a form body."""
     options: dict[str, Any] = {"free_query": "query", "media": FORM, "is_heavy": _always_heavy, "in_bundle": False}
     return FhirRoute("POST", path, interaction, build_form_reader(build_input_reader(interaction.input)), **options)
 

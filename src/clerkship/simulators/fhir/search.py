@@ -1,4 +1,4 @@
-"""Searching (R4 http: search): a page of what matches, and what comes with it."""
+"""The search interactions (R4 http: search)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -24,11 +24,11 @@ BY_POST = "Search with the parameters in the body, as a form."
 Compartment = tuple[str, str]
 """The type and id of the resource whose compartment is searched."""
 Lenient = SkipJsonSchema[bool]
-"""Whether an unknown parameter is left out and reported instead of refused (R4 search: handling errors)."""
+"""Whether unknown parameters are ignored and reported, instead of refused (R4 search: handling errors)."""
 
 
 class TypeSearch(Frozen):
-    """A search for resources of a type."""
+    """The input of a search of one type."""
 
     type: TypeName
     query: Criteria = ()
@@ -36,14 +36,14 @@ class TypeSearch(Frozen):
 
 
 class SystemSearch(Frozen):
-    """A search for resources of several types."""
+    """The input of a search of several types."""
 
     query: Criteria = ()
     is_lenient: Lenient = False
 
 
 class CompartmentSearch(InstanceInput):
-    """A search for resources that belong to one."""
+    """The input of a search of a compartment."""
 
     other: Annotated[str, Field(description="the type of resources to search for; `*` for every type")]
     query: Criteria = ()
@@ -70,7 +70,7 @@ def search_compartment(transaction: Transaction, search: CompartmentSearch) -> F
     """Search for FHIR R4 resources in a compartment, such as Patient/1/Observation; `*` for every type."""
     owner = check_type(search.type)
     if owner not in compartment_types():
-        raise refusal(404, "not-supported", f"R4 has no compartment of a {owner}")
+        raise refusal(404, "not-supported", f"R4 defines no compartment for {owner}")
     type = "" if search.other == "*" else check_type(search.other)
     get_existing(transaction, f"{owner}/{search.id}")
     path = f"/{owner}/{search.id}/{search.other}"
@@ -85,7 +85,7 @@ search_compartment_by_post = search_compartment.copy_as("search_compartment_by_p
 def _parse_query(
     transaction: Transaction, search: SearchInput, type: str, compartment: Compartment | None
 ) -> engine.SearchQuery:
-    """Return what to search for; refuse what is no search."""
+    """Parse a search; refuse an invalid one."""
     meaning = engine.SearchContext(transaction.base, transaction.zone, engine.to_microseconds(transaction.act.now))
     strict = not search.is_lenient
     try:
@@ -151,25 +151,25 @@ def _build_links(url: str, query: engine.SearchQuery, page: engine.ResultPage) -
 def _render_entries(
     transaction: Transaction, query: engine.SearchQuery, keys: Iterable[str], mode: str
 ) -> Iterator[bytes]:
-    """Yield entries with as much of each resource as is asked for; a whole one as it is stored."""
+    """Yield entries with the requested part of each resource. A complete resource is copied from the store."""
     is_partial = bool(query.elements) or query.summary in ("true", "text", "data")
     for key in keys:
         data = transaction.data(key)
         if data is None:
-            continue  # held for conditions of a transaction, and not written yet
+            continue  # staged by a transaction, but not written yet
         if is_partial and (resource := transaction.resource(key)) is not None:
             data = render_resource(engine.subset_resource(resource, query))
         yield bundle_json.render_match(transaction.base, key, data, mode)
 
 
 def _render_ignored(query: engine.SearchQuery) -> Iterator[bytes]:
-    """Report the parameters that were left out (R4 search: handling errors)."""
+    """Yield the OperationOutcome that reports ignored parameters (R4 search: handling errors)."""
     if query.ignored:
         yield bundle_json.render_search_outcome(render_resource(build_operation_outcome(query.ignored)))
 
 
 def render_logged_query(pairs: Sequence[tuple[str, str]], base: str) -> str:
-    """Write a query for the log: a reference to a resource of this server is the same however it was spelled."""
+    """Render a query for the log. References to this server are made relative, so that equal searches look the same."""
     return bundle_json.render_query(
         (name, _make_relative(value, base) if base and base in value else value) for name, value in pairs
     )

@@ -1,4 +1,4 @@
-"""The store of a FHIR server: the chart, what happened to it here, and every version there was (R4 resource: meta)."""
+"""The store of a FHIR server: the dataset's resources, and all versions written in this playground (R4 resource: meta)."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,46 +17,45 @@ from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten
 
 T = TypeVar("T")
 METHOD_BY_OPERATION = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
-"""The HTTP methods of operations; PUT for all others."""
+"""The HTTP method of each operation; PUT for all others."""
 FIRST_VERSION = "1"
 _META_PATTERN = re.compile(
     rb'\{"resourceType":"\w+","id":"[^"]+"(?:,"meta":\{(?:"lastUpdated":"([^"\\]+)")?'
     rb'(?:,?"profile":\["[^"\\]*"\])?(?:,?"versionId":"([^"\\]+)")?\})?(,"meta")?'
 )
-"""The usual heads; one with tags or extensions in its meta is read whole."""
+"""The beginning of most resources. If it does not match, the resource is parsed to read its meta."""
 
 
 _NUMBERED_ID = re.compile(r"(.+)\.(\d{1,17})", re.ASCII)
 MAX_ID_LENGTH = 64
 """Characters of an id (R4 datatypes)."""
 Tags = tuple[str, ...]
-"""Ids of versions, as preconditions have them; `*` is any."""
+"""Version ids of a precondition; `*` is any version."""
 
 
 class ResourceVersion(NamedTuple):
-    """A resource as it was from one moment on."""
+    """One version of a resource."""
 
     id: str
     updated: str
-    """An instant; empty where the dataset does not say."""
+    """When the version was written, as an instant; empty if the dataset does not say."""
     data: bytes | None
-    """None: it was deleted."""
+    """The resource as JSON; None if this version is a deletion."""
     method: str
-    """By which HTTP verb it came about."""
+    """The HTTP method that wrote it."""
 
     @property
     def is_deleted(self) -> bool:
-        """Whether there was nothing any more."""
         return self.data is None
 
     @property
     def etag(self) -> str:
-        """As HTTP has it: weak, for the bytes may differ (R4 http: versioning)."""
+        """The weak ETag of the version: the same version can have different bytes (R4 http: versioning)."""
         return f'W/"{self.id}"'
 
 
 def find_chart_version(chart: Chart, key: str) -> ResourceVersion | None:
-    """The version the dataset has."""
+    """Return the version of a resource in the dataset; None if the dataset does not have it."""
     data = chart.get(key)
     if data is None:
         return None
@@ -75,7 +74,7 @@ def _read_meta(resource: Resource) -> tuple[str, str]:
 
 
 def next_version_id(version: ResourceVersion | None) -> str:
-    """What comes after it: never what any before it had, for the number only grows."""
+    """Return the id of the next version. Its number only grows, so an id is never used twice."""
     if version is None:
         return FIRST_VERSION
     id = version.id
@@ -87,19 +86,21 @@ def next_version_id(version: ResourceVersion | None) -> str:
 
 
 def format_instant(now: datetime) -> str:
-    """A moment as FHIR writes it, to the millisecond, with its zone."""
+    """Format a time as a FHIR instant, in milliseconds and with its time zone."""
     return now.isoformat(timespec="milliseconds")
 
 
 @lru_cache(maxsize=4096)
 def format_http_date(updated: str) -> str:
-    """An instant as HTTP writes it (RFC 9110 §5.6.7); empty where there is none."""
+    """Format an instant as an HTTP date (RFC 9110 §5.6.7); return an empty text if it is not an instant."""
     moment = parse_instant(updated)
     return "" if moment is None else format_datetime(moment.astimezone(UTC), usegmt=True)
 
 
 def parse_instant(text: str) -> datetime | None:
-    """An instant as a moment; what a dataset says that is none is none."""
+    """Parse an instant; return None for a text that is none, since a dataset may contain anything. The default zone is
+    UTC.
+    """
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -108,48 +109,50 @@ def parse_instant(text: str) -> datetime | None:
 
 
 class FhirState(State):
-    """Resources by `Type/id`, in their byte form, over the chart's; a View of them for whoever searches."""
+    """The current resources of the server, by `Type/id`: the dataset's, overlaid by what was written here.
+
+    It is a View, so searches can run on it.
+    """
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.changes_in_order: list[tuple[str, ResourceVersion]] = []
-        """What happened here, in order: whose version, and which."""
+        """The key and version of every write, oldest first."""
         self._history: dict[str, list[ResourceVersion]] = {}
         self._changed: dict[str, dict[str, Resource | None]] = {}
         self._cached_by_type: dict[str, Any] = {}
 
     @property
     def settings(self) -> FhirConfig:
-        """The config, as what it is."""
         return cast(FhirConfig, self.config)
 
     @property
     def zone(self) -> int:
-        """Where the server is, in minutes ahead of UTC."""
+        """The time zone of the server, in minutes ahead of UTC."""
         return self.settings.zone or 0
 
     @property
     def chart(self) -> Chart:
-        """What was there at first, and never changes."""
+        """The resources of the dataset, which never change."""
         return cast(Chart, cast(Any, self.records).base)
 
     def version(self, key: str) -> ResourceVersion | None:
-        """The last version of one resource; that it is gone is a version too."""
+        """Return the latest version of a resource, which may be its deletion."""
         history = self._history.get(key)
         return history[-1] if history is not None else find_chart_version(self.chart, key)
 
     def data(self, key: str) -> bytes | None:
-        """One in its byte form, as it is now."""
+        """Return the bytes of a resource; None if it is deleted or never existed."""
         history = self._history.get(key)
         return history[-1].data if history is not None else self.chart.get(key)
 
     def versions(self, key: str) -> Sequence[ResourceVersion]:
-        """All versions of one resource, the oldest first."""
+        """Return all versions of a resource, oldest first."""
         first = find_chart_version(self.chart, key)
         return [*([first] if first is not None else ()), *self._history.get(key, ())]
 
     def resource(self, key: str) -> Resource | None:
-        """One as it is now; not to be changed."""
+        """Return a resource as it is now. The caller must not change it."""
         changed = self._changed.get(key.partition("/")[0], NO_CHANGES)
         if key in changed:
             return changed[key]
@@ -157,7 +160,7 @@ class FhirState(State):
         return parse_resource(line) if line is not None else None
 
     def changed(self, type: str) -> Mapping[str, Resource | None]:
-        """By key, those of a sort that are new or differ from the chart's; None where one is gone."""
+        """Return the resources of a type that differ from the dataset, by key; None for a deleted one."""
         return self._changed.get(type, NO_CHANGES)
 
     def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
@@ -167,17 +170,17 @@ class FhirState(State):
         return cast(T, self._cached_by_type[type])
 
     def find(self, type: str, pairs: Sequence[tuple[str, str]] = ()) -> list[Resource]:
-        """All that a search matches, without anybody having searched."""
+        """Return the resources that match a search, without recording a search event."""
         resources = (self.resource(key) for key in search_keys(self, type, pairs))
         return [resource for resource in resources if resource is not None]
 
     def changes(self) -> Mapping[str, tuple[Resource | None, Resource | None]]:
-        """By key, what the dataset has and what is there now, where they differ."""
+        """Return for each resource that differs from the dataset its state there and its state now, by key."""
         rows = ((key, self.chart.get(key), versions[-1].data) for key, versions in self._history.items())
         return {key: (_parse_optional(before), self.resource(key)) for key, before, now in rows if before != now}
 
     def apply(self, event: Event) -> None:
-        """Take in what happened."""
+        """Apply an event to the store."""
         match event.payload:
             case ResourceWritten() as written:
                 resource = parse_resource(written.text.encode()) if written.text else written.resource
@@ -201,7 +204,7 @@ class FhirState(State):
         self.changes_in_order.append((key, version))
 
     def dump(self) -> Any:
-        """What differs from the dataset, with every version there was, as plain data."""
+        """Return all versions written here, as plain data."""
         return {
             key: [[v.id, v.updated, v.method, None if v.data is None else v.data.decode()] for v in history]
             for key, history in sorted(self._history.items())

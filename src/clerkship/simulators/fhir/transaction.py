@@ -1,8 +1,6 @@
-"""Transactions: what a request is about to change. It sees its changes as made; nobody else does before it commits.
+"""Transactions, and the interactions that run in them.
 
-Also the interactions, which are the operations of a FHIR server: each runs in a transaction.
-
-See docs/decisions/0013-fhir-sandbox.md.
+A transaction sees its own uncommitted changes. Other requests see them once it commits.
 """
 
 import re
@@ -44,9 +42,9 @@ from clerkship.simulators.fhir.state import (
 T = TypeVar("T")
 InputT = TypeVar("InputT")
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-"""The beginning of a reference to another server (RFC 3986 §3.1)."""
+"""The scheme of an absolute URL (RFC 3986 §3.1): a reference to another server."""
 _LOCAL_PREFIXES = ("#", "urn:uuid:", "urn:oid:")
-"""References to a contained resource, and to other entries of the Bundle they occur in (R4 bundle: references)."""
+"""Prefixes of references to contained resources and to entries of the same Bundle (R4 bundle: references)."""
 
 
 @dataclass(slots=True)
@@ -56,15 +54,15 @@ class FhirResponse:
     status: int
     body: bytes = b""
     version: ResourceVersion | None = None
-    """The version that the body is, or that was written."""
+    """The version that was read or written."""
     key: str = ""
-    """The resource that was written."""
+    """The key of the resource that was written."""
     message: str = ""
-    """What to say about a write that has nothing else to show."""
+    """A message for the client, where there is no resource to return."""
 
 
 def relocate_issue(issue: Issue, location: str) -> Issue:
-    """Return an issue with its place in the resource that contains the faulty one."""
+    """Return an issue whose expression is relative to the outer resource, such as a Bundle."""
     if not location:
         return issue
     relative = issue.expression.partition(".")[2]
@@ -72,8 +70,10 @@ def relocate_issue(issue: Issue, location: str) -> Issue:
 
 
 class Transaction:
-    """A view of a store with changes that are made when it commits. Use it in a `with` statement: it commits at the end
-    of the block, and rolls back if the block raises."""
+    """A view of the store with uncommitted changes.
+
+    Use it in a `with` statement: it commits at the end of the block, and rolls back if the block raises.
+    """
 
     __slots__ = ("_ids", "_payloads", "_resources", "_staged", "_unchecked", "act", "address", "base", "state", "where")
 
@@ -82,9 +82,9 @@ class Transaction:
         self.act = act
         self.address = address
         self.base = address.internal_url
-        """The address of the server, as the store has it."""
+        """The internal URL of the server."""
         self.issue_location = ""
-        """The place of the resource that is being written, if it is inside another: `Bundle.entry[3].resource`."""
+        """Where in the request the resource is that is being written, such as `Bundle.entry[3].resource`; empty if alone."""
         self._payloads: list[Payload] = []
         self._staged: dict[str, ResourceVersion] = {}
         self._resources: dict[str, Resource | None] = {}
@@ -92,13 +92,11 @@ class Transaction:
         self._ids: dict[str, int] | None = None
 
     def __enter__(self) -> Self:
-        """Begin."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Commit, or roll back after an error."""
         if error is not None:
             self.rollback()
             return
@@ -115,7 +113,6 @@ class Transaction:
 
     @property
     def settings(self) -> FhirConfig:
-        """How the server is configured."""
         return self.state.settings
 
     @property
@@ -125,25 +122,25 @@ class Transaction:
 
     @property
     def local_time(self) -> datetime:
-        """The time in the zone of the server."""
+        """The current time in the zone of the server."""
         return self.act.now.astimezone(timezone(timedelta(minutes=self.zone)))
 
     def version(self, key: str) -> ResourceVersion | None:
-        """Return the last version of a resource."""
+        """Return the latest version of a resource."""
         return self._staged.get(key) or self.state.version(key)
 
     def data(self, key: str) -> bytes | None:
-        """Return a resource in its byte form; None where it is deleted, or not there."""
+        """Return the bytes of a resource; None if it is deleted or never existed."""
         staged = self._staged.get(key)
         return staged.data if staged is not None else self.state.data(key)
 
     def versions(self, key: str) -> list[ResourceVersion]:
-        """Return all versions of a resource, the oldest first."""
+        """Return all versions of a resource, oldest first."""
         last = self._staged.get(key)
         return [*self.state.versions(key), last] if last is not None else list(self.state.versions(key))
 
     def changes_newest_first(self) -> Iterator[tuple[int, str, ResourceVersion]]:
-        """Yield the number, key and version of all changes, the newest first."""
+        """Yield the number, key and version of all changes, newest first."""
         count = len(self.state.changes_in_order) + len(self._staged)
         latest = chain(reversed(self._staged.items()), reversed(self.state.changes_in_order))
         return ((count - number, key, version) for number, (key, version) in enumerate(latest))
@@ -153,7 +150,7 @@ class Transaction:
         return self._resources[key] if key in self._resources else self.state.resource(key)
 
     def changed(self, type: str) -> Mapping[str, Resource | None]:
-        """Return the resources of a type that differ from the chart."""
+        """Return the resources of a type that differ from the dataset."""
         before = self.state.changed(type)
         if not self._resources:
             return before
@@ -168,7 +165,6 @@ class Transaction:
         return self.state.while_unchanged(type, build)
 
     def exists(self, key: str) -> bool:
-        """Return whether there is such a resource."""
         return self.data(key) is not None
 
     def new_id(self, type: str) -> str:
@@ -181,7 +177,7 @@ class Transaction:
                 return id
 
     def stage_for_search(self, key: str, resource: Resource) -> None:
-        """Let searches see what is going to be written, as far as it is known."""
+        """Make a resource visible to searches of this transaction before it is written."""
         self._resources[key] = resource
 
     def note(self, payload: Payload) -> None:
@@ -213,7 +209,6 @@ class Transaction:
         return key
 
     def delete(self, type: str, id: str) -> None:
-        """Delete a resource."""
         key = f"{type}/{id}"
         version = next_version_id(self.version(key))
         self._payloads.append(ResourceDeleted(type=type, id=id, version=version))
@@ -221,7 +216,7 @@ class Transaction:
         self._resources[key] = None
 
     def check(self) -> None:
-        """Check that references of what was written lead somewhere."""
+        """Refuse if a written resource has a reference to a resource that does not exist."""
         if self._unchecked and self.settings.references == "checked":
             issues = [
                 relocate_issue(issue, where)
@@ -233,7 +228,7 @@ class Transaction:
         self._unchecked.clear()
 
     def _find_new_dangling_references(self, resource: Resource) -> list[Issue]:
-        """Find references of a resource that lead nowhere, and that it did not have before."""
+        """Return an issue for each dangling reference that the stored version of the resource does not have."""
         issues = list(find_dangling_references(resource, self))
         before = self.state.resource(get_key(resource)) if issues else None
         if before is None:
@@ -243,7 +238,7 @@ class Transaction:
         )
 
     def commit(self) -> None:
-        """Record each change as an event, which changes the store."""
+        """Emit an event for each change; the events change the store."""
         self.check()
         payloads = self._payloads
         self._ids = None
@@ -252,7 +247,7 @@ class Transaction:
             self.act.emit(payload)
 
     def rollback(self) -> None:
-        """Forget the changes, and give back the ids they used."""
+        """Discard the changes and release the ids they used."""
         if self._ids is not None:
             self.act.ids.return_to(self._ids)
             self._ids = None
@@ -265,8 +260,10 @@ class Transaction:
 def find_dangling_references(
     resource: Resource, transaction: Transaction, known: Container[str] = ()
 ) -> Iterator[Issue]:
-    """Find references that lead nowhere: to a resource that this server does not have, or to nothing in the resource
-    itself. References in `known` are not checked."""
+    """Yield an issue for each reference to a resource that does not exist on this server or in the resource itself.
+
+    References in `known` are not checked.
+    """
     local: frozenset[str] | None = None
     for path, holder in iter_references(resource):
         text: str = holder["reference"]
@@ -282,12 +279,12 @@ def find_dangling_references(
 
 
 def _check_server_reference(text: str, transaction: Transaction) -> Issue | None:
-    """Return what is wrong with a reference to a resource on this server."""
+    """Return the issue with a reference to a resource on this server, if there is one."""
     target = parse_reference(text)
     if target is None or target.type not in RESOURCE_TYPES:
         if _ABSOLUTE_URL.match(text) is not None:
             return None
-        return Issue("error", "value", f"`{text[:80]}` is not a reference that this server knows")
+        return Issue("error", "value", f"`{text[:80]}` is not a valid reference")
     if not transaction.exists(target.key):
         return Issue("error", "not-found", f"there is no {target.key} on this server")
     if target.version is None or any(target.version == found.id for found in transaction.versions(target.key)):
@@ -297,13 +294,13 @@ def _check_server_reference(text: str, transaction: Transaction) -> Issue | None
 
 def _build_local_issue(text: str) -> Issue:
     if text.startswith("#"):
-        return Issue("error", "not-found", f"nothing in this resource has the id {text[1:80]}")
-    reason = f"nothing here is called {text[:80]}: such a name means an entry of the same transaction"
+        return Issue("error", "not-found", f"the resource contains no resource with the id {text[1:80]}")
+    reason = f"no entry of the transaction has the fullUrl {text[:80]}"
     return Issue("error", "not-found", reason)
 
 
 def _find_local_targets(resource: Resource) -> frozenset[str]:
-    """Return the references that mean something in the resource: `#` and contained ids, and fullUrls of a Bundle."""
+    """Return the local references that are valid in a resource: `#`, contained ids, and the fullUrls of a Bundle."""
     contained = [item.get("id") for item in list_objects(resource, "contained")]
     entries = list_objects(resource, "entry") if resource["resourceType"] == "Bundle" else []
     urls = [entry.get("fullUrl") for entry in entries]
@@ -314,9 +311,9 @@ InteractionFunction = Callable[[Transaction, InputT], FhirResponse]
 
 
 class Interaction(Operation[InputT, FhirResponse]):
-    """An operation of a FHIR server. It runs in a transaction, which commits if it is not refused.
+    """An operation of a FHIR server. It runs in a transaction, which commits unless the interaction is refused.
 
-    An entry of a Bundle calls `decide`, in the transaction of the Bundle.
+    A bundle entry calls `execute` in the transaction of its Bundle.
     """
 
     def __init__(
@@ -333,22 +330,22 @@ class Interaction(Operation[InputT, FhirResponse]):
             with Transaction(context.state, context.act, get_server_address(context.base_url)) as transaction:
                 try:
                     return execute(transaction, input)
-                except RecursionError:  # bodies and patches have a limit of depth; whatever gets here was still sent
-                    raise refusal(400, "too-costly", "what was sent is nested too deep to be worked on") from None
+                except RecursionError:  # limits of depth should prevent it; if not, the request is at fault
+                    raise refusal(400, "too-costly", "the request is nested too deep") from None
 
         super().__init__(pause_garbage_collection()(run) if pauses_gc else run, **options)
         self.execute = execute
         self.writes = writes
-        """Whether a read-only server refuses it."""
+        """Whether the interaction changes the store."""
         self._description = description
 
     @property
     def description(self) -> str:
-        """What it does, for models and documentation."""
+        """The description for models and documentation."""
         return self._description or super().description
 
     def copy_as(self, name: str, description: str) -> "Interaction[InputT]":
-        """Return the same interaction under the name that it has in another form of request."""
+        """Return the same interaction under another name, for another form of request."""
         return Interaction(self.execute, name=name, description=description, tool=False)
 
 

@@ -1,4 +1,4 @@
-"""`$validate`: what is wrong with a resource, said and not acted upon (R4 Resource/$validate)."""
+"""`$validate`: report the issues of a resource without storing it (R4 Resource/$validate)."""
 
 from typing import Any
 
@@ -18,17 +18,17 @@ MODES = ("create", "update", "delete")
 
 
 class ValidationInput(Frozen):
-    """A resource to check, and what it is for."""
+    """The input of `$validate` on a type."""
 
     type: TypeName
     resource: ResourceBody
     mode: SkipJsonSchema[str] = ""
-    """What is to be done with it: one of MODES, or nothing."""
+    """The planned interaction: one of MODES, or empty."""
     profile: SkipJsonSchema[str] = ""
 
 
 class InstanceValidation(InstanceInput):
-    """A resource to check that is to take the place of one that is there."""
+    """The input of `$validate` on an existing resource."""
 
     resource: ResourceBody
     mode: SkipJsonSchema[str] = ""
@@ -50,38 +50,44 @@ def validate_instance(transaction: Transaction, input: InstanceValidation) -> Fh
 def _validate(transaction: Transaction, input: ValidationInput | InstanceValidation, id: str = "") -> FhirResponse:
     type, mode, resource = check_type(input.type, stored=False), input.mode, input.resource
     if mode and mode not in MODES:
-        raise refusal(400, "value", f"`mode` is one of {', '.join(MODES)}, not {mode[:80]}")
+        raise refusal(400, "value", f"`mode` must be one of {', '.join(MODES)}, not {mode[:80]}")
     issues = _check_target(transaction, type, id, mode, resource)
     if mode != "delete" and isinstance(resource, dict):
         issues += _check_content(transaction, type, resource)
     if profiles := [*([input.profile] if input.profile else ()), *_list_profiles(resource)]:
-        issues.append(Issue("warning", "not-supported", f"profiles are not checked here: {', '.join(profiles)[:200]}"))
+        issues.append(Issue("warning", "not-supported", f"profiles are not checked: {', '.join(profiles)[:200]}"))
     errors = sum(issue.severity in ("error", "fatal") for issue in issues)
     transaction.note(ResourceValidated(type=type, id=id, errors=errors))
-    reported = issues or [Issue("information", "informational", "nothing is wrong with it")]
+    reported = issues or [Issue("information", "informational", "no issues found")]
     return FhirResponse(200, render_resource(build_operation_outcome(reported)))
 
 
 def _check_target(transaction: Transaction, type: str, id: str, mode: str, resource: Any) -> list[Issue]:
-    """Whether what is to be done could be done there."""
+    """Return the issues of the target: whether the mode is possible with this type and id."""
     if resource is None and mode != "delete":
-        raise refusal(400, "required", "there is no resource to be looked at")
+        raise refusal(400, "required", "the request has no resource to validate")
     exists = bool(id) and transaction.exists(f"{type}/{id}")
     if mode == "create" and id:
-        return [Issue("error", "business-rule", "a create has no id; ask at the address of the type")]
+        return [Issue("error", "business-rule", f"a create has no id; send it to {type}/$validate")]
     if mode == "delete" and id and not exists:
         return [Issue("error", "not-found", f"there is no {type}/{id[:80]}")]
     if mode == "update" and not transaction.settings.client_ids and id and not exists:
-        return [Issue("error", "not-found", f"there is no {type}/{id[:80]}, and clients do not choose ids here")]
+        return [
+            Issue(
+                "error",
+                "not-found",
+                f"{type}/{id[:80]} does not exist, and this server does not let clients choose ids",
+            )
+        ]
     if id and mode != "delete" and isinstance(resource, dict) and resource.get("id") != id:
         return [
-            Issue("error", "invalid", f"the id of the resource must be that of its address, `{id[:80]}`", f"{type}.id")
+            Issue("error", "invalid", f"the id of the resource must be the id in the URL, `{id[:80]}`", f"{type}.id")
         ]
     return []
 
 
 def _list_profiles(resource: Any) -> list[str]:
-    """Those it says it fits."""
+    """Return the profiles that the resource claims."""
     meta = resource.get("meta") if isinstance(resource, dict) else None
     profiles = meta.get("profile") if isinstance(meta, dict) else None
     return [text for text in profiles if isinstance(text, str)] if isinstance(profiles, list) else []

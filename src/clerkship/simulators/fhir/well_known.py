@@ -1,4 +1,6 @@
-"""`.well-known`: what a FHIR client reads before it has a credential (RFC 8615; SMART App Launch, conformance)."""
+"""`.well-known`: documents that a FHIR client reads before it has a credential (RFC 8615; SMART App Launch,
+conformance).
+"""
 
 from typing import Any
 
@@ -11,7 +13,7 @@ SMART_CONFIGURATION = "smart-configuration"
 
 
 class WellKnownName(Frozen):
-    """The name of a document."""
+    """The input of `well_known`."""
 
     name: str
 

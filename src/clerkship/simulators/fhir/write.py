@@ -1,7 +1,8 @@
-"""Creating, updating, patching and deleting, each also by a condition (R4 http).
+"""The create, update, patch and delete interactions, and their conditional forms (R4 http).
 
-Interactions are called by requests and by entries of Bundles. `create_resource`, `update_resource`, `patch_resource`,
-`delete_resource` and `put_resource` write within a transaction, and are also for steps and reactions.
+Requests and bundle entries call the interactions. Steps and reactions call the functions that write in a
+transaction:
+`create_resource`, `update_resource`, `patch_resource`, `delete_resource` and `put_resource`.
 """
 
 from typing import Annotated, Any
@@ -37,11 +38,10 @@ AGENT = "agent"
 NOT_STORED = frozenset({"Parameters"})
 """R4 parameters: "there is no RESTful endpoint associated with it"."""
 MAX_CONDITION_LENGTH = 10_000
-"""Characters of a condition."""
 _RESULT_PARAMETERS = frozenset(
     {"_count", "_sort", "_include", "_revinclude", "_summary", "_elements", "_total", "_contained", "_containedType"}
 )
-"""Parameters that say how results are shown. A condition shows none."""
+"""Parameters that only affect how results are returned. A condition returns none."""
 JsonPatch = Annotated[
     Any,
     Field(
@@ -52,19 +52,19 @@ JsonPatch = Annotated[
 
 
 class CreateInput(Frozen):
-    """A resource to create."""
+    """The input of a create."""
 
     type: TypeName
     resource: ResourceBody
     if_none_exist: SkipJsonSchema[QueryPairs | None] = None
-    """Create it only if a search for this finds nothing."""
+    """Create the resource only if a search with these parameters finds nothing (conditional create)."""
     id: SkipJsonSchema[str] = ""
-    """The id that a Bundle has chosen for it already."""
+    """The id that a transaction has already assigned."""
     returns: ReturnPreferenceField = "representation"
 
 
 class UpdateInput(InstanceInput):
-    """A resource to replace, or to create under an id that the client chooses."""
+    """The input of an update, which may create a resource under an id that the client chooses."""
 
     resource: ResourceBody
     if_match: IfMatch = None
@@ -73,7 +73,7 @@ class UpdateInput(InstanceInput):
 
 
 class ConditionalUpdateInput(ConditionalInput):
-    """A resource to replace, found by a search."""
+    """The input of a conditional update."""
 
     resource: ResourceBody
     if_match: IfMatch = None
@@ -82,7 +82,7 @@ class ConditionalUpdateInput(ConditionalInput):
 
 
 class PatchInput(InstanceInput):
-    """Changes to a resource."""
+    """The input of a patch."""
 
     operations: JsonPatch
     if_match: IfMatch = None
@@ -90,7 +90,7 @@ class PatchInput(InstanceInput):
 
 
 class ConditionalPatchInput(ConditionalInput):
-    """Changes to a resource that a search finds."""
+    """The input of a conditional patch."""
 
     operations: JsonPatch
     if_match: IfMatch = None
@@ -98,13 +98,13 @@ class ConditionalPatchInput(ConditionalInput):
 
 
 class DeleteInput(InstanceInput):
-    """A resource to delete."""
+    """The input of a delete."""
 
     if_match: IfMatch = None
 
 
 class ConditionalDeleteInput(ConditionalInput):
-    """A resource to delete, found by a search."""
+    """The input of a conditional delete."""
 
     if_match: IfMatch = None
 
@@ -163,7 +163,7 @@ def delete(transaction: Transaction, input: DeleteInput) -> FhirResponse:
     """Delete a FHIR R4 resource. Earlier versions can still be read."""
     key = f"{input.type}/{input.id}"
     if not delete_resource(transaction, key, if_match=input.if_match):
-        return FhirResponse(200, message=f"there is no {key[:140]}: there was nothing to delete")
+        return FhirResponse(200, message=f"{key[:140]} does not exist; nothing was deleted")
     return FhirResponse(204, version=transaction.version(key))
 
 
@@ -174,19 +174,19 @@ def conditional_delete(transaction: Transaction, input: ConditionalDeleteInput) 
     key = find_unique_match(transaction, input.type, input.query)
     if key is None:
         transaction.note(NothingChanged(operation="delete", type=input.type))
-        return FhirResponse(200, message="nothing matches: there was nothing to delete")
+        return FhirResponse(200, message="no resource matches the condition; nothing was deleted")
     id = key.partition("/")[2]
     return delete.execute(transaction, DeleteInput(type=input.type, id=id, if_match=input.if_match))
 
 
 def find_update_target(transaction: Transaction, input: ConditionalUpdateInput) -> str | None:
-    """Return which resource a conditional update is for; None for one that the server has to name."""
+    """Return the key of the resource that a conditional update changes; None if the server has to assign an id."""
     resource, type = input.resource, input.type
     if not isinstance(resource, dict):
-        raise refusal(400, "structure", "a resource is a JSON object with a `resourceType`")
+        raise refusal(400, "structure", "expected a JSON object with a `resourceType`")
     id = resource.get("id")
     if id is not None and not isinstance(id, str):
-        raise refusal(400, "value", "an id is text", f"{type}.id")
+        raise refusal(400, "value", "`id` must be text", f"{type}.id")
     key = find_unique_match(transaction, type, input.query)
     if key is None:
         return f"{type}/{id}" if id is not None else None
@@ -196,7 +196,7 @@ def find_update_target(transaction: Transaction, input: ConditionalUpdateInput) 
 
 
 def resolve_conditional_update(input: ConditionalUpdateInput, key: str) -> UpdateInput:
-    """Return the update of the resource that a conditional update is for."""
+    """Return a conditional update as an update of the resource with this key."""
     id = key.partition("/")[2]
     resource, returns = {**input.resource, "id": id}, input.returns
     tags, others = input.if_match, input.if_none_match
@@ -204,45 +204,45 @@ def resolve_conditional_update(input: ConditionalUpdateInput, key: str) -> Updat
 
 
 def find_patch_target(transaction: Transaction, input: ConditionalPatchInput) -> str:
-    """Return which resource a conditional patch is for: there must be one."""
+    """Return the key of the resource that a conditional patch changes; refuse if there is none."""
     key = find_unique_match(transaction, input.type, input.query)
     if key is None:
-        raise refusal(404, "not-found", f"no {input.type} matches")
+        raise refusal(404, "not-found", f"no {input.type} matches the condition")
     return key
 
 
 def resolve_conditional_patch(input: ConditionalPatchInput, key: str) -> PatchInput:
-    """Return the patch of the resource that a conditional patch is for."""
+    """Return a conditional patch as a patch of the resource with this key."""
     id, tags = key.partition("/")[2], input.if_match
     return PatchInput(type=input.type, id=id, operations=input.operations, if_match=tags, returns=input.returns)
 
 
 def parse_condition(text: str) -> QueryPairs:
-    """Read `identifier=x|1`, as a header or an entry has it, with or without what stands before the `?`."""
+    """Parse a condition, such as `identifier=x|1` or `Patient?identifier=x|1`."""
     if len(text) > MAX_CONDITION_LENGTH:
-        raise refusal(400, "too-long", f"a condition may have {MAX_CONDITION_LENGTH} characters")
+        raise refusal(400, "too-long", f"a condition may have at most {MAX_CONDITION_LENGTH} characters")
     return tuple(parse_qsl(text.partition("?")[2] if "?" in text else text, keep_blank_values=True))
 
 
 def find_unique_match(transaction: Transaction, type: str, query: QueryPairs) -> str | None:
-    """Return the resource that a condition means; None if there is none. Refuse a condition that several match."""
+    """Return the key of the resource that matches a condition; None if there is none. Refuse if there are several."""
     check_type(type)
     for name, _ in query:
         if name in _RESULT_PARAMETERS:
-            raise refusal(400, "not-supported", f"`{name}` has no place in a condition")
+            raise refusal(400, "not-supported", f"`{name}` is not allowed in a condition")
     if not query:
-        raise refusal(412, "required", f"a condition is needed that says which {type} is meant")
+        raise refusal(412, "required", f"the condition for a {type} needs at least one search parameter")
     try:
         keys = search_keys(transaction, type, transaction.address.rewrite_pairs(query), base=transaction.base)
     except FhirError as error:
         raise refusal_from_invalid(error) from None
     if len(keys) > 1:
-        raise refusal(412, "multiple-matches", f"{len(keys)} {type} resources match, and one is meant")
+        raise refusal(412, "multiple-matches", f"{len(keys)} {type} resources match the condition; expected one")
     return keys[0] if keys else None
 
 
 def respond_with_existing(transaction: Transaction, key: str, input: CreateInput) -> FhirResponse:
-    """Answer a conditional create of what is there: nothing is done, and that is a success."""
+    """Respond to a conditional create whose condition matches a resource: nothing is written, with status 200."""
     type, _, id = key.partition("/")
     transaction.note(NothingChanged(operation="create", type=type, id=id))
     response = FhirResponse(200, version=transaction.version(key), key=key)
@@ -252,7 +252,7 @@ def respond_with_existing(transaction: Transaction, key: str, input: CreateInput
 def _record_returned(
     transaction: Transaction, response: FhirResponse, operation: str, input: CreateInput | PatchInput
 ) -> FhirResponse:
-    """Record that the client reads the resource, where the response shows what it has not sent."""
+    """Record a read where the response shows content that the client did not send."""
     if input.returns == "representation" and response.version is not None:
         type, _, id = response.key.partition("/")
         transaction.note(ResourceRead(type=type, id=id, version=response.version.id, operation=operation))
@@ -264,12 +264,12 @@ def _build_write_response(transaction: Transaction, key: str, *, is_new: bool) -
 
 
 def _check_none_match(transaction: Transaction, key: str, tags: Tags | None) -> None:
-    """RFC 9110 §13.1.2: `If-None-Match: *` is for clients that only want to create."""
+    """Refuse if the resource exists in a version that If-None-Match excludes (RFC 9110 §13.1.2)."""
     version = transaction.version(key) if tags is not None else None
     if tags is None or version is None or version.is_deleted:
         return
     if "*" in tags or version.id in tags:
-        raise refusal(412, "conflict", f"there is a {key} already, at version {version.id}")
+        raise refusal(412, "conflict", f"{key} already exists, at version {version.id}")
 
 
 def check_writable(transaction: Transaction) -> None:
@@ -279,30 +279,28 @@ def check_writable(transaction: Transaction) -> None:
 
 
 def check_type(type: str, *, stored: bool = True) -> str:
-    """Return a resource type of R4; refuse any other text (R4 http: HTTP status codes)."""
+    """Return the type if it is a resource type of R4; refuse it otherwise (R4 http: HTTP status codes)."""
     if stored and type in NOT_STORED:
-        raise refusal(
-            404, "not-supported", f"R4 has no address for {type}: they go into operations and come out of them"
-        )
+        raise refusal(404, "not-supported", f"{type} resources cannot be stored: R4 has no endpoint for them")
     if type.startswith("$"):
-        raise refusal(404, "not-supported", f"there is no operation `{type[:80]}` here")
+        raise refusal(404, "not-supported", f"unknown operation `{type[:80]}`")
     if type not in RESOURCE_TYPES:
         raise refusal(404, "not-supported", f"`{type[:80]}` is not a resource type of R4")
     return type
 
 
 def check_id(id: str) -> None:
-    """Refuse what R4's datatypes do not allow as an id, and `.` and `..`, which no path can have."""
+    """Refuse an id that R4's datatypes do not allow, and `.` and `..`, which cannot be in a URL path."""
     if ID_PATTERN.fullmatch(id) is None or id in (".", ".."):
-        raise refusal(400, "value", "an id has 1 to 64 letters, digits, `-` and `.`")
+        raise refusal(400, "value", "an id must have 1 to 64 characters: letters, digits, `-` and `.`")
 
 
 def check_valid(transaction: Transaction, resource: Any, type: str = "") -> list[Issue]:
     """Refuse a resource that cannot be stored; return the defects that a lenient server accepts."""
     if not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
-        raise refusal(400, "structure", "a resource is a JSON object with a `resourceType`")
+        raise refusal(400, "structure", "expected a JSON object with a `resourceType`")
     if type and resource["resourceType"] != type:
-        raise refusal(400, "invalid", f"the resource is a {resource['resourceType'][:80]}, and this is {type}")
+        raise refusal(400, "invalid", f"expected a {type}, not a {resource['resourceType'][:80]}")
     check_type(resource["resourceType"])
     issues = validate(resource)
     errors = [issue for issue in issues if issue.severity in ("error", "fatal")]
@@ -317,7 +315,7 @@ def check_valid(transaction: Transaction, resource: Any, type: str = "") -> list
 def create_resource(
     transaction: Transaction, resource: Any, type: str = "", id: str = "", operation: str = "create"
 ) -> str:
-    """Write a new resource, under an id of the server's own whatever id it has; return its key."""
+    """Write a new resource under an id that the server assigns, whatever id it has; return its key."""
     check_writable(transaction)
     without_id = {n: value for n, value in resource.items() if n != "id"} if isinstance(resource, dict) else resource
     defects = check_valid(transaction, without_id, type)
@@ -336,16 +334,16 @@ def update_resource(
     defects = check_valid(transaction, resource, type)
     if resource.get("id") != id:
         actual = f"`{str(resource['id'])[:80]}`" if "id" in resource else "none"
-        raise refusal(400, "invalid", f"the id of the resource must be that of its address, `{id}`; it has {actual}")
+        raise refusal(400, "invalid", f"the id of the resource must be the id in the URL, `{id}`; it is {actual}")
     before = transaction.version(key)
     _check_match(before, if_match, key)
     if before is None and not transaction.settings.client_ids and transaction.act.actor == AGENT:
-        raise refusal(405, "not-supported", f"there is no {key}, and this server does not let clients choose ids")
+        raise refusal(405, "not-supported", f"{key} does not exist, and this server does not let clients choose ids")
     return transaction.write(resource, operation, defects)
 
 
 def put_resource(transaction: Transaction, resource: Any, operation: str) -> str:
-    """Update a resource or, if it has no id, create it: for steps and reactions."""
+    """Update a resource, or create it if it has no id; return its key. For steps and reactions."""
     if not isinstance(resource, dict) or "id" not in resource:
         return create_resource(transaction, resource, operation=operation)
     return update_resource(
@@ -354,23 +352,23 @@ def put_resource(transaction: Transaction, resource: Any, operation: str) -> str
 
 
 def _check_match(version: ResourceVersion | None, if_match: Tags | None, key: str) -> None:
-    """R4 http, managing resource contention: a change is meant for the version that the client has seen."""
+    """Refuse a change whose If-Match does not include the current version (R4 http: managing resource contention)."""
     if if_match is None:
         return
     expected = " or ".join(if_match[:10])
     if version is None or version.is_deleted:
-        raise refusal(412, "conflict", f"there is no {key}, and version {expected} of it was expected")
+        raise refusal(412, "conflict", f"{key} does not exist; expected version {expected}")
     if "*" not in if_match and version.id not in if_match:
         raise refusal(412, "conflict", f"{key} is at version {version.id}, not {expected}")
 
 
 def get_existing(transaction: Transaction, key: str) -> ResourceVersion:
-    """Return the last version of a resource; refuse with 404 if it never was there, with 410 if it is deleted."""
+    """Return the latest version of a resource; refuse with 404 if it never existed, and with 410 if it is deleted."""
     type, _, id = key.partition("/")
     check_type(type)
     version = transaction.version(key)
     if version is None and id.startswith("$"):
-        raise refusal(404, "not-supported", f"there is no operation `{id[:80]}` on {type} here")
+        raise refusal(404, "not-supported", f"unknown operation `{id[:80]}` on {type}")
     if version is None:
         raise refusal(404, "not-found", f"there is no {key[:140]}")
     if version.is_deleted:
@@ -404,7 +402,7 @@ def patch_resource(
 
 
 def delete_resource(transaction: Transaction, key: str, *, if_match: Tags | None = None) -> bool:
-    """Delete a resource; return whether it was there. R4 does not refuse to delete what is not there."""
+    """Delete a resource; return whether it existed. R4 does not refuse to delete a resource that does not exist."""
     check_writable(transaction)
     type, _, id = key.partition("/")
     check_type(type)
