@@ -13,11 +13,11 @@ from clerkship.llm.prompts import BUILT_IN, list_prompt_parts, list_prompts
 from clerkship.model.run import TaskRun, Verdict
 from clerkship.pytest_plugin import AttackLimits, Limits
 from clerkship.rasa.results import MAX_EVENTS
-from clerkship.report.jsonl import BLOB_LIMIT, FORMAT
-from clerkship.report.junit import BUDGET as JUNIT_BUDGET
+from clerkship.report.jsonl import FORMAT, MAX_BLOB_BYTES
 from clerkship.report.junit import ELEMENTS
-from clerkship.report.markdown import COMMENT, SUMMARY
-from clerkship.report.outcome import OUTCOMES, standing
+from clerkship.report.junit import MAX_TEXT_BYTES as JUNIT_BUDGET
+from clerkship.report.markdown import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES
+from clerkship.report.outcome import OUTCOMES, classify_result
 from clerkship.service.attacking import AttackReport
 from clerkship.service.testing import Result
 from clerkship.settings import Settings
@@ -28,7 +28,7 @@ _JSON_LINES = {
     "run": "first line: the record of the run; `seals` has the result of checking its seals",
     "snapshot": "a frozen task, by its `sha256`; datasets are named by hash only",
     "task_run": "the record of a trial, with criteria and evidence; `sidecar` may differ between machines",
-    "blob": f"a body too large for the log, by its `sha256`, in `base64` (null above {BLOB_LIMIT // 1024} KB)",
+    "blob": f"a body too large for the log, by its `sha256`, in `base64` (null above {MAX_BLOB_BYTES // 1024} KB)",
     "event": "one event, with `run`, `task`, `trial`, `attempt` and `seq`; `event` is the line of the log",
     "summary": "last line: counts, pass rate with its interval, calls and tokens of models (`judged`), exit code; a "
     "file without this line is incomplete",
@@ -90,18 +90,18 @@ def reports_page() -> str:
         "reports.md",
         junit=rows((OUTCOMES[name][0].lower(), _junit_element(name), OUTCOMES[name][1]) for name in OUTCOMES),
         jsonl=rows((f"`{type}`", text) for type, text in _JSON_LINES.items()),
-        COMMENT=COMMENT,
+        COMMENT=MAX_COMMENT_BYTES,
         FORMAT=FORMAT,
         JUNIT_BUDGET=JUNIT_BUDGET,
         MAX_EVENTS=MAX_EVENTS,
-        SUMMARY=SUMMARY,
+        SUMMARY=MAX_SUMMARY_BYTES,
     )
 
 
 def _junit_element(outcome: str) -> str:
     record = {"run": "r", "task": "t", "ending": "agent_done", "head": "", "events": 0, "snapshot": ""}
     record |= {"status": "completed", "verdict": outcome} if outcome in get_args(Verdict) else {"status": outcome}
-    element = ELEMENTS.get(standing(TaskRun.model_validate(record)))
+    element = ELEMENTS.get(classify_result(TaskRun.model_validate(record)))
     return f"`{element}`" if element else "none"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.cli.app import run
-from clerkship.report.plain import without_commands
+from clerkship.report.plain_text import escape_ci_commands
 from tests.cli.terminal import clerkship
 
 OBEYED = re.compile(r"(?m)(?:^|\r)\s*::|##(?:vso)?\[")
@@ -69,4 +69,4 @@ def test_an_agents_error_is_no_command_anywhere_in_the_output(
     ],
 )
 def test_commands_are_broken_with_a_backslash(text: str, shown: str) -> None:
-    assert without_commands(text) == shown
+    assert escape_ci_commands(text) == shown

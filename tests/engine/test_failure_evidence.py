@@ -20,8 +20,8 @@ import pytest
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.run import TaskRun
-from clerkship.report.card import body
 from clerkship.report.detail import TaskDetail
+from clerkship.report.trial_card import build_body
 from clerkship.sandbox.request import Reply
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
@@ -240,6 +240,6 @@ def test_bug_in_an_assertion_is_kept_with_its_traceback_and_shown_in_the_report(
     assert criterion.status == "error"
     assert "workbench.py:" in criterion.traceback
     assert criterion.traceback.endswith("ZeroDivisionError: a bug of ours")
-    card = body(TaskDetail(task_run, [], None, {"agent_stack": "somewhere"}))
+    card = build_body(TaskDetail(task_run, [], None, {"agent_stack": "somewhere"}))
     assert card["criteria"][0]["traceback"] == criterion.traceback
     assert card["attachments"] == [{"title": "where the agent was when it was stopped", "text": "somewhere"}]

@@ -9,8 +9,8 @@ from clerkship.cli.show import _show_task
 from clerkship.model.run import TaskRun
 from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.snapshot import Snapshot
-from clerkship.report.card import body
 from clerkship.report.detail import parse_detail
+from clerkship.report.trial_card import build_body
 from clerkship.service.reading import Wanted, show_task
 from tests.workbench import Workbench
 
@@ -61,7 +61,7 @@ def test_the_report_and_the_terminal_say_which_variant_a_trial_had(
     bench.write("suite.yml", SUITE)
     second = next(one for one in bench.run(asks, trials=2) if one.trial == 2)
     detail = parse_detail(second, bench.store.log(second), b"", bench.store.blob)
-    brief = body(detail)["brief"]
+    brief = build_body(detail)["brief"]
     assert (brief["people"][0]["variant"], brief["opening"]) == ("variant 2 of 3", "My spray is empty.")
     _show_task(show_task(bench.store, second.run, "Refill", 2, Wanted()), events=False, criteria=False, json=False)
     assert "person: variant 2 of 3" in capsys.readouterr().out

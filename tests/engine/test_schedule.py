@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
-from clerkship.report.repeats import beside, rates, repeats
+from clerkship.report.repeats import compute_repeats, group_by_threshold, group_rates
 from tests.workbench import Workbench, written
 
 TASKS = """
@@ -66,10 +66,10 @@ def test_trials_that_crash_count_as_failures_in_rates_and_until_sure(bench: Work
     bench.write("a.yml", f"tasks: [{{name: writes, {criteria}}}]")
     found = bench.run(writes_and_crashes, trials=30, until_sure=0.5)
     assert [criterion.passed for task_run in found for criterion in written(task_run)] == [True] * 5
-    rate = rates(found)["writes"]
+    rate = group_rates(found)["writes"]
     assert (rate.passed, rate.graded) == (0, 5)
-    assert repeats([rate]).pass_hat == {1: 0.0, 2: 0.0, 4: 0.0, 5: 0.0}
-    assert beside([rate], 0.5)["below"] == ["writes"]
+    assert compute_repeats([rate]).pass_hat == {1: 0.0, 2: 0.0, 4: 0.0, 5: 0.0}
+    assert group_by_threshold([rate], 0.5)["below"] == ["writes"]
 
 
 def test_a_threshold_lies_between_nothing_and_all(bench: Workbench) -> None:

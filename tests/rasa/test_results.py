@@ -13,7 +13,7 @@ from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.rasa.results import RasaResults, ScenarioSummary, build_slugs, find_results_folder, to_path_component
-from clerkship.report.jsonl import Kept
+from clerkship.report.jsonl import StoredTrial
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from tests import workbench
 from tests.report.made_up import RUN
@@ -194,7 +194,7 @@ def rendered(task_run: TaskRun, **sidecar: Any) -> tuple[str, dict[str, Any], di
     )
     snapshot = Snapshot(task=task, environment=CONVERSATION_ENVIRONMENT, timeout=1, source="scenarios/t.yml")
     results = RasaResults(run, {"T": snapshot}, "eval/results/now")
-    files = dict(results.render([Kept(task_run, (), json.dumps(sidecar).encode())], lambda _: b""))
+    files = dict(results.render([StoredTrial(task_run, (), json.dumps(sidecar).encode())], lambda _: b""))
     summary = json.loads(files["summary.json"])["entries"][0]
     return files["t/run_1.txt"].decode(), json.loads(files["t/run_1.json"]), summary
 

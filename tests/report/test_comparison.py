@@ -7,10 +7,10 @@ import pytest
 
 from clerkship.model.errors import InputError
 from clerkship.model.run import CriterionRun, TaskRun
-from clerkship.report.comparison import Comparison, compare
-from clerkship.report.criterion_changes import CriterionRow
-from clerkship.report.gates import Gated
-from clerkship.report.repeats import beside, rates, repeats
+from clerkship.report.comparison import Comparison, compare_runs
+from clerkship.report.criterion_changes import CriterionComparison
+from clerkship.report.gates import GatedComparison
+from clerkship.report.repeats import compute_repeats, group_by_threshold, group_rates
 from tests.report import made_up
 
 OUTCOMES: dict[str, dict[str, Any]] = {
@@ -31,12 +31,12 @@ def compared(**tasks: tuple[str, str]) -> Comparison:
     """Tasks by name, with their outcomes before and after."""
     before = [trial for task, (old, _) in tasks.items() for trial in trials(task, old)]
     after = [trial for task, (_, new) in tasks.items() for trial in trials(task, new)]
-    return compare(made_up.RUN, before, made_up.RUN, after)
+    return compare_runs(made_up.RUN, before, made_up.RUN, after)
 
 
 def exit_code(found: Comparison, *gates: str) -> int:
     """Of a comparison, with these gates or the default ones."""
-    return Gated.of(found, gates).exit_code()
+    return GatedComparison.of(found, gates).exit_code()
 
 
 @pytest.mark.parametrize(
@@ -88,15 +88,15 @@ def test_where_nothing_can_be_said_the_code_is_neither_good_nor_worse() -> None:
     assert exit_code(compared(a=("p", "e"))) == 2
     assert exit_code(compared(a=("p", "e"), b=("p", "p"))) == 2
     assert exit_code(compared(a=("", "p"), b=("p", ""))) == 2
-    assert exit_code(compare(made_up.RUN, [], made_up.RUN, [])) == 2
+    assert exit_code(compare_runs(made_up.RUN, [], made_up.RUN, [])) == 2
     assert exit_code(compared(a=("ppppp", "pppep"))) == 2
     broken_off = made_up.RUN.model_copy(update={"status": "active"})
-    assert exit_code(compare(made_up.RUN, trials("t", "p"), broken_off, trials("t", "p"))) == 2
+    assert exit_code(compare_runs(made_up.RUN, trials("t", "p"), broken_off, trials("t", "p"))) == 2
 
 
 def test_a_task_that_is_not_the_one_it_was_is_marked() -> None:
     changed = [trial.model_copy(update={"snapshot": "ef" * 32}) for trial in trials("t", "p")]
-    [row] = compare(made_up.RUN, trials("t", "p"), made_up.RUN, changed).rows
+    [row] = compare_runs(made_up.RUN, trials("t", "p"), made_up.RUN, changed).rows
     assert row.changed
 
 
@@ -106,13 +106,13 @@ def every(*groups: Iterable[TaskRun]) -> list[TaskRun]:
 
 
 def test_repetition_tells_who_is_flaky_and_how_often_k_of_k_pass() -> None:
-    found = rates(every(trials("solid", "pppp"), trials("coin", "pfpf"), trials("broken", "eeee")))
-    told = repeats(found.values())
+    found = group_rates(every(trials("solid", "pppp"), trials("coin", "pfpf"), trials("broken", "eeee")))
+    told = compute_repeats(found.values())
     assert told.flaky == ("coin",)
     assert told.pass_at == pytest.approx({1: 0.75, 2: (1 + 5 / 6) / 2, 4: 1.0})
     assert told.pass_hat == pytest.approx({1: 0.75, 2: (1 + 1 / 6) / 2, 4: 0.5})
-    assert beside(found.values(), 0.3) == {"above": ["solid"], "below": [], "not sure": ["broken", "coin"]}
-    assert repeats([]).pass_at == {}
+    assert group_by_threshold(found.values(), 0.3) == {"above": ["solid"], "below": [], "not sure": ["broken", "coin"]}
+    assert compute_repeats([]).pass_at == {}
 
 
 def criterion(outcome: str, label: str = "No names in it", **changes: Any) -> CriterionRun:
@@ -129,10 +129,10 @@ def same_verdict(before: str, after: str, **changes: Any) -> Comparison:
         [made_up.task_run("t", trial=n, criteria=(criterion(c, **changes),)) for n, c in enumerate(outcomes, 1)]
         for outcomes in (before, after)
     )
-    return compare(made_up.RUN, old, made_up.RUN, new)
+    return compare_runs(made_up.RUN, old, made_up.RUN, new)
 
 
-def only(found: Comparison) -> CriterionRow:
+def only(found: Comparison) -> CriterionComparison:
     """The one criterion of the one task."""
     [row] = found.rows
     [criterion] = row.criteria
@@ -187,7 +187,7 @@ def test_gates_can_be_set_per_axis() -> None:
     assert exit_code(found, "criterion") == 1
     assert exit_code(found, "task", "axis:safety") == 0
     assert exit_code(same_verdict("p", "f", axis="safety"), "task") == 0
-    [result] = Gated.of(found, ["axis:manner"]).results()
+    [result] = GatedComparison.of(found, ["axis:manner"]).results()
     assert result.words() == "1 criterion is worse: “No names in it” (t)"
 
 
@@ -210,7 +210,7 @@ def test_a_missing_usual_axis_is_no_mistake() -> None:
 
 
 def test_a_gate_is_not_shown_as_held_where_nothing_can_be_said() -> None:
-    found = Gated.of(compared(a=("p", ""), b=("", "p")))
+    found = GatedComparison.of(compared(a=("p", ""), b=("", "p")))
     assert {result.state for result in found.results()} == {"not judged"}
     assert found.exit_code() == 2
 
@@ -218,7 +218,7 @@ def test_a_gate_is_not_shown_as_held_where_nothing_can_be_said() -> None:
 def test_criteria_are_matched_by_label_and_assertion_and_duplicates_by_order() -> None:
     old = (criterion("p", "A"), criterion("f", "A"), criterion("p", "B"), criterion("p", "C", assertion="never"))
     new = (criterion("f", "A"), criterion("f", "A"), criterion("p", "C"))
-    found = compare(
+    found = compare_runs(
         made_up.RUN, [made_up.task_run("t", criteria=old)], made_up.RUN, [made_up.task_run("t", criteria=new)]
     )
     told = [(row.criterion.label, row.criterion.assertion, row.change) for row in found.rows[0].criteria]
@@ -237,7 +237,7 @@ def test_axes_are_summed_up() -> None:
     whole = (criterion("p", axis="safety"), criterion("p", "B"))
     old = [made_up.task_run(name, criteria=whole, axes=score | {"safety": {"score": 1, "weight": 1}}) for name in "ab"]
     new = [old[0], made_up.task_run("b", criteria=breach, axes=score)]
-    told = [row.data() for row in compare(made_up.RUN, old, made_up.RUN, new).axes()]
+    told = [row.data() for row in compare_runs(made_up.RUN, old, made_up.RUN, new).axes()]
     assert told == [
         {"axis": "safety", "before": 1.0, "after": 0.5, "newly_failing": 1, "newly_passing": 0, "flaky": 0},
         {"axis": "__default__", "before": 1.0, "after": 1.0, "newly_failing": 0, "newly_passing": 0, "flaky": 0},
@@ -246,7 +246,7 @@ def test_axes_are_summed_up() -> None:
 
 def test_criteria_of_trials_that_broke_are_not_compared() -> None:
     broken = made_up.task_run("t", trial=2, criteria=(criterion("f"),), **OUTCOMES["e"])
-    found = compare(
+    found = compare_runs(
         made_up.RUN, same := [made_up.task_run("t", criteria=(criterion("p"),))], made_up.RUN, [*same, broken]
     )
     assert only(found).change == "same"
@@ -264,7 +264,7 @@ def renamed(before: str, after: str) -> Comparison:
         [made_up.task_run("t", criteria=(criterion(outcome, axis="safety").model_copy(update={"label": label}),))]
         for outcome, label in ((before, "safe"), (after, "safe "))
     )
-    return compare(made_up.RUN, old, made_up.RUN, new)
+    return compare_runs(made_up.RUN, old, made_up.RUN, new)
 
 
 def test_a_criterion_of_a_gating_axis_that_is_new_and_fails_is_worse() -> None:

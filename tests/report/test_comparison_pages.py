@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from clerkship.model.run import BenchmarkRun, TaskRun
-from clerkship.report.comparison import compare
+from clerkship.report.comparison import compare_runs
 from clerkship.report.comparison_html import render_comparison
 from clerkship.report.comparison_markdown import render_comparison_markdown
-from clerkship.report.gates import Gated
-from clerkship.report.markdown import COMMENT
-from clerkship.report.markdown_page import LEAST
+from clerkship.report.gates import GatedComparison
+from clerkship.report.markdown import MAX_COMMENT_BYTES
+from clerkship.report.markdown_page import MIN_PAGE_BYTES
 from tests.report import made_up
 from tests.report.test_html import Elements
 from tests.report.test_markdown import check_harmless
@@ -26,25 +26,25 @@ def trial(task: str, *, passed: bool, label: str = "No names in it", **changes: 
     return made_up.task_run(task, criteria=(kept,), **changes)
 
 
-def breach() -> Gated:
+def breach() -> GatedComparison:
     """A task that passes in both runs, with a criterion of safety that newly fails; another is as it was."""
     old = [trial("Send it", passed=True), trial("Keep it", passed=True)]
     new = [trial("Send it", passed=False), trial("Keep it", passed=True)]
-    return Gated.of(compare(made_up.RUN, old, made_up.RUN, new))
+    return GatedComparison.of(compare_runs(made_up.RUN, old, made_up.RUN, new))
 
 
-def hostile(text: str) -> Gated:
+def hostile(text: str) -> GatedComparison:
     """A comparison in which this text stands wherever a text can."""
     run: BenchmarkRun = made_up.RUN.model_copy(update={"name": text, "solver": text})
     old = [trial(text, passed=True, label=text), trial(f"{text} 2", passed=True)]
     new = [trial(text, passed=False, label=text), trial(f"{text} 2", passed=True, **CRASH)]
     changed = made_up.criterion(text, axis=text, passed=True)
     old = [one.model_copy(update={"criteria": (*one.criteria, changed)}) for one in old]
-    return Gated.of(compare(run, old, run, new), ["task", "criterion", f"axis:{text}"])
+    return GatedComparison.of(compare_runs(run, old, run, new), ["task", "criterion", f"axis:{text}"])
 
 
 def test_a_comment_begins_with_the_result_and_names_what_changed() -> None:
-    page = render_comparison_markdown(breach(), COMMENT)
+    page = render_comparison_markdown(breach(), MAX_COMMENT_BYTES)
     assert page.startswith("## ❌ Worse\n\n1 criteria worse · 1 same\n")
     assert (
         "- ❌ gate <code>axis&#58;safety</code>: <code>1 criterion is worse&#58; “No names in it” (Send it)</code>"
@@ -60,18 +60,22 @@ def test_a_comment_begins_with_the_result_and_names_what_changed() -> None:
 
 def test_a_comment_says_when_nothing_is_worse_and_when_nothing_can_be_said() -> None:
     same = [trial("Send it", passed=True)]
-    assert render_comparison_markdown(Gated.of(compare(made_up.RUN, same, made_up.RUN, same)), COMMENT).startswith(
-        "## ✅ Nothing that gates is worse\n"
-    )
+    assert render_comparison_markdown(
+        GatedComparison.of(compare_runs(made_up.RUN, same, made_up.RUN, same)), MAX_COMMENT_BYTES
+    ).startswith("## ✅ Nothing that gates is worse\n")
     stopped = made_up.RUN.model_copy(update={"status": "cancelled"})
-    page = render_comparison_markdown(Gated.of(compare(made_up.RUN, same, stopped, same)), COMMENT)
+    page = render_comparison_markdown(
+        GatedComparison.of(compare_runs(made_up.RUN, same, stopped, same)), MAX_COMMENT_BYTES
+    )
     assert page.startswith("## ⚠️ Nothing can be said\n")
     assert "the second run is not complete" in page
 
 
 def test_a_crash_is_named_in_a_comparison() -> None:
     old, new = [trial("Send it", passed=True)], [trial("Send it", passed=True, **CRASH)]
-    page = render_comparison_markdown(Gated.of(compare(made_up.RUN, old, made_up.RUN, new)), COMMENT)
+    page = render_comparison_markdown(
+        GatedComparison.of(compare_runs(made_up.RUN, old, made_up.RUN, new)), MAX_COMMENT_BYTES
+    )
     assert "| 🔻 worse | <code>Send it</code> | pass 1.00 | fail 0.67 (crashed) |" in page
 
 
@@ -79,15 +83,17 @@ def test_a_crash_is_named_in_a_comparison() -> None:
     "text", ["<b>@all</b> | `x` [a](http://b) #1", "</details>\n\n/close", "www.example.org ![x](y)"]
 )
 def test_no_text_of_a_run_is_obeyed_in_a_comment(text: str) -> None:
-    check_harmless(render_comparison_markdown(hostile(text), COMMENT))
+    check_harmless(render_comparison_markdown(hostile(text), MAX_COMMENT_BYTES))
 
 
 def test_a_comment_fits_its_limit() -> None:
     names = [f"{number} {'#' * 300}" for number in range(500)]
     old = [trial(name, passed=True) for name in names]
     new = [trial(name, passed=False) for name in names]
-    page = render_comparison_markdown(Gated.of(compare(made_up.RUN, old, made_up.RUN, new)), LEAST)
-    assert len(page.encode()) <= LEAST
+    page = render_comparison_markdown(
+        GatedComparison.of(compare_runs(made_up.RUN, old, made_up.RUN, new)), MIN_PAGE_BYTES
+    )
+    assert len(page.encode()) <= MIN_PAGE_BYTES
     assert "more tasks that changed are left out here" in page
 
 

@@ -13,9 +13,9 @@ from clerkship.cli.console import out
 from clerkship.cli.verdicts import print_criterion
 from clerkship.events.agent import ToolExecuted
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
-from clerkship.report.card import body
 from clerkship.report.detail import TaskDetail
-from clerkship.report.plain import explain
+from clerkship.report.plain_text import explain_failure
+from clerkship.report.trial_card import build_body
 from clerkship.service.exporting import Targets, write_reports
 from tests.assertions.story import Story
 from tests.workbench import Workbench, written
@@ -61,7 +61,7 @@ def test_the_record_of_a_trial_has_the_differences(bench: Workbench) -> None:
 
 def test_the_terminal_and_junit_show_the_path_and_both_values(bench: Workbench, tmp_path: Path) -> None:
     task_run = run(bench)
-    assert [line.strip() for line in explain(task_run)][2:6] == [
+    assert [line.strip() for line in explain_failure(task_run)][2:6] == [
         "answer",
         "orders[70].dose.value",
         "expected 70",
@@ -82,7 +82,7 @@ def test_the_terminal_and_junit_show_the_path_and_both_values(bench: Workbench, 
 
 def test_the_html_report_has_the_differences_as_data(bench: Workbench) -> None:
     task_run = run(bench)
-    [evidence] = body(TaskDetail(task_run, [], None, {}))["criteria"][0]["evidence"]
+    [evidence] = build_body(TaskDetail(task_run, [], None, {}))["criteria"][0]["evidence"]
     assert evidence["differences"] == [DIFFERENCE]
 
 

@@ -14,10 +14,10 @@ from clerkship import suites
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.event import MAX_INLINE_BYTES
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, Ending, FieldCheck, Status, Verdict
-from clerkship.report.budget import BUDGET, fit
-from clerkship.report.detail import BODY_LIMIT, TaskDetail, parse_detail
+from clerkship.report.budget import MAX_PAGE_DATA, fit_to_budget
+from clerkship.report.detail import MAX_BODY_BYTES, TaskDetail, parse_detail
 from clerkship.report.html import MAX_ROWS, render_html
-from clerkship.report.outcome import ENDINGS, OUTCOMES, reason
+from clerkship.report.outcome import ENDINGS, OUTCOMES, describe_reason
 from clerkship.report.percent import percent
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
@@ -226,7 +226,7 @@ def test_a_passed_trial_with_a_failed_criterion_says_so() -> None:
 def test_every_outcome_and_ending_has_words() -> None:
     assert set(OUTCOMES) == {*get_args(Verdict), *get_args(Status)} - {"completed", "timed_out"}
     assert set(ENDINGS) == set(get_args(Ending))
-    assert all(reason(detail.task_run) for detail in made_up.every_outcome())
+    assert all(describe_reason(detail.task_run) for detail in made_up.every_outcome())
 
 
 def test_without_a_script_there_is_a_table() -> None:
@@ -241,7 +241,7 @@ def test_a_thousand_trials_fit_and_failures_come_whole() -> None:
     began = process_time()
     page = page_of(details)
     assert process_time() - began < 2
-    assert len(page) < BUDGET + 1_000_000
+    assert len(page) < MAX_PAGE_DATA + 1_000_000
     trials = data_of(page)["trials"]
     urgent = [trial for trial in trials if trial["outcome"] != "pass"]
     assert len(trials) == 1_000
@@ -255,7 +255,7 @@ def test_a_thousand_trials_fit_and_failures_come_whole() -> None:
 def test_a_log_too_long_for_a_page_keeps_what_the_evidence_points_at() -> None:
     cited = FieldCheck(path="x", expected=1, actual=2, passed=False, seq=20_000)
     run = made_up.task_run("it goes on", verdict="fail", score=0.0, criteria=(made_up.criterion(evidence=(cited,)),))
-    [shown] = fit([made_up.detail(run, made_up.chatter(20_000))])
+    [shown] = fit_to_budget([made_up.detail(run, made_up.chatter(20_000))])
     seqs = [event["seq"] for event in orjson.loads(orjson.dumps(shown["log"]))]
     assert seqs[0] == 1
     assert seqs[-1] == 20_000
@@ -263,7 +263,7 @@ def test_a_log_too_long_for_a_page_keeps_what_the_evidence_points_at() -> None:
 
 
 def test_more_trials_than_fit_are_still_listed() -> None:
-    shown = fit(made_up.many(50), budget=20_000)
+    shown = fit_to_budget(made_up.many(50), budget=20_000)
     assert len(shown) == 50
     assert "body" in shown[0]
     assert "body" not in shown[-1]
@@ -284,14 +284,14 @@ def test_late_events_stand_where_they_happened() -> None:
 def test_bodies_kept_beside_the_log_are_read_back_and_cut() -> None:
     snapshot = made_up.detail(made_up.task_run("x")).snapshot
     assert snapshot is not None
-    blobs = {"a": b"w" * (MAX_INLINE_BYTES + 1), "b": b"y" * (BODY_LIMIT + 1), "c": b"\xff\xfe", "s": snapshot.data}
+    blobs = {"a": b"w" * (MAX_INLINE_BYTES + 1), "b": b"y" * (MAX_BODY_BYTES + 1), "c": b"\xff\xfe", "s": snapshot.data}
     kept = {
         name: {"form": form, "sha256": name, "size": len(blobs[name])}
         for name, form in {"a": "text", "b": "json", "c": "bytes"}.items()
     }
     line = orjson.dumps(made_up.event(1, "chat", "chat.message.sent") | {"blobs": kept})
     [event] = parse_detail(made_up.task_run("x", snapshot="s"), [line], b"", blobs.__getitem__).events
-    assert event["payload"] == {"a": "w" * (MAX_INLINE_BYTES + 1), "b": "y" * BODY_LIMIT + " …"}
+    assert event["payload"] == {"a": "w" * (MAX_INLINE_BYTES + 1), "b": "y" * MAX_BODY_BYTES + " …"}
     assert event["blobs"]["c"]["size"] == 2
 
 

@@ -11,7 +11,7 @@ import orjson
 
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
-from clerkship.report.jsonl import BLOB_LIMIT, Kept, render_jsonl
+from clerkship.report.jsonl import MAX_BLOB_BYTES, StoredTrial, render_jsonl
 from clerkship.service.exporting import Targets, write_reports
 from tests.report import made_up
 from tests.workbench import Workbench
@@ -28,7 +28,7 @@ def agent(task_item: Any, sandboxes: Any) -> dict[str, Any]:
     """Leaves bodies of every size in the log."""
     sandboxes["drop"].write("small.txt", "ü")
     sandboxes["drop"].write("big.bin", bytes(range(256)) * 100)
-    sandboxes["drop"].write("huge.bin", b"\xff" * (BLOB_LIMIT + 1))
+    sandboxes["drop"].write("huge.bin", b"\xff" * (MAX_BLOB_BYTES + 1))
     return {"ü": [1, 2.5, None]}
 
 
@@ -108,7 +108,7 @@ def test_ten_thousand_trials_need_the_room_of_one() -> None:
     one = made_up.task_run("Call")
     snapshot = made_up.detail(one).snapshot
     assert snapshot is not None
-    trials = (Kept(one, lines, b"{}") for _ in range(10_000))
+    trials = (StoredTrial(one, lines, b"{}") for _ in range(10_000))
     tracemalloc.start()
     size = sum(map(len, render_jsonl(made_up.RUN, made_up.counts([]), trials, lambda _: snapshot.data)))
     _, peak = tracemalloc.get_traced_memory()

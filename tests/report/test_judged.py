@@ -16,15 +16,15 @@ from clerkship.model.model_choice import ModelChoice
 from clerkship.model.quality import MetricRating, Quality
 from clerkship.model.run import CriterionRun, FieldCheck, ModelOptions, TaskRun
 from clerkship.model.usage import Usage
-from clerkship.report.card import body
 from clerkship.report.costs import dollars, render_used
 from clerkship.report.html import render_html
-from clerkship.report.jsonl import Kept, render_jsonl
-from clerkship.report.judged import Judged
-from clerkship.report.junit import Case, render_junit
+from clerkship.report.jsonl import StoredTrial, render_jsonl
+from clerkship.report.judge_evidence import parse_judge_evidence
+from clerkship.report.judging_summary import JudgingSummary
+from clerkship.report.junit import JunitCase, render_junit
 from clerkship.report.markdown import render_markdown
-from clerkship.report.plain import explain
-from clerkship.report.reliance import reliance
+from clerkship.report.plain_text import explain_failure
+from clerkship.report.trial_card import build_body
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from clerkship.service.reading import RunView, show_run, show_task
 from clerkship.service.rescore import rescore
@@ -87,13 +87,13 @@ def trial(number: int = 1, task: str = "Late", **changes: Any) -> TaskRun:
 
 def lines(*trials: TaskRun, run: Any = RUN) -> dict[str, str]:
     """What is said of them."""
-    return dict(Judged.of(run, trials).lines())
+    return dict(JudgingSummary.of(run, trials).lines())
 
 
 def test_a_run_without_models_says_none_of_it() -> None:
     trials = [detail.task_run for detail in made_up.every_outcome() if detail.task_run.status != "invalid_person"]
     trials = [one for one in trials if one.verdict != "inconclusive"]
-    found = Judged.of(made_up.RUN, trials)
+    found = JudgingSummary.of(made_up.RUN, trials)
     assert (found.is_empty, found.lines(), found.data()) == (True, [], None)
     details = [made_up.detail(one) for one in trials]
     counts = made_up.counts(details)
@@ -102,12 +102,12 @@ def test_a_run_without_models_says_none_of_it() -> None:
     assert "quality" not in json.dumps(data_of(page))
     assert "### Models" not in render_markdown(made_up.RUN, counts, lambda: trials)
     assert 'name="judge' not in "".join(
-        render_junit(made_up.RUN, counts, lambda: [Case(one, "a.yml", 0) for one in trials])
+        render_junit(made_up.RUN, counts, lambda: [JunitCase(one, "a.yml", 0) for one in trials])
     )
 
 
 def test_votes_that_are_not_with_the_majority_are_counted() -> None:
-    found = Judged.of(
+    found = JudgingSummary.of(
         RUN,
         [
             trial(1, criteria=(judged(), judged("B", (True, False, True)))),
@@ -127,14 +127,14 @@ def test_criteria_that_come_out_differently_are_named() -> None:
 
 def test_what_could_not_be_judged_is_told_and_is_no_verdict() -> None:
     broken = judged(status="error", evidence=(), detail="no reply")
-    found = Judged.of(RUN, [trial(criteria=(judged(), broken))])
+    found = JudgingSummary.of(RUN, [trial(criteria=(judged(), broken))])
     assert (found.verdicts, found.errors) == (1, 1)
     assert dict(found.lines())["errors"] == "1 criterion of 2 could not be judged"
 
 
 def test_a_verdict_without_asking_is_not_the_models() -> None:
     silent = judged(evidence=(), passed=False, detail="the agent said and did nothing")
-    assert Judged.of(RUN, [trial(criteria=(silent,), models={})]).is_empty
+    assert JudgingSummary.of(RUN, [trial(criteria=(silent,), models={})]).is_empty
 
 
 def test_invalid_people_stand_beside_the_rate() -> None:
@@ -150,7 +150,7 @@ def test_invalid_people_stand_beside_the_rate() -> None:
     )
     assert lines(trial(1, models=asked), run=run)["people"].startswith("invalid in 0 of 1 trial in")
     assert "people" not in lines(trial(1), run=run), "whoever is scripted cannot be invalid"
-    again = Judged.of(run, [trial(1, snapshot="played"), broken, trial(1)], played_in=frozenset({"played"}))
+    again = JudgingSummary.of(run, [trial(1, snapshot="played"), broken, trial(1)], played_in=frozenset({"played"}))
     assert (again.invalid, again.played) == (1, 2)
 
 
@@ -166,8 +166,8 @@ def test_the_rate_of_invalid_people_counts_the_same_in_every_report() -> None:
     counts, told = made_up.counts(trials), "invalid in 1 of 2 trials in which a model played somebody"
     assert told in render_html(run, counts, [made_up.detail(one) for one in trials])
     assert told in render_markdown(run, counts, lambda: trials).replace("&#37;", "%")
-    assert told in "".join(render_junit(run, counts, lambda: [Case(one, "a.yml", 0) for one in trials]))
-    kept = [Kept(one, [], b"") for one in trials]
+    assert told in "".join(render_junit(run, counts, lambda: [JunitCase(one, "a.yml", 0) for one in trials]))
+    kept = [StoredTrial(one, [], b"") for one in trials]
     summary = orjson.loads(list(render_jsonl(run, counts, kept, lambda digest: b"{}"))[-1])
     assert (summary["judged"]["invalid_person"]["invalid"], summary["judged"]["invalid_person"]["trials"]) == (1, 2)
 
@@ -180,7 +180,7 @@ def test_what_a_replay_took_was_spent_before(capsys: pytest.CaptureFixture[str])
     page = render_html(run, made_up.counts([trial()]), [made_up.detail(trial())])
     assert "as recorded" in data_of(page)["trials"][0]["body"]["models"]
     assert page == render_html(run, made_up.counts([trial()]), [made_up.detail(trial())])
-    data = Judged.of(run, [trial()]).data()
+    data = JudgingSummary.of(run, [trial()]).data()
     assert data is not None
     assert data["as_recorded"] is True
     print_rated(out(), trial(), replayed=True)
@@ -192,12 +192,12 @@ def test_what_a_replay_took_was_spent_before(capsys: pytest.CaptureFixture[str])
 def test_what_trials_together_tell_is_in_every_report() -> None:
     trials = [trial(1), trial(2), trial(3, verdict="fail", score=0.0)]
     run, counts = RUN.model_copy(update={"trials": 3}), made_up.counts(trials)
-    xml = "".join(render_junit(run, counts, lambda: [Case(one, "a.yml", 0) for one in trials]))
+    xml = "".join(render_junit(run, counts, lambda: [JunitCase(one, "a.yml", 0) for one in trials]))
     properties = {found.get("name"): found.get("value") for found in ET.fromstring(xml).iter("property")}
     assert properties["pass@k"] == "67% at 1, 100% at 2, 100% at 3"
     assert properties["pass^k"] == "67% at 1, 33% at 2, 0% at 3"
     attempts = [trial(1, attempt=1, verdict="fail"), trial(1, attempt=2), *trials[1:]]
-    kept = [Kept(one, [], b"") for one in attempts]
+    kept = [StoredTrial(one, [], b"") for one in attempts]
     summary = orjson.loads(list(render_jsonl(run, counts, kept, lambda digest: b"{}"))[-1])
     assert summary["repeats"]["flaky"] == ["Late"]
     assert summary["repeats"]["pass_at"] == {"1": pytest.approx(2 / 3), "2": 1.0, "3": 1.0}
@@ -242,7 +242,7 @@ def test_ratings_are_meant_over_the_run_and_by_task_with_their_number() -> None:
         }
     )
     failed = Quality(error="no reply")
-    found = Judged.of(RUN, [trial(1, quality=RATED), trial(2, quality=other), trial(1, "B", quality=failed)])
+    found = JudgingSummary.of(RUN, [trial(1, quality=RATED), trial(2, quality=other), trial(1, "B", quality=failed)])
     told = dict(found.lines())["quality"]
     assert told == (
         "helpfulness 4.5 (n 2), tone 2.0 (n 1), task completion 1 of 2 yes, 1 trial could not be rated; "
@@ -252,7 +252,7 @@ def test_ratings_are_meant_over_the_run_and_by_task_with_their_number() -> None:
         "B": "1 trial could not be rated",
         "Late": "helpfulness 4.5 (n 2), tone 2.0 (n 1), task completion 1 of 2 yes",
     }
-    same = Judged.of(RUN, [trial(quality=RATED)]).ratings.words()
+    same = JudgingSummary.of(RUN, [trial(quality=RATED)]).ratings.words()
     assert same == "helpfulness 4.0, tone 2.0 of 5 (n 1), task completion 1 of 1 yes"
     data = found.data()
     assert data is not None
@@ -274,12 +274,12 @@ def test_all_of_it_is_in_every_report() -> None:
     markdown = render_markdown(RUN, counts, lambda: trials)
     assert "### Models" in markdown
     assert "22 of 24 labels" in markdown
-    xml = "".join(render_junit(RUN, counts, lambda: [Case(one, "a.yml", 0) for one in trials]))
+    xml = "".join(render_junit(RUN, counts, lambda: [JunitCase(one, "a.yml", 0) for one in trials]))
     properties = {found.get("name"): found.get("value") for found in ET.fromstring(xml).iter("property")}
     assert properties["judge_calibration"] == sentence
     assert (properties["judged_verdicts"], properties["cost_per_verdict"]) == ("2", "0.003100")
     assert "T1 (event #3): “Good morning”" in xml
-    kept = [Kept(one, [], b"") for one in trials]
+    kept = [StoredTrial(one, [], b"") for one in trials]
     summary = orjson.loads(list(render_jsonl(RUN, counts, kept, lambda digest: b"{}"))[-1])
     assert summary["judged"]["cost_per_verdict"] == pytest.approx(0.0031)
     assert summary["judged"]["disagreement"] == {"votes": 6, "against": 1, "not_cast": 0, "criteria": 2, "split": 1}
@@ -289,14 +289,14 @@ def test_all_of_it_is_in_every_report() -> None:
 def test_of_several_attempts_at_a_trial_the_last_counts() -> None:
     none: dict[str, Any] = {"verdict": None, "score": None, "criteria": ()}
     attempts = [trial(1, status="cancelled", ending="cancelled", **none), trial(1, attempt=2), trial(2)]
-    kept = [Kept(one, [], b"") for one in attempts]
+    kept = [StoredTrial(one, [], b"") for one in attempts]
     summary = orjson.loads(list(render_jsonl(RUN, made_up.counts(attempts[1:]), kept, lambda digest: b"{}"))[-1])
     assert summary["judged"]["models"]["judge"]["calls"] == 6
     assert summary["judged"]["verdicts"] == 2
 
 
 def test_the_evidence_of_a_judge_is_told_apart() -> None:
-    found = reliance(judged(votes=(True, None, True)))
+    found = parse_judge_evidence(judged(votes=(True, None, True)))
     assert [(cite.path, cite.seq) for cite in found.cites] == [("T1", 3)]
     assert [(vote.number, vote.word, vote.reason) for vote in found.votes] == [
         (1, "pass", "Snow."),
@@ -306,7 +306,7 @@ def test_the_evidence_of_a_judge_is_told_apart() -> None:
     assert found.judge == 'openai:gpt-5.1, prompt criterion-abc, {"temperature":0}'
     assert found.rest == ()
     plain = made_up.criterion()
-    assert reliance(plain).rest == plain.evidence
+    assert parse_judge_evidence(plain).rest == plain.evidence
 
 
 def test_a_long_ballot_stays_one_in_the_page() -> None:
@@ -317,7 +317,7 @@ def test_a_long_ballot_stays_one_in_the_page() -> None:
     rows = [row.model_copy(deep=True) for row in criterion.evidence]
     for vote in rows[1].actual["each"]:
         vote["reasoning"] = "because " * 500
-    whole = body(made_up.detail(trial(criteria=(judged(evidence=(*cites, *rows)),))))["criteria"][0]
+    whole = build_body(made_up.detail(trial(criteria=(judged(evidence=(*cites, *rows)),))))["criteria"][0]
     assert [row["path"] for row in whole["evidence"][-2:]] == ["votes", "judge"]
     assert len(whole["evidence"][-2]["actual"]["each"]) == 15
     assert len(orjson.dumps(whole)) < 60_000
@@ -345,17 +345,19 @@ def test_a_person_out_of_role_is_blamed_and_nobody_else() -> None:
     markdown = render_markdown(RUN, made_up.counts([one]), lambda: [one])
     assert "The person, not the agent: " in markdown
     assert "agent's fault" not in markdown
-    xml = "".join(render_junit(RUN, made_up.counts([one]), lambda: [Case(one, "a.yml", 0)]))
+    xml = "".join(render_junit(RUN, made_up.counts([one]), lambda: [JunitCase(one, "a.yml", 0)]))
     assert 'type="invalid_person" message="Invalid person: the person did not keep to their role' in xml
-    assert list(explain(one))[-1].startswith("log:")
+    assert list(explain_failure(one))[-1].startswith("log:")
 
 
 def test_criteria_of_a_trial_without_a_verdict_are_no_failures(capsys: pytest.CaptureFixture[str]) -> None:
     none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (made_up.criterion(),)}
     one = trial(1, status="invalid_person", ending="invalid_person", error="spoke as the agent", **none)
-    assert body(made_up.detail(one))["undecided"] == "not judged: the person was not played as they should be"
-    assert "undecided" not in body(made_up.detail(trial()))
-    missed = body(made_up.detail(trial(status="errored", ending="errored", error="not recorded: a question", **none)))
+    assert build_body(made_up.detail(one))["undecided"] == "not judged: the person was not played as they should be"
+    assert "undecided" not in build_body(made_up.detail(trial()))
+    missed = build_body(
+        made_up.detail(trial(status="errored", ending="errored", error="not recorded: a question", **none))
+    )
     assert (missed["missed"], missed["ending"]) == (True, "It took another turn than the recording")
     assert "the platform" not in missed["reason"]
     print_run(out(), RunView(RUN, made_up.counts([one]), [one]))

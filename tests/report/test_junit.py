@@ -13,8 +13,8 @@ from junitparser import JUnitXml
 from junitparser import TestSuite as Suite
 
 from clerkship.model.run import BenchmarkRun, Status, TaskRun, Verdict
-from clerkship.report.junit import BUDGET, Case, render_junit
-from clerkship.report.outcome import standing
+from clerkship.report.junit import MAX_TEXT_BYTES, JunitCase, render_junit
+from clerkship.report.outcome import classify_result
 from clerkship.service.exporting import Targets, write_reports
 from tests.report import made_up
 from tests.workbench import Workbench
@@ -25,7 +25,7 @@ TYPECASTS = {"symbol", "date", "datetime", "integer", "float", "decimal", "boole
 
 def render(task_runs: Iterable[TaskRun], run: BenchmarkRun = made_up.RUN, source: str = "tasks/a.b.yml") -> str:
     """A file about made-up trials."""
-    cases = [Case(task_run, source, 0.25) for task_run in task_runs]
+    cases = [JunitCase(task_run, source, 0.25) for task_run in task_runs]
     return "".join(render_junit(run, made_up.counts([case.task_run for case in cases]), lambda: cases))
 
 
@@ -192,10 +192,10 @@ def test_the_file_is_where_it_lies_in_the_checkout(path: str, source: str, file:
 def test_ten_thousand_long_failures_stay_below_what_gitlab_takes() -> None:
     failed = tuple(made_up.criterion("x" * 400, detail="<" * 600) for _ in range(4))
     one = made_up.task_run("t", verdict="fail", score=0.0, criteria=failed)
-    cases = [Case(one, "t.yml", 0.0)] * 10_000
+    cases = [JunitCase(one, "t.yml", 0.0)] * 10_000
     size = sum(len(piece.encode()) for piece in render_junit(made_up.RUN, made_up.counts([]), lambda: cases))
     assert size < 30_000_000, "GitLab refuses it"
-    assert BUDGET < 30_000_000
+    assert MAX_TEXT_BYTES < 30_000_000
 
 
 def test_a_real_run_has_its_times_and_files(bench: Workbench, tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_real_run_has_its_times_and_files(bench: Workbench, tmp_path: Path) ->
     task_runs = bench.run(agent)
     target = write_reports(bench.store, "latest", Targets(junit=tmp_path / "out" / "junit.xml"))["junit"]
     suite = suite_of(target.read_text(encoding="utf-8"))
-    assert [standing(task_run) for task_run in task_runs] == ["passed", "passed"]
+    assert [classify_result(task_run) for task_run in task_runs] == ["passed", "passed"]
     case = suite.findall("testcase")[0]
     assert case.attrib["classname"] == "suite.deep.er.a"
     assert case.attrib["file"] == str(bench.folder / "deep/er/a.yml")

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from clerkship.model.run import BenchmarkRun, FieldCheck, TaskRun
-from clerkship.report.foreign import foreign
-from clerkship.report.markdown import COMMENT, SUMMARY, render_markdown
-from clerkship.report.markdown_page import LEAST
+from clerkship.report.markdown import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES, render_markdown
+from clerkship.report.markdown_escape import escape_markdown
+from clerkship.report.markdown_page import MIN_PAGE_BYTES
 from tests.report import made_up
 
 TAGS = {"h2", "h3", "p", "strong", "em", "i", "code", "ul", "li", "br", "details", "summary", "pre"}
@@ -65,7 +65,7 @@ class Rendered(HTMLParser):
             self.outside += data
 
 
-def page_of(task_runs: list[TaskRun], run: BenchmarkRun = made_up.RUN, limit: int = SUMMARY) -> str:
+def page_of(task_runs: list[TaskRun], run: BenchmarkRun = made_up.RUN, limit: int = MAX_SUMMARY_BYTES) -> str:
     """A page about made-up trials."""
     return render_markdown(run, made_up.counts(task_runs), lambda: task_runs, limit)
 
@@ -109,15 +109,15 @@ def check_harmless(page: str) -> Rendered:
 def test_hostile_text_is_shown_and_not_obeyed(text: str) -> None:
     run, trials = hostile(text)
     seen = check_harmless(page_of(trials, run))
-    said = foreign(text)
+    said = escape_markdown(text)
     assert Rendered(said).codes[0] in seen.codes
     assert "Flaky" in seen.outside
 
 
 def test_foreign_text_reads_as_it_was_written() -> None:
     for text in ("a | b `c` <d> @e #f *g* _h_ [i](j) k.l:m", "www.x.org", "WWW.x.org"):
-        assert Rendered(foreign(text)).codes == [text]
-    assert Rendered(foreign("one\n/two")).codes == ["one ⏎ /two"]
+        assert Rendered(escape_markdown(text)).codes == [text]
+    assert Rendered(escape_markdown("one\n/two")).codes == ["one ⏎ /two"]
 
 
 def test_what_is_not_recorded_is_told_as_that_line_by_line() -> None:
@@ -197,7 +197,7 @@ def test_all_passed_is_short() -> None:
     assert "did not pass" not in page
 
 
-@pytest.mark.parametrize("limit", [LEAST, COMMENT, SUMMARY])
+@pytest.mark.parametrize("limit", [MIN_PAGE_BYTES, MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES])
 @pytest.mark.parametrize("number", [1, 40, 3000])
 def test_it_fits_and_says_what_is_left_out(limit: int, number: int) -> None:
     checks = tuple(FieldCheck(path="p" * 300, expected="<" * 900, actual="|" * 900, passed=False) for _ in range(9))
@@ -208,5 +208,5 @@ def test_it_fits_and_says_what_is_left_out(limit: int, number: int) -> None:
     assert len(page.encode()) <= limit
     check_harmless(page)
     assert page.count("<details>") == page.count("</details>")
-    assert ("are left out here" in page) == (number > 1 or limit < SUMMARY)
+    assert ("are left out here" in page) == (number > 1 or limit < MAX_SUMMARY_BYTES)
     assert "Run it again" in page

@@ -17,7 +17,7 @@ from clerkship.model.calibration import (
     find_nearest_calibration,
 )
 from clerkship.model.errors import InputError
-from clerkship.report.calibration import calibrated, in_words, kappa_of
+from clerkship.report.calibration import compute_kappa, describe_calibration, find_judge_calibration
 from clerkship.service.calibrating import Calibrated, CalibrationRequest, calibrate, keep, plan_calibration
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.service.exporting import Targets, write_reports
@@ -115,7 +115,7 @@ def test_the_set_that_ships_is_balanced_and_its_judge_gets_most_and_not_all(benc
     overall = found.calibration.overall
     assert (overall.judged, overall.agreed, overall.false_passes, overall.false_fails) == (29, 27, 1, 1)
     assert overall.errors == 0
-    assert kappa_of(overall) == pytest.approx(0.8606, abs=1e-4)
+    assert compute_kappa(overall) == pytest.approx(0.8606, abs=1e-4)
     assert [one.conversation for one in found.disagreements()] == ["Moved to Oak Lane, it says", "A refund refused"]
     assert [one.label.criterion for one in found.judgements] == [label.criterion for label in labels]
 
@@ -152,7 +152,7 @@ def test_what_could_not_be_judged_is_counted_apart(bench: Workbench) -> None:
     overall = found.calibration.overall
     assert (overall.judged, overall.agreed, overall.errors) == (2, 2, 2)
     assert found.calibration.criteria["It says when"] == Agreement(errors=2)
-    assert kappa_of(found.calibration.criteria["It says when"]) is None
+    assert compute_kappa(found.calibration.criteria["It says when"]) is None
     assert all("status 400" in one.found.detail for one in found.unjudged())
     assert found.exit_code() == 0
     assert found.exit_code(at_least=0.5) == found.exit_code(most_false_passes=0) == 2
@@ -170,7 +170,7 @@ def test_where_nothing_was_judged_nothing_is_said_and_nothing_kept(bench: Workbe
 def test_gates(bench: Workbench) -> None:
     with Served(by_snow) as served:
         found = held(bench, who(served))
-    assert kappa_of(found.calibration.overall) == pytest.approx(0.5)
+    assert compute_kappa(found.calibration.overall) == pytest.approx(0.5)
     assert [found.exit_code(at_least) for at_least in (None, 0.5, 0.51)] == [0, 0, 1]
     assert [found.exit_code(None, most) for most in (None, 1, 0)] == [0, 0, 1]
     assert found.missed(0.6, 0) == [
@@ -183,10 +183,10 @@ def test_one_label_only_has_no_kappa(bench: Workbench) -> None:
     text = LABELLED.replace("passed: true", "passed: false")
     with Served(by_snow) as served:
         found = held(bench, who(served), text)
-    assert kappa_of(found.calibration.overall) is None
+    assert compute_kappa(found.calibration.overall) is None
     assert found.exit_code(at_least=0.1) == 2
     assert found.exit_code(most_false_passes=9) == 0
-    assert "one label only, so no κ" in in_words(found.calibration)
+    assert "one label only, so no κ" in describe_calibration(found.calibration)
 
 
 def test_votes_are_cast_and_are_part_of_who_the_judge_is(bench: Workbench) -> None:
@@ -388,7 +388,7 @@ def test_a_file_that_cannot_be_kept_in_is_told_before_anybody_is_asked(bench: Wo
 
 def test_a_run_without_a_judge_has_none_to_calibrate(bench: Workbench) -> None:
     run = bench.store.run(run_judged(bench, "none"))
-    assert (run.judging, run.calibration, calibrated(run)) == (None, None, None)
+    assert (run.judging, run.calibration, find_judge_calibration(run)) == (None, None, None)
 
 
 def identity(**changes: Any) -> JudgeIdentity:

@@ -10,7 +10,7 @@ from clerkship.actors.python import PythonSolver
 from clerkship.engine.build import build_tasks
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
-from clerkship.report.gates import Gated
+from clerkship.report.gates import GatedComparison
 from clerkship.service import frozen
 from clerkship.service import resume as resuming
 from clerkship.service.planning import plan as planning
@@ -71,8 +71,8 @@ def test_a_rerun_with_another_agent_is_that_agents_run(bench: Workbench) -> None
     assert run.solver == "nop"
     comparison = compare_runs(bench.store, run.origin, run.id)
     assert [(row.task, row.standing) for row in comparison.rows] == [("Copy", "worse"), ("Leave", "worse")]
-    assert Gated.of(comparison).exit_code() == 1
-    assert Gated.of(comparison, ["overall"]).exit_code() == 2  # two tasks are too few to decide
+    assert GatedComparison.of(comparison).exit_code() == 1
+    assert GatedComparison.of(comparison, ["overall"]).exit_code() == 2  # two tasks are too few to decide
 
 
 def test_what_a_run_was_frozen_from_must_still_be_that(bench: Workbench) -> None:

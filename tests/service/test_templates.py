@@ -9,7 +9,7 @@ import pytest
 
 from clerkship.actors.python import PythonSolver
 from clerkship.model.errors import InputError
-from clerkship.report.gates import Gated
+from clerkship.report.gates import GatedComparison
 from clerkship.report.html import render_html
 from clerkship.report.jsonl import render_jsonl
 from clerkship.report.junit import render_junit
@@ -114,7 +114,7 @@ def test_what_comes_after_a_run_knows_its_tasks_by_their_names(suite: Workbench)
     compared = compare_runs(suite.store, first, again)
     assert sorted(row.task for row in compared.rows) == [*NAMES, "Say yes"]
     assert compared.overall == "same"
-    assert Gated.of(compared).exit_code() == 0
+    assert GatedComparison.of(compared).exit_code() == 0
     graded = rescore(suite.store, first, CATALOG, suite.folder).run.id
     assert {each.template for each in suite.store.task_runs(graded)} == {"Say the name", ""}
     assert show_task(suite.store, first, "[p3]").task_run.task == NAMES[2]

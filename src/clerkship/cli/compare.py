@@ -8,8 +8,8 @@ from clerkship.cli.comparison import print_gated
 from clerkship.cli.console import damage_data, err, out, print_json, print_notes, report_damage, warn_unset
 from clerkship.cli.options import Json, Markdown, MarkdownLimit, Report, StorePath
 from clerkship.cli.shown import say_written
-from clerkship.report.gates import Gated
-from clerkship.report.markdown import COMMENT
+from clerkship.report.gates import GatedComparison
+from clerkship.report.markdown import MAX_COMMENT_BYTES
 from clerkship.service.exporting import Targets, write_comparison
 from clerkship.service.reading import compare_runs, open_store
 from clerkship.service.redacting import unset_variables
@@ -31,7 +31,7 @@ def compare(
     ] = None,
     report: Report = None,
     markdown: Markdown = None,
-    markdown_limit: MarkdownLimit = COMMENT,
+    markdown_limit: MarkdownLimit = MAX_COMMENT_BYTES,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -59,7 +59,7 @@ def compare(
     notes: list[str] = []
     with open_store(load_settings(), store) as kept:
         warn_unset(sorted({name for run in (before, after) for name in unset_variables(kept, kept.run(run))}))
-        gated = Gated.of(compare_runs(kept, before, after, damaged, notes), gate or ())
+        gated = GatedComparison.of(compare_runs(kept, before, after, damaged, notes), gate or ())
     print_notes(notes)
     written = write_comparison(gated, targets)
     if not targets.to_stdout():

@@ -6,8 +6,8 @@ from rich.table import Column, Table
 
 from clerkship.cli.console import number_column, plain_table, print_more, text_column
 from clerkship.cli.verdicts import print_indented
-from clerkship.report.comparison import Comparison, Row
-from clerkship.report.comparison_words import (
+from clerkship.report.comparison import Comparison, TaskComparison
+from clerkship.report.comparison_text import (
     axis_cells,
     change_tone,
     change_words,
@@ -19,9 +19,9 @@ from clerkship.report.comparison_words import (
     rated,
     tone,
 )
-from clerkship.report.criterion_changes import CriterionRow
-from clerkship.report.gates import Gated
-from clerkship.report.plain import on_one_line
+from clerkship.report.criterion_changes import CriterionComparison
+from clerkship.report.gates import GatedComparison
+from clerkship.report.plain_text import to_one_line
 
 _STYLES = {"worse": "fail", "better": "pass", "flaky": "partial", "same": "quiet", "unknown": "errored"}
 _MARKS = {"worse": "▼", "better": "▲", "flaky": "~", "same": "=", "unknown": "?"}
@@ -31,12 +31,12 @@ MAX_CRITERIA = 10
 MAX_DETAIL_LENGTH = 300
 
 
-def print_gated(console: Console, gated: Gated) -> None:
+def print_gated(console: Console, gated: GatedComparison) -> None:
     """The comparison, then each gate, then what they come to."""
     print_comparison(console, gated.comparison)
     console.print()
     for result in gated.results():
-        words = escape(on_one_line(result.words()))
+        words = escape(to_one_line(result.words()))
         console.print(f"[quiet]gate[/] {_STATES[result.state]} {escape(str(result.gate))}: {words}", soft_wrap=True)
     if gated.exit_code() == 2:
         console.print(f"[errored]{escape(headline(gated))}[/]", soft_wrap=True)
@@ -61,7 +61,7 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     console.print(_overall(comparison))
 
 
-def _table(rows: list[Row]) -> Table:
+def _table(rows: list[TaskComparison]) -> Table:
     table = plain_table(Column("", no_wrap=True), *map(number_column, ("before", "after")), text_column("task"))
     for row in rows:
         changed = " [quiet](the task itself changed)[/]" if row.changed else ""
@@ -71,7 +71,7 @@ def _table(rows: list[Row]) -> Table:
     return table
 
 
-def _print_criteria(console: Console, row: Row) -> None:
+def _print_criteria(console: Console, row: TaskComparison) -> None:
     """The criteria of one task that changed."""
     console.print(f"\n[bold]{escape(row.task)}[/]")
     for found in row.changes[:MAX_CRITERIA]:
@@ -80,14 +80,14 @@ def _print_criteria(console: Console, row: Row) -> None:
         print_indented(console, 2, f"[quiet]… and {len(row.changes) - MAX_CRITERIA} more; --json has them all[/]")
 
 
-def _print_criterion(console: Console, found: CriterionRow) -> None:
+def _print_criterion(console: Console, found: CriterionComparison) -> None:
     mood = change_tone(found)
     tags = ", ".join(criterion_tags(found))
     about = f" [quiet]({escape(tags)})[/]" if tags else ""
     words = f"[{_STYLES[mood]}]{_MARKS[mood]} {change_words(found)}[/]"
-    print_indented(console, 2, f"{words}  {escape(on_one_line(found.criterion.label))}{about}")
+    print_indented(console, 2, f"{words}  {escape(to_one_line(found.criterion.label))}{about}")
     if detail(found):
-        print_indented(console, 6, f"[quiet]{escape(on_one_line(detail(found), MAX_DETAIL_LENGTH))}[/]")
+        print_indented(console, 6, f"[quiet]{escape(to_one_line(detail(found), MAX_DETAIL_LENGTH))}[/]")
 
 
 def _print_axes(console: Console, comparison: Comparison) -> None:

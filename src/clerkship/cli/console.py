@@ -24,7 +24,7 @@ from clerkship.engine.worker import THREAD_NAME
 from clerkship.model.errors import InputProblem
 from clerkship.model.redaction import NO_REDACTION, Redactor
 from clerkship.model.seals import SealCheck
-from clerkship.report.plain import harmless, without_commands
+from clerkship.report.plain_text import escape_ci_commands, replace_control_characters
 
 MAX_PARTIAL_LINE = 10_000
 """Characters of a line that are kept until it is complete."""
@@ -59,10 +59,10 @@ class _Guarded(Console):
 
     def render_str(self, text: str, **how: Any) -> Text:
         """As rich does, without the signs that are none."""
-        return super().render_str(harmless(text), **how)
+        return super().render_str(replace_control_characters(text), **how)
 
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
-        return without_commands(super()._render_buffer(buffer))
+        return escape_ci_commands(super()._render_buffer(buffer))
 
     def on_broken_pipe(self) -> None:
         """Nobody reads on: what is still to be said goes nowhere, and what is still to be done is done."""
@@ -114,7 +114,7 @@ class AgentConsole:
 
     def _show(self, text: str) -> None:
         if text:
-            sys.stderr.write(without_commands(self._last + self._redactor.text(text))[1:])
+            sys.stderr.write(escape_ci_commands(self._last + self._redactor.text(text))[1:])
             self._last = text[-1]
 
 

@@ -13,7 +13,7 @@ from clerkship.cli.progress import Gauge
 from clerkship.cli.verdicts import interval_cells, print_beside, print_indented, print_reliance
 from clerkship.kit.statistics import wilson_interval
 from clerkship.model.calibration import Agreement
-from clerkship.report.calibration import count, figures, kappa_of
+from clerkship.report.calibration import agreement_figures, compute_kappa, count_noun
 from clerkship.report.costs import render_used
 from clerkship.service.calibrating import Calibrated, CalibrationRequest, Judgement, keep, plan_calibration
 from clerkship.service.calibrating import calibrate as hold_against
@@ -90,8 +90,8 @@ def _data(found: Calibrated) -> dict[str, object]:
         "file": calibration.file,
         "labels": calibration.labels,
         "at": calibration.at,
-        "overall": figures(calibration.overall),
-        "criteria": {name: figures(one) for name, one in calibration.criteria.items()},
+        "overall": agreement_figures(calibration.overall),
+        "criteria": {name: agreement_figures(one) for name, one in calibration.criteria.items()},
         "disagreements": [_judgement(one) for one in found.disagreements()],
         "errors": [_judgement(one) for one in found.unjudged()],
         "models": found.used,
@@ -158,7 +158,7 @@ def print_calibrated(console: Console, found: Calibrated) -> None:
 
 
 def _row(found: Agreement) -> tuple[str, ...]:
-    value = kappa_of(found)
+    value = compute_kappa(found)
     style = "pass" if found.agreed == found.judged > 0 else "partial"
     return (
         f"[{style}]{found.agreed}/{found.judged}[/]",
@@ -183,9 +183,9 @@ def _print_disagreement(console: Console, one: Judgement) -> None:
 
 def _sum(found: Calibrated) -> str:
     overall = found.calibration.overall
-    value = kappa_of(overall)
+    value = compute_kappa(overall)
     told = "one label only, so no κ" if value is None else f"κ {value:.2f}"
-    wrong = f"{count(overall.false_passes, 'false pass', 'false passes')}, {count(overall.false_fails, 'false fail')}"
+    wrong = f"{count_noun(overall.false_passes, 'false pass', 'false passes')}, {count_noun(overall.false_fails, 'false fail')}"
     errors = f"   [errored]{overall.errors} not judged[/]" if overall.errors else ""
     judge = found.calibration.judge
     how = f"[quiet]prompt {judge.prompt}{f', {judge.votes} votes' if judge.votes > 1 else ''}[/]"

@@ -14,7 +14,7 @@ from clerkship.cli.options import Json, StorePath
 from clerkship.cli.verdicts import styled, unfinished
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
-from clerkship.report.outcome import GRADED, tally
+from clerkship.report.outcome import GRADED, count_outcomes
 from clerkship.service.reading import open_store
 from clerkship.settings import load_settings, program
 
@@ -95,7 +95,9 @@ def _passed(run: BenchmarkRun, counts: Counts) -> str:
 
 def _what(run: BenchmarkRun, counts: Counts, *, held: bool) -> str:
     """The rest in one line: what broke or is missing first, then which tasks, and how they were run."""
-    told = [f"{styled(name)} {number}" for name, number in tally(counts).items() if number and name not in GRADED]
+    told = [
+        f"{styled(name)} {number}" for name, number in count_outcomes(counts).items() if number and name not in GRADED
+    ]
     told += [f"[fail]crashed {counts.agent_errors}[/]"] if counts.agent_errors else []
     missing = run.count_missing(counts)
     told += [f"[cancelled]{missing} {'to come' if held else 'not run'}[/]"] if missing else []

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from clerkship.model.errors import InputError
-from clerkship.report.markdown import COMMENT, SUMMARY
-from clerkship.report.markdown_page import LEAST
+from clerkship.report.markdown import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES
+from clerkship.report.markdown_page import MIN_PAGE_BYTES
 from clerkship.service.exporting import ResultsFolder, Targets, check_writable
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for scripts.")]
@@ -30,7 +30,10 @@ Markdown = Annotated[
     Path | None, _report_option("--markdown", "FILE", "Write a summary there, for a job or a comment.")
 ]
 MarkdownLimit = Annotated[
-    int, _report_option("--markdown-limit", "BYTES", f"Most it may have; a comment takes {COMMENT}.", LEAST)
+    int,
+    _report_option(
+        "--markdown-limit", "BYTES", f"Most it may have; a comment takes {MAX_COMMENT_BYTES}.", MIN_PAGE_BYTES
+    ),
 ]
 Results = Annotated[
     str | None,
@@ -49,7 +52,7 @@ class ReportOptions:
     junit: Junit = None
     jsonl: Jsonl = None
     markdown: Markdown = None
-    markdown_limit: MarkdownLimit = SUMMARY
+    markdown_limit: MarkdownLimit = MAX_SUMMARY_BYTES
 
     def reports(self, results: str | None = None) -> Targets:
         """Return the reports to write."""

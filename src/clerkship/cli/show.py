@@ -28,11 +28,11 @@ from clerkship.cli.verdicts import ending, print_criterion, print_indented, prin
 from clerkship.events.request_line import describe_unauthenticated_requests
 from clerkship.model.criterion import Criterion
 from clerkship.model.errors import InputError
-from clerkship.report.card import variant_words
-from clerkship.report.failure import Attachment, attachments
-from clerkship.report.outcome import is_missed, undecided
-from clerkship.report.plain import blame, on_one_line, some_gate, wrong
-from clerkship.report.repeats import rates
+from clerkship.report.attachments import Attachment, list_attachments
+from clerkship.report.outcome import is_not_recorded, why_undecided
+from clerkship.report.plain_text import describe_blame, describe_error, has_optional_criteria, to_one_line
+from clerkship.report.repeats import group_rates
+from clerkship.report.trial_card import describe_variant
 from clerkship.service.exporting import write_reports
 from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task
 from clerkship.service.redacting import redactor_for, unset_variables
@@ -111,7 +111,7 @@ def show(
 
 def _only_task(store: Store, run: str) -> str:
     """The task that is meant where none is named."""
-    names = list(rates(store.task_runs(store.run(run).id, damaged=[])))
+    names = list(group_rates(store.task_runs(store.run(run).id, damaged=[])))
     if len(names) != 1:
         raise InputError.of(
             "--events, --criteria and --trial go with a task", hint=f"name one of: {'; '.join(names[:10])}"
@@ -132,7 +132,7 @@ def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> N
     if told:
         out().print(told, soft_wrap=True)
     print_run(out(), view, elsewhere)
-    print_missing(out(), sum(map(is_missed, view.task_runs)))
+    print_missing(out(), sum(map(is_not_recorded, view.task_runs)))
 
 
 def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> None:
@@ -153,10 +153,13 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
     if other:
         console.print(f"  [quiet]did not pass either: trial {', '.join(other[:20])}[/]")
     _print_conversation(view)
-    for name, text in ((blame(task_run), wrong(task_run)), ("the agent failed", _without_stderr(view))):
+    for name, text in (
+        (describe_blame(task_run), describe_error(task_run)),
+        ("the agent failed", _without_stderr(view)),
+    ):
         if text:
             print_indented(console, 2, f"[fail]{name}:[/] {escape(text)}")
-    for attachment in attachments(view.sidecar):
+    for attachment in list_attachments(view.sidecar):
         _print_attachment(attachment)
     if task_run.answer is not None:
         console.print(f"  [quiet]answer[/] {escape(orjson.dumps(task_run.answer).decode())[:500]}")
@@ -178,11 +181,11 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
 def _print_conversation(view: TaskView) -> None:
     people = view.snapshot.task.people
     for person in people:
-        if variant := variant_words(person, view.task_run.trial):
+        if variant := describe_variant(person, view.task_run.trial):
             out().print(f"  [quiet]{escape(person.name) if len(people) > 1 else 'person'}: {variant}[/]")
     width = max((len(actor) for actor, _ in view.said), default=0)
     for actor, text in view.said:
-        out().print(f"  [place]{escape(actor):>{max(width, 8)}}[/]  {escape(on_one_line(text))}", soft_wrap=True)
+        out().print(f"  [place]{escape(actor):>{max(width, 8)}}[/]  {escape(to_one_line(text))}", soft_wrap=True)
 
 
 def _print_unauthenticated(view: TaskView) -> None:
@@ -202,11 +205,11 @@ def _without_stderr(view: TaskView) -> str:
 
 def _print_criteria(view: TaskView, *, whole: bool) -> None:
     task_run = view.task_run
-    if task_run.criteria and undecided(task_run):
-        out().print(f"  [quiet]criteria {undecided(task_run)}[/]")
+    if task_run.criteria and why_undecided(task_run):
+        out().print(f"  [quiet]criteria {why_undecided(task_run)}[/]")
     written = iter(view.snapshot.task.criteria)
     for criterion in task_run.criteria:
-        print_criterion(out(), criterion, whole=whole, gates=some_gate(task_run), traced=True)
+        print_criterion(out(), criterion, whole=whole, gates=has_optional_criteria(task_run), traced=True)
         if whole and not criterion.is_implied:
             _print_written(next(written))
 

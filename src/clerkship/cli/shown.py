@@ -19,7 +19,7 @@ from clerkship.events.request_line import describe_unmatched_requests
 from clerkship.model.errors import InputProblem
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.recording.session import REFRESH_HINT, RecordingReport
-from clerkship.report.outcome import standing
+from clerkship.report.outcome import classify_result
 from clerkship.service.exporting import ReportFailed, Targets, write_reports
 from clerkship.service.planning.options import ResourceOptions
 from clerkship.service.planning.plan import RunPlan
@@ -126,7 +126,7 @@ class RunShown:
         return f" --store {shlex.quote(str(self.path))}" if self.path != load_settings().store else ""
 
     def _say_where(self, console: Console, view: RunView) -> None:
-        failed = next((t for t in view.task_runs if standing(t) in ("failed", "errored")), None)
+        failed = next((t for t in view.task_runs if classify_result(t) in ("failed", "errored")), None)
         task = f" {shlex.quote(failed.task)}" if failed is not None else ""
         look = f"{program()} show {view.run.id}{task}{self._elsewhere}"
         console.print(f"[quiet]look closer[/] {escape(look)}", soft_wrap=True)

@@ -14,15 +14,23 @@ from clerkship.kit.statistics import Interval, wilson_interval
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.recording.session import REFRESH_HINT
-from clerkship.report.axes import axis_name, shown_axes
+from clerkship.report.axes import axis_name, list_axes
 from clerkship.report.costs import render_used
-from clerkship.report.isolation import isolation_of
-from clerkship.report.judged import NOT_IN_VERDICT, Judged, by_model, in_words
-from clerkship.report.outcome import ENDINGS, OUTCOMES, ended, outcome, tally, undecided
+from clerkship.report.isolation import describe_isolation
+from clerkship.report.judge_evidence import parse_judge_evidence
+from clerkship.report.judging_summary import NOT_IN_VERDICT, JudgingSummary, describe_answer, is_judged_by_model
+from clerkship.report.outcome import ENDINGS, OUTCOMES, count_outcomes, describe_ending, outcome, why_undecided
 from clerkship.report.percent import percent
-from clerkship.report.plain import blame, comparisons, left_out, on_one_line, some_gate, unmet, wrong
-from clerkship.report.reliance import reliance
-from clerkship.report.repeats import Repeats, TaskRate, beside, curves, rates, repeats
+from clerkship.report.plain_text import (
+    comparisons,
+    describe_blame,
+    describe_error,
+    describe_left_out,
+    failed_criteria,
+    has_optional_criteria,
+    to_one_line,
+)
+from clerkship.report.repeats import Repeats, TaskRate, compute_repeats, group_by_threshold, group_rates, list_curves
 from clerkship.service.reading import RunView
 from clerkship.settings import program
 
@@ -73,7 +81,7 @@ def ending(task_run: TaskRun) -> str:
         return f"the time limit of {task_run.timeout:g} s passed; `timeout` in the task, or --timeout, changes it"
     if task_run.ending in _CHANGED_BY:
         return f"{ENDINGS[task_run.ending].lower()}; {_CHANGED_BY[task_run.ending]} changes it"
-    text = ended(task_run)
+    text = describe_ending(task_run)
     return text[0].lower() + text[1:]
 
 
@@ -81,7 +89,7 @@ class AxisColumns:
     """The axes of the rows of one table."""
 
     def __init__(self, console: Console, rows: Sequence[Mapping[str, float]]) -> None:
-        axes = shown_axes(rows)
+        axes = list_axes(rows)
         needed = sum(max(len(_title(axis)), 4) + 2 for axis in axes)
         self._columns = axes if needed <= console.width - OTHER_COLUMNS else []
 
@@ -95,13 +103,13 @@ class AxisColumns:
 
     def below(self, axes: Mapping[str, float]) -> str:
         """The scores as a second line of the task's cell, where they have no columns."""
-        names = [] if self._columns else shown_axes([axes])
+        names = [] if self._columns else list_axes([axes])
         words = [f"[quiet]{escape(_title(axis))}[/] {_score(axes[axis])}" for axis in names]
         return f"\n{'  '.join(words)}" if words else ""
 
 
 def _title(axis: str) -> str:
-    return on_one_line(axis_name(axis))[:MAX_NAME_LENGTH]
+    return to_one_line(axis_name(axis))[:MAX_NAME_LENGTH]
 
 
 def _score(score: float) -> str:
@@ -116,7 +124,7 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
     if not task_runs:
         console.print("[quiet]nothing failed[/]" if counts.done else "[quiet]no trial has finished[/]")
     whole = len(task_runs) == counts.done
-    found = rates(task_runs)
+    found = group_rates(task_runs)
     if whole and len(task_runs) > len(found):
         _print_rates(console, list(found.values()))
     elif task_runs:
@@ -135,30 +143,30 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
         return
     console.print(summary(run, counts, _unjudged(task_runs) if whole else 0))
     if run.isolation not in (None, "built-in"):
-        console.print(f"[quiet]isolation[/] {isolation_of(run)}")
+        console.print(f"[quiet]isolation[/] {describe_isolation(run)}")
     templates = view.templates()
     if templates is not None and templates.rates():
         console.print()
         _print_rates(console, templates.rates(), "template")
     if whole and run.trials > 1:
-        _print_repeats(console, repeats(found.values()))
+        _print_repeats(console, compute_repeats(found.values()))
     if whole and run.until_sure is not None:
-        _print_sides(console, run.until_sure, beside(found.values(), run.until_sure))
+        _print_sides(console, run.until_sure, group_by_threshold(found.values(), run.until_sure))
     if whole:
         _print_judged(console, view.judged())
 
 
 def _print_flawed(console: Console, task_runs: Sequence[TaskRun], *, whole: bool) -> None:
     """List the failed criteria of trials that passed all the same, a line each."""
-    found = [task_run for task_run in task_runs if outcome(task_run) == "pass" and unmet(task_run)]
+    found = [task_run for task_run in task_runs if outcome(task_run) == "pass" and failed_criteria(task_run)]
     shown = (_first_of_each(found) if whole else found)[:MAX_FAILURES]
     for task_run in shown:
         trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
         console.print(f"\n{verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]passed, but:[/]")
-        for criterion in unmet(task_run):
+        for criterion in failed_criteria(task_run):
             mark = "[errored]![/]" if criterion.status == "error" else "[fail]✗[/]"
-            detail = f"  [quiet]{escape(on_one_line(criterion.detail))}[/]" if criterion.detail else ""
-            line = f"  {mark} {escape(on_one_line(criterion.label))}{_tags(criterion)}{detail}"
+            detail = f"  [quiet]{escape(to_one_line(criterion.detail))}[/]" if criterion.detail else ""
+            line = f"  {mark} {escape(to_one_line(criterion.label))}{_tags(criterion)}{detail}"
             # Cut at the edge of a terminal, and whole elsewhere.
             console.print(line, no_wrap=True, overflow="ellipsis" if console.is_terminal else "ignore", crop=False)
     if len(shown) < len(found):
@@ -168,11 +176,11 @@ def _print_flawed(console: Console, task_runs: Sequence[TaskRun], *, whole: bool
 def _tags(criterion: CriterionRun, *, gates: bool = True) -> str:
     """Whether it gates, and its axis."""
     tags = ["gate"] if criterion.gate and gates else []
-    tags += [on_one_line(criterion.axis)] if criterion.axis else []
+    tags += [to_one_line(criterion.axis)] if criterion.axis else []
     return f" [quiet]({escape(', '.join(tags))})[/]" if tags else ""
 
 
-def _print_judged(console: Console, found: Judged) -> None:
+def _print_judged(console: Console, found: JudgingSummary) -> None:
     """What models said and took, a line each that keeps its place where it wraps."""
     lines: list[tuple[str, str]] = []
     for about, told in () if found.is_empty else found.lines():
@@ -229,7 +237,7 @@ def _rate_row(rate: TaskRate, axes: AxisColumns) -> tuple[str, ...]:
 
 
 def _print_repeats(console: Console, found: Repeats) -> None:
-    for curve in curves(found):
+    for curve in list_curves(found):
         told = "  ".join(f"k={k} {percent(share)}" for k, share in curve.points.items())
         console.print(f"{curve.name}  {told}   [quiet]{curve.meaning}[/]")
     if found.flaky:
@@ -252,7 +260,7 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
     trials = max((task_run.trial for task_run in task_runs), default=1)
     for task_run in shown:
         score = "" if task_run.score is None else f"{task_run.score:.2f}"
-        count = _count(task_run.criteria) if not undecided(task_run) else "[quiet]–[/]"
+        count = _count(task_run.criteria) if not why_undecided(task_run) else "[quiet]–[/]"
         trial = f" [quiet]trial {task_run.trial}[/]" if trials > 1 else ""
         table.add_row(
             verdict(task_run),
@@ -285,12 +293,16 @@ def print_failure(console: Console, task_run: TaskRun) -> None:
     trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
     console.print(f"{verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{ending(task_run)}[/]")
     if task_run.error:
-        print_indented(console, 4, f"[errored]{blame(task_run)}:[/] {escape(wrong(task_run).removesuffix(_ADVICE))}")
+        print_indented(
+            console,
+            4,
+            f"[errored]{describe_blame(task_run)}:[/] {escape(describe_error(task_run).removesuffix(_ADVICE))}",
+        )
     if task_run.agent_error:
         print_indented(console, 4, f"[fail]the agent failed:[/] {escape(task_run.agent_error)}")
     for criterion in task_run.criteria if task_run.status in ("completed", "timed_out") else ():
         if criterion.status != "judged" or not criterion.passed:
-            print_criterion(console, criterion, gates=some_gate(task_run))
+            print_criterion(console, criterion, gates=has_optional_criteria(task_run))
 
 
 def print_indented(console: Console, indent: int, markup: str) -> None:
@@ -324,7 +336,7 @@ def print_criterion(
     print_indented(console, 6, escape(criterion.detail))
     for line in criterion.traceback.splitlines() if traced else ():
         print_indented(console, 8, f"[quiet]{escape(line)}[/]")
-    if by_model(criterion):
+    if is_judged_by_model(criterion):
         print_reliance(console, criterion, whole=whole)
         return
     for field in criterion.evidence:
@@ -334,19 +346,19 @@ def print_criterion(
 
 def print_reliance(console: Console, criterion: CriterionRun, *, whole: bool = False, indent: int = 6) -> None:
     """What a judge's verdict stands on: where it looked, how it voted, and who it was."""
-    parts = reliance(criterion)
+    parts = parse_judge_evidence(criterion)
     for field in parts.rest:
         if whole or criterion.passed or not field.passed:
             _print_field(console, field)
     for cite in parts.cites if whole else parts.cites[:MAX_CITES]:
         event = f" [quiet]#{cite.seq}[/]" if cite.seq is not None and not cite.path.startswith("#") else ""
-        words = on_one_line(str(cite.expected["contains"]), MAX_VALUE)
+        words = to_one_line(str(cite.expected["contains"]), MAX_VALUE)
         print_indented(console, indent, f"[place]{escape(cite.path)}[/]{event} “{escape(words)}”")
     if not whole and len(parts.cites) > MAX_CITES:
         print_indented(console, indent, f"[quiet]… and {len(parts.cites) - MAX_CITES} more[/]")
     for vote in parts.votes if whole else ():
         print_indented(
-            console, indent, f"[quiet]vote {vote.number}[/]  {vote.word}: {escape(on_one_line(vote.reason))}"
+            console, indent, f"[quiet]vote {vote.number}[/]  {vote.word}: {escape(to_one_line(vote.reason))}"
         )
     if whole and parts.judge:
         print_indented(console, indent, f"[quiet]judge[/] {escape(parts.judge)}")
@@ -356,7 +368,7 @@ def print_rated(console: Console, task_run: TaskRun, *, replayed: bool = False) 
     """How a model rates a conversation, and what models took; nothing where none was asked."""
     if task_run.quality is not None:
         _print_quality(console, task_run.quality)
-    verdicts = sum(by_model(criterion) for criterion in task_run.criteria)
+    verdicts = sum(is_judged_by_model(criterion) for criterion in task_run.criteria)
     used = render_used(task_run.models, verdicts, as_recorded=replayed)
     if used:
         console.print(f"  [quiet]models[/] {escape(used)}")
@@ -368,11 +380,11 @@ def _print_quality(console: Console, quality: Quality) -> None:
     if quality.error:
         print_indented(console, 4, f"[errored]not rated:[/] {escape(quality.error)}")
     for name, rating in quality.ratings.items():
-        score = f"{rating.score} of 5" if rating.score is not None else in_words(rating.passed)
-        reason = f"  [quiet]{escape(on_one_line(rating.reason))}[/]" if rating.reason else ""
+        score = f"{rating.score} of 5" if rating.score is not None else describe_answer(rating.passed)
+        reason = f"  [quiet]{escape(to_one_line(rating.reason))}[/]" if rating.reason else ""
         print_indented(console, 4, f"{escape(name.replace('_', ' '))} {score}{reason}")
     if quality.summary:
-        print_indented(console, 4, f"[quiet]{escape(on_one_line(quality.summary))}[/]")
+        print_indented(console, 4, f"[quiet]{escape(to_one_line(quality.summary))}[/]")
 
 
 def _print_field(console: Console, field: FieldCheck) -> None:
@@ -382,10 +394,10 @@ def _print_field(console: Console, field: FieldCheck) -> None:
         indent = 10 if path else 8
         if path:
             print_indented(console, 8, f"[place]{escape(path)}[/]")
-        print_indented(console, indent, f"[quiet]expected[/] {escape(on_one_line(expected, MAX_VALUE))}")
-        print_indented(console, indent, f"[quiet]actual  [/] {escape(on_one_line(actual, MAX_VALUE))}")
+        print_indented(console, indent, f"[quiet]expected[/] {escape(to_one_line(expected, MAX_VALUE))}")
+        print_indented(console, indent, f"[quiet]actual  [/] {escape(to_one_line(actual, MAX_VALUE))}")
     if field.differences_left_out:
-        print_indented(console, 8, f"[quiet]{left_out(field)}[/]")
+        print_indented(console, 8, f"[quiet]{describe_left_out(field)}[/]")
 
 
 def unfinished(run: BenchmarkRun, *, held: bool, elsewhere: str = "") -> str:
@@ -401,13 +413,13 @@ def unfinished(run: BenchmarkRun, *, held: bool, elsewhere: str = "") -> str:
 
 def _unjudged(task_runs: Sequence[TaskRun]) -> int:
     """Count the criteria that were skipped, or could not be judged, in trials that came to their end."""
-    graded = (task_run for task_run in task_runs if not undecided(task_run))
+    graded = (task_run for task_run in task_runs if not why_undecided(task_run))
     return sum(criterion.status != "judged" for task_run in graded for criterion in task_run.criteria)
 
 
 def summary(run: BenchmarkRun, counts: Counts, unjudged: int = 0) -> str:
     """Return one line: how many trials came out how, the pass rate with its interval, and what was not graded."""
-    told = "  ".join(f"{styled(name)} {count}" for name, count in tally(counts).items() if count)
+    told = "  ".join(f"{styled(name)} {count}" for name, count in count_outcomes(counts).items() if count)
     interval = wilson_interval(counts.passed, counts.graded)
     rate = ""
     if interval is not None:

@@ -21,9 +21,9 @@ from clerkship.model.run import BenchmarkRun, CriterionRun, TaskRun
 from clerkship.model.scenario_file import build_label, build_plain_label
 from clerkship.model.snapshot import Snapshot
 from clerkship.rasa.layout import TEMPLATES
-from clerkship.report.jsonl import Kept
+from clerkship.report.jsonl import StoredTrial
 from clerkship.report.outcome import outcome
-from clerkship.report.plain import on_one_line
+from clerkship.report.plain_text import to_one_line
 
 JUDGED_ASSERTION = "judged"
 """The assertion that a model decides: what a scenario file calls a criterion."""
@@ -75,7 +75,7 @@ class RasaResults:
     """The folder, as the summary names it."""
     entries: dict[str, ScenarioSummary] = field(default_factory=dict)
 
-    def render(self, trials: Iterable[Kept], blob: Callable[[str], bytes]) -> Iterator[tuple[str, bytes]]:
+    def render(self, trials: Iterable[StoredTrial], blob: Callable[[str], bytes]) -> Iterator[tuple[str, bytes]]:
         """Every file, by its path in the folder; the summaries last, when all is known."""
         sources = {task: snapshot.source for task, snapshot in self.snapshots.items()}
         self.entries = {task: ScenarioSummary(task, slug) for task, slug in build_slugs(sources).items()}
@@ -96,7 +96,7 @@ class RasaResults:
         text = TEMPLATES.get_template("summary.txt.jinja2")
         yield "summary.txt", text.render(entries=entries, seconds=seconds, place=self.place).encode()
 
-    def _labelled(self, kept: Kept) -> Kept:
+    def _labelled(self, kept: StoredTrial) -> StoredTrial:
         """With the labels that this format has where we have made longer ones of our own. A trial that broke before it
         was graded has no criteria."""
         written = self.snapshots[kept.task_run.task].task.criteria
@@ -163,7 +163,7 @@ _DEFAULT_FOLDER = Path("eval") / "results"
 class _TrialResult:
     """One run of a scenario, as text and as JSON."""
 
-    def __init__(self, run: BenchmarkRun, slug: str, kept: Kept, blob: Callable[[str], bytes]) -> None:
+    def __init__(self, run: BenchmarkRun, slug: str, kept: StoredTrial, blob: Callable[[str], bytes]) -> None:
         self._run, self._slug = run, slug
         self.task_run = kept.task_run
         self._sidecar: dict[str, Any] = orjson.loads(kept.sidecar) if kept.sidecar else {}
@@ -289,5 +289,5 @@ def _get_duration(run: BenchmarkRun) -> float:
     return (datetime.fromisoformat(run.completed_at) - datetime.fromisoformat(run.started_at)).total_seconds()
 
 
-TEMPLATES.filters["line"] = partial(on_one_line, limit=_MAX_LINE_LENGTH)
+TEMPLATES.filters["line"] = partial(to_one_line, limit=_MAX_LINE_LENGTH)
 TEMPLATES.filters["verdict"] = lambda passed: "PASS" if passed else "FAIL"

@@ -12,18 +12,18 @@ def axis_name(axis: str | None) -> str:
     return NO_AXIS if axis in (None, DEFAULT_AXIS) else str(axis)
 
 
-def shown_axes(scores: Iterable[Iterable[str]]) -> list[str]:
+def list_axes(scores: Iterable[Iterable[str]]) -> list[str]:
     """All axes in order of name, the default one last; none where there is only the default one."""
     found = {axis for axes in scores for axis in axes}
     return [] if found <= {DEFAULT_AXIS} else sorted(found, key=lambda axis: (axis == DEFAULT_AXIS, axis))
 
 
-def axis_words(axes: Mapping[str, float]) -> list[str]:
+def describe_axes(axes: Mapping[str, float]) -> list[str]:
     """`safety 0.50` for each axis; nothing where there is only the default one."""
-    return [f"{axis_name(axis)} {axes[axis]:.2f}" for axis in shown_axes([axes])]
+    return [f"{axis_name(axis)} {axes[axis]:.2f}" for axis in list_axes([axes])]
 
 
-def mean_axes(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def average_axes(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """The mean of each axis over the rows that have it."""
     found: dict[str, list[float]] = {}
     for axes in rows:

@@ -3,45 +3,47 @@
 from collections.abc import Sequence
 from typing import Any
 
-from clerkship.report.card import body, cited, in_order, row
 from clerkship.report.detail import TaskDetail
-from clerkship.report.embed import embedded, render_json
+from clerkship.report.embed import embed_json, render_json
+from clerkship.report.trial_card import build_body, build_row, list_cited_events, sort_events
 
-BUDGET = 8 * 1024 * 1024
+MAX_PAGE_DATA = 8 * 1024 * 1024
 """Bytes of data in one page, beyond the bare list of trials."""
 
 
-def fit(details: Sequence[TaskDetail], budget: int = BUDGET, *, replayed: bool = False) -> list[dict[str, Any]]:
+def fit_to_budget(
+    details: Sequence[TaskDetail], budget: int = MAX_PAGE_DATA, *, replayed: bool = False
+) -> list[dict[str, Any]]:
     """Every trial as a row, then the bodies, then the events, for as long as there is room; the first come first.
 
     Bodies may take half of it: a failure's events are worth more than a thousandth pass.
     """
-    shown = [row(detail) for detail in details]
+    shown = [build_row(detail) for detail in details]
     bodies = 0
     for place, detail in zip(shown, details, strict=True):
-        data = render_json(body(detail, replayed=replayed))
+        data = render_json(build_body(detail, replayed=replayed))
         if bodies + len(data) <= budget // 2:
             bodies += len(data)
-            place["body"] = embedded(data)
+            place["body"] = embed_json(data)
     room = budget - bodies
     for place, detail in zip(shown, details, strict=True):
         if "body" in place:
-            lines = _lines_within(detail, room, budget // 4)
+            lines = _select_lines(detail, room, budget // 4)
             room -= sum(map(len, lines))
-            place["log"] = [embedded(line) for line in lines]
+            place["log"] = [embed_json(line) for line in lines]
     return shown
 
 
-def _lines_within(detail: TaskDetail, room: int, share: int) -> list[bytes]:
+def _select_lines(detail: TaskDetail, room: int, share: int) -> list[bytes]:
     """All of a log, or a share of one too long for any page, or nothing."""
-    lines = [(event["seq"], render_json(event)) for event in in_order(detail.events)]
+    lines = [(event["seq"], render_json(event)) for event in sort_events(detail.events)]
     size = sum(len(line) for _, line in lines)
     if size > room:
-        lines = _part(lines, share, cited(detail)) if share <= min(size, room) else []
+        lines = _select_cited_lines(lines, share, list_cited_events(detail)) if share <= min(size, room) else []
     return [line for _, line in lines]
 
 
-def _part(lines: list[tuple[int, bytes]], share: int, needed: set[int]) -> list[tuple[int, bytes]]:
+def _select_cited_lines(lines: list[tuple[int, bytes]], share: int, needed: set[int]) -> list[tuple[int, bytes]]:
     """What the evidence points at, and as much as fits from the beginning."""
     kept = set()
     for seq, line in sorted(lines, key=lambda numbered: numbered[0] not in needed):

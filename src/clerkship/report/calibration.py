@@ -14,7 +14,7 @@ from clerkship.model.calibration import (
 )
 from clerkship.model.run import BenchmarkRun
 
-_OTHER: dict[JudgeDifference, str] = {
+_DIFFERENCES: dict[JudgeDifference, str] = {
     "model": "another model",
     "parameters": "other parameters",
     "prompt": "another prompt",
@@ -22,14 +22,14 @@ _OTHER: dict[JudgeDifference, str] = {
 }
 
 
-def kappa_of(found: Agreement) -> float | None:
+def compute_kappa(found: Agreement) -> float | None:
     """Cohen's kappa; none where the person gave one label only, for then it says nothing."""
     if found.has_one_label:
         return None
     return cohen_kappa(found.both_passed, found.false_fails, found.false_passes, found.both_failed)
 
 
-def figures(found: Agreement) -> dict[str, Any]:
+def agreement_figures(found: Agreement) -> dict[str, Any]:
     """One row of a calibration as plain data."""
     rate = wilson_interval(found.agreed, found.judged)
     return {
@@ -38,12 +38,12 @@ def figures(found: Agreement) -> dict[str, Any]:
         "judged": found.judged,
         "agreed": found.agreed,
         "agreement": rate._asdict() if rate is not None else None,
-        "kappa": kappa_of(found),
+        "kappa": compute_kappa(found),
     }
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class JudgeCalibration:
     """A run's judge beside the calibration that comes nearest to it, if there is any."""
 
     model: str
@@ -65,9 +65,9 @@ class Calibrated:
         if self.calibration is None:
             return "is not calibrated"
         if self.differs:
-            others = " and ".join(_OTHER[name] for name in self.differs)
+            others = " and ".join(_DIFFERENCES[name] for name in self.differs)
             return f"is not calibrated (calibrated with {others}, {self.calibration.at[:10]})"
-        return f"agreed with people in {in_words(self.calibration)}"
+        return f"agreed with people in {describe_calibration(self.calibration)}"
 
     def data(self) -> dict[str, Any]:
         """For machines."""
@@ -79,35 +79,37 @@ class Calibrated:
             "sentence": self.sentence(),
             "at": found.at if found is not None else None,
             "file": found.file if found is not None else None,
-            "overall": figures(found.overall) if found is not None and self.counts else None,
+            "overall": agreement_figures(found.overall) if found is not None and self.counts else None,
         }
 
 
-def in_words(calibration: Calibration) -> str:
+def describe_calibration(calibration: Calibration) -> str:
     """22 of 24 labels (κ 0.83; 1 false pass, 1 false fail), calibrated 2026-11-15 on labelled.yml."""
     found = calibration.overall
-    value = kappa_of(found)
+    value = compute_kappa(found)
     agreed = "one label only, so no κ" if value is None else f"κ {value:.2f}"
-    wrong = f"{count(found.false_passes, 'false pass', 'false passes')}, {count(found.false_fails, 'false fail')}"
+    wrong = (
+        f"{count_noun(found.false_passes, 'false pass', 'false passes')}, {count_noun(found.false_fails, 'false fail')}"
+    )
     errors = f", {found.errors} not judged" if found.errors else ""
-    labels = count(found.judged, "label").partition(" ")[2]
+    labels = count_noun(found.judged, "label").partition(" ")[2]
     return (
         f"{found.agreed:,} of {found.judged:,} {labels} ({agreed}; {wrong}{errors}), "
         f"calibrated {calibration.at[:10]} on {calibration.file}"
     )
 
 
-def count(number: int, one: str, many: str = "") -> str:
+def count_noun(number: int, one: str, many: str = "") -> str:
     """`1 false pass`, `2 false passes`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
-def calibrated(run: BenchmarkRun, known: Iterable[Calibration] = ()) -> Calibrated | None:
+def find_judge_calibration(run: BenchmarkRun, known: Iterable[Calibration] = ()) -> JudgeCalibration | None:
     """Of the judge that a run had, if any: by what it knew when it began, else by what is known since."""
     if run.judging is None:
         return None
     frozen = (run.calibration,) if run.calibration is not None else ()
     found = find_nearest_calibration(run.judging, (*frozen, *known))
-    return Calibrated(
+    return JudgeCalibration(
         run.judging.model, found, find_judge_differences(run.judging, found.judge) if found is not None else ()
     )

@@ -5,7 +5,7 @@ import shlex
 from clerkship.model.run import BenchmarkRun, TaskRun
 
 
-def run_again(run: BenchmarkRun) -> str:
+def rerun_command(run: BenchmarkRun) -> str:
     """The command that does the same again."""
     trials = f" --trials {run.trials}" if run.trials > 1 else ""
     if run.fork is not None:
@@ -19,7 +19,7 @@ def _options(run: BenchmarkRun) -> str:
     return "".join(f" {shlex.quote(option)}" for option in run.options)
 
 
-def look_closer(task_run: TaskRun) -> str:
+def show_command(task_run: TaskRun) -> str:
     """The command that shows a trial with its whole log."""
     trial = f" --trial {task_run.trial}" if task_run.trial > 1 else ""
     return f"clerkship show {task_run.run} {shlex.quote(task_run.task)}{trial} --events"

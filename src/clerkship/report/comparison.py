@@ -7,10 +7,10 @@ from typing import Any, Literal, NamedTuple
 
 from clerkship.kit.statistics import SIGNIFICANCE_LEVEL, Interval, paired_interval, paired_test
 from clerkship.model.run import BenchmarkRun, TaskRun
-from clerkship.report.axes import shown_axes
-from clerkship.report.criterion_changes import Change, CriterionRow, compare_criteria, criterion_rates
+from clerkship.report.axes import list_axes
+from clerkship.report.criterion_changes import Change, CriterionComparison, compare_criteria, group_criteria
 from clerkship.report.outcome import GRADED
-from clerkship.report.repeats import TaskRate, rates, trend
+from clerkship.report.repeats import TaskRate, group_rates, trend
 
 Standing = Literal[
     "worse",
@@ -24,7 +24,7 @@ Standing = Literal[
     "only before",
     "only after",
 ]
-BROKEN = ("errored", "inconclusive", "invalid_person", "cancelled")
+NO_VERDICT = ("errored", "inconclusive", "invalid_person", "cancelled")
 STANDINGS: dict[Standing, str] = {
     "worse": "passed before and does not now, by more than chance",
     "criteria worse": "comes out as before, and a criterion newly fails",
@@ -41,18 +41,18 @@ STANDINGS: dict[Standing, str] = {
 
 
 @dataclass(frozen=True)
-class Row:
+class TaskComparison:
     """One task in both runs."""
 
     task: str
     standing: Standing
     before: TaskRate | None
     after: TaskRate | None
-    criteria: tuple[CriterionRow, ...] = ()
+    criteria: tuple[CriterionComparison, ...] = ()
     """Each criterion, the most urgent change first; of a task in both runs only."""
 
     @property
-    def changes(self) -> list[CriterionRow]:
+    def changes(self) -> list[CriterionComparison]:
         """The criteria that did not stay the same."""
         return [found for found in self.criteria if found.change != "same"]
 
@@ -62,7 +62,7 @@ class Row:
         return self.before is not None and self.after is not None and self.before.snapshots != self.after.snapshots
 
 
-class AxisRow(NamedTuple):
+class AxisComparison(NamedTuple):
     """One axis over the tasks that have it in both runs."""
 
     axis: str
@@ -85,7 +85,7 @@ class Comparison:
 
     before: BenchmarkRun
     after: BenchmarkRun
-    rows: tuple[Row, ...]
+    rows: tuple[TaskComparison, ...]
     difference: Interval | None
     """Of the pass rate, meant over the tasks that both graded."""
     chance: float
@@ -129,27 +129,28 @@ class Comparison:
             "tasks": rows,
         }
 
-    def axes(self) -> list[AxisRow]:
+    def axes(self) -> list[AxisComparison]:
         """The mean score of each axis in both runs, and how many of its criteria changed."""
         return [
-            _axis(axis, self.rows) for axis in shown_axes([found.axis for found in row.criteria] for row in self.rows)
+            _compare_axis(axis, self.rows)
+            for axis in list_axes([found.axis for found in row.criteria] for row in self.rows)
         ]
 
     @property
-    def is_whole(self) -> bool:
+    def is_conclusive(self) -> bool:
         """Whether anything can be said: the second run is complete, no trial of it broke, and a task is in both."""
         whole = self.difference is not None and self.after.status == "completed"
-        return whole and not any(_broke(row.after) for row in self.rows)
+        return whole and not any(_has_no_verdict(row.after) for row in self.rows)
 
 
-def compare(
+def compare_runs(
     before: BenchmarkRun, before_trials: Iterable[TaskRun], after: BenchmarkRun, after_trials: Iterable[TaskRun]
 ) -> Comparison:
     """Compare task by task, by name, and within a task criterion by criterion."""
     earlier, later = _by_task(before_trials), _by_task(after_trials)
     order = list(STANDINGS)
     rows = sorted(
-        (_row(task, earlier.get(task, []), later.get(task, [])) for task in sorted({*earlier, *later})),
+        (_compare_task(task, earlier.get(task, []), later.get(task, [])) for task in sorted({*earlier, *later})),
         key=lambda row: (order.index(row.standing), row.task),
     )
     both = [
@@ -167,16 +168,18 @@ def _by_task(task_runs: Iterable[TaskRun]) -> dict[str, list[TaskRun]]:
     return found
 
 
-def _row(task: str, old: Sequence[TaskRun], new: Sequence[TaskRun]) -> Row:
-    before, after = rates(old).get(task), rates(new).get(task)
+def _compare_task(task: str, old: Sequence[TaskRun], new: Sequence[TaskRun]) -> TaskComparison:
+    before, after = group_rates(old).get(task), group_rates(new).get(task)
     if before is None or after is None:
-        return Row(task, "only after" if before is None else "only before", before, after)
-    criteria = compare_criteria(criterion_rates(old), criterion_rates(new))
+        return TaskComparison(task, "only after" if before is None else "only before", before, after)
+    criteria = compare_criteria(group_criteria(old), group_criteria(new))
     standing = _standing(before, after)
-    return Row(task, _by_criteria(criteria) if standing == "same" else standing, before, after, criteria)
+    return TaskComparison(
+        task, _standing_by_criteria(criteria) if standing == "same" else standing, before, after, criteria
+    )
 
 
-def _by_criteria(criteria: Sequence[CriterionRow]) -> Standing:
+def _standing_by_criteria(criteria: Sequence[CriterionComparison]) -> Standing:
     """How a task stands whose verdict stayed the same."""
     changes = {found.change for found in criteria}
     if "newly failing" in changes:
@@ -186,11 +189,11 @@ def _by_criteria(criteria: Sequence[CriterionRow]) -> Standing:
     return "criteria flaky" if "flaky" in changes else "same"
 
 
-def _axis(axis: str, rows: Sequence[Row]) -> AxisRow:
+def _compare_axis(axis: str, rows: Sequence[TaskComparison]) -> AxisComparison:
     pairs = [(row.before.axes, row.after.axes) for row in rows if row.before and row.after]
     both = [(old[axis], new[axis]) for old, new in pairs if axis in old and axis in new]
     changes = Counter[str](found.change for row in rows for found in row.criteria if found.axis == axis)
-    return AxisRow(axis, _mean([old for old, _ in both]), _mean([new for _, new in both]), changes)
+    return AxisComparison(axis, _mean([old for old, _ in both]), _mean([new for _, new in both]), changes)
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -201,10 +204,10 @@ def _standing(before: TaskRate, after: TaskRate) -> Standing:
     if not before.graded or not after.graded:
         return "not graded"
     found = trend(before, after)
-    return found if found != "same" or after.passed else _among_failures(before, after)
+    return found if found != "same" or after.passed else _compare_failures(before, after)
 
 
-def _among_failures(before: TaskRate, after: TaskRate) -> Standing:
+def _compare_failures(before: TaskRate, after: TaskRate) -> Standing:
     """Neither passes: from partial to fail is worse all the same, if that is what every trial came to."""
     old, new = ([name for name in GRADED if rate.outcomes[name]] for rate in (before, after))
     if old == new or len(old) > 1 or len(new) > 1:
@@ -212,5 +215,5 @@ def _among_failures(before: TaskRate, after: TaskRate) -> Standing:
     return "better" if new == ["partial"] else "worse"
 
 
-def _broke(rate: TaskRate | None) -> bool:
-    return rate is not None and any(rate.outcomes[name] for name in BROKEN)
+def _has_no_verdict(rate: TaskRate | None) -> bool:
+    return rate is not None and any(rate.outcomes[name] for name in NO_VERDICT)

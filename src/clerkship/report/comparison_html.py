@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from clerkship.report import comparison_words as words
+from clerkship.report import comparison_text as words
 from clerkship.report.comparison import STANDINGS
 from clerkship.report.criterion_changes import CHANGES
 from clerkship.report.embed import clip
-from clerkship.report.gates import Gated
+from clerkship.report.gates import GatedComparison
 from clerkship.report.pages import read_part, render_page
 
 MAX_TASKS = 1_000
@@ -25,7 +25,7 @@ _HEADS = {0: ("pass", "Nothing that gates is worse"), 1: ("fail", "Worse"), 2: (
 _GATES = {"worse": "fail", "held": "pass", "not judged": "errored"}
 
 
-def render_comparison(gated: Gated) -> str:
+def render_comparison(gated: GatedComparison) -> str:
     """Render the page. The same two runs give the same bytes."""
     comparison = gated.comparison
     outcome, headline = _HEADS[gated.exit_code()]

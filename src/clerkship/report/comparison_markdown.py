@@ -1,10 +1,10 @@
 """A comparison of two runs as Markdown, for a comment on a pull request."""
 
-from clerkship.report import comparison_words as words
-from clerkship.report.criterion_changes import CriterionRow
-from clerkship.report.foreign import foreign
-from clerkship.report.gates import Gated
-from clerkship.report.markdown_page import LEAST, Page
+from clerkship.report import comparison_text as words
+from clerkship.report.criterion_changes import CriterionComparison
+from clerkship.report.gates import GatedComparison
+from clerkship.report.markdown_escape import escape_markdown
+from clerkship.report.markdown_page import MIN_PAGE_BYTES, MarkdownPage
 from clerkship.report.pages import load_pieces
 
 _MARKS = {"worse": "🔻", "better": "🔺", "flaky": "🔀", "same": "➖", "unknown": "❔"}
@@ -12,16 +12,16 @@ _GATE_MARKS = {"worse": "❌", "held": "✅", "not judged": "⚠️"}
 _HEADLINES = {0: "✅ Nothing that gates is worse", 1: "❌ Worse", 2: "⚠️ Nothing can be said"}
 
 
-def render_comparison_markdown(gated: Gated, limit: int) -> str:
+def render_comparison_markdown(gated: GatedComparison, limit: int) -> str:
     """Render the page, of at most so many bytes: headline, gates, what changed, then the criteria folded away."""
     comparison, code = gated.comparison, gated.exit_code()
     of_criteria = (words.change_words, words.criterion_tags, words.detail, change_mark)
     of_tasks = (words.rated, words.axis_cells, words.difference, mark)
-    pieces = load_pieces("comparison.md.jinja2", foreign, *of_criteria, *of_tasks)
+    pieces = load_pieces("comparison.md.jinja2", escape_markdown, *of_criteria, *of_tasks)
     shown = [row for row in comparison.rows if words.is_shown(row)]
     folded = [row for row in shown if row.changes]
     ending = pieces.runs(comparison)
-    page = Page(max(limit, LEAST) - len(ending.encode()))
+    page = MarkdownPage(max(limit, MIN_PAGE_BYTES) - len(ending.encode()))
     page.add(pieces.head(gated, _HEADLINES[code], words.headline(gated) if code == 2 else "", _GATE_MARKS), needed=True)
     page.add(pieces.axes(comparison))
     titles = "\n| | task | before | after | criteria |\n|---|---|---|---|---|\n"
@@ -36,6 +36,6 @@ def mark(name: str) -> str:
     return _MARKS[words.tone(name)]
 
 
-def change_mark(found: CriterionRow) -> str:
+def change_mark(found: CriterionComparison) -> str:
     """Return the sign of what became of a criterion."""
     return _MARKS[words.change_tone(found)]

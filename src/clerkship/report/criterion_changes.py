@@ -21,7 +21,7 @@ CHANGES: dict[Change, str] = {
 """What can have become of a criterion, the most urgent first."""
 JUDGED_STATUSES = ("completed", "timed_out")
 """Statuses of trials whose criteria say something about the agent."""
-Key = tuple[str, str, int]
+CriterionKey = tuple[str, str, int]
 """Label, assertion, and which of several with the same."""
 
 
@@ -58,7 +58,7 @@ class CriterionRate(PassRate):
 
 
 @dataclass(frozen=True)
-class CriterionRow:
+class CriterionComparison:
     """One criterion in both runs."""
 
     change: Change
@@ -118,18 +118,18 @@ class CriterionRow:
         }
 
 
-def criterion_rates(task_runs: Iterable[TaskRun]) -> dict[Key, CriterionRate]:
+def group_criteria(task_runs: Iterable[TaskRun]) -> dict[CriterionKey, CriterionRate]:
     """The criteria of one task's trials, by label, assertion and order."""
-    found: dict[Key, CriterionRate] = {}
+    found: dict[CriterionKey, CriterionRate] = {}
     for task_run in task_runs:
         if task_run.status not in JUDGED_STATUSES:
             continue
-        for key, criterion in _keyed(task_run.criteria):
+        for key, criterion in _number_criteria(task_run.criteria):
             found.setdefault(key, CriterionRate(criterion)).add(criterion)
     return found
 
 
-def _keyed(criteria: Iterable[CriterionRun]) -> Iterable[tuple[Key, CriterionRun]]:
+def _number_criteria(criteria: Iterable[CriterionRun]) -> Iterable[tuple[CriterionKey, CriterionRun]]:
     seen: dict[tuple[str, str], int] = {}
     for criterion in criteria:
         name = (criterion.label, criterion.assertion)
@@ -137,20 +137,22 @@ def _keyed(criteria: Iterable[CriterionRun]) -> Iterable[tuple[Key, CriterionRun
         yield (*name, seen[name]), criterion
 
 
-def compare_criteria(old: Mapping[Key, CriterionRate], new: Mapping[Key, CriterionRate]) -> tuple[CriterionRow, ...]:
+def compare_criteria(
+    old: Mapping[CriterionKey, CriterionRate], new: Mapping[CriterionKey, CriterionRate]
+) -> tuple[CriterionComparison, ...]:
     """Every criterion of either run, the most urgent change first."""
     order = list(CHANGES)
-    rows = [_row(old.get(key), new.get(key)) for key in dict.fromkeys([*new, *old])]
+    rows = [_compare_criterion(old.get(key), new.get(key)) for key in dict.fromkeys([*new, *old])]
     return tuple(sorted(rows, key=lambda row: order.index(row.change)))
 
 
-def _row(before: CriterionRate | None, after: CriterionRate | None) -> CriterionRow:
+def _compare_criterion(before: CriterionRate | None, after: CriterionRate | None) -> CriterionComparison:
     if before is None or after is None:
-        return CriterionRow("only after" if before is None else "only before", before, after)
-    return CriterionRow(_change(before, after), before, after)
+        return CriterionComparison("only after" if before is None else "only before", before, after)
+    return CriterionComparison(_classify_change(before, after), before, after)
 
 
-def _change(before: CriterionRate, after: CriterionRate) -> Change:
+def _classify_change(before: CriterionRate, after: CriterionRate) -> Change:
     if not before.graded or not after.graded:
         return "not judged" if before.graded or after.graded else "same"
     match trend(before, after):

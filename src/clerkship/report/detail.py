@@ -13,7 +13,7 @@ from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.outcome import outcome
 
-BODY_LIMIT = 16_384
+MAX_BODY_BYTES = 16_384
 """Bytes of a body kept outside the log that are put back for reading."""
 
 
@@ -38,22 +38,24 @@ def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob
     """A trial from the bytes a store hands out; `blob` is asked for the snapshot and for large bodies."""
     return TaskDetail(
         task_run,
-        [_whole(parse_line(line), blob) for line in lines],
+        [_restore_bodies(parse_line(line), blob) for line in lines],
         Snapshot.model_validate_json(blob(task_run.snapshot)),
         orjson.loads(sidecar) if sidecar else {},
     )
 
 
-def _whole(event: dict[str, Any], blob: Callable[[str], bytes]) -> dict[str, Any]:
+def _restore_bodies(event: dict[str, Any], blob: Callable[[str], bytes]) -> dict[str, Any]:
     """Put large bodies back in place, as far as they are text, and add the line that its request is shown as."""
     line = render_logged_request(event)
     if line is not None:
         event["line"] = line
     for field, kept in event.get("blobs", {}).items():
         try:
-            text = blob(kept["sha256"])[:BODY_LIMIT].decode(errors="strict" if kept["form"] == "bytes" else "ignore")
+            text = blob(kept["sha256"])[:MAX_BODY_BYTES].decode(
+                errors="strict" if kept["form"] == "bytes" else "ignore"
+            )
         except UnicodeDecodeError:
             continue
         holder, name = (event["request"], "body") if field == BODY_FIELD else (event["payload"], field)
-        holder[name] = text if kept["size"] <= BODY_LIMIT else f"{text} …"
+        holder[name] = text if kept["size"] <= MAX_BODY_BYTES else f"{text} …"
     return event

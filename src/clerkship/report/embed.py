@@ -23,7 +23,7 @@ def render_json(value: Any) -> bytes:
     return data
 
 
-def embedded(data: bytes) -> orjson.Fragment:
+def embed_json(data: bytes) -> orjson.Fragment:
     """What `render_json` made, as a part of a larger value."""
     return orjson.Fragment(data)
 

@@ -6,20 +6,20 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from clerkship.report.comparison import Comparison, Row
-from clerkship.report.criterion_changes import CriterionRow
+from clerkship.report.comparison import Comparison, TaskComparison
+from clerkship.report.criterion_changes import CriterionComparison
 
-Kind = Literal["task", "overall", "criterion", "axis"]
-KINDS: dict[Kind, str] = {
+GateKind = Literal["task", "overall", "criterion", "axis"]
+GATE_KINDS: dict[GateKind, str] = {
     "task": "a task got worse",
     "overall": "all tasks together got worse, beyond chance",
     "criterion": "a criterion newly fails",
     "axis": "a criterion of the axis fails that passed in every trial before",
 }
-USUAL_AXES = ("safety", "privacy")
+DEFAULT_AXES = ("safety", "privacy")
 """Axes that gate unless the command says otherwise; a run need not have them."""
 MAX_NAMED = 5
-FEWEST_TASKS = 6
+MIN_TASKS = 6
 """With fewer tasks no change of all of them together can be told from chance (a paired test at 5 %)."""
 
 
@@ -27,7 +27,7 @@ FEWEST_TASKS = 6
 class Gate:
     """One condition under which a comparison fails."""
 
-    kind: Kind
+    kind: GateKind
     axis: str = ""
 
     @classmethod
@@ -36,7 +36,7 @@ class Gate:
         kind, _, axis = text.partition(":")
         if kind == "axis" and axis.strip():
             return cls("axis", axis.strip())
-        for known in get_args(Kind):
+        for known in get_args(GateKind):
             if text == known != "axis":
                 return cls(known)
         raise InputError.of(f"unknown --gate value `{text[:60]}`", hint="expected: task, overall, criterion, axis:NAME")
@@ -46,7 +46,7 @@ class Gate:
         return f"axis:{self.axis}" if self.kind == "axis" else self.kind
 
 
-DEFAULT_GATES = (Gate("task"), *(Gate("axis", axis) for axis in USUAL_AXES))
+DEFAULT_GATES = (Gate("task"), *(Gate("axis", axis) for axis in DEFAULT_AXES))
 
 
 class GateResult(NamedTuple):
@@ -68,11 +68,11 @@ class GateResult(NamedTuple):
         if self.undecided:
             return self.undecided
         if self.gate.kind == "overall":
-            return KINDS["overall"] if self.worse else "all tasks together are not worse, beyond chance"
+            return GATE_KINDS["overall"] if self.worse else "all tasks together are not worse, beyond chance"
         if self.worse:
-            return f"{self._count(len(self.worse))} worse: {_named(self.worse)}"
+            return f"{self._count(len(self.worse))} worse: {_join_names(self.worse)}"
         if self.unjudged:
-            return f"{self._count(len(self.unjudged))} not judged any more: {_named(self.unjudged)}"
+            return f"{self._count(len(self.unjudged))} not judged any more: {_join_names(self.unjudged)}"
         return f"no {'task' if self.gate.kind == 'task' else 'criterion'} is worse"
 
     def _count(self, number: int) -> str:
@@ -81,19 +81,19 @@ class GateResult(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Gated:
+class GatedComparison:
     """A comparison and the gates it must hold."""
 
     comparison: Comparison
     gates: tuple[Gate, ...] = DEFAULT_GATES
 
     @classmethod
-    def of(cls, comparison: Comparison, gates: Sequence[str] = ()) -> "Gated":
+    def of(cls, comparison: Comparison, gates: Sequence[str] = ()) -> "GatedComparison":
         """Read the gates; the default ones if none are named. An axis that neither run has is a mistake."""
         parsed = tuple(dict.fromkeys(map(Gate.parse, gates))) or DEFAULT_GATES
         known = {axis for row in comparison.rows for c in row.criteria if (axis := c.criterion.axis)}
         for gate in parsed:
-            if gate.kind == "axis" and gate.axis not in known | set(USUAL_AXES):
+            if gate.kind == "axis" and gate.axis not in known | set(DEFAULT_AXES):
                 hint = did_you_mean(gate.axis, known) or "no criterion of these runs names an axis"
                 raise InputError.of(f"--gate {gate}: no criterion of these runs has the axis `{gate.axis}`", hint=hint)
         return cls(comparison, parsed)
@@ -109,21 +109,21 @@ class Gated:
         match gate.kind:
             case "task":
                 return GateResult(gate, tuple(row.task for row in rows if row.standing == "worse"))
-            case "overall" if self.comparison.tasks < FEWEST_TASKS:
-                few = f"{self.comparison.tasks} of at least {FEWEST_TASKS} tasks: too few to decide; use --gate task"
+            case "overall" if self.comparison.tasks < MIN_TASKS:
+                few = f"{self.comparison.tasks} of at least {MIN_TASKS} tasks: too few to decide; use --gate task"
                 return GateResult(gate, (), undecided=few)
             case "overall":
                 return GateResult(gate, ("all tasks",) if self.comparison.overall == "worse" else ())
             case "criterion":
-                return GateResult(gate, tuple(_names(rows, lambda found: found.change == "newly failing")))
+                return GateResult(gate, tuple(_list_criteria(rows, lambda found: found.change == "newly failing")))
             case "axis":
-                worse = _names(rows, lambda found: _of(found, gate.axis) and is_worse(found))
-                unjudged = _names(rows, lambda found: _of(found, gate.axis) and found.unjudged)
+                worse = _list_criteria(rows, lambda found: _has_axis(found, gate.axis) and is_worse(found))
+                unjudged = _list_criteria(rows, lambda found: _has_axis(found, gate.axis) and found.unjudged)
                 return GateResult(gate, tuple(worse), tuple(unjudged))
 
     def exit_code(self) -> int:
         """2 where nothing can be said of the second run, 1 where a gate is worse, 2 where one cannot be told."""
-        if not self.comparison.is_whole:
+        if not self.comparison.is_conclusive:
             return 2
         states = {result.state for result in self.results()}
         return 1 if "worse" in states else 2 if "not judged" in states else 0
@@ -137,21 +137,21 @@ class Gated:
         return self.comparison.data() | {"gates": gates, "exit_code": self.exit_code()}
 
 
-def is_worse(found: CriterionRow) -> bool:
+def is_worse(found: CriterionComparison) -> bool:
     """Whether a criterion newly fails, in all trials or in some; or is new, and fails."""
     if found.change == "only after" and found.after is not None:
         return found.after.passed < found.after.graded
     return found.change == "newly failing" or found.breached
 
 
-def _of(found: CriterionRow, axis: str) -> bool:
+def _has_axis(found: CriterionComparison, axis: str) -> bool:
     return found.criterion.axis == axis
 
 
-def _names(rows: Iterable[Row], wanted: Callable[[CriterionRow], bool]) -> Iterable[str]:
+def _list_criteria(rows: Iterable[TaskComparison], wanted: Callable[[CriterionComparison], bool]) -> Iterable[str]:
     return (f"“{found.criterion.label}” ({row.task})" for row in rows for found in row.criteria if wanted(found))
 
 
-def _named(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     return f"{'; '.join(names[:MAX_NAMED])}{more}"

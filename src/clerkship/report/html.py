@@ -7,17 +7,25 @@ from datetime import UTC, datetime
 from clerkship.kit.statistics import wilson_interval
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
-from clerkship.report.budget import fit
-from clerkship.report.command import run_again
+from clerkship.report.budget import fit_to_budget
+from clerkship.report.command import rerun_command
 from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import render_json
-from clerkship.report.isolation import isolation_of
-from clerkship.report.judged import NOT_IN_VERDICT, Judged
-from clerkship.report.outcome import CHANGED, GRADED, NO_RATE, OUTCOMES, ended, tally, urgency
+from clerkship.report.isolation import describe_isolation
+from clerkship.report.judging_summary import NOT_IN_VERDICT, JudgingSummary
+from clerkship.report.outcome import (
+    CHANGED_OUTCOME,
+    GRADED,
+    NO_RATE_TEXT,
+    OUTCOMES,
+    count_outcomes,
+    describe_ending,
+    urgency,
+)
 from clerkship.report.pages import read_part, render_page
 from clerkship.report.percent import percent
-from clerkship.report.repeats import curves, rates, repeats
-from clerkship.report.templates import Templates
+from clerkship.report.repeats import compute_repeats, group_rates, list_curves
+from clerkship.report.templates import TemplateRates
 
 MAX_ROWS = 2_000
 """Rows of the table for browsers without scripts."""
@@ -30,23 +38,23 @@ def render_html(
     run: BenchmarkRun,
     counts: Counts,
     details: Iterable[TaskDetail],
-    judged: Judged | None = None,
+    judged: JudgingSummary | None = None,
     seals: SealCheck | None = None,
 ) -> str:
     """Render the page. The same run gives the same bytes: nothing here depends on the time."""
     changed = seals.changed_trials() if seals is not None else {}
     marked = (replace(detail, changed=changed.get(detail.task_run.outcome()[:3], "")) for detail in details)
     urgent_first = sorted(marked, key=lambda detail: (not detail.changed, urgency(detail.task_run)))
-    judged = judged or Judged.of(run)
+    judged = judged or JudgingSummary.of(run)
     for detail in urgent_first:
         judged.add(detail.task_run)
     task_runs = [detail.task_run for detail in urgent_first]
-    repeated = repeats(rates(task_runs).values()) if run.trials > 1 else None
-    outcomes = {"changed": CHANGED, **OUTCOMES}
-    data = {"run": run.id, "outcomes": outcomes, "trials": fit(urgent_first, replayed=run.is_replayed)}
+    repeated = compute_repeats(group_rates(task_runs).values()) if run.trials > 1 else None
+    outcomes = {"changed": CHANGED_OUTCOME, **OUTCOMES}
+    data = {"run": run.id, "outcomes": outcomes, "trials": fit_to_budget(urgent_first, replayed=run.is_replayed)}
     return render_page(
         "page.html",
-        {"instant": _instant},
+        {"instant": _format_time},
         style=read_part("style.css"),
         script="\n".join(read_part(f"{name}.js") for name in _SCRIPTS),
         title=f"{run.name}: {run.solver}",
@@ -59,17 +67,17 @@ def render_html(
         outcomes=outcomes,
         rate=wilson_interval(counts.passed, counts.graded),
         bar=_bar(counts),
-        bar_width=max(sum(tally(counts).values()), 1),
-        tally_as_read=_as_read(tally(counts)),
-        curves=curves(repeated) if repeated is not None else (),
+        bar_width=max(sum(count_outcomes(counts).values()), 1),
+        tally_as_read=_sort_for_reading(count_outcomes(counts)),
+        curves=list_curves(repeated) if repeated is not None else (),
         flaky=repeated.flaky if repeated is not None else (),
         notes=_notes(run, counts),
-        templates=Templates(task_runs).rates(),
-        again=run_again(run),
-        isolation=isolation_of(run),
+        templates=TemplateRates(task_runs).rates(),
+        again=rerun_command(run),
+        isolation=describe_isolation(run),
         plugins=", ".join(map(" ".join, run.plugins.items())),
-        ended=ended,
-        no_rate=NO_RATE,
+        ended=describe_ending,
+        no_rate=NO_RATE_TEXT,
         not_in_verdict=NOT_IN_VERDICT,
         max_rows=MAX_ROWS,
         max_named=MAX_NAMED,
@@ -77,7 +85,7 @@ def render_html(
     )
 
 
-def _as_read(found: dict[str, int]) -> list[tuple[str, int]]:
+def _sort_for_reading(found: dict[str, int]) -> list[tuple[str, int]]:
     """Order a tally as people read it: pass first, outcomes without a verdict last."""
     return [(name, found[name]) for name in (*GRADED, *reversed([name for name in found if name not in GRADED]))]
 
@@ -85,7 +93,7 @@ def _as_read(found: dict[str, int]) -> list[tuple[str, int]]:
 def _bar(counts: Counts) -> list[tuple[str, int, int]]:
     """Return the outcomes of the bar with their place and width, in trials."""
     segments, x = [], 0
-    for name, number in reversed(tally(counts).items()):
+    for name, number in reversed(count_outcomes(counts).items()):
         if number:
             segments.append((name, x, number))
             x += number
@@ -93,7 +101,11 @@ def _bar(counts: Counts) -> list[tuple[str, int, int]]:
 
 
 def _notes(run: BenchmarkRun, counts: Counts) -> str:
-    left_out = [f"{n:,} {OUTCOMES[name][0].lower()}" for name, n in _as_read(tally(counts)) if n and name not in GRADED]
+    left_out = [
+        f"{n:,} {OUTCOMES[name][0].lower()}"
+        for name, n in _sort_for_reading(count_outcomes(counts))
+        if n and name not in GRADED
+    ]
     timed_out = counts.statuses.get("timed_out", 0)
     sure_early = run.until_sure is not None and run.status == "completed"
     notes = [
@@ -114,7 +126,7 @@ def _trials(number: int) -> str:
     return "trial" if number == 1 else "trials"
 
 
-def _instant(text: str) -> str:
+def _format_time(text: str) -> str:
     try:
         return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
     except ValueError:

@@ -14,6 +14,6 @@ ISOLATION: Mapping[IsolationLevel, str] = {
 }
 
 
-def isolation_of(run: BenchmarkRun) -> str:
+def describe_isolation(run: BenchmarkRun) -> str:
     """Return how its agent was isolated; empty for a run from before this was kept."""
     return ISOLATION[run.isolation] if run.isolation is not None else ""

@@ -14,19 +14,19 @@ from clerkship.kit.statistics import wilson_interval
 from clerkship.model.frozen import encode_model
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.report.judged import Judged
-from clerkship.report.repeats import TaskRate, repeats
-from clerkship.report.templates import Templates
+from clerkship.report.judging_summary import JudgingSummary
+from clerkship.report.repeats import TaskRate, compute_repeats
+from clerkship.report.templates import TemplateRates
 
 FORMAT = 1
 """Raised when a line changes its meaning; a new key or a new type of line does not."""
-BLOB_LIMIT = 262_144
+MAX_BLOB_BYTES = 262_144
 """Bytes of a body that is put in the file; of a larger one only hash and size, the store has it."""
 
-Blob = Callable[[str], bytes]
+ReadBlob = Callable[[str], bytes]
 
 
-class Kept(NamedTuple):
+class StoredTrial(NamedTuple):
     """A trial as a store has it."""
 
     task_run: TaskRun
@@ -37,15 +37,15 @@ class Kept(NamedTuple):
 def render_jsonl(
     run: BenchmarkRun,
     counts: Counts,
-    trials: Iterable[Kept],
-    blob: Blob,
-    judged: Judged | None = None,
+    trials: Iterable[StoredTrial],
+    blob: ReadBlob,
+    judged: JudgingSummary | None = None,
     seals: SealCheck | None = None,
 ) -> Iterator[bytes]:
     """The file, line by line; no more than one trial is held at a time."""
-    judged = judged or Judged.of(run)
+    judged = judged or JudgingSummary.of(run)
     rates: dict[str, TaskRate] = {}
-    templates = Templates()
+    templates = TemplateRates()
 
     def count(last: TaskRun) -> None:
         """The last attempt at a trial."""
@@ -55,7 +55,7 @@ def render_jsonl(
 
     before: TaskRun | None = None
     checked = {} if seals is None else {"seals": seals.data()}
-    yield _line("run", format=FORMAT, **run.model_dump(mode="json"), **checked)
+    yield _render_line("run", format=FORMAT, **run.model_dump(mode="json"), **checked)
     seen: set[str] = set()
     done = events = 0
     for kept in trials:
@@ -64,18 +64,18 @@ def render_jsonl(
         if before is not None and before.outcome()[:2] != kept.task_run.outcome()[:2]:
             count(before)
         before = kept.task_run
-        yield from _trial(kept, blob, seen)
+        yield from _render_trial(kept, blob, seen)
     if before is not None:
         count(before)
     changed = seals is not None and seals.is_changed
     rate = wilson_interval(counts.passed, counts.graded) if not changed else None
-    yield _line(
+    yield _render_line(
         "summary",
         run=run.id,
         status=run.status,
         counts=counts.model_dump(mode="json"),
         pass_rate=None if rate is None else rate._asdict(),
-        repeats=repeats(rates.values()).data() if run.trials > 1 and not changed else None,
+        repeats=compute_repeats(rates.values()).data() if run.trials > 1 and not changed else None,
         templates=templates.data() if not changed else None,
         judged=judged.data(),
         exit_code=2 if changed else run.exit_code(counts),
@@ -85,29 +85,29 @@ def render_jsonl(
     )
 
 
-def _trial(kept: Kept, blob: Blob, seen: set[str]) -> Iterator[bytes]:
+def _render_trial(kept: StoredTrial, blob: ReadBlob, seen: set[str]) -> Iterator[bytes]:
     task_run = kept.task_run
     if task_run.snapshot not in seen:
         seen.add(task_run.snapshot)
-        yield _line("snapshot", sha256=task_run.snapshot, snapshot=orjson.Fragment(blob(task_run.snapshot)))
+        yield _render_line("snapshot", sha256=task_run.snapshot, snapshot=orjson.Fragment(blob(task_run.snapshot)))
     sidecar = orjson.Fragment(kept.sidecar) if kept.sidecar else None
-    yield _line("task_run", **task_run.__dict__, sidecar=sidecar)
+    yield _render_line("task_run", **task_run.__dict__, sidecar=sidecar)
     place = {"run": task_run.run, "task": task_run.task, "trial": task_run.trial, "attempt": task_run.attempt}
     for line in kept.lines:
         event = orjson.loads(line)
         for body in event.get("blobs", {}).values():
             if body["sha256"] not in seen:
                 seen.add(body["sha256"])
-                yield _blob(body, blob)
+                yield _render_blob(body, blob)
         # Last, and as it stands in the log: what lies between `"event":` and the final brace is what was chained.
-        yield _line("event", **place, seq=event["seq"], event=orjson.Fragment(line))
+        yield _render_line("event", **place, seq=event["seq"], event=orjson.Fragment(line))
 
 
-def _blob(body: dict[str, Any], blob: Blob) -> bytes:
-    small = body["size"] <= BLOB_LIMIT
+def _render_blob(body: dict[str, Any], blob: ReadBlob) -> bytes:
+    small = body["size"] <= MAX_BLOB_BYTES
     data = base64.b64encode(blob(body["sha256"])).decode() if small else None
-    return _line("blob", sha256=body["sha256"], size=body["size"], base64=data)
+    return _render_line("blob", sha256=body["sha256"], size=body["size"], base64=data)
 
 
-def _line(sort: str, **fields: Any) -> bytes:
+def _render_line(sort: str, **fields: Any) -> bytes:
     return orjson.dumps({"type": sort} | fields, default=encode_model) + b"\n"

@@ -16,25 +16,25 @@ from xml.sax.saxutils import escape, quoteattr
 from clerkship.kit.statistics import wilson_interval
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.report.command import look_closer, run_again
+from clerkship.report.command import rerun_command, show_command
 from clerkship.report.costs import per_verdict
-from clerkship.report.judged import Judged
-from clerkship.report.outcome import Standing, ended, is_missed, outcome, standing
-from clerkship.report.plain import explain, headline, on_one_line, skipped, unmet
-from clerkship.report.repeats import TaskRate, curves, repeats
-from clerkship.report.templates import Templates
+from clerkship.report.judging_summary import JudgingSummary
+from clerkship.report.outcome import ResultClass, classify_result, describe_ending, is_not_recorded, outcome
+from clerkship.report.plain_text import explain_failure, failed_criteria, headline, skipped_criteria, to_one_line
+from clerkship.report.repeats import TaskRate, compute_repeats, list_curves
+from clerkship.report.templates import TemplateRates
 
-BUDGET = 20_000_000
+MAX_TEXT_BYTES = 20_000_000
 """Bytes of explanation in one file: GitLab takes no more than 30 MB."""
-LONGEST = 16_000
-SHORTEST = 400
-ELEMENTS: dict[Standing, str] = {"failed": "failure", "errored": "error", "skipped": "skipped"}
+MAX_CASE_BYTES = 16_000
+MIN_CASE_BYTES = 400
+ELEMENTS: dict[ResultClass, str] = {"failed": "failure", "errored": "error", "skipped": "skipped"}
 
 # XML 1.0, 2.2: not even as references may these stand in a file; the second row may, and is advised against.
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
-class Case(NamedTuple):
+class JunitCase(NamedTuple):
     """A trial with the two things its record does not have."""
 
     task_run: TaskRun
@@ -46,21 +46,21 @@ class Case(NamedTuple):
 def render_junit(
     run: BenchmarkRun,
     counts: Counts,
-    cases: Callable[[], Iterable[Case]],
-    judged: Judged | None = None,
+    cases: Callable[[], Iterable[JunitCase]],
+    judged: JudgingSummary | None = None,
     seals: SealCheck | None = None,
 ) -> Iterator[str]:
     """The file, piece by piece. The cases are gone through twice: their sum stands before them."""
-    tally: Counter[Standing] = Counter()
+    tally: Counter[ResultClass] = Counter()
     seconds = 0.0
-    judged = judged or Judged.of(run)
+    judged = judged or JudgingSummary.of(run)
     rates: dict[str, TaskRate] = {}
-    templates = Templates()
+    templates = TemplateRates()
     for case in cases():
         judged.add(case.task_run)
         templates.add(case.task_run)
         rates.setdefault(case.task_run.task, TaskRate(case.task_run.task)).add(case.task_run)
-        tally[standing(case.task_run)] += 1
+        tally[classify_result(case.task_run)] += 1
         seconds += case.seconds
     missing = run.count_missing(counts)
     changed = seals is not None and seals.is_changed
@@ -70,18 +70,18 @@ def render_junit(
         f'skipped="{tally["skipped"]}" time="{seconds:.3f}"'
     )
     name = _attribute(run.name)
-    about = {} if changed else _rates(run, counts, rates, templates)
+    about = {} if changed else _rate_properties(run, counts, rates, templates)
     about |= {"seals": seals.state()} if seals is not None else {}
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={name} {sums}>\n'
     yield f"<testsuite name={name} {sums}{_timestamp(run.started_at)}>\n{_properties(run, counts, judged, about)}"
-    room = min(LONGEST, max(SHORTEST, BUDGET // max(tally.total() - tally["passed"], 1)))
+    room = min(MAX_CASE_BYTES, max(MIN_CASE_BYTES, MAX_TEXT_BYTES // max(tally.total() - tally["passed"], 1)))
     seen: Counter[tuple[str, str]] = Counter()
     for case in cases():
-        yield _case(run, case, room, seen)
+        yield _render_case(run, case, room, seen)
     if missing:
-        yield _not_run(run, missing, seen)
+        yield _render_not_run(run, missing, seen)
     if seals is not None and changed:
-        yield _changed(run, seals, seen)
+        yield _render_changed(run, seals, seen)
     yield "</testsuite>\n</testsuites>\n"
 
 
@@ -93,16 +93,20 @@ def _timestamp(text: str) -> str:
         return ""
 
 
-def _rates(run: BenchmarkRun, counts: Counts, tasks: Mapping[str, TaskRate], templates: Templates) -> dict[str, str]:
+def _rate_properties(
+    run: BenchmarkRun, counts: Counts, tasks: Mapping[str, TaskRate], templates: TemplateRates
+) -> dict[str, str]:
     """Return the properties that are counted over all trials."""
     rate = wilson_interval(counts.passed, counts.graded)
     found = {"pass_rate": f"{rate.rate:.4f}"} if rate is not None else {}
     found |= {"pass_rate_interval": f"{rate.low:.4f} to {rate.high:.4f}"} if rate is not None else {}
-    found |= {curve.name: curve.words() for curve in (curves(repeats(tasks.values())) if run.trials > 1 else ())}
+    found |= {
+        curve.name: curve.words() for curve in (list_curves(compute_repeats(tasks.values())) if run.trials > 1 else ())
+    }
     return found | {f"template: {one.task}": one.words() for one in templates.rates()}
 
 
-def _properties(run: BenchmarkRun, counts: Counts, judged: Judged, about: Mapping[str, str]) -> str:
+def _properties(run: BenchmarkRun, counts: Counts, judged: JudgingSummary, about: Mapping[str, str]) -> str:
     facts = {
         "run": run.id,
         "status": run.status,
@@ -118,14 +122,14 @@ def _properties(run: BenchmarkRun, counts: Counts, judged: Judged, about: Mappin
         **({"isolation": run.isolation} if run.isolation is not None else {}),
         **({"judge": run.judge.who} if run.judge is not None else {}),
         **({"person": run.person.who} if run.person is not None else {}),
-        **_judged(judged),
-        "again": run_again(run),
+        **_judging_properties(judged),
+        "again": rerun_command(run),
     }
     rows = "".join(f"<property name={_attribute(name)} value={_attribute(str(v))}/>\n" for name, v in facts.items())
     return f"<properties>\n{rows}</properties>\n"
 
 
-def _judged(found: Judged) -> dict[str, object]:
+def _judging_properties(found: JudgingSummary) -> dict[str, object]:
     """What models said and took; nothing where none had any part in it."""
     if found.is_empty:
         return {}
@@ -137,52 +141,54 @@ def _judged(found: Judged) -> dict[str, object]:
     return facts | ({} if price is None else {"cost_per_verdict": f"{price:.6f}"})
 
 
-def _case(run: BenchmarkRun, case: Case, room: int, seen: Counter[tuple[str, str]]) -> str:
+def _render_case(run: BenchmarkRun, case: JunitCase, room: int, seen: Counter[tuple[str, str]]) -> str:
     task_run = case.task_run
     classname, name = _unique(_classname(run, case.source, task_run.template), _name(run, task_run), seen)
     file = _file(run, case.source) if case.source else ""
-    found = standing(task_run)
+    found = classify_result(task_run)
     if found == "passed":
         left = "\n".join(
-            [f"failed: {on_one_line(criterion.label)}" for criterion in unmet(task_run)]
-            + [f"skipped: {on_one_line(criterion.label)}" for criterion in skipped(task_run)]
+            [f"failed: {to_one_line(criterion.label)}" for criterion in failed_criteria(task_run)]
+            + [f"skipped: {to_one_line(criterion.label)}" for criterion in skipped_criteria(task_run)]
         )
-        told = f"<system-out>{_within(room, left, _text)}</system-out>" if left else ""
-        return _testcase(classname, name, told, case.seconds, file)
-    text = "\n".join((headline(task_run), f"{ended(task_run)}.", *explain(task_run), look_closer(task_run)))
-    body = _within(room - room // 4, text, _text)
-    message = _within(room // 4, on_one_line(headline(task_run)), _attribute)
+        told = f"<system-out>{_cut_to_size(room, left, _text)}</system-out>" if left else ""
+        return _render_testcase(classname, name, told, case.seconds, file)
+    text = "\n".join(
+        (headline(task_run), f"{describe_ending(task_run)}.", *explain_failure(task_run), show_command(task_run))
+    )
+    body = _cut_to_size(room - room // 4, text, _text)
+    message = _cut_to_size(room // 4, to_one_line(headline(task_run)), _attribute)
     # Not a word that ActiveSupport, which GitLab reads XML with, takes for a type: `yaml`, `file`, `integer` ...
-    sort = f" type={_attribute(_sort(task_run))}" if found != "skipped" else ""
+    sort = f" type={_attribute(_error_type(task_run))}" if found != "skipped" else ""
     element = ELEMENTS[found]
     problem = f"<{element}{sort} message={message}>{body}</{element}>"
-    return _testcase(classname, name, problem, case.seconds, file)
+    return _render_testcase(classname, name, problem, case.seconds, file)
 
 
-def _testcase(classname: str, name: str, body: str, seconds: float = 0.0, file: str = "") -> str:
+def _render_testcase(classname: str, name: str, body: str, seconds: float = 0.0, file: str = "") -> str:
     where = f" file={_attribute(file)}" if file else ""
     head = f'<testcase classname={_attribute(classname)} name={_attribute(name)}{where} time="{seconds:.3f}"'
     return f"{head}>\n{body}\n</testcase>\n" if body else f"{head}/>\n"
 
 
-def _sort(task_run: TaskRun) -> str:
-    return "not_recorded" if is_missed(task_run) else outcome(task_run)
+def _error_type(task_run: TaskRun) -> str:
+    return "not_recorded" if is_not_recorded(task_run) else outcome(task_run)
 
 
-def _not_run(run: BenchmarkRun, missing: int, seen: Counter[tuple[str, str]]) -> str:
+def _render_not_run(run: BenchmarkRun, missing: int, seen: Counter[tuple[str, str]]) -> str:
     """A run that was stopped or killed is not a green one, whatever the trials that it got to."""
     classname, name = _unique(_classname(run, ""), f"{missing:,} trials were not run", seen)
     how = "stopped" if run.status == "cancelled" else "broken off"
     told = _attribute(f"the run was {how}: clerkship resume {run.id}")
-    return _testcase(classname, name, f'<error type="not_run" message={told}></error>')
+    return _render_testcase(classname, name, f'<error type="not_run" message={told}></error>')
 
 
-def _changed(run: BenchmarkRun, seals: SealCheck, seen: Counter[tuple[str, str]]) -> str:
+def _render_changed(run: BenchmarkRun, seals: SealCheck, seen: Counter[tuple[str, str]]) -> str:
     """Render a case in error, because no verdict of a changed run may count as a pass."""
     classname, name = _unique(_classname(run, ""), "seals of the run", seen)
     body = _text("\n".join(seals.sentences()))
     error = f'<error type="changed" message={_attribute(seals.headline())}>{body}</error>'
-    return _testcase(classname, name, error)
+    return _render_testcase(classname, name, error)
 
 
 def _classname(run: BenchmarkRun, source: str, template: str = "") -> str:
@@ -205,7 +211,7 @@ def _file(run: BenchmarkRun, source: str) -> str:
 
 def _unique(classname: str, name: str, seen: Counter[tuple[str, str]]) -> tuple[str, str]:
     """Names that differ in what XML cannot say would be one case; the second is numbered."""
-    wanted = found = (_legal(classname), _legal(name))
+    wanted = found = (_escape_illegal(classname), _escape_illegal(name))
     while found in seen:
         seen[wanted] += 1
         found = (wanted[0], f"{wanted[1]} ({seen[wanted]})")
@@ -213,7 +219,7 @@ def _unique(classname: str, name: str, seen: Counter[tuple[str, str]]) -> tuple[
     return found
 
 
-def _within(room: int, text: str, render: Callable[[str], str]) -> str:
+def _cut_to_size(room: int, text: str, render: Callable[[str], str]) -> str:
     """Rendered, and cut where that takes more bytes than there are; a sign may take six."""
     found = render(text)
     while (size := len(found.encode())) > room:
@@ -222,19 +228,19 @@ def _within(room: int, text: str, render: Callable[[str], str]) -> str:
     return found
 
 
-def _legal(text: str) -> str:
+def _escape_illegal(text: str) -> str:
     """What XML has no word for is shown as Python would write it."""
     return _ILLEGAL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def _attribute(text: str) -> str:
-    return _inert(quoteattr(_legal(text)))
+    return _escape_commands(quoteattr(_escape_illegal(text)))
 
 
 def _text(text: str) -> str:
-    return _inert(escape(_legal(text), {"\r": "&#13;"}))
+    return _escape_commands(escape(_escape_illegal(text), {"\r": "&#13;"}))
 
 
-def _inert(xml: str) -> str:
+def _escape_commands(xml: str) -> str:
     """Spell what would be a command to a CI system, if the file is printed there, with character references."""
     return xml.replace("::", "&#58;:").replace("##", "&#35;#")

@@ -10,33 +10,56 @@ from typing import Any
 from clerkship.kit.statistics import wilson_interval
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.report.axes import axis_name, axis_words, mean_axes, shown_axes
-from clerkship.report.command import look_closer, run_again
-from clerkship.report.foreign import foreign, foreign_lines
-from clerkship.report.isolation import isolation_of
-from clerkship.report.judged import Judged
-from clerkship.report.markdown_page import LEAST, Page
-from clerkship.report.outcome import OUTCOMES, ended, is_missed, standing, tally, urgency
+from clerkship.report.axes import average_axes, axis_name, describe_axes, list_axes
+from clerkship.report.command import rerun_command, show_command
+from clerkship.report.isolation import describe_isolation
+from clerkship.report.judge_evidence import parse_judge_evidence
+from clerkship.report.judging_summary import JudgingSummary
+from clerkship.report.markdown_escape import escape_markdown, escape_markdown_lines
+from clerkship.report.markdown_page import MIN_PAGE_BYTES, MarkdownPage
+from clerkship.report.outcome import (
+    OUTCOMES,
+    classify_result,
+    count_outcomes,
+    describe_ending,
+    is_not_recorded,
+    urgency,
+)
 from clerkship.report.pages import load_pieces
-from clerkship.report.plain import blame, comparisons, shown_evidence, skipped, unmet, word, wrong
-from clerkship.report.reliance import reliance
-from clerkship.report.repeats import TaskRate, curves, repeats
-from clerkship.report.templates import Templates
+from clerkship.report.plain_text import (
+    comparisons,
+    describe_blame,
+    describe_error,
+    failed_criteria,
+    failed_evidence,
+    outcome_word,
+    skipped_criteria,
+)
+from clerkship.report.repeats import TaskRate, compute_repeats, list_curves
+from clerkship.report.templates import TemplateRates
 
-SUMMARY = 1_000_000
+MAX_SUMMARY_BYTES = 1_000_000
 """Bytes that a job's summary may have: GitHub takes 1 MiB."""
-COMMENT = 65_000
+MAX_COMMENT_BYTES = 65_000
 """Bytes that fit a comment: GitHub takes 65,536 characters."""
 MAX_ROWS = 500
 MAX_CRITERIA = 10
 MAX_EVIDENCE = 5
-_OF_TRIALS = (word, blame, wrong, unmet, ended, is_missed, look_closer)
-_OF_CRITERIA = (reliance, comparisons, shown_evidence)
+_OF_TRIALS = (
+    outcome_word,
+    describe_blame,
+    describe_error,
+    failed_criteria,
+    describe_ending,
+    is_not_recorded,
+    show_command,
+)
+_OF_CRITERIA = (parse_judge_evidence, comparisons, failed_evidence)
 _MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "⏭️"}
 
 
 @dataclass
-class _Seen:
+class _TrialSummary:
     """What one walk over the trials leaves: no records, so that a large run needs little room."""
 
     passed: dict[str, int] = field(default_factory=dict)
@@ -44,7 +67,7 @@ class _Seen:
     urgent: list[tuple[int, int]] = field(default_factory=list)
     """How urgent, and the how-manieth: those that did not pass."""
     rates: dict[str, TaskRate] = field(default_factory=dict)
-    templates: Templates = field(default_factory=Templates)
+    templates: TemplateRates = field(default_factory=TemplateRates)
     flawed: dict[str, dict[str, int]] = field(default_factory=dict)
     """By task: criteria that failed in trials that passed, and in how many."""
     skipped: dict[str, int] = field(default_factory=dict)
@@ -55,38 +78,42 @@ def render_markdown(
     run: BenchmarkRun,
     counts: Counts,
     trials: Callable[[], Iterable[TaskRun]],
-    limit: int = SUMMARY,
-    judged: Judged | None = None,
+    limit: int = MAX_SUMMARY_BYTES,
+    judged: JudgingSummary | None = None,
     seals: SealCheck | None = None,
 ) -> str:
     """Render the page, of at most so many bytes. The trials are gone through twice."""
-    judged = judged or Judged.of(run)
-    seen = _look(trials(), judged)
-    pieces = load_pieces("summary.md.jinja2", foreign, foreign_lines, mark, scores, *_OF_TRIALS, *_OF_CRITERIA)
-    ending = pieces.again(run, run_again(run))
-    page = Page(max(limit, LEAST) - len(ending.encode()))
+    judged = judged or JudgingSummary.of(run)
+    seen = _summarize(trials(), judged)
+    pieces = load_pieces(
+        "summary.md.jinja2", escape_markdown, escape_markdown_lines, mark, scores, *_OF_TRIALS, *_OF_CRITERIA
+    )
+    ending = pieces.again(run, rerun_command(run))
+    page = MarkdownPage(max(limit, MIN_PAGE_BYTES) - len(ending.encode()))
     changed = seals is not None and seals.is_changed
     verdict = {0: "✅", 1: "❌", 130: "⏭️"}.get(2 if changed else run.exit_code(counts), "⚠️")
     rate = wilson_interval(counts.passed, counts.graded)
-    numbers = [f"{number:,} {OUTCOMES[name][0].lower()}" for name, number in tally(counts).items() if number]
-    page.add(pieces.headline(run, counts, verdict, rate, numbers, isolation_of(run), seals), needed=True)
+    numbers = [f"{number:,} {OUTCOMES[name][0].lower()}" for name, number in count_outcomes(counts).items() if number]
+    page.add(pieces.headline(run, counts, verdict, rate, numbers, describe_isolation(run), seals), needed=True)
     if changed:
         page.add(pieces.changed(seals), needed=True)
     else:
-        _add_counted(page, pieces, run, seen, judged)
-    shown = _chosen(trials(), seen)
+        _add_totals(page, pieces, run, seen, judged)
+    shown = _select_urgent(trials(), seen)
     total, left_out = len(seen.urgent), "more that did not pass"
     head = "\n| | task | score | why |\n|---|---|---|---|\n"
     page.add_all(head, map(pieces.row, shown), total, share=0.4, what=left_out)
     folded = (pieces.details(task_run, MAX_CRITERIA, MAX_EVIDENCE) for task_run in shown)
     page.add_all("\n", folded, total, share=0.9, what=left_out)
     if not changed:
-        page.add(_passes(seen.passed, page.room // 2))
+        page.add(_render_passed(seen.passed, page.room // 2))
     page.add(ending, needed=True)
     return page.text()
 
 
-def _add_counted(page: Page, pieces: Any, run: BenchmarkRun, seen: _Seen, judged: Judged) -> None:
+def _add_totals(
+    page: MarkdownPage, pieces: Any, run: BenchmarkRun, seen: _TrialSummary, judged: JudgingSummary
+) -> None:
     """Add what is counted over all trials, which says nothing of a changed run."""
     both = sorted(seen.passed.keys() & seen.failed.keys())
     flaky = {task: f"{seen.passed[task]:,} of {seen.passed[task] + seen.failed[task]:,} trials passed" for task in both}
@@ -95,28 +122,28 @@ def _add_counted(page: Page, pieces: Any, run: BenchmarkRun, seen: _Seen, judged
         for task, labels in seen.flawed.items()
     }
     skips = {label: f"in {number:,} trial{'s' * (number != 1)}" for label, number in seen.skipped.items()}
-    axes = mean_axes([rate.axes for rate in seen.rates.values()])
+    axes = average_axes([rate.axes for rate in seen.rates.values()])
     page.add(pieces.templates(seen.templates.rates()))
-    page.add(pieces.repeated(curves(repeats(seen.rates.values())) if run.trials > 1 else []))
+    page.add(pieces.repeated(list_curves(compute_repeats(seen.rates.values())) if run.trials > 1 else []))
     page.add(pieces.models(judged))
     page.add(pieces.listed("Flaky", flaky))
     page.add(pieces.listed("Passed, with failed criteria", flawed, "more tasks"))
-    page.add(pieces.axes([(axis_name(axis), axes[axis]) for axis in shown_axes([axes])]))
+    page.add(pieces.axes([(axis_name(axis), axes[axis]) for axis in list_axes([axes])]))
     page.add(pieces.listed(f"{_MARKS['skipped']} Skipped criteria", skips))
 
 
-def _look(trials: Iterable[TaskRun], judged: Judged) -> _Seen:
-    seen = _Seen()
+def _summarize(trials: Iterable[TaskRun], judged: JudgingSummary) -> _TrialSummary:
+    seen = _TrialSummary()
     for place, task_run in enumerate(trials):
         judged.add(task_run)
         seen.templates.add(task_run)
         seen.rates.setdefault(task_run.task, TaskRate(task_run.task)).add(task_run)
-        for criterion in skipped(task_run):
+        for criterion in skipped_criteria(task_run):
             seen.skipped[criterion.label] = seen.skipped.get(criterion.label, 0) + 1
-        match standing(task_run):
+        match classify_result(task_run):
             case "passed":
                 seen.passed[task_run.task] = seen.passed.get(task_run.task, 0) + 1
-                _note_flaws(task_run, seen)
+                _add_failed_criteria(task_run, seen)
             case "skipped":
                 continue
             case found:
@@ -126,14 +153,16 @@ def _look(trials: Iterable[TaskRun], judged: Judged) -> _Seen:
     return seen
 
 
-def _note_flaws(task_run: TaskRun, seen: _Seen) -> None:
-    for criterion in unmet(task_run):
+def _add_failed_criteria(task_run: TaskRun, seen: _TrialSummary) -> None:
+    for criterion in failed_criteria(task_run):
         found = seen.flawed.setdefault(task_run.task, {})
-        text = foreign(criterion.label, 200) + (f" ({foreign(criterion.axis, 40)})" if criterion.axis else "")
+        text = escape_markdown(criterion.label, 200) + (
+            f" ({escape_markdown(criterion.axis, 40)})" if criterion.axis else ""
+        )
         found[text] = found.get(text, 0) + 1
 
 
-def _chosen(trials: Iterable[TaskRun], seen: _Seen) -> list[TaskRun]:
+def _select_urgent(trials: Iterable[TaskRun], seen: _TrialSummary) -> list[TaskRun]:
     """The most urgent, as many as a page could ever show."""
     wanted = {place for _, place in sorted(seen.urgent)[:MAX_ROWS]}
     return sorted((task_run for place, task_run in enumerate(trials) if place in wanted), key=urgency)
@@ -141,23 +170,25 @@ def _chosen(trials: Iterable[TaskRun], seen: _Seen) -> list[TaskRun]:
 
 def mark(task_run: TaskRun) -> str:
     """Return the sign of an outcome."""
-    return _MARKS[standing(task_run)]
+    return _MARKS[classify_result(task_run)]
 
 
 def scores(task_run: TaskRun) -> str:
     """Return the score, and those of axes that are not perfect."""
     below = {axis: found.score for axis, found in task_run.axes.items() if found.score < 1}
-    axes = ", ".join(foreign(words, 60) for words in axis_words(below))
+    axes = ", ".join(escape_markdown(words, 60) for words in describe_axes(below))
     score = "" if task_run.score is None else f"{task_run.score:.2f}"
     return f"{score} ({axes})" if axes else score
 
 
-def _passes(passed: dict[str, int], room: int) -> str:
+def _render_passed(passed: dict[str, int], room: int) -> str:
     """What passed, folded away; with trials, how many of each."""
     if not passed:
         return ""
     total = sum(passed.values())
-    rows = list(_fitting((f"<li>{foreign(task, 200)}{_times(n)}</li>" for task, n in sorted(passed.items())), room))
+    rows = list(
+        _take_fitting((f"<li>{escape_markdown(task, 200)}{_times(n)}</li>" for task, n in sorted(passed.items())), room)
+    )
     more = f"<li>… and {len(passed) - len(rows):,} more</li>\n" if len(rows) < len(passed) else ""
     listed = "\n".join(rows)
     return f"\n<details><summary>✅ {total:,} passed</summary>\n<ul>\n{listed}\n{more}</ul>\n</details>\n"
@@ -167,7 +198,7 @@ def _times(number: int) -> str:
     return f" × {number:,}" if number > 1 else ""
 
 
-def _fitting(rows: Iterable[str], room: int) -> Iterator[str]:
+def _take_fitting(rows: Iterable[str], room: int) -> Iterator[str]:
     for row in rows:
         room -= len(row.encode()) + 1
         if room < 0:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-LEAST = 10_000
+MIN_PAGE_BYTES = 10_000
 """Bytes that a page may have at least."""
-MISFITS = 5
+MAX_MISFITS = 5
 """Pieces that may be too long before no more are tried."""
 
 
-class Page:
+class MarkdownPage:
     """Pieces of Markdown, and the room left for more."""
 
     def __init__(self, room: int) -> None:
@@ -34,7 +34,7 @@ class Page:
         for piece in pieces:
             if self.room - len(piece.encode()) < keep or not self.add(piece):
                 misfits += 1  # a shorter one may still fit
-                if misfits > MISFITS:
+                if misfits > MAX_MISFITS:
                     break
                 continue
             done += 1

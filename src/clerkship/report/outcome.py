@@ -16,10 +16,10 @@ OUTCOMES: dict[str, tuple[str, str]] = {
 }
 """What there is to say of a trial, the most urgent first: its word, and what the word means."""
 
-CHANGED = ("Changed", "changed in the store after it was saved; its verdict cannot be trusted")
+CHANGED_OUTCOME = ("Changed", "changed in the store after it was saved; its verdict cannot be trusted")
 """The word for a trial that differs from its seal, and what the word means."""
 
-NO_RATE = "No rate: the run was changed"
+NO_RATE_TEXT = "No rate: the run was changed"
 
 GRADED = ("pass", "partial", "fail")
 
@@ -47,35 +47,35 @@ _STATUSES: dict[Status, str] = {
 }
 
 
-def status_words(task_run: TaskRun) -> str:
+def describe_status(task_run: TaskRun) -> str:
     """The status in words; a completed trial whose agent crashed says so."""
     return "The agent crashed" if task_run.ending == "agent_failed" else _STATUSES[task_run.status]
 
 
-_MISSED = "not recorded:"
+_NOT_RECORDED = "not recorded:"
 """How the error of a trial begins that asked for what no cassette has."""
 
 
-def is_missed(task_run: TaskRun) -> bool:
+def is_not_recorded(task_run: TaskRun) -> bool:
     """Whether a replay has no verdict because it came to a question that was never recorded: nothing is broken, and
     whoever changed the agent or the task will want to know just that."""
-    return task_run.status == "errored" and task_run.error.startswith(_MISSED)
+    return task_run.status == "errored" and task_run.error.startswith(_NOT_RECORDED)
 
 
-def ended(task_run: TaskRun) -> str:
+def describe_ending(task_run: TaskRun) -> str:
     """How it ended, in words."""
-    return "It took another turn than the recording" if is_missed(task_run) else ENDINGS[task_run.ending]
+    return "It took another turn than the recording" if is_not_recorded(task_run) else ENDINGS[task_run.ending]
 
 
-_UNDECIDED: dict[str, str] = {
+_WHY_UNDECIDED: dict[str, str] = {
     "errored": "as they stood when it broke: they decide nothing",
     "invalid_person": "not judged: the person was not played as they should be",
 }
 
 
-def undecided(task_run: TaskRun) -> str:
+def why_undecided(task_run: TaskRun) -> str:
     """Why the criteria of a trial say nothing of the agent; empty where they do."""
-    return _UNDECIDED.get(task_run.status, "")
+    return _WHY_UNDECIDED.get(task_run.status, "")
 
 
 def outcome(task_run: TaskRun) -> str:
@@ -83,9 +83,9 @@ def outcome(task_run: TaskRun) -> str:
     return task_run.verdict or task_run.status
 
 
-Standing = Literal["passed", "failed", "errored", "skipped"]
+ResultClass = Literal["passed", "failed", "errored", "skipped"]
 
-_STANDINGS: dict[str, Standing] = {
+_RESULT_CLASSES: dict[str, ResultClass] = {
     "pass": "passed",
     "partial": "failed",
     "fail": "failed",
@@ -94,9 +94,9 @@ _STANDINGS: dict[str, Standing] = {
 }
 
 
-def standing(task_run: TaskRun) -> Standing:
+def classify_result(task_run: TaskRun) -> ResultClass:
     """What a machine that knows four words makes of it; it agrees with the exit code (`Counts.exit_code`)."""
-    return _STANDINGS.get(outcome(task_run), "errored")
+    return _RESULT_CLASSES.get(outcome(task_run), "errored")
 
 
 def urgency(task_run: TaskRun) -> int:
@@ -106,7 +106,7 @@ def urgency(task_run: TaskRun) -> int:
     return order.index(found) if found in order else len(order)
 
 
-def tally(counts: Counts) -> dict[str, int]:
+def count_outcomes(counts: Counts) -> dict[str, int]:
     """How many trials came out in each way; every trial is in exactly one."""
     without_verdict = {
         status: number for status, number in counts.statuses.items() if status not in ("completed", "timed_out")
@@ -115,7 +115,7 @@ def tally(counts: Counts) -> dict[str, int]:
     return {name: found.get(name, 0) for name in OUTCOMES}
 
 
-def reason(task_run: TaskRun) -> str:
+def describe_reason(task_run: TaskRun) -> str:
     """Why it came out so, in one sentence."""
     match outcome(task_run):
         case "fail" if task_run.ending == "turn_timed_out":
@@ -126,40 +126,42 @@ def reason(task_run: TaskRun) -> str:
         case "fail" if task_run.ending == "agent_failed":
             return "The agent crashed, so the verdict is fail. The criteria are shown as they stood."
         case "fail":
-            return _why_failed(task_run.criteria)
+            return _describe_fail(task_run.criteria)
         case "partial":
-            return f"{_passed(task_run.criteria)}; a pass needs a score of 0.9."
+            return f"{_describe_passed(task_run.criteria)}; a pass needs a score of 0.9."
         case "inconclusive":
-            return f"Could not be judged: {_named([c for c in task_run.criteria if c.status == 'error'])}."
+            return f"Could not be judged: {_join_labels([c for c in task_run.criteria if c.status == 'error'])}."
         case "ungraded" if task_run.criteria:
-            return f"{_passed(task_run.criteria)}."
+            return f"{_describe_passed(task_run.criteria)}."
         case "pass":
-            return _passed_with(task_run.criteria)
-        case "errored" if is_missed(task_run):
+            return _describe_pass(task_run.criteria)
+        case "errored" if is_not_recorded(task_run):
             return "It took another turn than the recording, and what it came to was never recorded; no verdict."
         case other:
             return f"{OUTCOMES[other][1].capitalize()}." if other in OUTCOMES else ""
 
 
-def _why_failed(criteria: tuple[CriterionRun, ...]) -> str:
+def _describe_fail(criteria: tuple[CriterionRun, ...]) -> str:
     gates = [c for c in criteria if c.gate and c.status == "judged" and not c.passed]
     if gates:
-        return f"A failed gate fails the run, whatever the score: {_named(gates)}."
-    return f"{_passed(criteria)}."
+        return f"A failed gate fails the run, whatever the score: {_join_labels(gates)}."
+    return f"{_describe_passed(criteria)}."
 
 
-def _passed_with(criteria: tuple[CriterionRun, ...]) -> str:
+def _describe_pass(criteria: tuple[CriterionRun, ...]) -> str:
     """How many criteria passed, and which did not."""
     failed = [c for c in criteria if c.status == "judged" and not c.passed]
-    return f"{_passed(criteria)}; failed: {_named(failed)}." if failed else f"{_passed(criteria)}."
+    return (
+        f"{_describe_passed(criteria)}; failed: {_join_labels(failed)}." if failed else f"{_describe_passed(criteria)}."
+    )
 
 
-def _passed(criteria: tuple[CriterionRun, ...]) -> str:
+def _describe_passed(criteria: tuple[CriterionRun, ...]) -> str:
     judged = [c for c in criteria if c.status == "judged" and not (c.is_implied and c.passed)]
     kept, skipped = sum(c.passed for c in judged), sum(c.status == "skipped" for c in criteria)
     told = f"{kept} of {len(judged)} criteria passed" if judged else "No criterion was judged"
     return f"{told}, {skipped} {'was' if skipped == 1 else 'were'} skipped" if skipped else told
 
 
-def _named(criteria: list[CriterionRun]) -> str:
+def _join_labels(criteria: list[CriterionRun]) -> str:
     return "; ".join(f"“{c.label}”" for c in criteria)

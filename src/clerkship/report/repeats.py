@@ -106,7 +106,7 @@ class TaskRate(PassRate):
         }
 
 
-def rates(task_runs: Iterable[TaskRun]) -> dict[str, TaskRate]:
+def group_rates(task_runs: Iterable[TaskRun]) -> dict[str, TaskRate]:
     """Trials by task, in order of name."""
     found: dict[str, TaskRate] = {}
     for task_run in task_runs:
@@ -140,7 +140,7 @@ class Curve(NamedTuple):
         return ", ".join(f"{percent(share)} at {k}" for k, share in self.points.items())
 
 
-def curves(found: Repeats) -> list[Curve]:
+def list_curves(found: Repeats) -> list[Curve]:
     """Those with more than one point: of a single trial there is nothing to say."""
     both = [
         Curve("pass@k", "at least one of k trials passes", found.pass_at),
@@ -149,7 +149,7 @@ def curves(found: Repeats) -> list[Curve]:
     return [curve for curve in both if len(curve.points) > 1]
 
 
-def repeats(found: Iterable[TaskRate]) -> Repeats:
+def compute_repeats(found: Iterable[TaskRate]) -> Repeats:
     """Over the tasks with a graded trial; k goes up to what every one of them has."""
     graded = [rate for rate in found if rate.graded]
     most = min((rate.graded for rate in graded), default=0)
@@ -169,7 +169,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def beside(found: Iterable[TaskRate], threshold: float) -> dict[str, list[str]]:
+def group_by_threshold(found: Iterable[TaskRate], threshold: float) -> dict[str, list[str]]:
     """Which tasks' rates are surely at least this, which surely below, and of which one cannot say."""
     sides: dict[str, list[str]] = {"above": [], "below": [], "not sure": []}
     for rate in found:

@@ -40,7 +40,7 @@ class TemplateRate(TaskRate):
         return f"{self.passed:,} of {self.graded:,} passed: {percent(found.rate)} ({sure}), {tasks}"
 
 
-class Templates:
+class TemplateRates:
     """The templates of a run, each with its trials."""
 
     def __init__(self, task_runs: Iterable[TaskRun] = ()) -> None:

@@ -15,13 +15,13 @@ from clerkship.kit.wall import now
 from clerkship.library.calibration import check_writable, save_calibration
 from clerkship.library.conftest import find_conftest_near, load_conftest
 from clerkship.library.labelled import LabelledItem, LabelledSet, load_labelled
-from clerkship.llm.asker import UsageCounter
+from clerkship.llm.trial_model import UsageCounter
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.model.errors import ClerkshipError, InputError, InputProblem
 from clerkship.model.labelled import Label
 from clerkship.model.run import CriterionRun, ModelOptions
 from clerkship.model.usage import Role, Usage
-from clerkship.report.calibration import count, kappa_of
+from clerkship.report.calibration import compute_kappa, count_noun
 from clerkship.service.planning.options import Option, check_votes
 from clerkship.service.reading import show_task
 from clerkship.service.sealing import require
@@ -112,11 +112,11 @@ class Calibrated:
         """What was asked for and not reached, in words."""
         found = self.calibration.overall
         told: list[str] = []
-        value = kappa_of(found)
+        value = compute_kappa(found)
         if at_least is not None and value is not None and value < at_least:
             told.append(f"κ is {value:.2f}, and {at_least:g} was asked for")
         if most_false_passes is not None and found.false_passes > most_false_passes:
-            wrong = count(found.false_passes, "false pass", "false passes")
+            wrong = count_noun(found.false_passes, "false pass", "false passes")
             told.append(f"{wrong}, and at most {most_false_passes} were asked for")
         return told
 
@@ -128,7 +128,7 @@ class Calibrated:
             return "no label got a verdict"
         if (at_least is not None or most_false_passes is not None) and found.errors:
             return f"{found.errors} of {len(self.judgements)} labels got no verdict"
-        if at_least is not None and kappa_of(found) is None:
+        if at_least is not None and compute_kappa(found) is None:
             return "κ needs labels of both sorts: pass and fail"
         return ""
 

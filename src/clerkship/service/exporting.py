@@ -19,16 +19,16 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.report.budget import BUDGET
+from clerkship.report.budget import MAX_PAGE_DATA
 from clerkship.report.comparison_html import render_comparison
 from clerkship.report.comparison_markdown import render_comparison_markdown
 from clerkship.report.detail import TaskDetail, parse_detail
-from clerkship.report.gates import Gated
+from clerkship.report.gates import GatedComparison
 from clerkship.report.html import render_html
-from clerkship.report.jsonl import Kept, render_jsonl
-from clerkship.report.judged import Judged
-from clerkship.report.junit import Case, render_junit
-from clerkship.report.markdown import SUMMARY, render_markdown
+from clerkship.report.jsonl import StoredTrial, render_jsonl
+from clerkship.report.judging_summary import JudgingSummary
+from clerkship.report.junit import JunitCase, render_junit
+from clerkship.report.markdown import MAX_SUMMARY_BYTES, render_markdown
 from clerkship.report.outcome import urgency
 from clerkship.service.frozen import snapshot_at
 from clerkship.service.reading import known, played_in
@@ -79,7 +79,7 @@ class Targets:
     junit: Path | None = None
     jsonl: Path | None = None
     markdown: Path | None = None
-    markdown_limit: int = SUMMARY
+    markdown_limit: int = MAX_SUMMARY_BYTES
     results: ResultsFolder | None = None
 
     def __post_init__(self) -> None:
@@ -173,7 +173,7 @@ def write_reports(store: Store, reference: str, targets: Targets, seals: SealChe
     return wanted
 
 
-def write_comparison(gated: Gated, targets: Targets) -> dict[str, Path]:
+def write_comparison(gated: GatedComparison, targets: Targets) -> dict[str, Path]:
     """Write a comparison as HTML and as Markdown, as far as they are wanted."""
 
     def render(sort: str) -> Iterator[bytes]:
@@ -223,7 +223,7 @@ def _opened(target: Path) -> Iterator[BinaryIO]:
 def _render(sort: str, store: Store, reference: str, targets: Targets, seals: SealCheck) -> Iterator[bytes]:
     run = store.run(reference)
     counts = store.counts(run.id)
-    judged = Judged.of(run, known=known(store, run), played_in=played_in(store, run))
+    judged = JudgingSummary.of(run, known=known(store, run), played_in=played_in(store, run))
     by = redactor_for(store, run)
     match sort:
         case "html":
@@ -245,7 +245,7 @@ def _each(store: Store, run_id: str, by: Redactor) -> Iterator[TaskRun]:
 
 def _details(store: Store, task_runs: list[TaskRun], by: Redactor) -> Iterator[TaskDetail]:
     """The most urgent first, with their logs for as long as a page could hold them: the rest is not even read."""
-    room = BUDGET
+    room = MAX_PAGE_DATA
     for task_run in sorted(task_runs, key=urgency):
         if room <= 0:
             yield TaskDetail(redact_task_run(task_run, by), [], None, {})
@@ -265,18 +265,18 @@ def _redacted(detail: TaskDetail, by: Redactor) -> TaskDetail:
     return replace(detail, task_run=redact_task_run(detail.task_run, by), snapshot=snapshot)
 
 
-def _cases(store: Store, run_id: str, by: Redactor) -> Iterable[Case]:
+def _cases(store: Store, run_id: str, by: Redactor) -> Iterable[JunitCase]:
     sources: dict[str, str] = {}
     for task_run in store.each(run_id):
         if task_run.snapshot not in sources:
             sources[task_run.snapshot] = snapshot_at(store, task_run.snapshot).source
         sidecar = store.sidecar(task_run)
         wall = orjson.loads(sidecar).get("wall_ms", 0.0) if sidecar else 0.0
-        yield Case(redact_task_run(task_run, by), sources[task_run.snapshot], wall / 1000)
+        yield JunitCase(redact_task_run(task_run, by), sources[task_run.snapshot], wall / 1000)
 
 
-def redacted_trials(store: Store, run_id: str, by: Redactor, *, attempts: bool = False) -> Iterator[Kept]:
+def redacted_trials(store: Store, run_id: str, by: Redactor, *, attempts: bool = False) -> Iterator[StoredTrial]:
     """Yield the trials of a run with their logs, redacted; with `attempts`, those that were done again too."""
     for task_run in store.each(run_id, attempts=attempts):
         lines = map(by.line, store.log(task_run))
-        yield Kept(redact_task_run(task_run, by), lines, by.json(store.sidecar(task_run)))
+        yield StoredTrial(redact_task_run(task_run, by), lines, by.json(store.sidecar(task_run)))

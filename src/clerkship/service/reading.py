@@ -18,10 +18,10 @@ from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.model.snapshot import Snapshot
-from clerkship.report.comparison import Comparison, compare
-from clerkship.report.judged import Judged
-from clerkship.report.repeats import Repeats, rates, repeats
-from clerkship.report.templates import Templates
+from clerkship.report.comparison import Comparison, compare_runs
+from clerkship.report.judging_summary import JudgingSummary
+from clerkship.report.repeats import Repeats, compute_repeats, group_rates
+from clerkship.report.templates import TemplateRates
 from clerkship.service.frozen import snapshot_at
 from clerkship.service.redacting import redactor_for
 from clerkship.service.sealing import require_intact
@@ -58,9 +58,9 @@ class RunView:
         """Return a view in which values of variables are not shown."""
         return replace(self, task_runs=[redact_task_run(task_run, by) for task_run in self.task_runs]) if by else self
 
-    def judged(self) -> Judged:
+    def judged(self) -> JudgingSummary:
         """What models said and took in these trials."""
-        return Judged.of(self.run, self.task_runs, self.known, self.played_in)
+        return JudgingSummary.of(self.run, self.task_runs, self.known, self.played_in)
 
     def judged_data(self) -> dict[str, Any] | None:
         """The same for machines; nothing where no model had any part in it, or where not all trials are here."""
@@ -72,11 +72,11 @@ class RunView:
 
     def repeats(self) -> Repeats | None:
         """What repetition tells, where there was any."""
-        return repeats(rates(self.task_runs).values()) if self.run.trials > 1 else None
+        return compute_repeats(group_rates(self.task_runs).values()) if self.run.trials > 1 else None
 
-    def templates(self) -> Templates | None:
+    def templates(self) -> TemplateRates | None:
         """What the tasks of one template came to together; nothing where not all trials are here."""
-        return Templates(self.task_runs) if len(self.task_runs) == self.counts.done else None
+        return TemplateRates(self.task_runs) if len(self.task_runs) == self.counts.done else None
 
     def templates_data(self) -> dict[str, Any] | None:
         """The same for machines."""
@@ -212,7 +212,7 @@ def compare_runs(
         check = require_intact(store, run)
         if notes is not None:
             notes += check.notes()
-    return compare(old, _by_content(store, old, damaged), new, _by_content(store, new, damaged))
+    return compare_runs(old, _by_content(store, old, damaged), new, _by_content(store, new, damaged))
 
 
 def _by_content(store: Store, run: BenchmarkRun, damaged: list[str] | None) -> list[TaskRun]:

@@ -17,9 +17,9 @@ from clerkship.model.errors import InputError
 from clerkship.model.redaction import redact_task_run
 from clerkship.model.run import BenchmarkRun, Counts, RecordingMode, TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.report.command import look_closer
-from clerkship.report.outcome import standing
-from clerkship.report.plain import explain, headline, named, without_commands
+from clerkship.report.command import show_command
+from clerkship.report.outcome import classify_result
+from clerkship.report.plain_text import escape_ci_commands, explain_failure, headline, trial_name
 from clerkship.service.attacking import AttackReport, AttackRequest, attack
 from clerkship.service.exporting import Targets, write_reports
 from clerkship.service.planning.plan import plan_run
@@ -53,7 +53,7 @@ class Result:
     @property
     def failed(self) -> list[TaskRun]:
         """The trials that keep it from passing: partial and fail, errored and inconclusive."""
-        return [task_run for task_run in self.task_runs if standing(task_run) in ("failed", "errored")]
+        return [task_run for task_run in self.task_runs if classify_result(task_run) in ("failed", "errored")]
 
     @property
     def pass_rate(self) -> float:
@@ -74,12 +74,12 @@ class Result:
         return self.passed
 
     def __repr__(self) -> str:
-        """Short enough to stand in an assertion; `explain` has the rest."""
+        """Short enough to stand in an assertion; `explain_failure` has the rest."""
         return f"<{self.run.id}: {self.counts.passed} of {self.run.total} passed>"
 
     def explain(self) -> Iterator[str]:
         """Each trial that did not pass with its reasons, and what to type to look closer."""
-        return map(without_commands, self._explain())
+        return map(escape_ci_commands, self._explain())
 
     def _explain(self) -> Iterator[str]:
         by = redactor_for(self.store, self.run)
@@ -91,10 +91,10 @@ class Result:
             yield from (f"  {sentence}" for sentence in self.seals.sentences())
         for task_run in failed[:MAX_FAILURES]:
             yield ""
-            yield named(task_run)
+            yield trial_name(task_run)
             yield f"  {headline(task_run)}"
-            yield from (f"  {line}" for line in explain(task_run))
-            yield f"  closer: {look_closer(task_run)}{store}"
+            yield from (f"  {line}" for line in explain_failure(task_run))
+            yield f"  closer: {show_command(task_run)}{store}"
         if len(failed) > MAX_FAILURES:
             yield ""
             yield f"… and {len(failed) - MAX_FAILURES} more: clerkship show {self.run.id} --failed{store}"

@@ -6,8 +6,8 @@ from typing import Any
 
 from clerkship.model.matcher import describe_expected
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
-from clerkship.report.outcome import OUTCOMES, is_missed, outcome, reason, undecided
-from clerkship.report.reliance import reliance
+from clerkship.report.judge_evidence import parse_judge_evidence
+from clerkship.report.outcome import OUTCOMES, describe_reason, is_not_recorded, outcome, why_undecided
 
 MAX_EVIDENCE = 20
 """Expectations shown of one criterion."""
@@ -18,7 +18,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 _COMMAND = re.compile(r"(?:(?m:^)|(?<=\r))((?:[^\S\r\n]|\x1b\[[0-9;]*m)*)(?=::)|(?<=#)(?=#(?:vso)?\[)")
 
 
-def named(task_run: TaskRun) -> str:
+def trial_name(task_run: TaskRun) -> str:
     """The task, and which trial of it where that is in question."""
     trial = f" (trial {task_run.trial})" if task_run.trial > 1 else ""
     return f"{task_run.task}{trial}"
@@ -27,84 +27,84 @@ def named(task_run: TaskRun) -> str:
 def headline(task_run: TaskRun) -> str:
     """Why it did not pass, in one line."""
     if task_run.error:
-        return f"{word(task_run)}: {on_one_line(_first(task_run))}"
+        return f"{outcome_word(task_run)}: {to_one_line(_first_error_line(task_run))}"
     if task_run.agent_error:
-        return f"{word(task_run)}: the agent crashed: {on_one_line(task_run.agent_error)}"
-    return f"{word(task_run)}: {on_one_line(reason(task_run))}"
+        return f"{outcome_word(task_run)}: the agent crashed: {to_one_line(task_run.agent_error)}"
+    return f"{outcome_word(task_run)}: {to_one_line(describe_reason(task_run))}"
 
 
-def _first(task_run: TaskRun) -> str:
+def _first_error_line(task_run: TaskRun) -> str:
     """The error, or the first line of one whose others are a comparison."""
-    return task_run.error.partition("\n")[0] if is_missed(task_run) else task_run.error
+    return task_run.error.partition("\n")[0] if is_not_recorded(task_run) else task_run.error
 
 
-def blame(task_run: TaskRun) -> str:
-    """Whose fault a trial without a verdict is, in words that stand before `wrong`."""
-    if is_missed(task_run):
+def describe_blame(task_run: TaskRun) -> str:
+    """Whose fault a trial without a verdict is, in words that stand before `describe_error`."""
+    if is_not_recorded(task_run):
         return "not recorded"
     return "the person, not the agent" if task_run.status == "invalid_person" else "not the agent's fault"
 
 
-def wrong(task_run: TaskRun) -> str:
+def describe_error(task_run: TaskRun) -> str:
     """What kept a trial from a verdict, without the words that stand before it."""
-    return task_run.error.partition(": ")[2] if is_missed(task_run) else task_run.error
+    return task_run.error.partition(": ")[2] if is_not_recorded(task_run) else task_run.error
 
 
-def word(task_run: TaskRun) -> str:
+def outcome_word(task_run: TaskRun) -> str:
     """Its outcome as a word."""
     late = " (timed out)" if task_run.status == "timed_out" else ""
     return f"{OUTCOMES[outcome(task_run)][0]}{late}"
 
 
-def unmet(task_run: TaskRun) -> list[CriterionRun]:
+def failed_criteria(task_run: TaskRun) -> list[CriterionRun]:
     """The criteria that did not hold, or could not be judged; of an errored trial none, for they say nothing."""
-    if undecided(task_run):
+    if why_undecided(task_run):
         return []
     return [c for c in task_run.criteria if c.status == "error" or (c.status == "judged" and not c.passed)]
 
 
-def skipped(task_run: TaskRun) -> list[CriterionRun]:
+def skipped_criteria(task_run: TaskRun) -> list[CriterionRun]:
     """The criteria that nobody was asked about, and that count nowhere."""
     return [criterion for criterion in task_run.criteria if criterion.status == "skipped"]
 
 
-def some_gate(task_run: TaskRun) -> bool:
+def has_optional_criteria(task_run: TaskRun) -> bool:
     """Whether it is worth saying of a criterion that it gates: not where all of them do."""
     return not all(criterion.gate for criterion in task_run.criteria)
 
 
-def shown_evidence(criterion: CriterionRun) -> list[FieldCheck]:
+def failed_evidence(criterion: CriterionRun) -> list[FieldCheck]:
     """What is worth showing of a criterion that was not met."""
     return [check for check in criterion.evidence if not check.passed][:MAX_EVIDENCE]
 
 
-def explain(task_run: TaskRun) -> Iterator[str]:
+def explain_failure(task_run: TaskRun) -> Iterator[str]:
     """Every criterion that was not met: label, reason, and each expectation beside what was found."""
-    for criterion in unmet(task_run):
+    for criterion in failed_criteria(task_run):
         mark = "!" if criterion.status == "error" else "✗"
-        gate = " (gate)" if criterion.gate and some_gate(task_run) else ""
-        yield f"{mark} {on_one_line(criterion.label)}{gate}"
+        gate = " (gate)" if criterion.gate and has_optional_criteria(task_run) else ""
+        yield f"{mark} {to_one_line(criterion.label)}{gate}"
         if criterion.detail:
-            yield f"    {on_one_line(criterion.detail)}"
-        for cite in reliance(criterion).cites[:MAX_CITES]:
-            yield f"    {cite.path} (event #{cite.seq}): “{on_one_line(str(cite.expected['contains']))}”"
-        for check in shown_evidence(criterion):
+            yield f"    {to_one_line(criterion.detail)}"
+        for cite in parse_judge_evidence(criterion).cites[:MAX_CITES]:
+            yield f"    {cite.path} (event #{cite.seq}): “{to_one_line(str(cite.expected['contains']))}”"
+        for check in failed_evidence(criterion):
             place = f" (event #{check.seq})" if check.seq is not None else ""
-            yield f"    {on_one_line(check.path)}{place}"
-            yield from _compared(check)
-    for criterion in skipped(task_run):
-        yield f"– {on_one_line(criterion.label)} (skipped: {on_one_line(criterion.detail)})"
-    if is_missed(task_run):
-        yield from map(on_one_line, task_run.error.splitlines()[1:])
+            yield f"    {to_one_line(check.path)}{place}"
+            yield from _render_comparison(check)
+    for criterion in skipped_criteria(task_run):
+        yield f"– {to_one_line(criterion.label)} (skipped: {to_one_line(criterion.detail)})"
+    if is_not_recorded(task_run):
+        yield from map(to_one_line, task_run.error.splitlines()[1:])
     yield f"log: {task_run.events} events, head {task_run.head}"
 
 
-def harmless(text: str) -> str:
+def replace_control_characters(text: str) -> str:
     """Foreign text for a terminal: what would move its cursor, or turn its lines round, is shown as a sign."""
     return _CONTROL.sub("�", text.replace("\r\n", "\n"))
 
 
-def without_commands(text: str) -> str:
+def escape_ci_commands(text: str) -> str:
     """Break what a CI system would take for a command in the output of a job, with a backslash.
 
     GitHub obeys lines that begin with `::`, after any white space, and `##[…]` anywhere; Azure obeys `##vso[…]`.
@@ -112,7 +112,7 @@ def without_commands(text: str) -> str:
     return _COMMAND.sub(r"\1\\", text) if "::" in text or "##" in text else text
 
 
-def _compared(check: FieldCheck) -> Iterator[str]:
+def _render_comparison(check: FieldCheck) -> Iterator[str]:
     for path, expected, actual in comparisons(check):
         indent = "        " if path else "      "
         if path:
@@ -120,7 +120,7 @@ def _compared(check: FieldCheck) -> Iterator[str]:
         yield f"{indent}expected {expected}"
         yield f"{indent}actual   {actual}"
     if check.differences_left_out:
-        yield f"      {left_out(check)}"
+        yield f"      {describe_left_out(check)}"
 
 
 def comparisons(check: FieldCheck) -> Iterator[tuple[str, str, str]]:
@@ -128,37 +128,43 @@ def comparisons(check: FieldCheck) -> Iterator[tuple[str, str, str]]:
     words; without differences both values as a whole, with an empty path."""
     for one in check.differences:
         row = FieldCheck(path=one.path, expected=one.expected, actual=one.actual, passed=False)
-        yield on_one_line(one.path), *side_by_side(row)
+        yield to_one_line(one.path), *side_by_side(row)
     if not check.differences:
         yield "", *side_by_side(check)
 
 
-def left_out(check: FieldCheck) -> str:
+def describe_left_out(check: FieldCheck) -> str:
     """Say how many differences are not shown."""
     return f"… and {check.differences_left_out:,} more difference{'s' * (check.differences_left_out != 1)}"
 
 
 def side_by_side(check: FieldCheck) -> tuple[str, str]:
     """Expected and actual in words; where the words are the same and the values are not, with their sort."""
-    expected, actual = in_words(check.expected), in_words(check.actual)
+    expected, actual = render_value(check.expected), render_value(check.actual)
     if expected == actual and not check.passed:
-        return _with_sort(check.expected, expected), _with_sort(check.actual, actual)
+        return _with_type(check.expected, expected), _with_type(check.actual, actual)
     return expected, actual
 
 
-def _with_sort(value: Any, words: str) -> str:
-    return f'"{words}" (text)' if isinstance(value, str) else f"{words} ({_SORTS.get(type(value), 'not text')})"
+def _with_type(value: Any, words: str) -> str:
+    return f'"{words}" (text)' if isinstance(value, str) else f"{words} ({_TYPE_NAMES.get(type(value), 'not text')})"
 
 
-_SORTS: dict[type, str] = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a map"}
+_TYPE_NAMES: dict[type, str] = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "a map",
+}
 
 
-def in_words(value: Any) -> str:
+def render_value(value: Any) -> str:
     """An expectation, or what was found, on one line."""
-    return on_one_line(value if isinstance(value, str) else describe_expected(value))
+    return to_one_line(value if isinstance(value, str) else describe_expected(value))
 
 
-def on_one_line(text: str, limit: int = MAX_VALUE_LENGTH) -> str:
+def to_one_line(text: str, limit: int = MAX_VALUE_LENGTH) -> str:
     """Line breaks shown as a sign, and no more than a reader takes in."""
-    line = " ⏎ ".join(harmless(text).splitlines())
+    line = " ⏎ ".join(replace_control_characters(text).splitlines())
     return line if len(line) <= limit else f"{line[:limit]}… ({len(text):,} characters)"

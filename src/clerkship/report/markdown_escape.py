@@ -8,14 +8,14 @@ reference, which never has the meaning of the character (CommonMark, 2.5).
 
 import re
 
-from clerkship.report.plain import harmless, on_one_line
+from clerkship.report.plain_text import replace_control_characters, to_one_line
 
-_BARE = re.compile(r"[^\W_]|[ ,;()=+%…–—⏎“”‘’✗✓]")
+_HARMLESS = re.compile(r"[^\W_]|[ ,;()=+%…–—⏎“”‘’✗✓]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 _BARE_LINK = re.compile(r"(?i)w(?=ww&#46;)")
 
 
-class _Spelled(dict[int, str]):
+class _CharacterTable(dict[int, str]):
     """How each character stands in the page, found out once."""
 
     def __missing__(self, code: int) -> str:
@@ -23,26 +23,26 @@ class _Spelled(dict[int, str]):
         character = chr(code)
         if _CONTROL.match(character):
             character = "�"
-        found = self[code] = character if _BARE.match(character) else f"&#{ord(character)};"
+        found = self[code] = character if _HARMLESS.match(character) else f"&#{ord(character)};"
         return found
 
 
-_SPELLED = _Spelled()
+_CHARACTERS = _CharacterTable()
 
 
-def foreign_lines(text: str, limit: int = 4000) -> str:
+def escape_markdown_lines(text: str, limit: int = 4000) -> str:
     """Text whose lines matter, each harmless by itself; none is empty or begins with a space, lest
     it end the HTML it stands in, or be taken for code."""
     shown = text if len(text) <= limit else f"{text[:limit]}…\n({len(text):,} characters)"
-    lines = [_spelled(line.expandtabs(4).rstrip()) for line in harmless(shown).splitlines()]
+    lines = [_escape_line(line.expandtabs(4).rstrip()) for line in replace_control_characters(shown).splitlines()]
     safe = [f"&#32;{line[1:]}" if line[:1] in ("", " ") else line for line in lines]
     return "<pre><code>{}</code></pre>".format("\n".join(safe))
 
 
-def foreign(text: str, limit: int = 300) -> str:
+def escape_markdown(text: str, limit: int = 300) -> str:
     """The text, harmless, as Markdown and as HTML."""
-    return f"<code>{_spelled(on_one_line(text, limit).strip()) or ' '}</code>"
+    return f"<code>{_escape_line(to_one_line(text, limit).strip()) or ' '}</code>"
 
 
-def _spelled(line: str) -> str:
-    return _BARE_LINK.sub(lambda w: f"&#{ord(w[0])};", line.translate(_SPELLED))
+def _escape_line(line: str) -> str:
+    return _BARE_LINK.sub(lambda w: f"&#{ord(w[0])};", line.translate(_CHARACTERS))

@@ -12,19 +12,19 @@ from clerkship.model.calibration import Calibration
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, CriterionRun, FieldCheck, TaskRun
 from clerkship.model.usage import NO_USAGE, Role, Usage
-from clerkship.report.calibration import Calibrated, calibrated, count
+from clerkship.report.calibration import JudgeCalibration, count_noun, find_judge_calibration
 from clerkship.report.costs import asked, per_verdict, render_used
 from clerkship.report.percent import percent
 
 MAX_FLIPS = 5
 """Criteria that are named where they come out differently."""
-_BY_MODEL = frozenset(assertion.name for assertion in ASSERTIONS if assertion.judged)
-_NO_RUN = ("errored", "cancelled")
+_JUDGED_ASSERTIONS = frozenset(assertion.name for assertion in ASSERTIONS if assertion.judged)
+_UNFINISHED = ("errored", "cancelled")
 NOT_IN_VERDICT = "not part of the verdict"
 
 
 @dataclass(frozen=True)
-class Ballot:
+class VoteCount:
     """How one criterion was voted on."""
 
     majority: int
@@ -32,32 +32,32 @@ class Ballot:
     not_cast: int
 
 
-def row_of(criterion: CriterionRun, path: str) -> FieldCheck | None:
+def find_evidence(criterion: CriterionRun, path: str) -> FieldCheck | None:
     """The line of evidence that tells who judged, or how they voted."""
     return next((row for row in criterion.evidence if row.path == path and isinstance(row.actual, dict)), None)
 
 
-def ballot(criterion: CriterionRun) -> Ballot | None:
+def count_votes(criterion: CriterionRun) -> VoteCount | None:
     """The votes on a criterion, where it was voted on."""
-    row = row_of(criterion, "votes")
+    row = find_evidence(criterion, "votes")
     if row is None:
         return None
     given = [int(row.actual.get(side, 0)) for side in ("for", "against")]
-    return Ballot(max(given), min(given), int(row.actual.get("not_cast", 0)))
+    return VoteCount(max(given), min(given), int(row.actual.get("not_cast", 0)))
 
 
-def by_model(criterion: CriterionRun) -> bool:
+def is_judged_by_model(criterion: CriterionRun) -> bool:
     """Whether a model gave the verdict."""
-    return criterion.status == "judged" and row_of(criterion, "judge") is not None
+    return criterion.status == "judged" and find_evidence(criterion, "judge") is not None
 
 
-def in_words(passed: bool | None) -> str:
+def describe_answer(passed: bool | None) -> str:
     """A yes or no; or that the metric did not apply."""
     return "not rated" if passed is None else "yes" if passed else "no"
 
 
 @dataclass
-class Rated:
+class MetricSummary:
     """One metric over several trials."""
 
     scored: int = 0
@@ -79,10 +79,10 @@ class Rated:
 
 
 @dataclass
-class Ratings:
+class QualitySummary:
     """All metrics over several trials."""
 
-    metrics: dict[str, Rated] = field(default_factory=dict)
+    metrics: dict[str, MetricSummary] = field(default_factory=dict)
     failed: int = 0
     """Trials that could not be rated."""
 
@@ -92,7 +92,7 @@ class Ratings:
         for name, rating in quality.ratings.items():
             if rating.score is None and rating.passed is None:
                 continue
-            rated = self.metrics.setdefault(name, Rated())
+            rated = self.metrics.setdefault(name, MetricSummary())
             if rating.score is not None:
                 rated.scored += 1
                 rated.total += rating.score
@@ -110,15 +110,15 @@ class Ratings:
             means = [f"{name} {metric.words().removesuffix(suffix)}" for name, metric in rated.items() if metric.scored]
             others = [f"{name} {metric.words()}" for name, metric in rated.items() if not metric.scored]
             told = [f"{', '.join(means)} of 5{suffix}", *others]
-        told += [f"{count(self.failed, 'trial')} could not be rated"] if self.failed else []
+        told += [f"{count_noun(self.failed, 'trial')} could not be rated"] if self.failed else []
         return ", ".join(told)
 
 
 @dataclass
-class Judged:
+class JudgingSummary:
     """All that there is to say of the models of a run; gathered trial by trial."""
 
-    judge: Calibrated | None
+    judge: JudgeCalibration | None
     replayed: bool = False
     played_in: frozenset[str] = frozenset()
     """Snapshots in which a model plays somebody, where the trials do not say so: graded again, they ask no person."""
@@ -134,8 +134,8 @@ class Judged:
     against: int = 0
     not_cast: int = 0
     used: dict[Role, Usage] = field(default_factory=dict)
-    ratings: Ratings = field(default_factory=Ratings)
-    by_task: dict[str, Ratings] = field(default_factory=dict)
+    ratings: QualitySummary = field(default_factory=QualitySummary)
+    by_task: dict[str, QualitySummary] = field(default_factory=dict)
     _outcomes: dict[tuple[str, str], Counter[bool]] = field(default_factory=dict)
 
     @classmethod
@@ -147,20 +147,20 @@ class Judged:
         played_in: frozenset[str] = frozenset(),
     ) -> Self:
         """Over some trials of a run; `known` are calibrations of its judge that were made since."""
-        made = cls(calibrated(run, known), run.is_replayed, played_in)
+        made = cls(find_judge_calibration(run, known), run.is_replayed, played_in)
         for task_run in trials:
             made.add(task_run)
         return made
 
     def add(self, task_run: TaskRun) -> None:
         """One trial more."""
-        self.played += task_run.status not in _NO_RUN and self._is_played(task_run)
+        self.played += task_run.status not in _UNFINISHED and self._is_played(task_run)
         self.invalid += task_run.status == "invalid_person"
         for role, usage in task_run.models.items():
             self.used[role] = self.used.get(role, NO_USAGE) + usage
         if task_run.quality is not None:
             self.ratings.add(task_run.quality)
-            self.by_task.setdefault(task_run.task, Ratings()).add(task_run.quality)
+            self.by_task.setdefault(task_run.task, QualitySummary()).add(task_run.quality)
         for criterion in task_run.criteria:
             self._add(task_run.task, criterion)
 
@@ -169,12 +169,12 @@ class Judged:
         return "person" in task_run.models or task_run.status == "invalid_person" or task_run.snapshot in self.played_in
 
     def _add(self, task: str, criterion: CriterionRun) -> None:
-        if not by_model(criterion):
-            self.errors += criterion.status == "error" and criterion.assertion in _BY_MODEL
+        if not is_judged_by_model(criterion):
+            self.errors += criterion.status == "error" and criterion.assertion in _JUDGED_ASSERTIONS
             return
         self.verdicts += 1
         self._outcomes.setdefault((task, criterion.label), Counter())[criterion.passed] += 1
-        found = ballot(criterion)
+        found = count_votes(criterion)
         if found is not None:
             self.voted += 1
             self.split += found.against > 0
@@ -221,7 +221,9 @@ class Judged:
     def _errors(self) -> str:
         if not self.errors:
             return ""
-        return f"{count(self.errors, 'criterion', 'criteria')} of {self.verdicts + self.errors:,} could not be judged"
+        return (
+            f"{count_noun(self.errors, 'criterion', 'criteria')} of {self.verdicts + self.errors:,} could not be judged"
+        )
 
     def _votes(self) -> str:
         if not self.voted:
@@ -229,7 +231,7 @@ class Judged:
         missing = f", {self.not_cast:,} not cast" if self.not_cast else ""
         return (
             f"{self.against:,} of {self.votes:,} votes were not with the majority{missing}; "
-            f"{self.split:,} of {count(self.voted, 'criterion', 'criteria')} split"
+            f"{self.split:,} of {count_noun(self.voted, 'criterion', 'criteria')} split"
         )
 
     def _flips(self) -> str:
@@ -243,7 +245,7 @@ class Judged:
         if found is None:
             return ""
         sure = f"{percent(found.rate)}, 95 % interval {percent(found.low)} to {percent(found.high)}"
-        told = f"invalid in {self.invalid:,} of {count(self.played, 'trial')} in which a model played somebody"
+        told = f"invalid in {self.invalid:,} of {count_noun(self.played, 'trial')} in which a model played somebody"
         return f"{told} ({sure}): not in the pass rate"
 
     def data(self) -> dict[str, Any] | None:

@@ -11,18 +11,18 @@ class Attachment(NamedTuple):
     text: str
 
 
-_OURS = {"platform_traceback": "traceback of the platform error"}
-_AGENTS = {
+_PLATFORM_FACTS = {"platform_traceback": "traceback of the platform error"}
+_AGENT_FACTS = {
     "agent_traceback": "traceback of the agent",
     "agent_stack": "where the agent was when it was stopped",
     "agent_output": "what the agent printed",
     "agent_stderr": "the agent's standard error",
 }
-FACTS = frozenset(_OURS | _AGENTS)
+ATTACHED_FACTS = frozenset(_PLATFORM_FACTS | _AGENT_FACTS)
 """Names of the sidecar's facts that are shown this way."""
 
 
-def attachments(sidecar: Mapping[str, Any]) -> list[Attachment]:
+def list_attachments(sidecar: Mapping[str, Any]) -> list[Attachment]:
     """Return what the sidecar of a trial has, the cause of a failure first."""
-    titles = _OURS | _AGENTS
+    titles = _PLATFORM_FACTS | _AGENT_FACTS
     return [Attachment(title, str(sidecar[name])) for name, title in titles.items() if sidecar.get(name)]

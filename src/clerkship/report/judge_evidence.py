@@ -21,7 +21,7 @@ class Vote:
 
 
 @dataclass(frozen=True)
-class Reliance:
+class JudgeEvidence:
     """The evidence of a judged criterion, by what it is."""
 
     cites: tuple[FieldCheck, ...]
@@ -30,28 +30,28 @@ class Reliance:
     rest: tuple[FieldCheck, ...]
 
 
-def is_cite(row: FieldCheck) -> bool:
+def is_citation(row: FieldCheck) -> bool:
     """Whether a line of evidence is a place, and words that stand there."""
     return bool(_PLACE.fullmatch(row.path)) and isinstance(row.expected, dict) and "contains" in row.expected
 
 
-def reliance(criterion: CriterionRun) -> Reliance:
+def parse_judge_evidence(criterion: CriterionRun) -> JudgeEvidence:
     """Each line of evidence in its place."""
     cites, rest = list[FieldCheck](), list[FieldCheck]()
     votes, judge = tuple[Vote, ...](), ""
     for row in criterion.evidence:
-        if is_cite(row):
+        if is_citation(row):
             cites.append(row)
         elif row.path == "votes" and isinstance(row.actual, dict):
-            votes = tuple(_vote(one) for one in row.actual.get("each", ()))
+            votes = tuple(_parse_vote(one) for one in row.actual.get("each", ()))
         elif row.path == "judge" and isinstance(row.actual, dict):
-            judge = _judge(row.actual)
+            judge = _describe_judge(row.actual)
         else:
             rest.append(row)
-    return Reliance(tuple(cites), votes, judge, tuple(rest))
+    return JudgeEvidence(tuple(cites), votes, judge, tuple(rest))
 
 
-def _vote(given: dict[str, object]) -> Vote:
+def _parse_vote(given: dict[str, object]) -> Vote:
     if "error" in given:
         return Vote(_number(given), "not cast", str(given["error"]))
     return Vote(_number(given), "pass" if given.get("passed") else "fail", str(given.get("reasoning", "")))
@@ -62,7 +62,7 @@ def _number(given: dict[str, object]) -> int:
     return number if isinstance(number, int) else 0
 
 
-def _judge(asked: dict[str, object]) -> str:
+def _describe_judge(asked: dict[str, object]) -> str:
     """openai:gpt-5.1, prompt criterion-9d5c4813d274, {"temperature":0}."""
     parameters = asked.get("parameters")
     told = [str(asked.get("model", "")), f"prompt {asked['prompt']}" if asked.get("prompt") else ""]

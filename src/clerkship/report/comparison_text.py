@@ -3,10 +3,10 @@
 from typing import Literal
 
 from clerkship.report.axes import axis_name
-from clerkship.report.comparison import Comparison, Row
-from clerkship.report.criterion_changes import Change, CriterionRow
-from clerkship.report.gates import FEWEST_TASKS, Gated
-from clerkship.report.plain import on_one_line
+from clerkship.report.comparison import Comparison, TaskComparison
+from clerkship.report.criterion_changes import Change, CriterionComparison
+from clerkship.report.gates import MIN_TASKS, GatedComparison
+from clerkship.report.plain_text import to_one_line
 from clerkship.report.repeats import TaskRate
 
 Tone = Literal["worse", "better", "flaky", "same", "unknown"]
@@ -29,7 +29,7 @@ def tone(name: str) -> Tone:
     return _TONES.get(name, "unknown")
 
 
-def change_tone(found: CriterionRow) -> Tone:
+def change_tone(found: CriterionComparison) -> Tone:
     """The same of one criterion; a score is better or worse by its difference."""
     if found.change == "score" and found.before is not None and found.after is not None:
         return (
@@ -38,21 +38,21 @@ def change_tone(found: CriterionRow) -> Tone:
     return tone(found.change)
 
 
-def change_words(found: CriterionRow) -> str:
+def change_words(found: CriterionComparison) -> str:
     """`newly failing`, and where several trials or a score say more, that."""
     change: Change = found.change
     return f"{change} {found.words()}" if found.repeated or change in ("score", "only after", "not judged") else change
 
 
-def criterion_tags(found: CriterionRow) -> list[str]:
+def criterion_tags(found: CriterionComparison) -> list[str]:
     """What the criterion counts for: gate, axis, weight."""
     told = found.criterion
     tags = ["gate"] if told.gate else []
-    tags += [on_one_line(told.axis, 60)] if told.axis else []
+    tags += [to_one_line(told.axis, 60)] if told.axis else []
     return tags + ([f"weight {told.weight:g}"] if told.weight != 1 else [])
 
 
-def detail(found: CriterionRow) -> str:
+def detail(found: CriterionComparison) -> str:
     """Why it fails now, or is not judged; empty where it passes."""
     return found.after.detail if found.after is not None and found.after.passed < max(found.after.graded, 1) else ""
 
@@ -70,7 +70,7 @@ def rated(rate: TaskRate | None) -> str:
     return f"{first}{'' if rate.mean_score is None else f' {rate.mean_score:.2f}'}{crashed}"
 
 
-def is_shown(row: Row) -> bool:
+def is_shown(row: TaskComparison) -> bool:
     """Whether there is anything to say of a task."""
     return row.standing != "same" or row.changed or bool(row.changes)
 
@@ -93,7 +93,7 @@ def axis_cells(comparison: Comparison) -> list[tuple[str, ...]]:
     ]
 
 
-def headline(gated: Gated) -> str:
+def headline(gated: GatedComparison) -> str:
     """The result in a sentence."""
     match gated.exit_code():
         case 0:
@@ -103,14 +103,14 @@ def headline(gated: Gated) -> str:
     return f"Nothing can be said: {'; '.join(unknown(gated))}"
 
 
-def unknown(gated: Gated) -> list[str]:
+def unknown(gated: GatedComparison) -> list[str]:
     """Why nothing can be said."""
     comparison = gated.comparison
     if comparison.difference is None:
         return ["no task was graded in both runs"]
     if comparison.after.status != "completed":
         return ["the second run is not complete"]
-    if not comparison.is_whole:
+    if not comparison.is_conclusive:
         return ["trials of the second run are errored, inconclusive or without a verdict"]
     return [f"{result.gate}: {result.words()}" for result in gated.results() if result.state == "not judged"]
 
@@ -128,7 +128,7 @@ def difference(comparison: Comparison) -> tuple[str, str]:
 def _chance(comparison: Comparison) -> str:
     if comparison.after.made_by == "rescore":
         return ""  # the same trials, graded twice: there is no chance in it
-    if comparison.tasks < FEWEST_TASKS:
+    if comparison.tasks < MIN_TASKS:
         few = "1 task is" if comparison.tasks == 1 else f"{comparison.tasks} tasks are"
         return f"{few} too few to tell a change of all of them from chance"
     if comparison.overall == "same":
