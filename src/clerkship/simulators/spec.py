@@ -21,7 +21,7 @@ from clerkship.transports.outbound.delivery import OutboundDelivery
 
 @dataclass(frozen=True, kw_only=True)
 class TaskScaffold:
-    """The parts of a new task, as YAML without indentation. `«sandbox»` stands for the name of the sandbox in quotes."""
+    """The parts of a new task, as YAML without indentation. `«sandbox»` stands for the quoted name of the sandbox."""
 
     task_item: str
     """The keys of the task item."""

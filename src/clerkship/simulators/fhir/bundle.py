@@ -1,4 +1,4 @@
-"""Batches and transactions (R4 http: batch/transaction). A batch runs each entry on its own; a transaction all or none."""
+"""Batches and transactions (R4 http: batch/transaction): entries run one by one, or all of them or none."""
 
 from collections.abc import Sequence
 from http import HTTPStatus

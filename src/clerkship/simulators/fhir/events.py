@@ -120,7 +120,7 @@ class BundleProcessed(Payload):
 
 
 class NothingChanged(Payload):
-    """A write succeeded without changing anything: a conditional create found a match, or a delete found no resource."""
+    """A write succeeded without a change: a conditional create found a match, or a delete found no resource."""
 
     kind: ClassVar[str] = "fhir.nothing.changed"
     operation: str

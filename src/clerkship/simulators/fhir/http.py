@@ -90,7 +90,7 @@ class FhirRequest:
         return tuple([pair for pair in self.pairs if pair[0] not in GENERAL_PARAMETERS])
 
     def parse_body(self, max_elements: int | None = None) -> Any:
-        """Return the resource in the body. Without `max_elements`, the limit depends on the resource type in the path."""
+        """Return the resource in the body. By default, the limit of elements depends on the type in the path."""
         if self.content is not None:
             return self.content
         check_content_type(self.headers, FHIR_JSON)
@@ -271,7 +271,7 @@ def _build_page_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]
 
 
 def read_everything_by_post(request: FhirRequest) -> EverythingInput:
-    """Read the input of `$everything` from a Parameters resource in the body (R4 operations: executing an operation)."""
+    """Read the input of `$everything` from a Parameters resource (R4 operations: executing an operation)."""
     if request.has_body:
         request.pairs += _parse_parameters(request.parse_body())
     return _build_page_reader(EverythingInput)(request)

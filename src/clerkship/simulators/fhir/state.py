@@ -1,4 +1,4 @@
-"""The store of a FHIR server: the dataset's resources, and all versions written in this playground (R4 resource: meta)."""
+"""The store of a FHIR server: the resources of the dataset, and all versions written since (R4 resource: meta)."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -75,7 +75,18 @@ class Transaction:
     Use it in a `with` statement: it commits at the end of the block, and rolls back if the block raises.
     """
 
-    __slots__ = ("_ids", "_payloads", "_resources", "_staged", "_unchecked", "act", "address", "base", "state", "where")
+    __slots__ = (
+        "_ids",
+        "_payloads",
+        "_resources",
+        "_staged",
+        "_unchecked",
+        "act",
+        "address",
+        "base",
+        "issue_location",
+        "state",
+    )
 
     def __init__(self, state: FhirState, act: ActionContext, address: ServerAddress = NO_ADDRESS) -> None:
         self.state = state
@@ -84,7 +95,7 @@ class Transaction:
         self.base = address.internal_url
         """The internal URL of the server."""
         self.issue_location = ""
-        """Where in the request the resource is that is being written, such as `Bundle.entry[3].resource`; empty if alone."""
+        """Location of the resource being written, such as `Bundle.entry[3].resource`; empty if it is not in a Bundle."""
         self._payloads: list[Payload] = []
         self._staged: dict[str, ResourceVersion] = {}
         self._resources: dict[str, Resource | None] = {}
