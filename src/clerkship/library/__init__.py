@@ -1,1 +1,1 @@
-"""Files on disk to model objects, with every mistake at its file, line and column."""
+"""Load files into model objects, and report every mistake with file, line and column."""

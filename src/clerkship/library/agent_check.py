@@ -1,7 +1,8 @@
-"""Check that an agent has what a file says of it: slots, values that fit, other names, events that it reports.
+"""Check what files say about the agent: its slots and their values, its other names, and the events it reports.
 
-A slot that the domain lacks is a mistake. Actions, responses and flows may be known to the agent alone: one that the
-domain lacks is a warning.
+A slot that is not in the domain is a mistake. An action, response or flow that is not in the domain is only a
+warning,
+because the agent may have more of them.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -20,7 +21,7 @@ from clerkship.model.path import MISSING
 
 
 class AgentCheck:
-    """What is known of the agent, and whether anything was written that could not be checked for want of it."""
+    """Checks names against what is known about the agent, and remembers whether slots could not be checked."""
 
     def __init__(self, abilities: AgentCapabilities | None, reads: FindEvents) -> None:
         self.abilities = abilities
@@ -29,23 +30,23 @@ class AgentCheck:
 
     @property
     def domain(self) -> AgentDomain | None:
-        """The names it knows, where that is known."""
+        """The names that the agent has; None if they are unknown."""
         return self.abilities.domain if self.abilities is not None else None
 
     def left_unchecked(self) -> Iterator[InputProblem]:
-        """One word about all the slots that nobody could look up."""
+        """Yield one warning if there are slots that could not be checked because no domain is known."""
         if self._unchecked:
             message = "no domain is known, so slot names and types were not checked"
             yield InputProblem(message=message, hint="give --domain, or connect rasa:…")
 
     def check_slots(self, slots: Any, path: KeyPath, definition: Definition) -> None:
-        """Slots that are set before the conversation begins."""
+        """Check the names and values of slots that are set before the conversation begins."""
         for name, value in slots.items() if isinstance(slots, Mapping) else ():
             if self._check_name(name, [*path, name], definition, key=True):
                 self._check_value(name, value, [*path, name], definition)
 
     def check_assertion(self, name: str, args: Any, path: KeyPath, definition: Definition) -> None:
-        """The names in an assertion, and whether the agent's engine writes down what it looks for."""
+        """Check the names in an assertion, and that the agent's engine reports the events that it needs."""
         for mention in find_mentions(name, args):
             here = [*path, *mention.path]
             if mention.sort != "slot":
@@ -56,7 +57,7 @@ class AgentCheck:
             self._check_reading(name, reading, [*path, *reading.path], definition)
 
     def _check_name(self, name: str, path: KeyPath, definition: Definition, *, key: bool = False) -> bool:
-        """Whether its type can be looked up."""
+        """Return whether the slot is in the domain, so that its value can be checked."""
         if self.domain is None:
             self._unchecked = True
             return False
@@ -98,7 +99,7 @@ class AgentCheck:
 
 
 def _describe_missing_event(kind: str, emits: Collection[str]) -> str:
-    """`flows` where it reports none at all, else the one kind of event that it lacks."""
+    """Return the family of an event, such as `flows`, if the agent reports none of that family; otherwise the kind."""
     family = event_family(kind)
     whole = all(event_family(other) != family for other in emits)
     return (family or kind) if whole else f"`{kind}`"

@@ -1,4 +1,4 @@
-"""Which of an agent's own names an assertion mentions, and which of the agent's events it can be met by."""
+"""Find the names of an agent's slots, actions, responses and flows in an assertion, and the agent events it needs."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
@@ -12,7 +12,7 @@ FindEvents = Callable[[str], frozenset[str]]
 
 
 class Mention(NamedTuple):
-    """A name in the arguments of an assertion, and where in them; of a slot also what it is compared with."""
+    """A name in the arguments of an assertion, and its path there. For a slot also the value it is compared with."""
 
     sort: Sort
     name: str
@@ -21,7 +21,7 @@ class Mention(NamedTuple):
 
 
 class EventNeed(NamedTuple):
-    """Events that something in the arguments can be met by, any of them, and where in them that is."""
+    """The kinds of agent event of which a part of the arguments needs at least one, and the path of that part."""
 
     kinds: frozenset[str]
     path: KeyPath
@@ -48,7 +48,7 @@ _EVENT_ASSERTIONS = ("sequencing", "event_occurred", "event_count")
 
 
 def find_mentions(name: str, args: Any) -> Iterator[Mention]:
-    """The names in some arguments; what is not of the right shape is passed over, for others have complained of it."""
+    """Yield the names in the arguments of an assertion. Malformed parts are skipped; they are reported elsewhere."""
     if name.startswith("slot_"):
         yield from _find_slots(args, [])
     elif name.startswith("flow_") or name == "pattern_clarification_contains":
@@ -64,7 +64,7 @@ def find_mentions(name: str, args: Any) -> Iterator[Mention]:
 
 
 def find_event_needs(name: str, args: Any, reads: FindEvents) -> Iterator[EventNeed]:
-    """Which events of the agent's each part of an assertion can be met by."""
+    """Yield the agent events that each part of an assertion needs."""
     whole = reads(name)
     if whole:
         yield EventNeed(whole, [])
@@ -77,7 +77,7 @@ def find_event_needs(name: str, args: Any, reads: FindEvents) -> Iterator[EventN
 
 
 def _find_slots(args: Any, path: KeyPath) -> Iterator[Mention]:
-    """A list of maps with `name` and perhaps `value`, or one such map; or such a list under a key of its own."""
+    """Find slots in a list of maps with `name` and optionally `value`, in one such map, or in such a list below a key."""
     if isinstance(args, list):
         for number, item in enumerate(args):
             yield from _find_slots(item, [*path, number])
@@ -117,7 +117,7 @@ def _find_bare_steps(args: Any) -> Iterator[tuple[KeyPath, str, Any]]:
 
 
 def _find_events(args: Any, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
-    """Events of the agent's named in full."""
+    """Yield kinds of agent events that are named in full, each with its path."""
     if isinstance(args, dict):
         event = args.get("event")
         if isinstance(event, str) and event.startswith("agent.") and "*" not in event:

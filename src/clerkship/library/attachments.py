@@ -1,4 +1,4 @@
-"""What a task keeps in other files, read with it: its solution, and the files that its steps name."""
+"""Files that belong to a task: its solution, and the files that its steps refer to."""
 
 import base64
 import dataclasses
@@ -29,7 +29,7 @@ _STEP_PLACES = (("scenario",), ("scenario", "steps"), ("setup", "steps"))
 
 @dataclass(frozen=True)
 class Attachments:
-    """Reads the files that the definitions of one folder name."""
+    """Reads the files that the definitions of one folder refer to."""
 
     folder: SourceFolder
     catalog: Catalog
@@ -39,7 +39,7 @@ class Attachments:
     """Datasets that steps take files from."""
 
     def solution(self, definition: Definition) -> str | None:
-        """What `oracle` runs."""
+        """Return the source of the solution, which the agent `oracle` runs; None if there is none or it cannot be used."""
         name = definition.fields.get("solution")
         if not isinstance(name, str):
             return None
@@ -57,8 +57,10 @@ class Attachments:
     def take_in(
         self, definition: Definition, data: dict[str, Any], filler: TemplateFiller | None = None
     ) -> dict[str, Any]:
-        """Return the data with the content of files where steps name them, their templates filled in if there is a
-        filler. A run, and what is kept of it, does not need the files any more."""
+        """Return the data with the content of files in place of the steps' references to them.
+
+        Templates in the files are filled if a filler is given. A stored run then needs none of the files.
+        """
         for place in _STEP_PLACES:
             if _list_steps(data, place):
                 data = _replace_value(
@@ -151,11 +153,11 @@ class Attachments:
 
 
 def _list_steps(data: Mapping[str, Any], path: tuple[str, ...]) -> list[tuple[int, Any]]:
-    """The steps at a place, numbered; none where there is no list."""
+    """Return the steps at a path, numbered; an empty list if there is no list."""
     return list(enumerate(as_list(lookup(data, ".".join(path)))))
 
 
 def _replace_value(data: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
-    """The same data with another value at a place."""
+    """Return a copy of the data with another value at a path."""
     key, *rest = path
     return {**data, key: _replace_value(data[key], tuple(rest), value) if rest else value}

@@ -1,4 +1,4 @@
-"""Calibrations that are kept beside scenarios, so that whoever runs those knows what their judge is worth."""
+"""Calibration files beside scenarios, which say how far the judge can be trusted."""
 
 import os
 from pathlib import Path
@@ -12,19 +12,18 @@ CALIBRATION_FILE_NAME = "calibration.json"
 
 
 def find_calibration_file(root: Path) -> Path | None:
-    """The file that a folder of scenarios goes by: its own, or `eval/calibration.json` for `eval/scenarios` and for
-    what is below."""
+    """Return the calibration file of a folder of scenarios: its own, or the one of the `eval` folder above it."""
     folders = [root.resolve(), *find_evaluation_folders(root)]
     return next((place / CALIBRATION_FILE_NAME for place in folders if (place / CALIBRATION_FILE_NAME).is_file()), None)
 
 
 def load_calibrations(path: Path) -> tuple[Calibration, ...]:
-    """All that are in a file."""
+    """Return all calibrations in a file."""
     return load_model_file(path, CalibrationFile).calibrations
 
 
 def check_writable(path: Path) -> None:
-    """Whether one can be put into a file; raises InputError if not. It is known before anybody is asked."""
+    """Check that a calibration can be saved to a file. Raise InputError if not, before any model is called."""
     if path.is_dir():
         raise InputError.of(
             "it is a folder", file=str(path), hint=f"name a file, such as {path / CALIBRATION_FILE_NAME}"
@@ -39,7 +38,7 @@ def check_writable(path: Path) -> None:
 
 
 def save_calibration(path: Path, calibration: Calibration) -> None:
-    """Put one into a file, in the place of an older one of the same judge; the others stay."""
+    """Write a calibration to a file. It replaces an older one of the same judge; others stay."""
     kept = load_calibrations(path) if path.exists() else ()
     others = [found for found in kept if found.judge != calibration.judge]
     every = sorted([*others, calibration], key=lambda found: found.judge.model_dump_json())

@@ -1,4 +1,4 @@
-"""Check the assertions, the steps and the person of a definition: their names mean something, their arguments fit."""
+"""Check the assertions, the steps and the people of a definition: their names exist and their arguments are valid."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ WrittenPart = tuple[KeyPath, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class CallCheck:
-    """Checks calls of one definition against the catalog, the agent's names and an environment."""
+    """Checks the assertions and steps of one definition against the catalog, the agent's names and an environment."""
 
     catalog: Catalog
     definition: Definition
@@ -38,14 +38,14 @@ class CallCheck:
     """None if it is not known: then what needs none is checked."""
 
     def check_assertion(self, written: Any, path: KeyPath) -> AssertionCall | None:
-        """Check an assertion and return it; None if it has not the shape of one."""
+        """Check an assertion and return it; return None if it does not have the form of one."""
         call = read_as(AssertionCall, written)
         if call is not None:
             self._check_call("assertion", call.name, call.args, path)
         return call
 
     def check_steps(self, steps: Any, path: KeyPath) -> None:
-        """Check a list of steps, and that each finds the records that it acts on."""
+        """Check a list of steps, and that the records they act on exist."""
         timed: list[TimedStep] = []
         for number, written in enumerate(as_list(steps)):
             call = read_as(StepCall, written)
@@ -67,7 +67,7 @@ class CallCheck:
             self._check_names(person.model_dump(exclude={"persona"}), path)
 
     def check_one_per_sandbox(self, people: Sequence[WrittenPart]) -> None:
-        """Report people who are on the sandbox of another person: a conversation has one person."""
+        """Report a second person on the same sandbox: a conversation has one person."""
         sandboxes = self.environment.sandboxes if self.environment is not None else {}
         conversing = [name for name, kind in sandboxes.items() if self._converses(kind)]
         taken: set[str] = set()
@@ -81,7 +81,7 @@ class CallCheck:
             taken |= {named} if isinstance(named, str) else set()
 
     def _check_call(self, sort: str, name: str, args: JsonValue, path: KeyPath) -> BaseModel | None:
-        """Return the step or the assertion; None if a mistake in it was reported."""
+        """Return the parsed step or assertion; None if it is invalid, which is reported."""
         try:
             model = self.catalog.assertion(name) if sort == "assertion" else self.catalog.step(name)
         except UnknownName as unknown:
@@ -102,7 +102,7 @@ class CallCheck:
         return parsed
 
     def _check_alternatives(self, args: JsonValue, path: KeyPath) -> None:
-        """Check each assertion of an `any_of`. One that passes on inaction makes the whole pass then."""
+        """Check each assertion of an `any_of`. Warn of one that passes on inaction, because then the whole passes too."""
         for within, call in nested_calls(args):
             here = [*path, *within]
             self._check_call("assertion", call.name, call.args, here)
@@ -112,7 +112,7 @@ class CallCheck:
                 self.definition.warning([*here, call.name], message, hint)
 
     def _check_names(self, data: Any, path: KeyPath) -> None:
-        """Wherever arguments name a sandbox, a domain or an event kind, it must exist."""
+        """Check that the sandboxes, domains and event kinds in the arguments exist."""
         for here, part in _find_maps(data, path):
             sandbox, event = part.get("sandbox"), part.get("event")
             info = self.environment
@@ -123,8 +123,10 @@ class CallCheck:
                 self._check_event(event, as_map(part.get("where")), here)
 
     def _check_event(self, name: str, where: Mapping[str, Any], path: KeyPath) -> None:
-        """The kind exists, and the paths start at a field of its payload: one that does not would match nothing, and
-        a `never` on it would always pass."""
+        """Check that an event kind exists, and that the paths in `where` start at a field of its payload.
+
+        A condition on an unknown field would never match, so a `never` on it would always pass.
+        """
         meant = self.catalog.payloads(name)
         if not meant:
             known = set(self.catalog.event_names())
@@ -143,7 +145,7 @@ class CallCheck:
                 self.definition.problem([*path, "where", key], f"`{name}` has no field `{first}`", hint, key=True)
 
     def _check_operation(self, fault: Mapping[str, Any], path: KeyPath) -> None:
-        """A fault on a domain, or on an operation that nothing has, would never be triggered."""
+        """Report a fault on a domain or on an unknown operation: it would never be triggered."""
         operation, named, info = fault.get("operation"), fault.get("sandbox"), self.environment
         if info is None:
             return
@@ -163,7 +165,10 @@ class CallCheck:
         return is_known(self.catalog.simulator, kind) and self.catalog.simulator(kind).converses
 
     def _check_sandbox(self, fits: Callable[[str], bool], named: str | None, kind: str, path: KeyPath) -> None:
-        """The sandbox or domain named is of the right kind, or only one is. A mistaken kind may be the right one."""
+        """Check that the given sandbox or domain is of the right kind, or that there is only one of that kind.
+
+        A component of unknown kind is not reported here: its kind may be a misspelling of the right one.
+        """
         info = self.environment
         if info is None:
             return

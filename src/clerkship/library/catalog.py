@@ -1,4 +1,4 @@
-"""What names may be used in files. The engine hands in what is registered."""
+"""The names that files may use. The engine provides the registered ones."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
@@ -11,23 +11,23 @@ from clerkship.model.frozen import Frozen
 
 
 class ComponentEntry(Protocol):
-    """A kind of simulator or domain, as far as a file can name it."""
+    """A kind of simulator or domain, as far as files refer to it."""
 
     @property
     def kind(self) -> str:
-        """Its name."""
+        """The name of the kind."""
 
     @property
     def config(self) -> type[Frozen]:
-        """What it can be told."""
+        """The model of its config."""
 
     @property
     def dataset(self) -> str | None:
-        """The type of dataset it is loaded from."""
+        """The type of dataset that it is loaded from."""
 
 
 class SimulatorEntry(ComponentEntry, Protocol):
-    """A kind of simulator, as far as a file can name it."""
+    """A kind of simulator, as far as files refer to it."""
 
     @property
     def domains(self) -> Sequence[ComponentEntry]:
@@ -35,72 +35,72 @@ class SimulatorEntry(ComponentEntry, Protocol):
 
     @property
     def prepare(self) -> Callable[[Sequence[Dataset]], Mapping[str, Any]]:
-        """What its sandboxes start with, by key, from its datasets."""
+        """A function that returns the initial records of its sandboxes, by key, from its datasets."""
 
     @property
     def converses(self) -> bool:
-        """Whether a person can sit on it."""
+        """Whether a person can talk to the agent through it."""
 
 
 class Catalog(Protocol):
-    """Every name a file may use. Lookups raise UnknownName."""
+    """All names that a file may use. Lookups raise UnknownName."""
 
     def simulator(self, kind: str) -> SimulatorEntry:
-        """A kind of simulator."""
+        """Return a kind of simulator."""
 
     def domain(self, kind: str) -> ComponentEntry:
-        """A kind of domain."""
+        """Return a kind of domain."""
 
     def assertion(self, name: str) -> type[Frozen]:
-        """An assertion; its fields are its YAML."""
+        """Return the model of an assertion; its fields are the YAML keys."""
 
     def step(self, name: str) -> type[Frozen]:
-        """A scenario step; its fields are its YAML."""
+        """Return the model of a scenario step; its fields are the YAML keys."""
 
     def acts_on(self, sort: str, name: str) -> str | None:
-        """The kind of sandbox or domain that a step or an assertion needs; it must be named, or be the only one."""
+        """Return the kind of sandbox or domain that a step or an assertion needs; None if it needs none."""
 
     def is_scoped(self, name: str) -> bool:
-        """Whether a criterion's `input_entity_id` narrows what an assertion looks at."""
+        """Return whether a criterion's `input_entity_id` limits the assertion to that entity."""
 
     def entity_fields(self, name: str) -> Collection[str]:
-        """The fields of an assertion that name entities of the task."""
+        """Return the fields of an assertion that hold ids of the task's entities."""
 
     def passes_on_inaction(self, call: AssertionCall) -> bool:
-        """Whether an assertion can pass when the agent does nothing; False where that is not known."""
+        """Return whether an assertion can pass when the agent does nothing; False if that is unknown."""
 
     def reads(self, name: str) -> frozenset[str]:
-        """The agent's own events that an assertion of this name looks for; none if there is no such assertion."""
+        """Return the agent events that an assertion looks for; empty if there is no such assertion."""
 
     def event_kinds(self, kind: str) -> Collection[str]:
-        """The events that a kind of simulator or domain may emit."""
+        """Return the events that a kind of simulator or domain can emit."""
 
     def operations(self, kind: str) -> Collection[str]:
-        """What a kind of simulator can be asked to do, and a fault can strike."""
+        """Return the operations of a kind of simulator, on which faults can be triggered."""
 
     def reactions(self, source: str, target: str) -> Collection[str]:
         """Return the events of one kind of simulator that another kind reacts to."""
 
     def reacts_to(self, target: str) -> Collection[str]:
-        """Return all events, of whatever kind of simulator, that one kind reacts to."""
+        """Return all events, of any kind of simulator, that one kind reacts to."""
 
     def payloads(self, name: str) -> Mapping[str, Collection[str]]:
-        """The kinds of event that a name means, or a pattern with `*`, with the fields of their payloads."""
+        """Return the event kinds that match a name or a pattern with `*`, each with the fields of its payload."""
 
     def event_names(self) -> Collection[str]:
-        """Every kind of event there is; all simulators are imported for that."""
+        """Return all kinds of event. This imports all simulators."""
 
     def dataset_type(self, name: str) -> DatasetType:
-        """A type of dataset."""
+        """Return a type of dataset."""
 
     def built_in_datasets(self) -> Mapping[str, str]:
-        """The datasets that need no file, each with its type."""
+        """Return the types of the datasets that need no file, by name."""
 
     def filter(self, name: str) -> Filter:
-        """A filter of templates."""
+        """Return a template filter."""
 
     def variables(self) -> Mapping[str, str]:
-        """What `${NAME}` in a file may stand for."""
+        """Return the environment variables that `${NAME}` in a file can stand for."""
 
     def missing(self, name: str) -> str:
-        """Why something of this name is not here, where that is known."""
+        """Return why a name is not available, such as a broken plug-in; empty if there is no known reason."""

@@ -1,4 +1,4 @@
-"""`conftest.yml`: which file is one, the one above a folder of scenarios; the templates it names, read and tried."""
+"""Find and read `conftest.yml`, and check the prompt templates that it refers to."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -25,17 +25,17 @@ CONFTEST_BLOCKS = frozenset({"simulation", "evaluation"})
 
 
 def is_conftest(path: Path, data: Any) -> bool:
-    """Whether a file says which models an evaluation uses; other tests have files of this name too."""
+    """Return whether a file is a conftest of scenarios. Other tests have files of this name too."""
     return path.stem == CONFTEST_STEM and isinstance(data, dict) and bool(CONFTEST_BLOCKS & data.keys())
 
 
 def find_conftest_above(root: Path) -> Path | None:
-    """The one that a folder of scenarios goes by: `eval/conftest.yml` for `eval/scenarios`, and for what is below."""
+    """Return the conftest for a folder of scenarios: `eval/conftest.yml` for `eval/scenarios` and folders below it."""
     return _find_first(find_evaluation_folders(root))
 
 
 def find_conftest_near(file: Path) -> Path | None:
-    """The one that a file which is no scenario goes by: beside it, in `eval` above it, or in an `eval` beside it."""
+    """Return the conftest for a file that is not a scenario: beside it, in `eval` above it, or in an `eval` beside it."""
     folder = file.resolve().parent
     return _find_first([folder, *find_evaluation_folders(folder), folder / EVALUATION_FOLDER])
 
@@ -51,8 +51,10 @@ def _read_data(path: Path) -> Any:
 
 
 def read_template(conftest: Path, name: str) -> tuple[Path, str]:
-    """A template and where it is; raises Unreadable unless it is a file of the project, with something in it. Paths are
-    from the project's root."""
+    """Return the path and the text of a template. Its name is relative to the project's root.
+
+    Raise Unreadable if it is outside the project, missing or empty.
+    """
     folder = conftest.resolve().parent
     project = folder.parent if folder.name == EVALUATION_FOLDER else folder
     path = project / name
@@ -67,7 +69,7 @@ def read_template(conftest: Path, name: str) -> tuple[Path, str]:
 
 
 def check_template(key: str, path: Path, text: str) -> InputProblem | None:
-    """What is wrong with it, if anything is: found by filling it in as a run would, with things of no meaning."""
+    """Fill a template with sample values, as a run would; return the problem with it, or None."""
     trial = PROMPT_CHECKS[key]
     try:
         filled = [trial.prompt(text).fill(**given) for given in trial.given()]
@@ -91,7 +93,7 @@ def check_template(key: str, path: Path, text: str) -> InputProblem | None:
 
 
 class _PromptCheck(NamedTuple):
-    """How a template of somebody's own is tried."""
+    """What is needed to check a custom prompt template."""
 
     name: str
     """Of the built-in one that it stands for."""
@@ -101,15 +103,14 @@ class _PromptCheck(NamedTuple):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """All that it can use."""
+        """All variables that the template can use."""
         return (*(name for names in self.needed for name in names), *self.optional)
 
     def prompt(self, text: str) -> Prompt:
-        """The template."""
         return Prompt(self.name, text)
 
     def given(self) -> Iterator[dict[str, Any]]:
-        """Values: with something in each, and with nothing in those that may be empty."""
+        """Yield sample values: once with a value for each variable, once with the optional ones empty."""
         full: dict[str, Any] = {name: _SAMPLES.get(name, _SAMPLE_TEXT.format(name)) for name in self.variables}
         yield full
         yield full | {name: type(full[name])() for name in self.optional}
@@ -150,7 +151,7 @@ PROMPT_CHECKS = {
 
 @dataclass
 class ConftestReader:
-    """Reads the conftest of a folder: which models an evaluation uses, and its own prompts."""
+    """Reads the conftest of a folder: the models of an evaluation, and its own prompts."""
 
     folder: SourceFolder
     reporter: Reporter
@@ -159,7 +160,7 @@ class ConftestReader:
     """The texts of prompts, by the name of the prompt that each replaces."""
 
     def load(self, definitions: Iterable[Definition]) -> None:
-        """Read the one in the folder, or in the folder above where this one has the scenarios."""
+        """Read the conftest in the folder, or the one of the `eval` folder above it."""
         found = [definition for definition in definitions if definition.sort == CONFTEST_STEM] or self._above()
         for definition in found[1:]:
             hint = f"the other is {found[0].tree.file}"
@@ -168,7 +169,7 @@ class ConftestReader:
             self.read(definition)
 
     def read(self, definition: Definition) -> None:
-        """Read a conftest, and the prompts that it names."""
+        """Read a conftest and the prompts that it refers to."""
         self.conftest = definition.read(Conftest, definition.data)
         for place, name in (self.conftest.prompts() if self.conftest is not None else {}).items():
             self._read_prompt(definition, place, name)
@@ -180,7 +181,7 @@ class ConftestReader:
         return [Definition(CONFTEST_STEM, tree, [], tree.data, self.reporter)] if tree is not None and is_one else []
 
     def _read_prompt(self, definition: Definition, place: tuple[str, str], name: str) -> None:
-        """Read a prompt of the project's own and check it: its text is kept with the run."""
+        """Read and check a custom prompt. Its text is stored with the run."""
         try:
             path, text = read_template(Path(definition.tree.file), name)
         except Unreadable as unreadable:
@@ -194,7 +195,7 @@ class ConftestReader:
 
 
 def load_conftest(path: Path) -> tuple[Conftest, dict[str, str]]:
-    """Read a conftest by itself, with the prompts that it names; raises InputError with every mistake."""
+    """Read a single conftest with its prompts. Raise InputError with every mistake."""
     folder = SourceFolder(path.parent)
     reader = ConftestReader(folder, Reporter(folder.report))
     tree = folder.read(path)

@@ -1,7 +1,9 @@
-"""What has been made of a dataset's files, kept on disk by what they say: read and checked once, not for every run.
+"""A cache of loaded datasets on disk, by the hash of their files, so that each is read and checked only once.
 
-An entry is two lines and then the dataset's own byte form. Whoever writes one writes it aside and renames it, so many
-may at once; one that is damaged, or of another version, is as good as none; where nothing can be written nothing is.
+An entry has two header lines, followed by the dataset's byte form. Entries are written to a temporary file and
+renamed,
+so processes can write at the same time. A damaged entry, or one of another version, is ignored. If the folder is not
+writable, nothing is cached.
 """
 
 import contextlib
@@ -23,14 +25,14 @@ _HEADER = b"clerkship dataset " + CACHE_FORMAT.encode()
 
 
 class CachedDataset(NamedTuple):
-    """A dataset, and what was odd about its files: file by number, since they may have been moved since."""
+    """A dataset and the warnings about its files. Files are given by number, because they may have been moved."""
 
     dataset: Dataset
     warnings: tuple[tuple[int, InputProblem], ...]
 
 
 def build_cache_key(parts: Sequence[bytes]) -> str:
-    """An address for what comes of some parts: each with its length, so that none runs into the next."""
+    """Return the cache key for some parts. The length of each part is hashed too, so that boundaries matter."""
     digest = hashlib.sha256(_HEADER)
     for part in parts:
         digest.update(len(part).to_bytes(8, "big"))
@@ -39,13 +41,13 @@ def build_cache_key(parts: Sequence[bytes]) -> str:
 
 
 class DatasetCache:
-    """A folder of entries; without a folder nothing is kept."""
+    """A folder of cache entries. Without a folder nothing is cached."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder / "datasets" if folder is not None else None
 
     def load(self, key: str, name: str) -> CachedDataset | None:
-        """What was made before, if it is whole."""
+        """Return an entry; None if it is missing or damaged."""
         if self._folder is None:
             return None
         try:
@@ -64,7 +66,7 @@ class DatasetCache:
         return CachedDataset(dataset, warnings)
 
     def save(self, key: str, kept: CachedDataset) -> None:
-        """Keep it, if that can be done."""
+        """Write an entry. Errors of the file system are ignored."""
         if self._folder is None:
             return
         warnings = [(number, problem.model_dump()) for number, problem in kept.warnings]
@@ -75,7 +77,7 @@ class DatasetCache:
             self._prune()
 
     def _prune(self) -> None:
-        """The oldest go; who reads one that is just going makes it anew."""
+        """Remove the oldest entries. A process that is about to read one loads the dataset again."""
         assert self._folder is not None
         entries = [path for path in self._folder.iterdir() if not path.name.startswith(".")]
         if len(entries) > MAX_ENTRIES:

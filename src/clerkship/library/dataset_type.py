@@ -1,4 +1,4 @@
-"""A type of dataset: its keys, how it is read, how its records are found. Simulators and plug-ins bring types."""
+"""A type of dataset: its keys, how it is loaded, and how its records are found. Simulators and plug-ins provide types."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ T = TypeVar("T")
 
 
 class ConflictingTimes(Exception):
-    """Environments that use one dataset at different times."""
+    """Several environments with different times use one dataset."""
 
 
 @dataclass(frozen=True)
 class DatasetSource:
-    """Where a dataset is defined, and what its type needs to read it."""
+    """Where a dataset is defined, and what its type needs to load it."""
 
     folder: SourceFolder
     """Files are read from here and nowhere else."""
@@ -38,9 +38,10 @@ class DatasetSource:
     cache: DatasetCache = field(default_factory=lambda: DatasetCache(None))
 
     def read(self, key: str, target: str, reader: Callable[[Path], T]) -> T | None:
-        """Read the file or folder that a key names, beside the file that names it.
+        """Read the file or folder that a key gives, relative to the file with the key.
 
-        Return what `reader` makes of its path. Where it raises Unreadable, or the path is outside of the folder,
+        Return the result of `reader`, which gets the path. If it raises Unreadable, or the path is outside the
+        folder,
         report that at the key and return None.
         """
         try:
@@ -50,7 +51,7 @@ class DatasetSource:
             return None
 
     def documents(self, file: str | None, folder: str | None, forms: FileFormats) -> list[FileDocument] | None:
-        """Open the files that the keys `file` and `folder` name; return None after a mistake was reported."""
+        """Open the files that the keys `file` and `folder` give; return None after a reported mistake."""
         found: list[FileDocument] = []
         if file is not None:
             document = self.read("file", file, lambda path: open_document(path, forms))
@@ -71,7 +72,7 @@ class DatasetSource:
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetType:
-    """A type of dataset, as `type` in a file names it."""
+    """A type of dataset, as in the key `type` of a file."""
 
     name: str
     summary: str

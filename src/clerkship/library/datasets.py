@@ -1,4 +1,4 @@
-"""The datasets of one folder: each read by its type, whatever that is."""
+"""Load the datasets of one folder, each by its type."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 
 @dataclass(frozen=True)
 class DatasetLoader:
-    """Reads the datasets of one folder."""
+    """Loads the datasets of one folder."""
 
     folder: SourceFolder
     catalog: Catalog
@@ -45,7 +45,7 @@ class DatasetLoader:
             self.found.setdefault(dataset.name, dataset)
 
     def load_built_in(self, names: Iterable[tuple[Definition, KeyPath, str]]) -> None:
-        """Load datasets that need no file, by definition, path and name; a mistake is reported where one is named."""
+        """Load built-in datasets, given by definition, path and name. Mistakes are reported at the first mention."""
         types, seen = self.catalog.built_in_datasets(), set[str]()
         for definition, path, name in names:
             if name in types and name not in seen:
@@ -62,7 +62,7 @@ class DatasetLoader:
         return self.catalog.dataset_type(written.type).load(written, source)
 
     def _now(self, name: str) -> datetime:
-        """Return the time where a dataset is used: in all environments that use it, it must be the same."""
+        """Return the current time of the environments that use a dataset. Raise ConflictingTimes if they differ."""
         users = [place for place in self.environments.values() if name in place.datasets]
         if not users:
             users = list(self.environments.values()) if len(self.environments) == 1 else [CONVERSATION_ENVIRONMENT]
@@ -74,7 +74,7 @@ class DatasetLoader:
         return users[0].now
 
     def open_finder(self, dataset: Dataset) -> EntityFinder:
-        """Return what finds the records of a dataset."""
+        """Return the finder for the records of a dataset."""
         return self.catalog.dataset_type(dataset.type).finder(dataset)
 
 
@@ -97,7 +97,7 @@ def find_dataset_names(definitions: Iterable[Definition]) -> Iterator[tuple[Defi
 def find_unused_datasets(
     environment: Environment, datasets: Mapping[str, Dataset], taken: Collection[str], catalog: Catalog
 ) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the place and a warning for each; `taken` are the datasets that tasks bind records or take files from."""
+    """Yield a path and a warning for each unused dataset. `taken` are those from which tasks use records or files."""
     types = _find_loaded_types(environment, catalog)
     for number, name in enumerate(environment.datasets):
         dataset = datasets.get(name)
@@ -108,7 +108,7 @@ def find_unused_datasets(
 
 
 def _find_loaded_types(environment: Environment, catalog: Catalog) -> set[str | None]:
-    """Return the types of dataset that the parts of an environment are loaded from."""
+    """Return the types of dataset that the simulators of an environment are loaded from."""
     found: set[str | None] = set()
     for simulator in environment.simulators.values():
         try:

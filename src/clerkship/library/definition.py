@@ -1,4 +1,4 @@
-"""One thing that a file defines: a task, an environment, a dataset."""
+"""One definition in a file: a task, an environment, a dataset, and so on."""
 
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -15,7 +15,7 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Definition:
-    """One thing that a file defines, where it is, and where mistakes in it are reported."""
+    """One definition in a file: its data, its path in the file, and the reporter for mistakes in it."""
 
     sort: str
     tree: YamlTree
@@ -25,31 +25,31 @@ class Definition:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Its keys and values; none if it is no map."""
+        """Its keys and values; empty if it is not a map."""
         return self.data if isinstance(self.data, dict) else {}
 
     @property
     def name_key(self) -> str:
-        """The key of its name."""
+        """The key that holds its name."""
         return "slug" if self.sort == "benchmark" else "name"
 
     @property
     def name(self) -> str:
-        """Its name; empty if it has none that is text."""
+        """Its name; empty if it is missing or not text."""
         name = self.fields.get(self.name_key)
         return name if isinstance(name, str) else ""
 
     @property
     def slug(self) -> str:
-        """The name of its file, without folder and ending."""
+        """The name of its file, without folder and suffix."""
         return FilePath(self.tree.file).stem
 
     def spot(self, *path: int | str) -> SourceLocation:
-        """Return where something in it is written."""
+        """Return the location of a path in it."""
         return self.tree.locate([*self.path, *path])
 
     def file(self, *path: int | str) -> FilePath:
-        """Return the file that something in it is written in: other files are named from there."""
+        """Return the file that contains a path in it; paths of other files are relative to that one."""
         return FilePath(self.spot(*path).file)
 
     def problem(self, path: KeyPath, message: str, hint: str = "", **how: bool) -> None:
@@ -61,7 +61,7 @@ class Definition:
         self.reporter.warnings.note(self.tree, [*self.path, *path], message, hint, **how)
 
     def read(self, model: type[M], data: Any, path: KeyPath | None = None) -> M | None:
-        """Return data at a path in it as a model; report every mistake and return None if it does not fit."""
+        """Return data at a path in it as a model. If it is invalid, report every mistake and return None."""
         try:
             return model.model_validate(data)
         except ValidationError as error:

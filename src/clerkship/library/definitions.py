@@ -1,4 +1,4 @@
-"""What the files of a folder define: the definitions of each file, and the names they have."""
+"""The definitions in the files of a folder, and their names."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -27,7 +27,7 @@ _NAMED_BY_FILE = ("scenario", "e2e", "conftest", LABELLED_KEY)
 
 @dataclass
 class FolderDefinitions:
-    """The definitions of a folder by sort and name, whether they are valid or not."""
+    """The definitions of a folder by kind and name, valid or not."""
 
     folder: SourceFolder
     reporter: Reporter
@@ -42,7 +42,7 @@ class FolderDefinitions:
     _defined: dict[str, dict[str, Definition]] = field(default_factory=dict)
 
     def read(self) -> list[Definition]:
-        """Read every file, and return the definitions that they define."""
+        """Read every file, and return its definitions."""
         definitions = [definition for tree in self._trees() for definition in self._of_file(tree)]
         for definition in definitions:
             self.define(definition)
@@ -66,7 +66,7 @@ class FolderDefinitions:
         return [self._definition(sort, tree, [], tree.data)] if sort is not None else self.split_file(tree)
 
     def split_file(self, tree: YamlTree) -> list[Definition]:
-        """Split a file that is a map of definitions; report the keys that are none."""
+        """Split a file that is a map of definitions; report unknown keys."""
         whole = tree.data.items() if isinstance(tree.data, dict) else ()
         return [definition for key, value in whole for definition in self._split(tree, key, value)]
 
@@ -89,7 +89,7 @@ class FolderDefinitions:
         return Definition(sort, tree, path, data, self.reporter)
 
     def define(self, definition: Definition) -> None:
-        """Enter a definition under its name; report a second one of the same sort and name."""
+        """Register a definition; report a second one of the same kind and name."""
         if definition.sort == "scenario":
             self.scenarios |= {definition.name, definition.slug}
             self.labels[definition.name] += 1
@@ -103,29 +103,29 @@ class FolderDefinitions:
             definition.problem([definition.name_key], message, hint)
 
     def get(self, sort: str, name: str) -> Definition | None:
-        """Return the definition of a name."""
+        """Return the definition with a name."""
         return self._defined.get(sort, {}).get(name)
 
     def has_any(self, sort: str) -> bool:
-        """Whether a definition of this sort is defined, named or not."""
+        """Return whether there is a definition of this kind, named or not."""
         return bool(self._defined.get(sort))
 
     def files_of(self, *sorts: str) -> set[str]:
-        """Return the files that define definitions of some sorts."""
+        """Return the files that contain definitions of these kinds."""
         return {definition.tree.file for sort in sorts for definition in self._defined.get(sort, {}).values()}
 
     def names(self, sort: str) -> list[str]:
-        """Return all names of a sort, of valid definitions or not."""
+        """Return all names of a kind, of valid and invalid definitions."""
         built_in = self.built_in if sort == "dataset" else ()
         return [name for name in dict.fromkeys((*self._defined.get(sort, {}), *built_in)) if name]
 
     def is_unknown(self, sort: str, name: str) -> bool:
-        """Whether nothing of this name is defined, nor stands in a file that could not be read."""
+        """Return whether a name is not defined, and does not occur in a file that could not be read."""
         return name not in self.names(sort) and not any(name in text for text in self.folder.unread)
 
 
 def _classify_file(tree: YamlTree) -> str | None:
-    """Return what a file is as a whole; None for one that is a map of definitions."""
+    """Return the kind of a file that is one definition as a whole; None if it is a map of definitions."""
     if is_conftest(Path(tree.file), tree.data):
         return "conftest"
     return "e2e" if is_test_file(tree) else LABELLED_KEY if is_labelled(tree.data) else None

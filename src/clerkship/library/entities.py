@@ -1,4 +1,4 @@
-"""The records that a task is about: one for each of its entities, and one for each task that `for_each` makes."""
+"""Bind the records that a task is about: one for each of its entities, and one for each task that `for_each` makes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ FOR_EACH_KEY = "for_each"
 
 
 class ForEachRecord(NamedTuple):
-    """One record that `for_each` found."""
+    """One record that `for_each` selected."""
 
     name: str
     record: Record
@@ -30,7 +30,7 @@ class ForEachRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class TaskBindings:
-    """What a task's templates may name."""
+    """The values that a task's templates can refer to."""
 
     now: datetime
     records: dict[str, Record] = field(default_factory=dict)
@@ -44,11 +44,11 @@ class TaskBindings:
     """The record that it was made for, as an entity."""
 
     def values(self) -> dict[str, Any]:
-        """What stands for each name in a template."""
+        """Return the value of each name in templates."""
         return {**self.records, NOW_NAME: self.now.isoformat()}
 
     def kept(self) -> dict[str, Record]:
-        """The records as a snapshot keeps them."""
+        """Return the records as plain data, for the snapshot."""
         return {
             id: record.plain(record) if isinstance(record, RecordView) else record
             for id, record in self.records.items()
@@ -57,7 +57,7 @@ class TaskBindings:
 
 @dataclass
 class EntityBinder:
-    """Finds the records of tasks, one definition of a file after another."""
+    """Finds the records of tasks."""
 
     datasets: Mapping[str, Dataset]
     definitions: FolderDefinitions
@@ -65,7 +65,9 @@ class EntityBinder:
     finder: DatasetFinder
 
     def bound(self, definition: Definition, now: datetime) -> Iterator[TaskBindings]:
-        """Yield what each task of a definition is about: one task, or as many as `for_each` finds."""
+        """Yield the bindings of each task of a definition: of one task, or of one for each record that `for_each`
+        selects.
+        """
         written = definition.fields.get(FOR_EACH_KEY)
         if written is None:
             yield self._bind(definition, TaskBindings(now))
@@ -94,7 +96,7 @@ class EntityBinder:
         return [ForEachRecord(build_record_name(record, number), record) for number, record in enumerate(found)]
 
     def _bind(self, definition: Definition, bound: TaskBindings) -> TaskBindings:
-        """With the records of the task's own entities, each of which may name those before it."""
+        """Add the records of the task's own entities. Each may refer to those before it."""
         written = definition.fields.get("entities")
         for number, item in enumerate(written if isinstance(written, list) else ()):
             path: KeyPath = ["entities", number]
@@ -112,7 +114,7 @@ class EntityBinder:
         return bound
 
     def _read(self, definition: Definition, model: type[E], item: Any, path: KeyPath, bound: TaskBindings) -> E | None:
-        """A query with the templates in it filled in; None where it is none, which is said when the task is read."""
+        """Return a query with its templates filled; None if it is invalid, which is reported when the task is read."""
         if isinstance(item, dict) and isinstance(item.get("where"), dict):
             filler = replace(self.filler(definition, bound.values(), bound.unbound), escapes=False)
             item = {**item, "where": filler.fill(item["where"], [*definition.path, *path, "where"])}

@@ -1,4 +1,4 @@
-"""Find records of a dataset by query: the finder that every type of dataset may use, and what is said of the result."""
+"""Find records of a dataset by query."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import datetime
@@ -15,31 +15,32 @@ _MAX_SHOWN = 5
 
 
 class BadBinding(Exception):
-    """A query that finds no record, or more than one, or is none."""
+    """The query is invalid, or does not match exactly one record."""
 
 
 class EntityFinder(Protocol):
-    """Finds the records of one dataset; made once per dataset when a folder is loaded, so it may keep indexes."""
+    """Finds the records of one dataset. It is created once for each dataset of a folder, so it may cache indexes."""
 
     def find(self, query: Entity, now: datetime) -> Sequence[Record]:
-        """Return all records that fit, in the dataset's order.
+        """Return all records that match, in the order of the dataset.
 
-        Raises BadBinding for a `type` or `where` that cannot fit any record of this type of dataset. A date without a
+        Raise BadBinding for a `type` or `where` that cannot match any record of this type of dataset. A date without
+        a
         zone in `where` is a day in the zone of `now`.
         """
 
     def summary(self, query: Entity) -> str:
-        """Say what the dataset has instead, for a query that finds nothing: `it has 3 records`."""
+        """Describe what the dataset has, for a query without matches: `it has 3 records`."""
 
     def title(self, record: Record) -> str:
-        """Name a record in a message."""
+        """Return the name of a record in messages."""
 
     def view(self, record: Record, now: datetime) -> Record:
         """Return the record as templates read it: itself, or a RecordView."""
 
 
 class PathIndex(Generic[K]):
-    """What stands at one path of many records: a literal is looked up, a matcher tried on each value."""
+    """An index of the values at one path of many records. Literals are looked up; matchers are tried on each value."""
 
     def __init__(self, pairs: Iterable[tuple[K, Sequence[Any]]], fit: Callable[[Any, Sequence[Any]], bool]) -> None:
         self._values = dict(pairs)
@@ -51,11 +52,11 @@ class PathIndex(Generic[K]):
 
     @property
     def is_empty(self) -> bool:
-        """Whether no record has anything there."""
+        """Whether no record has a value at the path."""
         return not self._keys
 
     def fitting(self, expected: Any) -> Sequence[K]:
-        """The records that have what is expected."""
+        """Return the keys of the records that match."""
         wanted = _to_lookup_key(expected)
         if wanted is not None and not is_matcher(expected):
             return self._keys.get(wanted, ())
@@ -63,7 +64,7 @@ class PathIndex(Generic[K]):
 
 
 def _to_lookup_key(value: Any) -> Hashable:
-    """A literal to look up by: equal as JSON has it; None for what is no such thing."""
+    """Return a key that is equal for literals that are equal as JSON; None for other values."""
     if isinstance(value, bool):
         return ("flag", value)
     if isinstance(value, int | float):
@@ -72,14 +73,14 @@ def _to_lookup_key(value: Any) -> Hashable:
 
 
 class RecordFinder:
-    """Finds in `records`: by dotted path with literals and matchers."""
+    """Finds plain records, by dotted paths with literals and matchers."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._records = dataset.records
         self._indexes: dict[str, PathIndex[int]] = {}
 
     def find(self, query: Entity, now: datetime) -> Sequence[Record]:
-        """Return all records that fit."""
+        """Return all records that match."""
         numbers = set(range(len(self._records)))
         for path, expected in query.where.items():
             numbers &= set(self._index(path).fitting(expected))
@@ -93,11 +94,11 @@ class RecordFinder:
         return self._indexes[path]
 
     def summary(self, query: Entity) -> str:
-        """Count the records."""
+        """Return the number of records, in words."""
         return f"it has {len(self._records)} records"
 
     def title(self, record: Record) -> str:
-        """Return the record's id, or how the record begins."""
+        """Return the record's id, or the beginning of the record."""
         return str(record.get("id") or record)[:40]
 
     def view(self, record: Record, now: datetime) -> Record:
@@ -106,7 +107,7 @@ class RecordFinder:
 
 
 class NoRecordFinder(RecordFinder):
-    """The finder of a dataset that holds files, and so no records."""
+    """The finder for a dataset that holds files and no records."""
 
     def __init__(self, dataset: Dataset) -> None:
         super().__init__(dataset)
@@ -118,14 +119,14 @@ class NoRecordFinder(RecordFinder):
 
 
 class DatasetFinder:
-    """Finds in the datasets of one folder, with one finder per dataset."""
+    """Finds records in the datasets of one folder, with one finder for each dataset."""
 
     def __init__(self, open_finder: Callable[[Dataset], EntityFinder]) -> None:
         self._open_finder = open_finder
         self._finders: dict[str, EntityFinder] = {}
 
     def find_all(self, query: ForEach, dataset: Dataset, now: datetime) -> list[Record]:
-        """Return the records that fit, up to the limit, as templates read them; raises BadBinding where none does."""
+        """Return the matching records, up to the limit, as templates read them. Raise BadBinding if there are none."""
         finder = self._finder(dataset)
         found = self._found(finder, query, now)
         if not found:
@@ -133,7 +134,7 @@ class DatasetFinder:
         return [finder.view(record, now) for record in found[: query.limit]]
 
     def find_one(self, query: Entity, dataset: Dataset, now: datetime) -> Record:
-        """Return the only record that fits; raises BadBinding where there is none, or more than one."""
+        """Return the only matching record. Raise BadBinding if there is none, or more than one."""
         finder = self._finder(dataset)
         found = self._found(finder, query, now)
         if len(found) == 1:
@@ -162,12 +163,12 @@ def _build_no_match_error(query: Entity, dataset: Dataset, finder: EntityFinder)
 
 
 def describe_query(query: Entity) -> str:
-    """A query in words."""
+    """Return a query in words."""
     told = ", ".join(f"{path} {describe_expected(expected)}" for path, expected in query.where.items())
     return f"{query.type or 'record'}{f' with {told}' if told else ''}"
 
 
 def build_record_name(record: Record, number: int) -> str:
-    """What a record is called in the name of the task that is about it."""
+    """Return the name of a record for the name of the task that is made for it."""
     name = record.get("id")
     return name if isinstance(name, str) and name else str(name) if isinstance(name, int) else str(number + 1)

@@ -26,7 +26,7 @@ _COMPONENTS: Mapping[str, type[ComponentConfig]] = {"simulators": Simulator, "do
 
 @dataclass(frozen=True)
 class EnvironmentInfo:
-    """The names in an environment that a task can use: sandboxes and domains with their kinds, empty if mistaken."""
+    """The sandboxes and domains of an environment that tasks can use, with their kinds. An invalid kind is empty."""
 
     name: str
     sandboxes: Mapping[str, str]
@@ -36,14 +36,14 @@ class EnvironmentInfo:
 
     @property
     def components(self) -> Mapping[str, str]:
-        """Sandboxes and domains: what `sandbox` can name, but in a fault."""
+        """Sandboxes and domains, which `sandbox` can name. In a fault it can only name sandboxes."""
         return {**self.sandboxes, **self.domains} if self.domains else self.sandboxes
 
 
 def build_environment_info(
     data: Mapping[str, object], shelves: Mapping[str, InitialRecords] | None = None
 ) -> EnvironmentInfo:
-    """Return the names in an environment as its file has them, valid or not."""
+    """Return the names in an environment as the file has them, valid or not."""
     return EnvironmentInfo(
         str(data.get("name")), _read_kinds(data, "simulators"), _read_kinds(data, "domains"), shelves or {}
     )
@@ -55,7 +55,7 @@ def _read_kinds(data: Mapping[str, object], key: str) -> dict[str, str]:
 
 
 def is_known(lookup: Callable[[str], object], name: str) -> bool:
-    """Return whether a lookup of the catalog finds a name."""
+    """Return whether a lookup in the catalog finds a name."""
     try:
         lookup(name)
     except UnknownName:
@@ -71,7 +71,7 @@ class EnvironmentCheck:
     definition: Definition
 
     def check(self, datasets: Collection[str]) -> None:
-        """Report every mistake; `datasets` are the names of those that there are."""
+        """Report every mistake; `datasets` are the names of existing datasets."""
         data = self.definition.fields
         named = [(n, name) for n, name in enumerate(as_list(data.get("datasets"))) if isinstance(name, str)]
         for number, name in named:
@@ -93,7 +93,7 @@ class EnvironmentCheck:
                 self._check_reaction(reaction, ["reactions", number], info.components)
 
     def _check_names(self, info: EnvironmentInfo) -> None:
-        """No sandbox or domain has the name of something else that a request or an event could mean."""
+        """Check that no sandbox or domain has a reserved name, or the name of another one."""
         of_domains = RESERVED_NAMES | RESERVED_SOURCES | dict.fromkeys(info.sandboxes, "a sandbox")
         for key, what, names, taken in (
             ("simulators", "sandbox", info.sandboxes, RESERVED_NAMES),
@@ -118,7 +118,10 @@ class EnvironmentCheck:
                 self.definition.problem([*path, "datasets", number], message, hint)
 
     def _check_called_domains(self, kind: str, path: KeyPath, info: EnvironmentInfo) -> None:
-        """The domains that a simulator's operations call are there. A mistaken kind may be the right one."""
+        """Check that the domains that a simulator's operations call are defined.
+
+        A domain of unknown kind is not reported here: its kind may be a misspelling of the right one.
+        """
         kinds = info.domains.values()
         for domain in self.catalog.simulator(kind).domains if is_known(self.catalog.simulator, kind) else ():
             if domain.kind not in kinds and all(is_known(self.catalog.event_kinds, other) for other in kinds):

@@ -1,4 +1,4 @@
-"""Files of other tools: how they are recognised, and the package that reads them. It is imported when one is found."""
+"""Recognise files of other tools, and import the package that reads them when one is found."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -51,18 +51,18 @@ def is_project_file(path: Path) -> bool:
 
 
 def is_test_file(tree: YamlTree) -> bool:
-    """Return whether a file has tests of another tool, or what several such files share."""
+    """Return whether a file contains tests of another tool, or definitions that several such files share."""
     is_possible = isinstance(tree.data, dict) and not (TEST_KEYS | {"llm_judge"}).isdisjoint(tree.data)
     return is_possible and bool(_reader("e2e").is_e2e(tree))
 
 
 def load_test_reader() -> Callable[..., ForeignTests]:
-    """Return the class that reads test files; it takes a folder, a catalog, the agent's names and a reporter."""
+    """Return the class that reads test files. Its arguments are a folder, a catalog, an AgentCheck and a reporter."""
     return cast(Callable[..., ForeignTests], _reader("e2e").E2eFiles)
 
 
 def find_domain(path: Path) -> Path | None:
-    """Return the domain of the project that a file or folder belongs to: there, or up to two folders above."""
+    """Return the domain of the project that a file or folder belongs to: in the same folder, or up to two above."""
     start = (path if path.is_dir() else path.parent).resolve()
     for folder in (start, *start.parents[:2]):
         for found in (folder / name for name in _DOMAIN_FILES):
@@ -73,15 +73,15 @@ def find_domain(path: Path) -> Path | None:
 
 
 def read_domain(path: Path) -> AgentDomain:
-    """Read a domain, from a file or a folder of them; raises InputError with every mistake in it."""
+    """Read a domain from a file, or a folder of files. Raise InputError with every mistake."""
     return cast(AgentDomain, _reader("domain").read_domain(path))
 
 
 def built_in_slots() -> dict[str, str]:
-    """Return the slots, with their types, that agents have though their domains do not list them."""
+    """Return the slots, with their types, that agents have although their domains do not list them."""
     return cast(dict[str, str], _reader("names").SLOTS)
 
 
 def is_built_in(sort: str, name: str) -> bool:
-    """Return whether agents have an action, a response or a flow though their domains do not list it."""
+    """Return whether agents have an action, a response or a flow although their domains do not list it."""
     return bool(_reader("names").is_built_in(sort, name))

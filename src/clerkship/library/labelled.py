@@ -1,4 +1,4 @@
-"""Labelled sets: a YAML file to conversations with labels, every mistake with its place."""
+"""Load a labelled set, and report every mistake with its place."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ _KeyPath = list[int | str]
 
 @dataclass(frozen=True)
 class LabelledItem:
-    """A conversation with its labels, and what was done in each turn as events."""
+    """A conversation with its labels, and the events of each turn."""
 
     labelled: LabelledConversation
     events: tuple[tuple[BaseModel, ...], ...]
@@ -36,7 +36,7 @@ class LabelledItem:
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """A file of them."""
+    """The conversations of one file."""
 
     file: Path
     mark: str
@@ -44,17 +44,17 @@ class LabelledSet:
     items: tuple[LabelledItem, ...]
 
     def labels(self) -> list[tuple[LabelledItem, Label]]:
-        """Every label with the conversation it is about, in the order of the file."""
+        """Return every label with its conversation, in the order of the file."""
         return [(item, label) for item in self.items for label in item.labelled.labels]
 
 
 def is_labelled(data: Any) -> bool:
-    """Whether a file is a labelled set."""
+    """Return whether a file is a labelled set."""
     return isinstance(data, dict) and LABELLED_KEY in data
 
 
 def load_labelled(path: Path, kinds: Kinds) -> LabelledSet:
-    """A labelled set; `kinds` are the agent's own events by their names here, such as `flow_started`."""
+    """Load a labelled set. `kinds` are the agent events by the names used in the file, such as `flow_started`."""
     folder = SourceFolder(path.parent)
     tree = folder.read(path)
     if tree is None:
@@ -69,7 +69,7 @@ def load_labelled(path: Path, kinds: Kinds) -> LabelledSet:
 
 @dataclass(frozen=True)
 class _LabelledReader:
-    """One pass over a file."""
+    """Reads one labelled set."""
 
     definition: Definition
     kinds: Kinds
@@ -116,7 +116,10 @@ class _LabelledReader:
         return tuple(event for at, item in enumerate(written) for event in self._events(item, [*path, at]))
 
     def _events(self, written: dict[str, Any], path: _KeyPath) -> Iterator[BaseModel]:
-        """One key, an event's name; under it the event's fields, or the first of them alone, or a list of either."""
+        """Yield the events of a map with one key, the event's name. Its value is the event's fields, the value of the
+        first
+        field, or a list of either.
+        """
         if len(written) != 1:
             self.definition.problem(
                 path, f"expected a map with one key, an event's name, not {describe_value(written)}"

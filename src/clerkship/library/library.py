@@ -1,4 +1,4 @@
-"""A loaded folder: tasks with everything they name, ready to be frozen into snapshots."""
+"""A loaded folder: tasks with everything that they refer to, ready to be frozen into snapshots."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from clerkship.model.task import Task
 
 @dataclass(frozen=True)
 class LoadedTask:
-    """A task, its templates filled in, with the environment, records and solution it names."""
+    """A task with its templates filled, and the environment, records and solution that it refers to."""
 
     task: Task
     environment: Environment
@@ -56,14 +56,16 @@ class Library:
     """Every file that it was made from, and the folders of datasets; absolute, links followed."""
 
     def warnings_of(self, tasks: Iterable[LoadedTask]) -> tuple[InputProblem, ...]:
-        """Those about some of the tasks, and about nothing in particular."""
+        """Return the warnings about these tasks, and those that are not about any task."""
         others = {loaded.file for loaded in self.tasks.values()} - {loaded.file for loaded in tasks}
         return tuple(warning for warning in self.warnings if warning.file not in others)
 
     def select(
         self, *, names: Iterable[str] = (), tags: Iterable[str] = (), file: Path | None = None
     ) -> list[LoadedTask]:
-        """Tasks by name or a part of it (`*` allowed), by any of the tags, or of one file; all if nothing is said."""
+        """Return tasks by name or a part of it (`*` allowed), by any of the tags, or of one file; all without
+        arguments.
+        """
         wanted = set(tags)
         named = [name for pattern in names for name in self._named(pattern)]
         return [
@@ -75,7 +77,9 @@ class Library:
         ]
 
     def case(self, file: Path, name: str) -> LoadedTask:
-        """The task of one file by its name there, or by a part of it that only one has."""
+        """Return the task of a file by its name, or by a part of the name that only one has. Raise InputError
+        otherwise.
+        """
         inside = {loaded.task.name.removesuffix(f" ({file.stem})"): loaded for loaded in self.select(file=file)}
         found = find_matching_names(name, inside)
         if len(found) == 1:
@@ -86,8 +90,10 @@ class Library:
         )
 
     def _named(self, pattern: str) -> list[str]:
-        """The tasks of this name or pattern, or made from one so named; else those in files of this name; else those
-        with this in their names."""
+        """Return the names of the tasks that match a name or pattern.
+
+        Tasks and templates of that name come first, then files of that name, then tasks whose names contain it.
+        """
         found = [
             name
             for name, loaded in self.tasks.items()
@@ -100,7 +106,9 @@ class Library:
         return found
 
     def snapshot(self, loaded: LoadedTask, timeout: float, gate_axes: tuple[str, ...] | None = None) -> Snapshot:
-        """Freeze one task with all it names. A benchmark may have gate axes of its own."""
+        """Freeze one task with everything that it refers to. `gate_axes` of a benchmark replace those of the
+        environment.
+        """
         axes = loaded.environment.gate_axes if gate_axes is None else gate_axes
         return Snapshot(
             task=loaded.task.gated_by(axes),
@@ -115,12 +123,14 @@ class Library:
         )
 
     def _place(self, file: str) -> str:
-        """Where in the folder a file is, the same on every machine."""
+        """Return the path of a file in the folder, which is the same on every machine."""
         path = Path(file)
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
 
 
 def _matches_name(name: str, pattern: str) -> bool:
-    """A name may hold the characters of a pattern, and is then still a name; brackets are always themselves, for tasks
-    that are done for each of many records have them in their names."""
+    """Return whether a name equals or matches a pattern.
+
+    Brackets are never special in patterns, because the tasks that `for_each` makes have them in their names.
+    """
     return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))

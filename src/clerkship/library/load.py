@@ -1,4 +1,4 @@
-"""A folder of YAML to a Library. All that is wrong with it is found before anything is said."""
+"""Load a folder of YAML files into a Library. All mistakes are collected before they are raised."""
 
 import contextlib
 import os
@@ -49,7 +49,7 @@ _TEMPLATE_KEYS = ("task_item", "scenario", "criteria")
 
 @dataclass
 class LibraryLoader:
-    """One pass over a folder."""
+    """Loads one folder."""
 
     folder: SourceFolder
     catalog: Catalog
@@ -78,7 +78,7 @@ class LibraryLoader:
         self._attachments = Attachments(self.folder, self.catalog, self.datasets, self._definitions)
 
     def load(self) -> Library:
-        """Everything, or every problem."""
+        """Return the library. Raise InputError with every problem."""
         definitions = self._definitions.read()
         self._conftest.load(definitions)
         self._each(definitions, "environment", self._environment)
@@ -131,7 +131,7 @@ class LibraryLoader:
                 self.tasks[loaded.task.name] = loaded
 
     def _own(self, problems: list[InputProblem]) -> list[InputProblem]:
-        """All that is wrong; of a single file that could be read, what is wrong there: the rest is one warning."""
+        """Return the problems to raise. If a single readable file was requested, problems elsewhere become one warning."""
         if self.only is None or not any(loaded.file == str(self.only) for loaded in self.tasks.values()):
             return problems
         shared = {str(path) for path in self.folder.included}
@@ -182,7 +182,10 @@ class LibraryLoader:
                 definition.problem(["tasks", number], f"no task `{pattern}`", hint)
 
     def _task(self, definition: Definition) -> None:
-        """One task, or with `for_each` one for each record, up to the first with a mistake: most are those of all."""
+        """Load one task, or with `for_each` one for each record.
+
+        Stop at the first record with a mistake, because most mistakes are the same for all records.
+        """
         name = self._environment_name(definition)
         environment = CONVERSATION_ENVIRONMENT if name is None else self.environments.get(name)
         solution = self._attachments.solution(definition)
@@ -203,7 +206,7 @@ class LibraryLoader:
             self.tasks.setdefault(task.name, loaded)
 
     def _filled(self, definition: Definition, bound: TaskBindings, check: TaskCheck) -> Task | None:
-        """The task with its templates filled in, checked."""
+        """Return the checked task with its templates filled."""
         data = self._render(definition, bound)
         task = definition.read(Task, data)
         check.check_task(self._expanded(definition, data))
@@ -212,7 +215,7 @@ class LibraryLoader:
         return self._personas.cast_filled(definition, task, self._filler(definition, bound.values(), bound.unbound))
 
     def _one_of_many(self, definition: Definition, task: Task, name: str, subject: Entity) -> Task:
-        """The task of one record, with a name of its own."""
+        """Return the task for one record of `for_each`, with the record's name in its own."""
         own = f"{task.name} [{name}]"
         if len(own) > MAX_NAME_LENGTH:
             message = f"with the id of its record the name has {len(own)} characters, and may have {MAX_NAME_LENGTH}"
@@ -222,7 +225,7 @@ class LibraryLoader:
         return task.model_copy(update={"name": own, "entities": (subject, *task.entities), "for_each": None})
 
     def _scenario(self, definition: Definition) -> None:
-        """A scenario file is a task; what it says is checked where it says it."""
+        """Load a scenario file as a task. Its mistakes are reported at their place in the scenario."""
         name = self._environment_name(definition)
         environment = CONVERSATION_ENVIRONMENT if name is None else self.environments.get(name)
         is_map = isinstance(definition.data, dict)
@@ -242,7 +245,7 @@ class LibraryLoader:
         self.tasks[task.name] = LoadedTask(task, environment, {}, solution, definition.tree.file)
 
     def _name_of_its_own(self, name: str, definition: Definition) -> str:
-        """A scenario's name is a label, and two may share it: then the file's name is added, or its place."""
+        """Return a unique name. Scenarios may share a name; then the file's name is added, or its path."""
         file = Path(definition.tree.file)
         place = file.relative_to(self.folder.root) if file.is_relative_to(self.folder.root) else file
         names = [name] if self._definitions.labels[name] < 2 else []
@@ -251,7 +254,7 @@ class LibraryLoader:
         return next((free for free in names if free not in self.tasks), f"{name} ({place.as_posix()})")
 
     def _expanded(self, definition: Definition, data: Any) -> dict[str, Any]:
-        """With environment variables put in, as it will be run; what is kept has them as they are written."""
+        """Return the data with environment variables replaced, for checks. The stored task keeps the variables."""
 
         def told(path: list[int | str], unknown: UnknownVariable) -> None:
             definition.problem([*path], str(unknown), unknown.hint, spoils=True)
@@ -268,7 +271,7 @@ class LibraryLoader:
             definition.problem(["environment"], f"unknown environment `{name}`", hint)
 
     def _environment_name(self, definition: Definition) -> str | None:
-        """Where a task takes place: empty if that cannot be said, None if its folder has no environment."""
+        """Return the name of a task's environment: empty if it cannot be determined, None if the folder has none."""
         name = definition.fields.get("environment")
         if isinstance(name, str):
             self._check_environment_name(definition, name)
@@ -309,7 +312,7 @@ class LibraryLoader:
             pass_over(path)
 
         def pass_over(path: list[int | str]) -> None:
-            """Nor is anything said of what it is a part of: that cannot be right while this is missing."""
+            """Silence problems of the values that contain this one: they cannot be valid without it."""
             for end in range(_find_call_depth(path), len(path) + 1):
                 spot = definition.tree.locate(path[:end])
                 self.folder.report.spoiled.add((spot.file, spot.line, spot.column))
@@ -318,7 +321,9 @@ class LibraryLoader:
 
 
 def _find_call_depth(path: list[int | str]) -> int:
-    """How many steps of a path lead to the arguments of the assertion or step that a text is in; all, if to none."""
+    """Return how many keys of a path lead to the arguments of the assertion or step around a text; all if there is
+    none.
+    """
     for place, part in enumerate(path[:-1]):
         if part == "assertion" or (isinstance(part, int) and path[place - 1] in ("steps", "scenario")):
             return place + 2
@@ -326,7 +331,7 @@ def _find_call_depth(path: list[int | str]) -> int:
 
 
 def describe_skipped_files(files: Collection[str]) -> str:
-    """How many files were left alone, in words."""
+    """Return the number of skipped files in words."""
     return f"{len(files)} file{'s' * (len(files) != 1)} of a Rasa project passed over"
 
 
@@ -343,10 +348,10 @@ def load_library(
     abilities: AgentCapabilities | None = None,
     cache: Path | None = None,
 ) -> Library:
-    """The library in a folder, or around a file; a folder without a task is a mistake where tasks are wanted.
+    """Load the library in a folder, or around a file. With `needs_task`, a folder without tasks is an error.
 
-    What the files say of the agent (its slots, actions, responses and flows) is checked against its abilities. What
-    large datasets come to is kept in the cache, if there is one, and taken from there the next time.
+    Names of the agent's slots, actions, responses and flows are checked against its capabilities. Large datasets are
+    loaded from the cache, if there is one.
     """
     is_folder = is_existing_folder(path, "there is no such file or folder")
     if not is_folder and path.suffix not in SUFFIXES:
@@ -358,12 +363,12 @@ def load_library(
 
 
 def find_root(path: Path) -> Path:
-    """The folder that is read for a path: itself, or the one around a file."""
+    """Return the folder to load for a path: the path itself, or the folder of a file."""
     return path if path.is_dir() else _find_root_of_file(path)
 
 
 def _find_root_of_file(file: Path) -> Path:
-    """The folder that a file belongs to: its own, or the one above if that is where the rest is kept."""
+    """Return the folder of a file, or the folder above if that is where the other definitions are."""
     folder = file.parent
     if folder.resolve().name not in ("scenarios", "tasks"):
         return folder

@@ -1,4 +1,4 @@
-"""One YAML file that is one model, such as a price list."""
+"""Load a YAML file that is one model, such as a price list."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -13,7 +13,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def load_model_file(path: Path, model: type[M]) -> M:
-    """Read a file into a model; raise InputError with everything that is wrong, and where."""
+    """Load a file as a model. Raise InputError with every mistake."""
     folder = SourceFolder(path.resolve().parent)
     tree = folder.read(path)
     if tree is None or folder.report.problems:

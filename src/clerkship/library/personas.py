@@ -1,4 +1,4 @@
-"""Personas: those of the folder and of `personas` folders above it, and the tasks whose person names one."""
+"""Load the personas of a folder and of `personas` folders above it, and put them into the people of tasks."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +18,7 @@ _KeyPath = tuple[str | int, ...]
 
 @dataclass
 class PersonaLoader:
-    """Reads personas and puts them into tasks."""
+    """Loads personas and puts them into tasks."""
 
     folder: SourceFolder
     definitions: FolderDefinitions
@@ -26,17 +26,17 @@ class PersonaLoader:
     _looked_above: bool = False
 
     def load(self, definition: Definition) -> None:
-        """Read a persona that a file defines."""
+        """Load a persona that a file defines."""
         persona = definition.read(Persona, definition.data)
         if persona is not None:
             self.found.setdefault(persona.name, persona)
 
     def cast(self, definition: Definition, task: Task, *places: _KeyPath) -> Task:
-        """Return the task with the persona that its only person names; `places` are where a file may name it."""
+        """Return the task with the persona that its only person names; `places` are the paths where a file may name it."""
         return _with_people(task, [self._cast(definition, person, *places) for person in task.people])
 
     def cast_filled(self, definition: Definition, task: Task, filler: TemplateFiller) -> Task:
-        """Return the task with the personas that its people name, and the templates of those personas filled."""
+        """Return the task with the personas that its people name, and with the templates of those personas filled."""
         is_list = task.scenario is not None and bool(task.scenario.people)
         people = []
         for number, person in enumerate(task.people):
@@ -52,7 +52,7 @@ class PersonaLoader:
         return _with_people(task, people)
 
     def _cast(self, definition: Definition, person: ScenarioPerson, *places: _KeyPath) -> ScenarioPerson:
-        """Return a person with the persona that they name; report one that is not defined."""
+        """Return a person with the persona that they name; report a persona that is not defined."""
         name = person.persona
         if not isinstance(name, str):
             return person
@@ -64,7 +64,7 @@ class PersonaLoader:
         return person.model_copy(update={"persona": self.found.get(name)})
 
     def _is_above(self, name: str) -> bool:
-        """Whether a `personas` folder that several folders of tasks share has one of this name."""
+        """Return whether a shared `personas` folder above this one has a persona of this name."""
         if not self._looked_above:
             self._looked_above = True
             for place in find_personas_folders(self.folder.root):
@@ -81,7 +81,7 @@ class PersonaLoader:
 
 
 def _with_people(task: Task, people: list[ScenarioPerson]) -> Task:
-    """Return the task with these people in the place of its own; the same task where nothing differs."""
+    """Return the task with these people; the same task if none of them changed."""
     if task.scenario is None or all(new is old for new, old in zip(people, task.people, strict=True)):
         return task
     changed = {"people": tuple(people)} if task.scenario.people else {"person": people[0]}
@@ -89,5 +89,4 @@ def _with_people(task: Task, people: list[ScenarioPerson]) -> Task:
 
 
 def _get_value(data: Any, path: _KeyPath) -> Any:
-    """Return what is at a path; MISSING where there is nothing."""
     return lookup(data, ".".join(map(str, path)))

@@ -1,4 +1,4 @@
-"""Whether each step of a scenario finds the records that it acts on: in the dataset, or put there by a step before."""
+"""Check that the records that a scenario's steps act on exist: in the dataset, or created by an earlier step."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,18 +22,18 @@ class RecordStep(Protocol):
     sandbox: str | None
 
     def needs(self) -> Iterable[tuple[FieldPath, str]]:
-        """Those that it changes, and where in its arguments they are named."""
+        """Return the keys of the records that it changes, each with its path in the arguments."""
 
     def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[FieldPath, str]]:
-        """Those that it refers to, and that a sandbox with this config requires."""
+        """Return the keys of the records that it refers to and that a sandbox with this config requires to exist."""
 
     def leaves(self) -> tuple[Collection[str], Collection[str]]:
-        """Those that are there after it, and those that are not."""
+        """Return the keys of the records that exist after it, and of those that do not."""
 
 
 @dataclass(frozen=True)
 class InitialRecords:
-    """The records that a sandbox begins with."""
+    """The records that a sandbox starts with."""
 
     kind: str
     config: Mapping[str, Any]
@@ -44,7 +44,7 @@ class InitialRecords:
 def collect_initial_records(
     environment: Environment | None, datasets: Mapping[str, Dataset], catalog: Catalog
 ) -> Mapping[str, InitialRecords]:
-    """By sandbox; without those of which a dataset could not be read."""
+    """Return the initial records by sandbox, without sandboxes of which a dataset could not be loaded."""
     found: dict[str, InitialRecords] = {}
     for name, simulator in environment.simulators.items() if environment is not None else ():
         named = simulator.datasets if simulator.datasets is not None else environment.datasets if environment else ()
@@ -65,7 +65,10 @@ TimedStep = tuple[timedelta | None, KeyPath, Any]
 def find_missing_records(
     steps: Iterable[TimedStep], shelves: Mapping[str, InitialRecords]
 ) -> Iterator[tuple[KeyPath, str]]:
-    """What a step acts on and there is not, when it comes to it: those at once, then the others by their times."""
+    """Yield a path and a message for each record that does not exist when a step acts on it.
+
+    Steps without a time run first, then the others in order of time.
+    """
     there: dict[str, set[str]] = {name: set() for name in shelves}
     gone: dict[str, set[str]] = {name: set() for name in shelves}
     for _, path, step in sorted(steps, key=lambda timed: (timed[0] is not None, timed[0] or timedelta())):
@@ -83,6 +86,6 @@ def find_missing_records(
 
 
 def _find_only_sandbox(kind: str | None, shelves: Mapping[str, InitialRecords]) -> str:
-    """The sandbox that a step acts on that names none: the only one of its kind."""
+    """Return the only sandbox of a kind, for steps that name none; empty if there is not exactly one."""
     names = [name for name, shelf in shelves.items() if shelf.kind == kind]
     return names[0] if len(names) == 1 else ""

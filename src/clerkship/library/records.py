@@ -1,4 +1,4 @@
-"""Datasets of plain records: written out, or read from JSON, NDJSON and CSV files."""
+"""Datasets of plain records, in the YAML file itself or in JSON, NDJSON and CSV files."""
 
 import csv
 import io
@@ -33,7 +33,7 @@ class RecordsDatasetFile(DatasetFile):
 
 
 def load_records(written: RecordsDatasetFile, source: DatasetSource) -> Dataset | None:
-    """Load the records that are written out, then those of the file, then those of the folder."""
+    """Load the records in the YAML file, then those of `file`, then those of `folder`."""
     documents = _open_documents(written, source)
     readers = [_DocumentReader(document) for document in documents or ()]
     records = [*written.records, *(record for reader in readers for record in reader.records())]
@@ -46,7 +46,7 @@ def load_records(written: RecordsDatasetFile, source: DatasetSource) -> Dataset 
 
 
 def _open_documents(written: RecordsDatasetFile, source: DatasetSource) -> list[FileDocument] | None:
-    """Open the files that a dataset names; return None after a mistake was reported."""
+    """Open the files that a dataset gives; return None after a reported mistake."""
     found = source.documents(written.file, written.folder, RECORD_FORMATS)
     if sum(document.size for document in found or ()) > MAX_DATASET_BYTES:
         key = "folder" if written.folder is not None else "file"
@@ -56,7 +56,7 @@ def _open_documents(written: RecordsDatasetFile, source: DatasetSource) -> list[
 
 
 class _DocumentReader:
-    """Reads the records of one file, and collects what is wrong in it."""
+    """Reads the records of one file, and collects the problems in it."""
 
     def __init__(self, document: FileDocument) -> None:
         self._document = document

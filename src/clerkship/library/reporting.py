@@ -1,4 +1,4 @@
-"""Report mistakes and warnings in files, each at its place."""
+"""Collect mistakes and warnings in files, each with its place."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ FileLocation = tuple[str, int, int]
 
 @dataclass
 class ProblemReport:
-    """What is wrong in a folder, each mistake once. A place that is spoiled is not complained of again."""
+    """The problems in a folder, each once. Problems at a silenced place are dropped."""
 
     problems: dict[InputProblem, None] = field(default_factory=dict)
     spoiled: set[FileLocation] = field(default_factory=set)
@@ -21,7 +21,7 @@ class ProblemReport:
     _counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, file: str, find: Callable[[], InputProblem], *, spoils: bool = False) -> None:
-        """One problem; it is not looked for where a file has shown enough of them."""
+        """Add a problem, unless its file has too many already. `find` is only called if the problem is needed."""
         self.calls += 1
         count = self._counts.get(file, 0)
         if count >= MAX_PROBLEMS:
@@ -38,15 +38,15 @@ class ProblemReport:
     def note(
         self, tree: YamlTree, path: KeyPath, message: str, hint: str = "", *, key: bool = False, spoils: bool = False
     ) -> None:
-        """Add a problem at a path, of its key with `key`; with `spoils`, nothing else is reported of that place."""
+        """Add a problem at a path, or at its key with `key`. With `spoils`, further problems at that place are dropped."""
         self.add(tree.file, lambda: tree.locate(path, key=key).problem(message, hint), spoils=spoils)
 
     def add_problem(self, problem: InputProblem, *, spoils: bool = False) -> None:
-        """Add a problem that has its place."""
+        """Add a problem that already has a place."""
         self.add(problem.file, lambda: problem, spoils=spoils)
 
     def sorted(self) -> list[InputProblem]:
-        """All of them by place."""
+        """Return all problems in the order of their places."""
         rest = [
             InputProblem(file=file, message=f"and {count - MAX_PROBLEMS:,} more problems")
             for file, count in self._counts.items()

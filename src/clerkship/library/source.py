@@ -1,4 +1,4 @@
-"""Files of one folder: found, read and parsed, with includes that cannot leave it."""
+"""Find, read and parse the YAML files of one folder. Includes cannot leave the folder."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ _BROKEN_LINK = "it is a link that leads nowhere"
 
 
 class Unreadable(Exception):
-    """A file that cannot be taken, and why."""
+    """The file cannot be used; `message` says why."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -34,8 +34,12 @@ MAX_PARENT_FOLDERS = 6
 
 
 def find_evaluation_folders(folder: Path) -> list[Path]:
-    """The folders above one, the nearest first, up to that of an evaluation; none where there is no such folder, or it
-    is in another project or far away. Of `scenarios` the one above is taken for it, whatever its name."""
+    """Return the folders above one, the nearest first, up to the `eval` folder.
+
+    Return none if there is no such folder, or it is in another project or too far away. For a folder `scenarios`,
+    the
+    folder above counts as `eval`, whatever its name.
+    """
     whole = folder.resolve()
     found: list[Path] = []
     for place in (
@@ -54,7 +58,7 @@ PERSONAS_FOLDER = "personas"
 
 
 def find_personas_folders(root: Path) -> list[Path]:
-    """Where such a folder is, beside this one or beside the one above it."""
+    """Return the shared `personas` folders: beside this folder, and beside the one above it."""
     places = root.resolve().parents[:2]
     return [
         place / PERSONAS_FOLDER
@@ -65,7 +69,7 @@ def find_personas_folders(root: Path) -> list[Path]:
 
 @dataclass
 class SourceFolder:
-    """A folder of YAML files and what went wrong reading them."""
+    """A folder of YAML files, and the problems found while reading them."""
 
     root: Path
     report: ProblemReport = field(default_factory=ProblemReport)
@@ -82,7 +86,7 @@ class SourceFolder:
     _resolved: dict[Path, Path] = field(default_factory=dict)
 
     def files(self) -> list[Path]:
-        """Every YAML file in it, in order; hidden ones are left alone, and so are other people's packages."""
+        """Return every YAML file in order, without hidden files and installed packages."""
         found: list[Path] = []
         for folder, folders, names in os.walk(self.root, onerror=self._cannot_enter):
             folders[:] = [name for name in folders if not _is_ignored(Path(folder, name))]
@@ -90,14 +94,14 @@ class SourceFolder:
         return sorted(found)
 
     def outside(self, folder: Path) -> "SourceFolder":
-        """Return another folder, whose mistakes and files count with those of this one."""
+        """Return another folder that shares the report and the list of used files with this one."""
         return SourceFolder(folder, self.report, used=self.used)
 
     def _cannot_enter(self, error: OSError) -> None:
         self._note(Path(str(error.filename)), f"it cannot be read: {error.strerror}")
 
     def read(self, path: Path) -> YamlTree | None:
-        """Parse one file; what is wrong with it is added to the report."""
+        """Parse one file. If it cannot be read, add that to the report and return None."""
         self._allowance, self._includes = ParseBudget(), 0
         try:
             if not self.resolve(path).is_relative_to(self.resolve(self.root)):
@@ -153,7 +157,9 @@ class SourceFolder:
             return self._spoil(origin, path, node)
 
     def _spoil(self, origin: Path, path: Path, node: Node) -> YamlTree:
-        """An include whose file is broken: that has been said of the file, and is not said again here."""
+        """Return an empty tree for an included file that is invalid. Its mistake is already reported, so silence the
+        rest.
+        """
         self.report.spoiled.add((str(origin), node.start_mark.line + 1, node.start_mark.column + 1))
         self.report.spoiled.add((str(path), 1, 1))
         return YamlTree(str(path), None, build_text_tree(str(path), "").node)
@@ -170,13 +176,15 @@ class SourceFolder:
             raise YamlTooLarge(f"more than {MAX_INCLUDES} includes", line, column)
 
     def resolve(self, path: Path) -> Path:
-        """Where a path leads, links followed; asked of the disk once."""
+        """Return the real path behind links; the result is cached."""
         if path not in self._resolved:
             self._resolved[path] = path.resolve()
         return self._resolved[path]
 
     def beside(self, origin: Path, target: str) -> Path:
-        """A file named in another, inside the folder and nowhere else, links followed."""
+        """Return the path of a file, relative to the file that refers to it. Raise Unreadable if it is outside the
+        folder.
+        """
         path = origin.parent / target
         try:
             if Path(target).is_absolute() or not self.resolve(path).is_relative_to(self.resolve(self.root)):
@@ -202,7 +210,7 @@ def _is_ignored(folder: Path) -> bool:
 
 
 def is_existing_folder(path: Path, missing: str, hint: str = "") -> bool:
-    """Return whether a path is a folder; raises InputError if nothing is there, or it cannot be read."""
+    """Return whether a path is a folder. Raise InputError if it does not exist or cannot be read."""
     try:
         if not path.exists():
             raise InputError.of(missing, file=str(path), hint=hint)
@@ -212,7 +220,7 @@ def is_existing_folder(path: Path, missing: str, hint: str = "") -> bool:
 
 
 def read_text(path: Path) -> str:
-    """A text file of bearable size."""
+    """Return the text of a file. Raise Unreadable if it is too large or not UTF-8 text."""
     try:
         if not path.is_file():
             raise Unreadable(
@@ -236,7 +244,7 @@ def read_text(path: Path) -> str:
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
-    """Every file in a folder, by its path there."""
+    """Return the content of every file in a folder, by relative path. Raise Unreadable."""
     if not folder.is_dir():
         raise Unreadable("it is not a folder")
     root = folder.resolve()

@@ -1,6 +1,6 @@
-"""Check a task or a scenario file, as it will be run: criteria, steps, the person and the slots.
+"""Check a task or a scenario file in the form in which it will run: criteria, steps, people and slots.
 
-Each part is read by itself here, so that a mistake in one does not hide the mistakes in the others.
+Each part is validated separately, so that a mistake in one part does not hide mistakes in the others.
 """
 
 import re
@@ -26,7 +26,7 @@ class TaskCheck:
     calls: CallCheck
 
     def check_task(self, data: Mapping[str, Any]) -> None:
-        """Check criteria, steps, the person and the slots."""
+        """Check criteria, steps, people and slots."""
         written = [data.get("for_each"), *as_list(data.get("entities"))]
         entities = [entity.get("id") for entity in written if isinstance(entity, dict)]
         for number, criterion in enumerate(as_list(data.get("criteria"))):
@@ -44,7 +44,7 @@ class TaskCheck:
         self._check_slots(scenario, "scenario")
 
     def check_scenario(self, data: Mapping[str, Any]) -> None:
-        """Check a scenario file: its assertions, its person, and what else it sets up."""
+        """Check a scenario file: its assertions, its person and its setup."""
         setup, goals = as_map(data.get("setup")), as_map(data.get("goals"))
         for number, written in enumerate(as_list(goals.get("assertions"))):
             self.calls.check_assertion(written, ["goals", "assertions", number])
@@ -57,8 +57,9 @@ class TaskCheck:
                 self.calls.known.check_assertion(key, written[key], path, self.calls.definition)
 
     def check_scopes(self) -> None:
-        """Warn of an `input_entity_id` in a task as it is written that has no effect: the assertion is not narrowed by
-        it, and has no template with the record either."""
+        """Warn of an `input_entity_id` that has no effect: the assertion does not use it, and has no template with the
+        record.
+        """
         for number, criterion in enumerate(map(as_map, as_list(self.calls.definition.fields.get("criteria")))):
             call, entity = read_as(AssertionCall, criterion.get("assertion")), criterion.get("input_entity_id")
             if call is None or not isinstance(entity, str):
@@ -73,7 +74,7 @@ class TaskCheck:
         self.calls.known.check_slots(slots, [key, "initial_slots"], self.calls.definition)
 
     def _check_unused(self, scenario: Mapping[str, Any], people: Sequence[WrittenPart]) -> None:
-        """Report what has no effect if the agent starts: the person begins nothing, and there are no turns."""
+        """Report keys that have no effect when the agent starts: the person says no opening, and there are no turns."""
         for path, person in people:
             if person.get("opening") is not None:
                 message = "`opening` is never said: the agent starts this task"
@@ -115,7 +116,7 @@ class TaskCheck:
 
 
 def _list_people(scenario: Mapping[str, Any]) -> list[WrittenPart]:
-    """Return the people of a task's scenario as they are written, each with its path."""
+    """Return the people of a task's scenario as the file has them, each with its path."""
     several: list[WrittenPart] = [
         (["scenario", "people", number], as_map(person))
         for number, person in enumerate(as_list(scenario.get("people")))
@@ -124,7 +125,7 @@ def _list_people(scenario: Mapping[str, Any]) -> list[WrittenPart]:
 
 
 def _mentions(data: Any, name: str) -> bool:
-    """Return whether a template somewhere in some data has a name."""
+    """Return whether a template in the data contains a name."""
     if isinstance(data, Mapping):
         return any(_mentions(value, name) for value in data.values())
     if isinstance(data, list | tuple):

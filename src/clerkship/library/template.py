@@ -1,8 +1,9 @@
-"""Templates: `{{ patient.name }}`, with a few filters. A language too small to run away.
+"""Templates: `{{ patient.name }}`, with a few filters.
 
-No loops, no calls, no arithmetic: an expression is a path into the values at hand and some filters, so it
-ends, and its output is capped. What is not such an expression is refused when the file is read. A record may have its
-own way to be written in the middle of a text: see RecordView. Simulators add filters of their own: see Spec.
+The language has no loops, calls or arithmetic. An expression is a path into the given values, followed by filters,
+so
+it always terminates, and its output is limited. Anything else is rejected when the file is read. A record can define
+how it is written into a text: see RecordView. Simulators can add filters: see Spec.
 
 See docs/decisions/0011-task-files-and-datasets.md.
 """
@@ -38,7 +39,7 @@ _FILTER = re.compile(
 
 
 class BadTemplate(Exception):
-    """An expression that is not one, names what is not there, or writes too much."""
+    """The expression is invalid, uses an unknown name, or writes too much."""
 
     def __init__(self, message: str, hint: str = "", *, unknown: str = "") -> None:
         super().__init__(f"{message}; {hint}" if hint else message)
@@ -109,7 +110,7 @@ FindFilter = Callable[[str], Filter]
 
 
 def build_filter_registry() -> Registry[Filter]:
-    """Return a table with the filters that are always there."""
+    """Return a registry with the built-in filters."""
     table: Registry[Filter] = Registry("filter")
     for name, apply in FILTERS.items():
         table.add(name, apply)
@@ -120,14 +121,16 @@ find_built_in_filter = build_filter_registry().get
 
 
 class SingleValue(NamedTuple):
-    """The value of a text that is one expression."""
+    """The value of a text that consists of one expression."""
 
     value: Any
 
 
 def render(text: str, values: Mapping[str, Any], find: FindFilter = find_built_in_filter, *, alone: bool = True) -> Any:
-    """A text with every expression replaced; one that is nothing but an expression takes its value's type, unless a
-    text is wanted whatever it is."""
+    """Return a text with every expression replaced.
+
+    With `alone`, a text that consists of one expression gives the expression's value, which need not be text.
+    """
     rendered = render_parts(text, values, find, alone=alone)
     return rendered.value if isinstance(rendered, SingleValue) else "".join(rendered)
 
@@ -135,7 +138,7 @@ def render(text: str, values: Mapping[str, Any], find: FindFilter = find_built_i
 def render_parts(
     text: str, values: Mapping[str, Any], find: FindFilter = find_built_in_filter, *, alone: bool = True
 ) -> SingleValue | list[str]:
-    """Evaluate every expression. Return what the author wrote (at even places) and the values (at odd places)."""
+    """Evaluate every expression. Return the author's texts (at even positions) and the values (at odd positions)."""
     parts: list[str] = []
     size = end = start = 0
     try:
@@ -163,7 +166,7 @@ def render_parts(
 
 
 def _read_expression(text: str, start: int) -> tuple[str, int]:
-    """What stands between the braces, and where the text goes on; braces in quotes do not close it."""
+    """Return the expression that starts here, and the end of its braces. Braces in quotes do not close it."""
     found = _BODY.match(text, start)
     if found is not None:
         return found[1], found.end()
@@ -174,22 +177,22 @@ def _read_expression(text: str, start: int) -> tuple[str, int]:
 
 
 class TemplateValue(NamedTuple):
-    """The value of an expression, and the record it comes from if that has its own way to be read."""
+    """The value of an expression, and the RecordView that it comes from, if any."""
 
     value: Any
     record: RecordView | None = None
     field: str = ""
 
     def text(self) -> str:
-        """Write it into a text."""
+        """Return the value as text."""
         return self.as_text(self.value)
 
     def as_text(self, value: Any) -> str:
-        """Write it, or a part of it, into a text."""
+        """Return the value, or a part of it, as text."""
         return to_text(value) if self.record is None else self.record.text(value, self.field)
 
     def plain(self) -> Any:
-        """Return it as JSON data."""
+        """Return the value as JSON data."""
         return self.value if self.record is None else self.record.plain(self.value)
 
 
@@ -216,7 +219,7 @@ def _evaluate(expression: str, values: Mapping[str, Any], find: FindFilter) -> T
 
 
 def _find_record(path: str, values: Mapping[str, Any]) -> tuple[RecordView | None, str]:
-    """Return the record that a path starts at, if it has its own way to be read, and the field it ends at."""
+    """Return the RecordView that a path starts at, if any, and the field that the path ends at."""
     first, *rest = split_path(path)
     record = values.get(first)
     if not isinstance(record, RecordView):

@@ -1,4 +1,4 @@
-"""The values of a task's entities into its templates."""
+"""Fill the templates of a task with the values of its entities."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ DataPath = list[int | str]
 
 @dataclass
 class TemplateFiller:
-    """Fills the templates of one task; each bad one is reported at its place, or passed over."""
+    """Fills the templates of one task. Each invalid one is reported at its place, or skipped."""
 
     values: Mapping[str, Any]
     unbound: Collection[str]
@@ -32,7 +32,7 @@ class TemplateFiller:
     """Where filters are looked up."""
 
     def fill(self, data: Any, path: DataPath) -> Any:
-        """The same data with every template filled in."""
+        """Return the data with every template filled."""
         if isinstance(data, str):
             return self._fill_text(data, path) if "{{" in data or "{%" in data else data
         if isinstance(data, dict):
@@ -42,7 +42,7 @@ class TemplateFiller:
         return data
 
     def fill_file(self, text: str, path: DataPath, complain: Callable[[int, str, str], None]) -> str:
-        """Fill the templates of a file that is named at a path. Nothing in it is a variable: it is not YAML."""
+        """Fill the templates of a file that a path refers to. It is not YAML, so it has no variables."""
         if "{{" not in text and "{%" not in text:
             return escape_text(text)
         parts = self._filled(text, path, lambda bad, hint: complain(bad.at, bad.message, hint), "".join, alone=False)

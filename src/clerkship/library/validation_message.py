@@ -1,4 +1,4 @@
-"""A validation error, reworded for the author of a file."""
+"""Reword pydantic's validation errors for the author of a file."""
 
 import types
 from collections import defaultdict
@@ -48,7 +48,7 @@ _PATTERNS = {
 def describe_validation_error(
     error: ValidationError, model: type[BaseModel], tree: YamlTree, prefix: KeyPath
 ) -> Iterator[Callable[[], InputProblem]]:
-    """Each error at its place, with what was expected and the nearest name; worded only when asked for."""
+    """Yield a function for each error that builds its problem: the place, what was expected, and the nearest name."""
     errors = [found for found in error.errors(include_url=False) if not _is_redundant(found)]
     found_all = _select_relevant(errors, tree, prefix)
     unknown = [found["loc"] for found in found_all if found["type"] == "extra_forbidden"][:_MAX_UNKNOWN_KEYS]
@@ -58,12 +58,12 @@ def describe_validation_error(
 
 
 def _is_redundant(error: Any) -> bool:
-    """A list is called too short when its items are refused, however many there are."""
+    """Return whether a list is reported as too short only because some of its items are invalid."""
     return bool(error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
 
 
 def _is_misspelled(missing: Sequence[Any], unknown: Sequence[Sequence[Any]]) -> bool:
-    """Whether a missing key is there under a name like it: said once is enough."""
+    """Return whether a missing key was written with another spelling, which is reported already."""
     here = [str(other[-1]) for other in unknown if other[:-1] == missing[:-1]]
     return find_nearest_name(str(missing[-1]), here) is not None
 
@@ -82,13 +82,13 @@ def _build_problem(found: Any, model: type[BaseModel], tree: YamlTree, prefix: K
 
 
 def _location(error: Any) -> tuple[int | str, ...]:
-    """The place in the file that an error is about: of a missing key, the map it is missing from."""
+    """Return the path in the file that an error is about. For a missing key this is the map that lacks it."""
     location: tuple[int | str, ...] = tuple(part for part in error["loc"] if part != "[key]")
     return location[:-1] if error["type"] == "missing" else location
 
 
 def _describe_error(error: Any) -> tuple[str, str]:
-    """What was expected, and a hint."""
+    """Return what was expected, and a hint."""
     kind, context, value = error["type"], error.get("ctx", {}), error["input"]
     if kind in _EXPECTED:
         quote = kind == "string_type" and isinstance(value, int | float)
@@ -110,8 +110,12 @@ def _describe_error(error: Any) -> tuple[str, str]:
 
 
 def _select_relevant(errors: Sequence[Any], tree: YamlTree, prefix: KeyPath, start: int = 0) -> list[Any]:
-    """A union complains once per branch, and names the branch in the path. Of such complaints about one place, keep
-    those of the branch the author was writing: the one whose sort (text, list, map) fits what is there."""
+    """Reduce the errors of unions to those of one branch.
+
+    For a union, pydantic reports the errors of every branch, and adds the branch to the path. Keep those of the
+    branch
+    that the author most likely meant: the one whose type (text, list, map) matches the data.
+    """
     kept: list[Any] = []
     forks: dict[tuple[Any, ...], dict[Any, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for error in errors:
@@ -133,7 +137,7 @@ def _select_relevant(errors: Sequence[Any], tree: YamlTree, prefix: KeyPath, sta
 
 
 def _is_wrong_type(errors: Sequence[Any], place: tuple[Any, ...]) -> bool:
-    """Whether a branch was refused as a whole, for the sort of thing it is."""
+    """Return whether a branch was rejected as a whole because of the type of the data."""
     return any(tuple(error["loc"]) == place and error["type"] in _EXPECTED for error in errors)
 
 
@@ -144,7 +148,7 @@ def _merge_branches(place: tuple[Any, ...], errors: Sequence[Any]) -> dict[str, 
 
 
 def _fields_at(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
-    """The keys a map at this place may have."""
+    """Return the keys that a map at this path may have."""
     here: Any = model
     for part in location:
         here = _find_inner_type(here, part)
@@ -172,7 +176,7 @@ def _find_models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def describe_value(value: Any) -> str:
-    """A value as a message has it, short."""
+    """Return a value for a message, shortened."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):

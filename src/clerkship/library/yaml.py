@@ -1,8 +1,8 @@
-"""YAML 1.2 with positions. The C parser of PyYAML builds the tree; what its scalars mean is decided here.
+"""Parse YAML 1.2 and keep the position of every value. PyYAML's C parser builds the tree; scalars are resolved here.
 
-PyYAML resolves by YAML 1.1, where `yes` is a boolean and `1:30` is ninety. The tree it composes is not yet
-resolved, so the core schema of YAML 1.2 (§10.3.2) is applied to it instead, and aliases, keys and includes
-are checked on the way.
+PyYAML resolves scalars by YAML 1.1, where `yes` is a boolean and `1:30` is ninety. So its tree is composed without
+resolving, and the core schema of YAML 1.2 (§10.3.2) is applied to it. Aliases, keys and includes are checked as
+well.
 
 See docs/decisions/0011-task-files-and-datasets.md.
 """
@@ -38,7 +38,7 @@ KeyPath = Sequence[int | str]
 
 
 class InvalidYaml(Exception):
-    """The text is not YAML as we take it; where, and why."""
+    """The text is not valid YAML, or uses a feature that is not supported."""
 
     def __init__(self, message: str, line: int, column: int, hint: str = "") -> None:
         super().__init__(message)
@@ -46,11 +46,11 @@ class InvalidYaml(Exception):
 
 
 class YamlTooLarge(InvalidYaml):
-    """A small text that stands for more than can be borne: nothing more of it is read."""
+    """The text exceeds a limit once aliases and includes are followed. Reading stops."""
 
 
 class _NoResolver(yaml.resolver.BaseResolver):
-    """Leaves plain scalars unresolved."""
+    """A resolver that leaves plain scalars unresolved."""
 
     def resolve(self, kind: type[Node], value: str | None, implicit: Any) -> str:
         if kind is ScalarNode:
@@ -59,7 +59,7 @@ class _NoResolver(yaml.resolver.BaseResolver):
 
 
 class _Composer(CParser, _NoResolver):
-    """Text to an unresolved tree, in C."""
+    """Composes an unresolved tree with the C parser."""
 
     def __init__(self, text: str) -> None:
         CParser.__init__(self, text)
@@ -68,14 +68,14 @@ class _Composer(CParser, _NoResolver):
 
 @dataclass
 class ParseBudget:
-    """What one file may come to, with its aliases followed and its includes taken in."""
+    """What is left of the limits for one file, including its aliases and includes."""
 
     values: int = MAX_VALUES
     characters: int = MAX_CHARACTERS
     depth: int = 0
 
     def take(self, node: Node, characters: int) -> None:
-        """Count one value."""
+        """Subtract one value. Raise YamlTooLarge if nothing is left."""
         self.values -= 1
         self.characters -= characters
         if self.values < 0:
@@ -88,7 +88,7 @@ class ParseBudget:
 
 
 class SourceLocation(NamedTuple):
-    """A place in a file, and the keys that lead there as the file has them."""
+    """A location in a file, and the keys that lead to it."""
 
     file: str
     line: int
@@ -97,11 +97,11 @@ class SourceLocation(NamedTuple):
 
     @property
     def place(self) -> str:
-        """`tasks/refill.yml:12:5`."""
+        """The location as text: `tasks/refill.yml:12:5`."""
         return f"{self.file}:{self.line}:{self.column}"
 
     def problem(self, message: str, hint: str = "") -> InputProblem:
-        """Return a problem at this place."""
+        """Return a problem at this location."""
         key = format_key_path(self.keys)
         return InputProblem(file=self.file, line=self.line, column=self.column, key=key, message=message, hint=hint)
 
@@ -114,7 +114,7 @@ def format_key_path(keys: KeyPath) -> str:
 
 @dataclass
 class YamlTree:
-    """A parsed file: its data, the nodes to find a place in it by, and what was wrong but could be read past."""
+    """A parsed file: its data, its nodes for finding positions, and the mistakes that did not stop the parser."""
 
     file: str
     data: Any
@@ -124,7 +124,7 @@ class YamlTree:
     _pairs: dict[int, dict[str, tuple[ScalarNode, Node]]] = field(default_factory=dict)
 
     def locate(self, path: KeyPath, *, key: bool = False) -> SourceLocation:
-        """Where a path's value (or its key) is; where the nearest parent is if the path ends early."""
+        """Return the location of a path's value, or of its key. If the path does not exist, use its nearest parent."""
         tree, node = self._inside(self.node)
         spot = SourceLocation(tree.file, *_line_and_column(node), [])
         for part in path:
@@ -139,7 +139,7 @@ class YamlTree:
         return spot
 
     def has(self, path: KeyPath) -> list[bool]:
-        """Which steps of a path the file has."""
+        """Return for each key of a path whether the file has it."""
         tree, node = self._inside(self.node)
         known: list[bool] = []
         for part in path:
@@ -161,13 +161,13 @@ class YamlTree:
         return self._pairs[id(node)].get(str(part))
 
     def _inside(self, node: Node) -> tuple["YamlTree", Node]:
-        """Where a node's content is: in this file, or in one it includes."""
+        """Return the tree and node with a node's content: in this file, or in an included one."""
         inner = self.included.get(id(node))
         return (self, node) if inner is None else inner._inside(inner.node)
 
 
 def build_text_tree(file: str, text: str) -> YamlTree:
-    """A file taken as it is, as one text."""
+    """Return a tree for a file whose content is one text."""
     start = yaml.Mark(file, 0, 0, 0, None, 0)
     return YamlTree(file, text, ScalarNode(_TAG + "str", text, start, start))
 
@@ -179,7 +179,7 @@ def _line_and_column(node: Node) -> tuple[int, int]:
 def parse_yaml(
     text: str, file: str, include: Include | None = None, allowance: ParseBudget | None = None, *, merges: bool = False
 ) -> YamlTree:
-    """Read one document; `merges` if it is somebody else's, and may have merge keys."""
+    """Parse one document. `merges` allows merge keys, which files of other tools use."""
     try:
         _check_depth(text)
         node = _Composer(text).get_single_node()
@@ -234,9 +234,9 @@ def _build_character_error(text: str, error: yaml.reader.ReaderError) -> Invalid
 
 
 def _check_depth(text: str) -> None:
-    """The C composer recurses: a wall of brackets or dashes would end the process rather than the parse.
+    """Reject deeply nested text before composing it: PyYAML's C composer is recursive and would crash the process.
 
-    Its parser does not. Where there are enough brackets or dashes for harm, the depth is counted first.
+    The C parser is not recursive. If there are enough brackets or dashes to matter, count the depth with it first.
     """
     if text.count("[") + text.count("{") < _MAX_UNCHECKED_DEPTH and _DASH_RUN.search(text) is None:
         return
@@ -252,7 +252,7 @@ def _check_depth(text: str) -> None:
 
 
 class _YamlReader:
-    """The tree to plain data. What is wrong in one place is noted, and the rest is read."""
+    """Converts a tree to plain data. A mistake in one place is recorded, and the rest is still read."""
 
     def __init__(self, include: Include | None, allowance: ParseBudget, *, merges: bool = False) -> None:
         self._merges = merges

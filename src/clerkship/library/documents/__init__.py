@@ -1,1 +1,1 @@
-"""Files of data beside a dataset: found, read in pieces, with the place of everything in them."""
+"""Data files of a dataset: found, read in chunks, with the position of everything in them."""

@@ -1,4 +1,4 @@
-"""Texts that records are read from: a file of JSON, of NDJSON, or what a YAML file says inline."""
+"""JSON texts that records are read from: a JSON file, an NDJSON file, or records in a YAML file."""
 
 import gzip
 import hashlib
@@ -33,33 +33,33 @@ JsonPath = tuple[int | str, ...]
 
 
 class Document(Protocol):
-    """Something to read records from."""
+    """A source of JSON texts."""
 
     @property
     def name(self) -> str:
-        """What it is called in a sentence."""
+        """Its name in messages."""
 
     @property
     def digest(self) -> bytes:
-        """A hash of what is in it."""
+        """A hash of its content."""
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing but white space in it."""
+        """Whether it contains only white space."""
 
     @property
     def is_lines(self) -> bool:
-        """Whether each line is a text of its own."""
+        """Whether each line is a separate text."""
 
     def texts(self) -> Iterator[tuple[int, bytes]]:
-        """Yield each JSON text with the number of its line; the number is 0 where the whole is one text."""
+        """Yield each JSON text with its line number. The number is 0 if the whole document is one text."""
 
     def problem(self, line: int, path: JsonPath, message: str, hint: str = "") -> InputProblem:
-        """Something wrong at a line, or at a path in the whole."""
+        """Return a problem at a line, or at a path in the whole document."""
 
 
 class FileDocument:
-    """A file, compressed or not. It is read in pieces: once to hash it, once more when its texts are asked for."""
+    """A file, compressed or not. It is read in chunks: once to hash it, and again when its texts are requested."""
 
     def __init__(self, file: Path, name: str) -> None:
         self.file, self.name = str(file), name
@@ -82,7 +82,7 @@ class FileDocument:
         return gzip.open(self.file) if self._is_compressed else Path(self.file).open("rb")
 
     def texts(self) -> Iterator[tuple[int, bytes]]:
-        """Yield each JSON text with the number of its line; the number is 0 where the whole is one text."""
+        """Yield each JSON text with its line number. The number is 0 if the whole document is one text."""
         with _convert_read_errors(), self._open() as opened:
             if not self.is_lines:
                 yield 0, opened.read().removeprefix(_BYTE_ORDER_MARK)
@@ -93,7 +93,7 @@ class FileDocument:
                     yield number, text
 
     def problem(self, line: int, path: JsonPath, message: str, hint: str = "") -> InputProblem:
-        """Something wrong at a line, or at a path in the whole."""
+        """Return a problem at a line, or at a path in the whole document."""
         row, column = (line or 1, 0) if line or self.is_lines else self._positions.locate(path)
         return InputProblem(
             file=self.file, line=row, column=column, key=format_json_path(path), message=message, hint=hint
@@ -105,7 +105,7 @@ class FileDocument:
 
 
 class _TextLengthCheck:
-    """Raises Unreadable for a JSON text that is too long to be parsed, without holding it."""
+    """Raises Unreadable for a JSON text that is too long to be parsed, without keeping the text in memory."""
 
     def __init__(self, *, whole: bool) -> None:
         self._whole, self._length = whole, 0
@@ -121,7 +121,7 @@ class _TextLengthCheck:
 
 @contextmanager
 def _convert_read_errors() -> Iterator[None]:
-    """Raise Unreadable where a file cannot be read or decompressed."""
+    """Raise Unreadable for a file that cannot be read or decompressed."""
     try:
         yield
     except (OSError, EOFError, zlib.error) as error:  # gzip raises BadGzipFile, an OSError without a strerror
@@ -130,7 +130,7 @@ def _convert_read_errors() -> Iterator[None]:
 
 
 class InlineDocument:
-    """The `records` of a dataset's own file."""
+    """One of the `records` in the dataset's own file."""
 
     def __init__(self, spot: Callable[..., SourceLocation], number: int, record: object) -> None:
         self._spot, self._number = spot, number
@@ -144,32 +144,32 @@ class InlineDocument:
         yield 0, self._data
 
     def problem(self, line: int, path: JsonPath, message: str, hint: str = "") -> InputProblem:
-        """Something wrong at a path in the record."""
+        """Return a problem at a path in the record."""
         spot = self._spot("records", self._number, *path)
         key = format_json_path(("records", self._number, *path))
         return InputProblem(file=spot.file, line=spot.line, column=spot.column, key=key, message=message, hint=hint)
 
 
 def format_json_path(path: JsonPath) -> str:
-    """`entry[3].resource.birthDate`."""
+    """Return a path as text: `entry[3].resource.birthDate`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 
 @dataclass(frozen=True)
 class FileFormats:
-    """The files that a type of dataset can read, by how their names end; each may be compressed (`.gz`)."""
+    """The files that a type of dataset can read, by suffix. Each may be compressed (`.gz`)."""
 
     what: str
     """What is in them, for messages."""
     suffixes: tuple[str, ...] = SUFFIXES
 
     def fits(self, name: str) -> bool:
-        """Whether a file of this name can be read."""
+        """Return whether a file of this name can be read."""
         return name.removesuffix(".gz").endswith(self.suffixes)
 
 
 def open_document(file: Path, forms: FileFormats) -> FileDocument:
-    """Open the one file that a dataset names; raises Unreadable."""
+    """Open the file that a dataset gives. Raise Unreadable."""
     if not file.is_file():
         raise Unreadable("it is not a file", "a folder is named by `folder`" if file.is_dir() else "")
     if not forms.fits(file.name):
@@ -179,9 +179,9 @@ def open_document(file: Path, forms: FileFormats) -> FileDocument:
 
 
 def open_document_folder(folder: Path, forms: FileFormats, warn: Callable[[InputProblem], None]) -> list[FileDocument]:
-    """Open every file of these forms in a folder and those below it, in order of name; raises Unreadable.
+    """Open every readable file in a folder and its subfolders, in order of name. Raise Unreadable.
 
-    Warn about other files, which may have been meant too.
+    Warn about files of other formats, because the author may have meant to include them.
     """
     if not folder.is_dir():
         raise Unreadable("it is not a folder", "a file is named by `file`")
@@ -207,7 +207,7 @@ def open_document_folder(folder: Path, forms: FileFormats, warn: Callable[[Input
 
 
 def _build_skipped_files_warning(folder: Path, forms: FileFormats) -> InputProblem | None:
-    """Return a warning that names the files of a folder that `open_document_folder` passes over, if there are any."""
+    """Return a warning that lists the files that `open_document_folder` skips; None if there are none."""
     names = sorted(
         Path(place, name).relative_to(folder).as_posix()
         for place, folders, files in os.walk(folder)

@@ -1,4 +1,4 @@
-"""Where in a JSON text something stands. Only asked when there is something to complain of."""
+"""Find the line and column of a value in a JSON text. This is only done to report a problem."""
 
 import json
 import re
@@ -11,14 +11,14 @@ _DECODER = json.JSONDecoder()
 
 
 class JsonPositions:
-    """Places in one text; what has been gone over once is remembered."""
+    """The positions of values in one JSON text. Scanned parts are cached."""
 
     def __init__(self, data: bytes) -> None:
         self._text = data.decode("utf-8-sig", errors="replace")
         self._children: dict[int, dict[int | str, int]] = {}
 
     def locate(self, path: JsonPath) -> tuple[int, int]:
-        """Line and column of what a path leads to, or of the nearest thing around it."""
+        """Return the line and column of a path, or of its nearest existing parent."""
         at = self._after_space(0)
         for part in path:
             found = self._inside(at).get(part)
@@ -41,7 +41,7 @@ class JsonPositions:
         return self._children[at]
 
     def _walk(self, at: int) -> dict[int | str, int]:
-        """Where each part of the map or list that begins here begins."""
+        """Return the start of each child of the map or list at an offset."""
         opening = self._text[at]
         found: dict[int | str, int] = {}
         if opening not in "{[":
