@@ -1,4 +1,4 @@
-"""Synthetic patients: a seeded generator of clinically plausible charts, around any now."""
+"""Synthetic patients: a seeded generator of clinically plausible records, relative to any current time."""
 
 from clerkship.synthetic.generator import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS, generate, generate_lines
 from clerkship.synthetic.lookalikes import LookAlike, list_look_alikes

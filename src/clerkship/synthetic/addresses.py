@@ -1,4 +1,4 @@
-"""Where people live: towns that are not on any map, ZIP codes that were never given out, numbers kept for fiction."""
+"""Fictional addresses and phone numbers: invented towns, unassigned ZIP codes, and numbers reserved for fiction."""
 
 from typing import Any, NamedTuple
 
@@ -39,7 +39,7 @@ AREA_CODES = (
 
 
 class Address(NamedTuple):
-    """One of them."""
+    """A home address."""
 
     line: str
     unit: str
@@ -47,7 +47,7 @@ class Address(NamedTuple):
     zip: str
 
     def to_fhir(self, since: str = "") -> dict[str, Any]:
-        """As an Address."""
+        """Return a FHIR Address."""
         lines = [self.line, self.unit] if self.unit else [self.line]
         text = f"{', '.join(lines)}, {self.town}, {STATE} {self.zip}"
         address = {"use": "home", "type": "both", "text": text, "line": lines, "city": self.town, "state": STATE}
@@ -56,13 +56,12 @@ class Address(NamedTuple):
 
     @property
     def text(self) -> str:
-        """On one line."""
+        """The address on one line."""
         unit = f", {self.unit}" if self.unit else ""
         return f"{self.line}{unit}, {self.town}, {STATE} {self.zip}"
 
 
 def draw_address(rng: RandomSource) -> Address:
-    """Somewhere in the valley."""
     town, code = rng.choice(TOWNS)
     unit = f"Apt {rng.integer(1, 24)}{rng.choice(('', 'A', 'B', 'C'))}" if rng.chance(0.3) else ""
     return Address(f"{rng.integer(2, 989)} {rng.choice(STREETS)} {rng.choice(STREET_TYPES)}", unit, town, code)
@@ -74,14 +73,14 @@ MAX_TRIES = 12
 
 
 class PhoneNumberPool:
-    """Gives out phone numbers: nobody gets another's as long as there are any left."""
+    """Assigns phone numbers, each to one patient as long as there are any left."""
 
     def __init__(self, reserved: frozenset[str]) -> None:
         self._taken = set(reserved)
         self._others: set[str] = set()
 
     def assign(self, rng: RandomSource) -> str:
-        """A patient's own."""
+        """Return a phone number for a patient."""
         index = rng.integer(0, len(PHONE_NUMBERS) - 1)
         free = [PHONE_NUMBERS[(index + step * 7) % len(PHONE_NUMBERS)] for step in range(MAX_TRIES)]
         number = next((number for number in free if number not in self._taken and number not in self._others), "")
@@ -92,7 +91,7 @@ class PhoneNumberPool:
         return number or PHONE_NUMBERS[index]
 
     def assign_contact(self, rng: RandomSource) -> str:
-        """That of somebody who is no patient: there are not enough for all, and so patients' come first."""
+        """Return a phone number for a contact. It may repeat: there are not enough for all, and patients have priority."""
         number = PHONE_NUMBERS[rng.integer(0, len(PHONE_NUMBERS) - 1)]
         for _ in range(MAX_TRIES):
             if number not in self._taken and number not in self._others:

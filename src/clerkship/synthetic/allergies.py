@@ -1,4 +1,4 @@
-"""What people cannot have, and what happens to them when they do."""
+"""Allergens of `tables/allergens.json`, and which patients are allergic to them."""
 
 from datetime import date
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from clerkship.synthetic.terms import Term
 
 
 class Allergen(NamedTuple):
-    """Something, and what it does."""
+    """A substance and the reactions to it."""
 
     key: str
     term: Term
@@ -26,7 +26,7 @@ ALLERGENS = read_table("allergens", Allergen)
 
 
 def draw_allergies(rng: RandomSource, person: SyntheticPerson, today: date) -> list[Allergen]:
-    """None for most; the newborn have had no time to find out."""
+    """Return the allergies of a patient: none for most patients, and none in the first year of life."""
     if person.age(today) < 1 or not rng.chance(0.36):
         return []
     count = 2 if rng.chance(0.3) else 1

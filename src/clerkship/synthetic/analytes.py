@@ -1,4 +1,4 @@
-"""What a laboratory measures: LOINC and UCUM codes, what is normal, and what illnesses and drugs do to it."""
+"""Laboratory analytes: LOINC and UCUM codes, reference ranges, and the effects of illnesses and drugs."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from clerkship.synthetic.terms import Term
 
 
 class Analyte(NamedTuple):
-    """One thing that is measured in adults."""
+    """One analyte, with its reference range for adults."""
 
     key: str
     term: Term
@@ -22,16 +22,16 @@ class Analyte(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As people say it."""
+        """The common name."""
         return self.called or self.key
 
     def range(self, sex: str) -> tuple[float | None, float | None]:
-        """What is normal."""
+        """Return the reference range for a sex."""
         return self.men if self.men is not None and sex == "male" else (self.low, self.high)
 
 
 class Panel(NamedTuple):
-    """What is ordered together and reported together."""
+    """Analytes that are ordered and reported together."""
 
     key: str
     term: Term
@@ -42,7 +42,7 @@ class Panel(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What an illness, a drug or a group of drugs does to a value: the range it then lies in."""
+    """The range of an analyte under an illness, a drug or a group of drugs."""
 
     cause: str
     analyte: str

@@ -1,4 +1,4 @@
-"""A team's appointment_book: who is with whom when, so that nobody sees two patients at once."""
+"""The appointment book of a team, so that no clinician sees two patients at once."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -14,7 +14,7 @@ WEEKS_AHEAD = 4
 
 
 class AppointmentBook:
-    """What is taken."""
+    """The times that are taken, by clinician."""
 
     def __init__(self, now: datetime) -> None:
         self.openings = list(_iter_openings(now))
@@ -22,7 +22,7 @@ class AppointmentBook:
         self._taken: dict[tuple[str, datetime], datetime] = {}
 
     def book_past(self, rng: RandomSource, clinician: Clinician, day: date, earliest: date) -> datetime | None:
-        """A free time on that day or on an earlier one, if there is any."""
+        """Take a free time on this day or an earlier one; None if there is none."""
         first = rng.integer(0, len(VISIT_TIMES) - 1)
         if day.weekday() > FRIDAY:  # any day of that week, or Fridays would be full of weekends
             day -= timedelta(days=day.weekday() - rng.integer(0, FRIDAY))
@@ -36,7 +36,7 @@ class AppointmentBook:
         return None
 
     def book_future(self, rng: RandomSource, clinician: Clinician, agreed: datetime) -> datetime | None:
-        """A free time of the next four weeks, if there is any; when it was agreed is kept with it."""
+        """Take a free time in the next four weeks and record when it was booked; None if there is none."""
         times = self.openings
         first = rng.integer(0, max(0, len(times) - 1))
         for step in range(len(times)):
@@ -53,7 +53,7 @@ class AppointmentBook:
         return True
 
     def get_booking_time(self, clinician: Clinician, start: datetime) -> datetime | None:
-        """When a time was given away, if it was."""
+        """Return when a time was booked; None if it is free."""
         return self._taken.get((clinician.tag, start))
 
 

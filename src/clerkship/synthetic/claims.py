@@ -1,4 +1,4 @@
-"""The bill of each visit, to whoever paid on that day."""
+"""The claim for each visit, to the insurer on that day."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -30,7 +30,7 @@ LAB_CHARGE = 38
 
 
 def build_claims(history: PatientHistory) -> Iterator[Resource]:
-    """Those that have gone out by now."""
+    """Yield the claims that have been sent by now."""
     for visit in history.visits:
         sent = visit.end + timedelta(days=history.rng.integer(2, 6))
         policy = find_policy_on(history, visit.day)
@@ -78,21 +78,21 @@ def _list_diagnoses(history: PatientHistory, visit: Visit) -> list[Term]:
 
 
 def get_billing_term(illness: Illness, beside: set[str]) -> Term:
-    """What an illness is billed as in somebody who has these."""
+    """Return the code that an illness is billed as beside other illnesses."""
     present = beside | {"kidney" for key in beside if key.startswith("kidney")}
     matches = (term for key, others, term in COMBINATION_CODES if key == illness.key and others <= present)
     return next(matches, illness.icd)
 
 
 def _get_wellness_diagnosis(history: PatientHistory, visit: Visit) -> Term:
-    """A visit of somebody who is well."""
+    """Return the diagnosis of a visit of a healthy patient."""
     days = (visit.day - history.person.born).days
     child = next((key for below, key in _NEWBORN_DIAGNOSES if days < below), "diagnosis.well_child")
     return TERMS[child if visit.kind is CHILD else "diagnosis.well"]
 
 
 def _build_items(history: PatientHistory, visit: Visit) -> list[dict[str, Any]]:
-    """The visit itself, and each panel that was drawn."""
+    """Return the visit itself and each panel as items."""
     services = [(visit.kind.type, visit.kind.charge)]
     services += [(PANELS[panel].term, LAB_CHARGE) for panel in visit.panels if panel != "phq9"]
     return [

@@ -1,4 +1,4 @@
-"""How it went: when somebody was seen, for what, what was found and what was prescribed."""
+"""Simulate the clinical course of a patient: visits, problems, prescriptions, measurements and referrals."""
 
 from datetime import date, timedelta
 
@@ -32,7 +32,7 @@ TRANSIENT_ILLNESSES = frozenset(
 
 
 def simulate_history(history: PatientHistory, appointment_book: AppointmentBook) -> None:
-    """Fill in a history, from its beginning to its end."""
+    """Fill in the history of a patient."""
     history.allergies = draw_allergies(history.body_rng, history.person, history.last_day)
     _schedule_visits(history, appointment_book)
     _add_chronic_problems(history)
@@ -45,7 +45,7 @@ def simulate_history(history: PatientHistory, appointment_book: AppointmentBook)
 
 
 def _schedule_visits(history: PatientHistory, appointment_book: AppointmentBook) -> None:
-    """The days on which they were seen, with a time each."""
+    """Add the visits, each with a time in the appointment book."""
     rng, person = history.rng, history.person
     days = (
         _draw_well_child_days(history)
@@ -82,7 +82,7 @@ def _draw_visit_days(history: PatientHistory) -> list[date]:
 
 
 def _draw_well_child_days(history: PatientHistory) -> list[date]:
-    """The last six of the visits that small children have."""
+    """Return the days of the last six well child visits."""
     born = history.person.born
     due_days = [born + timedelta(days=4) if age < 1 else add_months(born, int(age)) for age in WELL_CHILD_MONTHS]
     days = [day + timedelta(days=history.rng.integer(0, 3)) for day in due_days]
@@ -90,7 +90,6 @@ def _draw_well_child_days(history: PatientHistory) -> list[date]:
 
 
 def _add_chronic_problems(history: PatientHistory) -> None:
-    """What they have had for long."""
     if not history.visits:
         return
     low, high = PROBLEM_COUNTS[history.person.health]
@@ -124,7 +123,7 @@ def _is_possible_illness(illness: Illness, history: PatientHistory, chosen: dict
 
 
 def _draw_problem(illness: Illness, history: PatientHistory) -> PatientProblem:
-    """When it began, and when somebody wrote it down."""
+    """Draw when an illness began and when it was recorded."""
     rng, born = history.rng, history.person.born
     last = history.visits[-1].day
     first = min(last, add_months(born, illness.ages[0] * 12) + timedelta(days=30))
@@ -142,7 +141,7 @@ def _draw_problem(illness: Illness, history: PatientHistory) -> PatientProblem:
 
 
 def _assign_reasons(history: PatientHistory) -> None:
-    """What each visit was for."""
+    """Assign a kind and the problems to each visit."""
     small = history.person.age(history.last_day) < 18
     stay = history.rng.integer(2, len(history.visits) - 1) if len(history.visits) > 3 else 0
     for visit in history.visits:
@@ -168,13 +167,13 @@ def _assign_reasons(history: PatientHistory) -> None:
 
 
 def _is_free_after(history: PatientHistory, visit: Visit) -> bool:
-    """Whether nothing else happens in the ten days after."""
+    """Return whether the next ten days have no other visit."""
     after = [other.start for other in history.visits if other.start > visit.start] + [history.end]
     return after[0] - visit.start > timedelta(days=10)
 
 
 def _try_admission(history: PatientHistory, visit: Visit) -> bool:
-    """They are taken in in the evening and are home some days later; whether there is anything of the kind."""
+    """Make the visit a hospital stay, from an evening to some days later; return False if it cannot be one."""
     season = SEVERE if visit.day.month in (1, 2, 3, 11, 12) else SEVERE[:1]
     if history.person.age(visit.day) < season[0].ages[0] or not _is_free_after(history, visit):
         return False
@@ -188,7 +187,7 @@ def _try_admission(history: PatientHistory, visit: Visit) -> bool:
 
 
 def _try_acute_illness(history: PatientHistory, visit: Visit) -> bool:
-    """They come because of something that passes; whether there is anything of the kind at their age."""
+    """Make the visit one for an acute illness; return False if no illness fits the patient."""
     age = history.person.age(visit.day)
     known = {problem.illness.key for problem in history.problems}
     candidates = [
@@ -225,7 +224,7 @@ def _add_acute_problem(history: PatientHistory, visit: Visit, illness: Illness, 
 
 
 def _measure_visits(history: PatientHistory) -> None:
-    """What was measured, at the visits where something is."""
+    """Add vital signs and laboratory results to the visits that have them."""
     rng, person = history.rng, history.person
     chemistry = PatientChemistry(rng, person.sex)
     for visit in history.visits:
@@ -259,7 +258,7 @@ def _measure_panels(history: PatientHistory, visit: Visit, chemistry: PatientChe
 
 
 def _select_panels(history: PatientHistory, visit: Visit) -> list[str]:
-    """The panels of a visit: those of the illnesses it was about, more of them the more recent it is."""
+    """Return the panels of a visit: those of its illnesses, with more of them at recent visits."""
     rng = history.rng
     if visit.kind is ADMISSION:
         return ["bmp", "cbc"]
@@ -277,7 +276,7 @@ def _select_panels(history: PatientHistory, visit: Visit) -> list[str]:
 
 
 def _add_referrals(history: PatientHistory) -> None:
-    """Some are sent to somebody who knows more about it."""
+    """Refer some problems to specialists."""
     for problem in history.active:
         if not problem.illness.specialty or not history.rng.chance(0.35):
             continue

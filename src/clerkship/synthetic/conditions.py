@@ -7,7 +7,7 @@ from clerkship.synthetic.terms import Term
 
 
 class Illness(NamedTuple):
-    """One condition."""
+    """One illness."""
 
     key: str
     course: Literal["chronic", "acute", "severe"]

@@ -1,4 +1,4 @@
-"""Who pays: plans that hold, plans that ran out, two at once, none."""
+"""Insurance: current plans, expired plans, two plans at once, or none."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -20,7 +20,7 @@ PLANS: dict[str, tuple[str, ...]] = {
 
 
 def assign_insurance(history: PatientHistory) -> None:
-    """Find out who pays for them, and since when."""
+    """Draw the insurance policies of a patient."""
     rng, person = history.rng, history.person
     age = person.age(history.last_day)
     outcome = rng.weighted_choice(("one", "changed", "two", "lapsed", "none"), (66, 14, 10, 6, 4))
@@ -69,7 +69,7 @@ def _draw_policy(
 
 
 def build_coverages(history: PatientHistory) -> Iterator[Resource]:
-    """Every plan, those that ran out too."""
+    """Yield a Coverage for every policy, including expired ones."""
     for policy in history.insurance:
         updated = min(clinic_time(policy.end or policy.start, 8), history.now)
         period = {"start": policy.start.isoformat()} | ({"end": policy.end.isoformat()} if policy.end else {})
@@ -100,6 +100,6 @@ def _build_classes(policy: Insurance) -> list[dict[str, Any]]:
 
 
 def find_policy_on(history: PatientHistory, day: date) -> Insurance | None:
-    """Who paid first on a day."""
+    """Return the primary policy on a day; None if there is none."""
     policies = [policy for policy in history.insurance if policy.covers(day)]
     return min(policies, key=lambda policy: (policy.order, policy.id)) if policies else None

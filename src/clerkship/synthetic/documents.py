@@ -1,4 +1,4 @@
-"""Notes that people can read, written from the same facts as the rest of the chart."""
+"""Notes and letters as text, written from the same history as the other resources."""
 
 import base64
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ MAX_NOTES = 2
 
 
 def build_documents(history: PatientHistory) -> Iterator[Resource]:
-    """A note of the last visits, a letter of each referral, a summary of each stay."""
+    """Yield notes of the last visits, a letter for each referral, and a summary of each hospital stay."""
     for visit in history.visits:
         if visit.kind is ADMISSION:
             yield _build_document(
@@ -56,7 +56,7 @@ def build_documents(history: PatientHistory) -> Iterator[Resource]:
 def _build_document(
     history: PatientHistory, kind: str, title: str, text: str, visit: Visit, request: str = ""
 ) -> Resource:
-    """Return a note of a visit; of a letter, `request` is the id of the referral it belongs to."""
+    """Return a document of a visit. `request` is the id of the referral that a letter belongs to."""
     name = "note" if kind == "progress" else kind
     related = {"related": [build_reference(f"ServiceRequest/{request}")]} if request else {}
     body = text.encode()
@@ -94,7 +94,7 @@ def _build_document(
 
 
 def describe_age(history: PatientHistory, moment: datetime) -> str:
-    """`a 57-year-old woman`, `an 8-month-old boy`."""
+    """Return `a 57-year-old woman` or `an 8-month-old boy`."""
     words = _describe_age_without_article(history, moment)
     return f"an {words}" if words.startswith(("8", "11-", "18-")) else f"a {words}"
 
@@ -198,7 +198,7 @@ def _format_plan(history: PatientHistory, visit: Visit) -> list[str]:
 
 
 def _format_drug_changes(history: PatientHistory, visit: Visit, problem: PatientProblem) -> list[str]:
-    """What becomes of the drugs for a problem: which go on, which are stopped, which are begun."""
+    """Return which drugs for a problem are continued, stopped and started at a visit."""
     brought = [prescription for prescription in history.medications_before(visit) if prescription.problem is problem]
     ended = [prescription for prescription in brought if prescription.ended == visit.day]
     continued = [prescription.drug.name for prescription in brought if prescription.ended != visit.day]

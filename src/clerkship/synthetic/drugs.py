@@ -50,7 +50,9 @@ WEIGHT_DOSES = {
 
 
 def compute_dose(drug: Drug, illness: str, weight: float) -> float:
-    """A dose of it: as the row says, or by weight down to half a millilitre."""
+    """Return one dose: by weight, rounded down to half a millilitre, if the drug is dosed so; else the dose of the
+    table.
+    """
     if (drug.key, illness) not in WEIGHT_DOSES:
         return drug.dose
     each, most = WEIGHT_DOSES[drug.key, illness]

@@ -1,4 +1,4 @@
-"""The head of a chart: visits as encounters, conditions, and allergies."""
+"""Encounters, conditions and allergies of a patient."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -23,7 +23,7 @@ _ANAPHYLAXIS, _NAUSEA, _ANGIOEDEMA, _COUGH = "39579001", "422587007", "41291007"
 
 
 def build_encounters(history: PatientHistory, booked: dict[int, str]) -> Iterator[Resource]:
-    """Yield every visit; `booked` has the appointments of those that were booked, by number."""
+    """Yield an Encounter for each visit; `booked` has the ids of appointments by visit number."""
     for visit in history.visits:
         kind = visit.kind
         appointment = booked.get(visit.number)
@@ -57,7 +57,7 @@ def build_encounters(history: PatientHistory, booked: dict[int, str]) -> Iterato
 
 
 def build_problems(history: PatientHistory) -> Iterator[Resource]:
-    """Yield what they have, had, and cannot have."""
+    """Yield the conditions and allergies of a patient."""
     for problem in history.problems:
         yield _build_condition(history, problem)
     if history.visits:
@@ -86,7 +86,7 @@ def _build_condition(history: PatientHistory, problem: PatientProblem) -> Resour
 
 
 def _build_allergies(history: PatientHistory, first_seen: date) -> Iterator[Resource]:
-    """Yield each allergy; for some patients who have none, that this was asked."""
+    """Yield each allergy; for some patients without any, that none is known."""
     for allergen in history.allergies:
         yield _build_allergy(history, first_seen, allergen.key, **_draw_reaction(history, first_seen, allergen))
     if not history.allergies and history.body_rng.chance(0.5):
@@ -108,7 +108,7 @@ def _build_allergy(history: PatientHistory, first_seen: date, key: str, **fields
 
 
 def _draw_reaction(history: PatientHistory, first_seen: date, allergen: Allergen) -> dict[str, Any]:
-    """Return since when they have it, and what it does to them."""
+    """Return the onset and the reaction of an allergy."""
     rng = history.body_rng
     days = (first_seen - history.person.born).days
     since = first_seen - timedelta(days=rng.integer(0, min(max(days - 120, 0), 3650)))

@@ -1,27 +1,27 @@
-"""All of it together: who is there, what happened to them, and the lines a dataset is made of."""
+"""Generate patients with all their resources, and the lines of a dataset."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from clerkship.fhir.resource import Resource, render_resource
 from clerkship.model.errors import InputError
-from clerkship.synthetic.encounters import build_encounters, build_problems
+from clerkship.synthetic.appointment_book import AppointmentBook
 from clerkship.synthetic.claims import build_claims
 from clerkship.synthetic.clinical_course import simulate_history
 from clerkship.synthetic.coverage import assign_insurance, build_coverages
-from clerkship.synthetic.appointment_book import AppointmentBook
-from clerkship.synthetic.random_source import RandomSource
 from clerkship.synthetic.documents import build_documents
+from clerkship.synthetic.encounters import build_encounters, build_problems
 from clerkship.synthetic.immunizations import build_immunizations
 from clerkship.synthetic.orders import build_procedures, build_referrals
+from clerkship.synthetic.organizations import build_places
+from clerkship.synthetic.patient_history import PatientHistory
 from clerkship.synthetic.patients import build_patient
 from clerkship.synthetic.people import PatientRegister, SyntheticPerson
-from clerkship.synthetic.organizations import build_places
 from clerkship.synthetic.prescriptions import build_prescriptions
+from clerkship.synthetic.random_source import RandomSource
 from clerkship.synthetic.results import build_results
 from clerkship.synthetic.scheduling import build_appointments, build_schedule
 from clerkship.synthetic.staff import TEAM_SIZE, Clinician, build_staff, draw_specialists, draw_team
-from clerkship.synthetic.patient_history import PatientHistory
 from clerkship.synthetic.times import clinic_time, to_local
 
 GENERATOR_VERSION = "1"
@@ -36,9 +36,11 @@ ReportProgress = Callable[[int], None]
 def generate(
     patients: int, seed: int, now: datetime = DEFAULT_NOW, report: ReportProgress | None = None
 ) -> Iterator[Resource]:
-    """The resources of a valley with so many patients, as they stand at a time; `report` hears each patient's number.
+    """Yield the resources of a clinic with this many patients at a point in time.
 
-    The same arguments give the same resources, everywhere. Patients do not change when more are asked for.
+    The same arguments give the same resources on every machine. More patients do not change the first ones. `report`
+    is
+    called with the number of each finished patient. Raises InputError if an argument is out of range.
     """
     now = _check_arguments(patients, now)
     today = to_local(now).date()
@@ -83,7 +85,7 @@ def _generate_patient(
     specialists: dict[str, Clinician],
     appointment_book: AppointmentBook,
 ) -> Iterator[Resource]:
-    """One patient's resources."""
+    """Yield the resources of one patient."""
     rng = RandomSource(seed, "story", person.number)
     today = to_local(now).date()
     end = min(clinic_time(person.died, 6), now) if person.died is not None else now
@@ -111,7 +113,7 @@ def _generate_patient(
 def generate_lines(
     patients: int, seed: int, now: datetime = DEFAULT_NOW, report: ReportProgress | None = None
 ) -> tuple[bytes, ...]:
-    """The same in byte form, by type and then by id: what a dataset is made of."""
+    """Return the same resources as bytes, sorted by type and id: the lines of a dataset."""
     keyed = [
         ((resource["resourceType"], resource["id"]), render_resource(resource))
         for resource in generate(patients, seed, now, report)

@@ -1,4 +1,4 @@
-"""What people are vaccinated with, by age and season."""
+"""Immunizations by age and season."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -47,7 +47,7 @@ MAX_DAYS_FROM_VISIT = 30
 
 
 def build_immunizations(history: PatientHistory) -> Iterator[Resource]:
-    """Children by the schedule, adults what they given_counts lately, everybody by season."""
+    """Yield the immunizations of a patient: by the schedule for children, by age for adults, and by season for both."""
     if history.person.age(history.last_day) < 18:
         yield from _build_childhood_doses(history)
     else:
@@ -56,7 +56,10 @@ def build_immunizations(history: PatientHistory) -> Iterator[Resource]:
 
 
 def _build_childhood_doses(history: PatientHistory) -> Iterator[Resource]:
-    """Doses that are due together are given together; who missed one has it when the next is due."""
+    """Yield the doses of the schedule. Doses that are due together are given together; a missed dose is given when the
+    next
+    one is due.
+    """
     days = {months: _choose_day(history, months) for months in sorted({dose.months for dose in CHILDHOOD_DOSES})}
     given_counts: dict[str, int] = {}
     for dose in CHILDHOOD_DOSES:
@@ -76,7 +79,7 @@ def _get_current_vaccine(term: Term, day: date) -> Term:
 
 
 def _choose_day(history: PatientHistory, months: int) -> date:
-    """At a visit near the age at which they are due, if there was one."""
+    """Return the day of a visit near the due date; else a day soon after it."""
     due = add_months(history.person.born, months)
     if months == 0:
         return due
@@ -85,12 +88,12 @@ def _choose_day(history: PatientHistory, months: int) -> date:
 
 
 def _list_clinic_days(history: PatientHistory) -> list[date]:
-    """The days on which they were at the clinic."""
+    """Return the days on which the patient was at the clinic."""
     return [visit.day for visit in history.visits if visit.kind.location is ROOMS and visit.kind is not VIDEO]
 
 
 def _move_to_visit(history: PatientHistory, day: date, first: date, last: date) -> date:
-    """The day of the visit nearest to that one, if there is any near and within these."""
+    """Return the day of the nearest visit within the limits; else the day itself."""
     near = [
         seen
         for seen in _list_clinic_days(history)
@@ -100,7 +103,7 @@ def _move_to_visit(history: PatientHistory, day: date, first: date, last: date) 
 
 
 def _build_adult_doses(history: PatientHistory) -> Iterator[Resource]:
-    """Doses for their age, some time after they were due; and tetanus within ten years."""
+    """Yield doses by age, some time after they were due, and tetanus within ten years."""
     rng, given_keys = history.rng, set()
     for dose in ADULT_DOSES:
         due = add_months(history.person.born, dose.months)
@@ -132,7 +135,7 @@ def _get_day_before_end(history: PatientHistory) -> date:
 
 
 def _build_seasonal_doses(history: PatientHistory) -> Iterator[Resource]:
-    """Influenza in the last two autumns, and from 2023 on COVID-19 with it."""
+    """Yield influenza vaccines of the last two autumns, from 2023 on with COVID-19."""
     for back in (1, 0):
         year = history.last_day.year - back
         if not history.rng.chance(0.55):

@@ -1,4 +1,4 @@
-"""What a laboratory measures: in range, or out of it because of an illness or a drug, and of one piece over time."""
+"""Laboratory results: in range, or out of range because of an illness or a drug, and consistent over time."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -22,7 +22,7 @@ from clerkship.synthetic.times import format_datetime, format_instant
 
 
 class LabResult(NamedTuple):
-    """One value."""
+    """The result of one analyte."""
 
     analyte: Analyte
     value: float
@@ -35,7 +35,7 @@ class LabResult(NamedTuple):
 
     @property
     def text(self) -> str:
-        """`potassium 3.2 mmol/L (L)`."""
+        """The result in words, such as `potassium 3.2 mmol/L (L)`."""
         flag = f" ({self.flag})" if self.flag != "N" else ""
         unit = (
             "" if self.analyte.unit.startswith("{") else f"{'' if self.analyte.unit == '%' else ' '}{self.analyte.unit}"
@@ -44,13 +44,13 @@ class LabResult(NamedTuple):
 
 
 def list_affected_analytes(causes: set[str]) -> set[str]:
-    """The analytes that may be out of range in somebody with these illnesses, drugs and groups of drugs."""
+    """Return the analytes that may be out of range for a patient with these illnesses, drugs and groups of drugs."""
     affected = {analyte for cause in causes for analyte in EFFECTS.get(cause, ())}
     return affected | {other for analyte in affected for other in DERIVED_ANALYTES.get(analyte, ())}
 
 
 class PatientChemistry:
-    """One patient's chemistry: where each value lies, and how it drifts."""
+    """The usual laboratory values of one patient, and how they drift."""
 
     def __init__(self, rng: RandomSource, sex: str) -> None:
         self._rng = rng
@@ -58,7 +58,7 @@ class PatientChemistry:
         self._usual: dict[tuple[str, bool], float] = {}
 
     def measure_panel(self, key: str, causes: set[str], age: int) -> list[LabResult]:
-        """One panel, measured now."""
+        """Return the results of one panel."""
         values = {name: self._value(name, causes) for name in PANELS[key].analytes}
         if key == "bmp":
             _reconcile_kidney_values(values, self._sex, age)
@@ -69,7 +69,7 @@ class PatientChemistry:
         return [_flag_result(ANALYTES[name], value, self._sex, causes) for name, value in values.items()]
 
     def _value(self, name: str, causes: set[str]) -> float:
-        """Near where it was the last time, within what is possible."""
+        """Draw a value near the last one, within the possible range."""
         affected = [rows[name] for cause, rows in EFFECTS.items() if cause in causes and name in rows]
         low, high = affected[-1] if affected else self._normal(name)
         key = (name, bool(affected))
@@ -80,7 +80,7 @@ class PatientChemistry:
         return low + (high - low) * share
 
     def _normal(self, name: str) -> tuple[float, float]:
-        """A little inside of the range, for rounding."""
+        """Return a range slightly inside of the reference range, so that rounding does not leave it."""
         if name in HEALTHY_RANGES:
             return HEALTHY_RANGES[name]
         low, high = ANALYTES[name].range(self._sex)
@@ -90,7 +90,7 @@ class PatientChemistry:
 
 
 def estimate_gfr(creatinine: float, sex: str, age: int) -> float:
-    """CKD-EPI 2021."""
+    """Return the estimated glomerular filtration rate by CKD-EPI 2021."""
     kappa, alpha, factor = (0.7, -0.241, 1.012) if sex == "female" else (0.9, -0.302, 1.0)
     share = creatinine / kappa
     rate: float = 142 * min(share, 1) ** alpha * max(share, 1) ** -1.2 * 0.9938**age * factor
@@ -98,7 +98,7 @@ def estimate_gfr(creatinine: float, sex: str, age: int) -> float:
 
 
 def _reconcile_kidney_values(values: dict[str, float], sex: str, age: int) -> None:
-    """The creatinine that gives this filtration, and the filtration that this creatinine gives."""
+    """Set creatinine and the estimated filtration rate so that they agree."""
     kappa, alpha, factor = (0.7, -0.241, 1.012) if sex == "female" else (0.9, -0.302, 1.0)
     healthy = values["egfr"] >= 60
     most = 142 * 0.9938**age * factor
@@ -113,7 +113,7 @@ def _reconcile_kidney_values(values: dict[str, float], sex: str, age: int) -> No
 
 
 def _flag_result(analyte: Analyte, value: float, sex: str, causes: set[str]) -> LabResult:
-    """With its flag; the value is what will be written, so that no flag hangs on a digit nobody sees."""
+    """Return the result with its flag. The flag is based on the rounded value, which is the one that is written."""
     rounded = float(f"{value:.{analyte.digits}f}")
     targets = [rows[analyte.key] for cause, rows in TARGET_RANGES.items() if cause in causes and analyte.key in rows]
     low, high = targets[0] if targets else analyte.range(sex)
@@ -129,7 +129,7 @@ def _flag_result(analyte: Analyte, value: float, sex: str, causes: set[str]) -> 
 def build_observation(
     result: LabResult, id: str, drawn: datetime, issued: datetime, common: dict[str, Any]
 ) -> Resource:
-    """One value as an Observation."""
+    """Return a result as an Observation."""
     analyte = result.analyte
     bounds: dict[str, Any] = {}
     if result.low is not None:
@@ -154,7 +154,7 @@ def build_observation(
 
 
 def summarize_results(results: list[LabResult]) -> Iterator[str]:
-    """Those worth a word: what is out of range, or all of a short panel."""
+    """Yield the results that are out of range, or all results of a panel of one or two."""
     for result in results:
         if result.flag != "N" or len(results) <= 2:
             yield result.text

@@ -1,4 +1,4 @@
-"""Patients who are easily taken for each other, rule in every fifty: tasks may be about telling them apart."""
+"""Patients who are easily confused with each other, in every fifty patients: tasks test whether agents tell them apart."""
 
 from typing import Literal, NamedTuple
 
@@ -25,7 +25,7 @@ class LookAlike(NamedTuple):
 
 
 class LookAlikeRule(NamedTuple):
-    """What one place in every fifty is made after."""
+    """How the patient at one place in every fifty resembles an earlier one."""
 
     kind: LookAlikeKind
     model: int
@@ -59,17 +59,17 @@ DECEASED_PLACE = 33
 
 
 def get_place(number: int) -> int:
-    """A patient's place among fifty."""
+    """Return the place of a patient in its block of fifty, from 1."""
     return (number - 1) % BLOCK_SIZE + 1
 
 
 def build_patient_key(number: int) -> str:
-    """`Patient/pat-0004`."""
+    """Return a key such as `Patient/pat-0004`."""
     return f"Patient/pat-{number:04}"
 
 
 def list_look_alikes(patients: int) -> tuple[LookAlike, ...]:
-    """The pairs among so many patients: the same for every seed, as their names are not."""
+    """Return the pairs among this many patients. They are the same for every seed; only their names differ."""
     pairs = []
     for number in range(1, patients + 1):
         place = get_place(number)

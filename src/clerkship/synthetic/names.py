@@ -1,4 +1,4 @@
-"""Names, by where a family comes from, so that given and family names go together. Nobody real is meant."""
+"""Invented names by origin, so that given and family names fit together."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from clerkship.synthetic.table import read_table
 
 
 class Origin(NamedTuple):
-    """Names that go together, and the language some of these families speak at home."""
+    """Names that fit together, and the language that some of these families speak at home."""
 
     weight: int
     language: tuple[str, str]
@@ -17,7 +17,7 @@ class Origin(NamedTuple):
 
 
 class ShortName(NamedTuple):
-    """What people with a given name are often called; a second registration may have it."""
+    """The common short form of a given name, used for duplicate registrations."""
 
     given: str
     short: str

@@ -1,4 +1,4 @@
-"""Referrals, and the procedures that people of an age or with an illness have had."""
+"""Referrals, and procedures by age and illness."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -18,7 +18,7 @@ from clerkship.synthetic.times import add_months, clinic_time, format_datetime, 
 
 
 class Screening(NamedTuple):
-    """A procedure, and who has it."""
+    """A procedure, and which patients have it."""
 
     key: str
     term: Term
@@ -35,7 +35,7 @@ SCREENINGS = read_table("screenings", Screening)
 
 
 def build_procedures(history: PatientHistory) -> Iterator[Resource]:
-    """What was done, within the last four years and since they were old enough."""
+    """Yield procedures within the last four years, from the age at which they begin."""
     person, rng = history.person, history.rng
     ill = {problem.illness.key: problem for problem in history.problems}
     for screening in SCREENINGS:
@@ -68,13 +68,12 @@ def build_procedures(history: PatientHistory) -> Iterator[Resource]:
 
 
 def build_referrals(history: PatientHistory) -> Iterator[Resource]:
-    """Whom they were sent to."""
     for referral in history.referrals:
         yield _build_referral(history, referral)
 
 
 def build_referral_id(history: PatientHistory, referral: Referral) -> str:
-    """`referral-0001-cardiology-failure`."""
+    """Return an id such as `referral-0001-cardiology-failure`."""
     return f"referral-{history.tag}-{referral.specialist.tag}-{referral.problem.illness.key}"
 
 

@@ -1,4 +1,4 @@
-"""The organizations and places of the valley: a clinic, a hospital, a laboratory, and who pays."""
+"""Organizations and locations: a clinic, a hospital, a laboratory and insurers."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -15,7 +15,7 @@ IDS = "https://riverbend.example/ids/"
 
 
 class Organization(NamedTuple):
-    """An organization."""
+    """A clinic, hospital, laboratory or insurer."""
 
     id: str
     name: str
@@ -28,12 +28,12 @@ class Organization(NamedTuple):
 
     @property
     def key(self) -> str:
-        """`Organization/org-clinic`."""
+        """Its key, such as `Organization/org-clinic`."""
         return f"Organization/{self.id}"
 
     @property
     def ref(self) -> dict[str, str]:
-        """A reference to it."""
+        """A Reference to it."""
         return build_reference(self.key, self.name)
 
 
@@ -42,7 +42,7 @@ CLINIC, HOSPITAL, LAB, HARBORLIGHT, CEDAR, ASSISTANCE, EVERGREEN = ORGANIZATIONS
 
 
 class Location(NamedTuple):
-    """A location."""
+    """A place where visits happen."""
 
     id: str
     name: str
@@ -52,12 +52,12 @@ class Location(NamedTuple):
 
     @property
     def key(self) -> str:
-        """`Location/loc-clinic`."""
+        """Its key, such as `Location/loc-clinic`."""
         return f"Location/{self.id}"
 
     @property
     def ref(self) -> dict[str, str]:
-        """A reference to it."""
+        """A Reference to it."""
         return build_reference(self.key, self.name)
 
     @property
@@ -85,7 +85,7 @@ def _build_address(organization: Organization) -> dict[str, object]:
 
 
 def build_places(since: datetime) -> Iterator[Resource]:
-    """Every organization and location."""
+    """Yield every Organization and Location."""
     updated = format_instant(since)
     for organization in ORGANIZATIONS:
         system = NPI if organization.type == TERMS["organization.provider"] else f"{IDS}payer"

@@ -1,4 +1,4 @@
-"""What has happened to one patient: facts, from which every resource and every note of theirs is written."""
+"""The simulated history of one patient, from which all resources and notes are written."""
 
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -21,7 +21,7 @@ from clerkship.synthetic.vitals import BodyBuild, Vitals
 
 @dataclass(slots=True)
 class Visit:
-    """One time they were seen."""
+    """One visit of a patient."""
 
     number: int
     kind: VisitKind
@@ -40,13 +40,13 @@ class Visit:
 
     @property
     def period(self) -> dict[str, str]:
-        """From when until when, as a Period."""
+        """The time of the visit as a Period."""
         return {"start": format_datetime(self.start), "end": format_datetime(self.end)}
 
 
 @dataclass(slots=True)
 class PatientProblem:
-    """An illness they have, or had."""
+    """An illness of a patient, current or past."""
 
     illness: Illness
     onset: date
@@ -63,7 +63,7 @@ class PatientProblem:
 
 @dataclass(slots=True)
 class Prescription:
-    """A drug they take, or took."""
+    """A drug of a patient, current or past."""
 
     drug: Drug
     problem: PatientProblem
@@ -76,17 +76,17 @@ class Prescription:
 
     @property
     def sig(self) -> str:
-        """How it is taken, in words."""
+        """The instructions for taking it."""
         return self.drug.sig.format(dose=f"{self.dose:g}")
 
     @property
     def text(self) -> str:
-        """`lisinopril 10 mg: Take 1 tablet by mouth once daily.`"""
+        """Drug and instructions, such as `lisinopril 10 mg: Take 1 tablet by mouth once daily.`"""
         return f"{self.drug.name}: {self.sig}"
 
 
 class Referral(NamedTuple):
-    """Somebody else was asked to see them."""
+    """A referral to a specialist."""
 
     problem: PatientProblem
     visit: Visit
@@ -95,7 +95,7 @@ class Referral(NamedTuple):
 
 
 class Insurance(NamedTuple):
-    """Who pays, from when until when."""
+    """An insurance policy."""
 
     id: str
     payer: Organization
@@ -108,13 +108,13 @@ class Insurance(NamedTuple):
     relationship: str
 
     def covers(self, day: date) -> bool:
-        """Whether it held on a day."""
+        """Return whether the policy is in force on a day."""
         return self.start <= day and (self.end is None or day <= self.end)
 
 
 @dataclass(slots=True)
 class PatientHistory:
-    """One patient."""
+    """Everything that has happened to one patient."""
 
     person: SyntheticPerson
     rng: RandomSource
@@ -136,25 +136,25 @@ class PatientHistory:
 
     @property
     def tag(self) -> str:
-        """What all ids of theirs have in them."""
+        """The part that all ids of the patient contain."""
         return self.person.tag
 
     @property
     def last_day(self) -> date:
-        """Today, or the day they died."""
+        """Today, or the day of death."""
         return self.person.died or self.today
 
     @property
     def active(self) -> list[PatientProblem]:
-        """What they have now."""
+        """The current problems."""
         return [problem for problem in self.problems if problem.status == "active"]
 
     def subject(self) -> dict[str, str]:
-        """Them, as a reference."""
+        """Return a Reference to the patient."""
         return {"reference": self.person.key, "display": self.person.name}
 
     def medications_before(self, visit: Visit) -> list[Prescription]:
-        """What they were taking when they came to a visit."""
+        """Return what the patient takes on arrival at a visit."""
         return [
             prescription
             for prescription in self.prescriptions
@@ -163,7 +163,7 @@ class PatientHistory:
         ]
 
     def medications_after(self, visit: Visit) -> list[Prescription]:
-        """What they take when they leave it: some of that, and what was begun."""
+        """Return what the patient takes after a visit: what is continued, and what is started."""
         left = to_local(visit.end).date()
         continued = [
             prescription
@@ -174,7 +174,7 @@ class PatientHistory:
 
 
 def get_result_time(visit: Visit, panel: str) -> datetime:
-    """When a panel that was drawn at a visit is there."""
+    """Return when the results of a panel are available."""
     return visit.end + timedelta(hours=PANELS[panel].hours)
 
 
@@ -186,10 +186,10 @@ def build_condition_id(history: PatientHistory, problem: PatientProblem) -> str:
 
 
 def build_condition_reference(history: PatientHistory, problem: PatientProblem, display: str = "") -> dict[str, str]:
-    """A problem, as a reference."""
+    """Return a Reference to the Condition of a problem."""
     return build_reference(f"Condition/{build_condition_id(history, problem)}", display)
 
 
 def build_encounter_reference(history: PatientHistory, visit: Visit) -> dict[str, str]:
-    """A visit, as a reference."""
+    """Return a Reference to the Encounter of a visit."""
     return {"reference": f"Encounter/enc-{history.tag}-{visit.number}"}

@@ -1,4 +1,4 @@
-"""The Patient resource."""
+"""The Patient resource of a patient."""
 
 from typing import Any
 
@@ -13,7 +13,6 @@ MRN = f"{IDS}mrn"
 
 
 def build_patient(history: PatientHistory) -> Resource:
-    """Who they are, as the front desk has it."""
     person = history.person
     died = person.died
     known = history.visits[-1].end if history.visits else min(clinic_time(person.born, 23), history.end)
@@ -78,7 +77,7 @@ def _build_telecom(history: PatientHistory) -> list[dict[str, Any]]:
 
 
 def _build_addresses(history: PatientHistory) -> list[dict[str, Any]]:
-    """Where they live; of some, where they lived."""
+    """Return the current address, and for some patients the previous one."""
     person = history.person
     if person.moved is None:
         return [person.address.to_fhir()]

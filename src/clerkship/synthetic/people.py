@@ -1,4 +1,4 @@
-"""Who the patients are: their age and name, where they live, and how ill they are."""
+"""Draw patients: age, name, address, contacts and general health."""
 
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -53,7 +53,7 @@ MAX_NAME_TRIES = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntheticPerson:
-    """A patient, before anything has happened to them."""
+    """The identity of a patient, before any visit."""
 
     number: int
     sex: Literal["female", "male"]
@@ -81,27 +81,27 @@ class SyntheticPerson:
 
     @property
     def tag(self) -> str:
-        """What all ids of theirs have in them."""
+        """The part that all ids of the patient contain."""
         return f"{self.number:04}"
 
     @property
     def key(self) -> str:
-        """`Patient/pat-0001`."""
+        """The key of the Patient resource, such as `Patient/pat-0001`."""
         return f"Patient/pat-{self.tag}"
 
     @property
     def name(self) -> str:
-        """As they are called."""
+        """Given name, family name and suffix."""
         suffix = f" {self.suffix}" if self.suffix else ""
         return f"{self.given} {self.family}{suffix}"
 
     def age(self, day: date) -> int:
-        """In years."""
+        """Return the age on a day, in years."""
         return age_in_years(self.born, day)
 
 
 class PatientRegister:
-    """Draws patients in order. Each depends on the seed, its number, and those before it."""
+    """Draws patients in order. Each depends on the seed, its number, and the patients before it."""
 
     def __init__(self, seed: int, today: date) -> None:
         self._seed = seed
@@ -112,7 +112,7 @@ class PatientRegister:
         self._phones = PhoneNumberPool(frozenset(organization.phone for organization in ORGANIZATIONS))
 
     def draw(self, number: int) -> SyntheticPerson:
-        """The patient of this number; they are asked for one after the other."""
+        """Draw the patient with this number. Call it with consecutive numbers, from 1."""
         place = get_place(number)
         if place == 1:
             self._block = []
@@ -142,7 +142,9 @@ class PatientRegister:
     def _make_name_unique(
         self, person: SyntheticPerson, rng: RandomSource, rule: LookAlikeRule | None
     ) -> SyntheticPerson:
-        """With a name that nobody before them has; of a twin or a married woman, the part that is not rule."""
+        """Return the person with a name that no earlier patient has; parts of the name that a look-alike rule sets
+        stay.
+        """
         kind = rule.kind if rule is not None else ""
         names = person.origin.female if person.sex == "female" else person.origin.male
         for _ in range(MAX_NAME_TRIES):
@@ -154,7 +156,7 @@ class PatientRegister:
         return person
 
     def _is_name_taken(self, given: str, person: SyntheticPerson) -> bool:
-        """Whether somebody before them would be called so by their names."""
+        """Return whether an earlier patient has or had this name."""
         return any(
             (_keep_letters(given), _keep_letters(family)) in self._named
             for family in (person.family, person.maiden)
@@ -162,7 +164,7 @@ class PatientRegister:
         )
 
     def _draw_maiden_name(self, person: SyntheticPerson, middle: str, rng: RandomSource) -> str:
-        """What some women were called before they married, if nobody is called so."""
+        """Return the maiden name of some women, if no earlier patient has it; else nothing."""
         if person.sex == "male" or not rng.chance(0.35):
             return ""
         former = replace(person, family=rng.choice(person.origin.family))
@@ -176,7 +178,7 @@ class PatientRegister:
     def _add_details(
         self, person: SyntheticPerson, rng: RandomSource, rule: LookAlikeRule | None, model: SyntheticPerson | None
     ) -> SyntheticPerson:
-        """What follows from who they are: the second name, whom they married, whom to call."""
+        """Add what depends on the name: middle name, marital status, email, phone numbers and contact."""
         kind = rule.kind if rule is not None else ""
         age = (self._today - person.born).days / YEAR
         names = person.origin.female if person.sex == "female" else person.origin.male
@@ -226,7 +228,7 @@ class PatientRegister:
 
 
 def _list_names(person: SyntheticPerson) -> set[tuple[str, str]]:
-    """What they are and were called, as somebody types it."""
+    """Return all current and former names in normalized form."""
     return {
         (_keep_letters(given), _keep_letters(family))
         for given in (person.given, person.middle)
@@ -236,7 +238,6 @@ def _list_names(person: SyntheticPerson) -> set[tuple[str, str]]:
 
 
 def _draw_age_in_days(rng: RandomSource, number: int, place: int) -> int:
-    """In days."""
     low, high = AGE_GROUPS[(number - 1) % len(AGE_GROUPS)]
     if place == DECEASED_PLACE:
         low, high = 72, 92
@@ -259,7 +260,7 @@ def _draw_health(rng: RandomSource, age: float) -> Health:
 
 
 def _draw_death(rng: RandomSource, age: float, place: int, today: date) -> date | None:
-    """Some of the old have died, within the last two years."""
+    """Return the day of death, within the last two years, for some old patients."""
     dead = place == DECEASED_PLACE or (
         age >= 70 and place not in LIVING_PLACES and place not in PLANTED_ILLNESSES and rng.chance(0.05)
     )
@@ -267,14 +268,14 @@ def _draw_death(rng: RandomSource, age: float, place: int, today: date) -> date 
 
 
 def _keep_letters(name: str) -> str:
-    """A name as an address of mail has it."""
+    """Return a name as it is used in an email address."""
     return "".join(sign for sign in name.lower() if "a" <= sign <= "z")
 
 
 def _draw_contact(
     rng: RandomSource, age: float, person: SyntheticPerson, phone: str, model: SyntheticPerson | None
 ) -> tuple[str, str, str]:
-    """Parents of children, spouses of the married, children of the old, a friend of anybody else."""
+    """Return a contact: a parent for children, a spouse for the married, a child for the old, else a friend."""
     origin, family = person.origin, person.family
     if age < 18:
         relation = rng.choice(("MTH", "FTH"))
@@ -292,7 +293,7 @@ def _draw_contact(
 
 
 def _make_look_alike(person: SyntheticPerson, model: SyntheticPerson, kind: str, rng: RandomSource) -> SyntheticPerson:
-    """The same patient made to look like an earlier one; what follows from it is settled after."""
+    """Return the person changed to resemble an earlier one."""
     alike = replace(person, origin=model.origin, language=model.language, died=None)
     named = replace(alike, sex=model.sex, given=model.given, family=model.family)
     match kind:
@@ -323,7 +324,7 @@ def _make_twin(person: SyntheticPerson, model: SyntheticPerson, rng: RandomSourc
 
 
 def _duplicate(person: SyntheticPerson, model: SyntheticPerson) -> SyntheticPerson:
-    """The same person, entered a second time by somebody who did not look."""
+    """Return the same person registered a second time, with a variant of the name."""
     given = SHORT_NAMES.get(model.given, model.given)
     family = model.family if given != model.given else misspell_name(model.family)
     duplicate = replace(model, number=person.number, mrn=person.mrn, given=given, family=family, middle="", email="")
@@ -333,7 +334,7 @@ def _duplicate(person: SyntheticPerson, model: SyntheticPerson) -> SyntheticPers
 
 
 def misspell_name(name: str) -> str:
-    """A name as somebody hears it on the phone: one of two equal letters is missing, or two have changed places."""
+    """Return a misspelt name: one of two equal letters is missing, or two letters are swapped."""
     for place in range(1, len(name)):
         if name[place] == name[place - 1]:
             return name[:place] + name[place + 1 :]
@@ -342,7 +343,7 @@ def misspell_name(name: str) -> str:
 
 
 def transpose_digits(mrn: str) -> str:
-    """The same digits, two neighbours changed about: the last that differ."""
+    """Return the number with its last two different neighbouring digits swapped."""
     for place in range(len(mrn) - 2, 0, -1):
         if mrn[place] != mrn[place + 1]:
             return mrn[:place] + mrn[place + 1] + mrn[place] + mrn[place + 2 :]

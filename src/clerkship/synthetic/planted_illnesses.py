@@ -1,4 +1,4 @@
-"""Illnesses that some in every fifty have, so that tasks about them find somebody in the smallest valley."""
+"""Illnesses that fixed patients in every fifty have, so that even a small dataset has patients for tasks about them."""
 
 PLANTED_ILLNESSES: dict[int, tuple[str, ...]] = {
     8: ("diabetes",),

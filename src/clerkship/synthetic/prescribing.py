@@ -1,4 +1,4 @@
-"""Which drugs somebody gets: those that fit what they have, and none that they cannot take."""
+"""Choose drugs for problems, respecting allergies, interactions and age."""
 
 from datetime import timedelta
 
@@ -14,7 +14,7 @@ TREATED_FIRST = ("failure", "fibrillation", "coronary")
 
 
 def can_take(drug: Drug, history: PatientHistory, visit: Visit) -> bool:
-    """Whether they can take it: no allergy, nothing it must not be given beside, the right age."""
+    """Return whether a patient can take a drug: no allergy, no interaction, and the right age."""
     allergic = {allergen.ingredient for allergen in history.allergies if allergen.ingredient}
     ill = {problem.illness.key for problem in history.problems}
     taken = [prescription.drug for prescription in history.prescriptions if prescription.status == "active"]
@@ -27,7 +27,7 @@ def can_take(drug: Drug, history: PatientHistory, visit: Visit) -> bool:
 
 
 def prescribe(history: PatientHistory) -> None:
-    """For each illness that lasts, one of the regimens to treat it."""
+    """Prescribe one regimen for each chronic problem."""
     for problem in sorted(history.active, key=lambda problem: problem.illness.key not in TREATED_FIRST):
         if problem.illness.complaint:
             continue  # it passes: what it was treated with is known already
@@ -66,7 +66,7 @@ def _can_take_all(regimen: tuple[str, ...], history: PatientHistory, visit: Visi
 def _add_earlier_drug(
     history: PatientHistory, problem: PatientProblem, seen: list[Visit], regimen: tuple[str, ...]
 ) -> Visit | None:
-    """Another drug came first, and was stopped at a later visit."""
+    """Prescribe another drug first, which is stopped at a later visit; return that visit, or None."""
     known = {prescription.drug.group for prescription in history.prescriptions}
     others = [key for other in problem.illness.regimens if len(other) == 1 for key in other]
     for key in others:
@@ -79,7 +79,7 @@ def _add_earlier_drug(
 
 
 def prescribe_course(history: PatientHistory, visit: Visit, problem: PatientProblem) -> list[Prescription]:
-    """Drugs that are taken for some days and are then done with."""
+    """Prescribe drugs for a limited number of days."""
     for regimen in problem.illness.regimens:
         if _can_take_all(regimen, history, visit):
             prescriptions = [_build_course(history, visit, problem, DRUGS[key]) for key in regimen]

@@ -1,4 +1,4 @@
-"""The MedicationRequest resource."""
+"""MedicationRequest resources."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ _UCUM_UNITS = {"[iU]": "[iU]", "mL": "mL"}
 
 
 def build_prescriptions(history: PatientHistory) -> Iterator[Resource]:
-    """What they take and took; a drug that was prescribed twice has a number behind it."""
+    """Yield a MedicationRequest for each prescription; the id of a repeated drug has a number."""
     seen: dict[str, int] = {}
     for prescription in history.prescriptions:
         key = prescription.drug.key.replace("_", "-")
@@ -52,7 +52,7 @@ def _build_request(history: PatientHistory, prescription: Prescription, id: str)
 
 
 def _build_dosages(prescription: Prescription) -> list[dict[str, Any]]:
-    """One, or the first day's and that of the days after; of a course, with how long."""
+    """Return one dosage, or one for the first day and one for the other days; with a duration for a course."""
     drug = prescription.drug
     if drug.first:
         return [

@@ -1,4 +1,4 @@
-"""What was measured, as Observations, DiagnosticReports and the orders they answer."""
+"""Measurements as Observations, DiagnosticReports and the orders for them."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ _DRAW_DELAY = timedelta(minutes=22)
 
 
 def build_results(history: PatientHistory) -> Iterator[Resource]:
-    """Visit by visit; how tall somebody is who has stopped growing is measured once."""
+    """Yield the results of each visit. The height of adults is measured once."""
     first = next((visit.number for visit in history.visits if visit.vitals is not None), 0)
     for visit in history.visits:
         common = {"subject": history.subject(), "encounter": build_encounter_reference(history, visit)}
@@ -48,7 +48,7 @@ def _draw_smoking_status(history: PatientHistory) -> str:
 def _build_panel(
     history: PatientHistory, visit: Visit, panel: str, results: list[LabResult], common: dict[str, Any]
 ) -> Iterator[Resource]:
-    """One panel: what was ordered, each value, and the report that has them together."""
+    """Yield the order of a panel, its Observations, and the report."""
     tag = history.tag
     drawn = visit.start + _DRAW_DELAY
     if panel == "phq9":

@@ -1,4 +1,4 @@
-"""Schedules, slots and appointments: what was kept and missed, what is booked, what is still free."""
+"""Schedules, slots and appointments: fulfilled, missed, booked, and free."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -37,7 +37,7 @@ MAX_PAST_APPOINTMENTS = 3
 def build_appointments(
     history: PatientHistory, appointment_book: AppointmentBook
 ) -> tuple[list[Resource], dict[int, str]]:
-    """A patient's appointments, and by visit the one it came of."""
+    """Return the appointments of a patient, and the ids of appointments by visit number."""
     appointments: list[Resource] = []
     booked: dict[int, str] = {}
     for visit in history.visits[-MAX_PAST_APPOINTMENTS:]:
@@ -62,7 +62,7 @@ def _build_fulfilled(history: PatientHistory, visit: Visit, id: str) -> Resource
 
 
 def _build_missed(history: PatientHistory) -> Iterator[Resource]:
-    """Some did not come, some called it off."""
+    """Yield appointments that the patient missed or cancelled."""
     rng = history.rng
     for status, often in (("noshow", 0.16), ("cancelled", 0.14)):
         if not rng.chance(often):
@@ -81,7 +81,7 @@ def _build_missed(history: PatientHistory) -> Iterator[Resource]:
 
 
 def _build_upcoming(history: PatientHistory, appointment_book: AppointmentBook) -> Iterator[Resource]:
-    """What is booked, on a slot that is busy because of it."""
+    """Yield the next appointment, in a busy slot."""
     rng = history.rng
     if not rng.chance(0.5):
         return
@@ -115,7 +115,7 @@ def _build_appointment(
     written: tuple[datetime, datetime],
     **fields: Any,
 ) -> Resource:
-    """`written` is when it was agreed, and when something about it was last written down."""
+    """Return an Appointment; `written` has when it was booked, and when it was last updated."""
     doctor = history.doctor
     answer = {"noshow": "accepted", "cancelled": "declined"}.get(status, "accepted")
     return build_resource(
@@ -140,14 +140,14 @@ def _build_appointment(
 
 
 def build_slot_id(clinician: Clinician, start: datetime) -> str:
-    """`slot-01-family-20260303-0900`."""
+    """Return an id such as `slot-01-family-20260303-0900`."""
     return f"slot-{clinician.tag}-{to_local(start).strftime('%Y%m%d-%H%M')}"
 
 
 def build_schedule(
     clinician: Clinician, appointment_book: AppointmentBook, rng: RandomSource, now: datetime
 ) -> Iterator[Resource]:
-    """One clinician's book for the next four weeks; specialists have an afternoon a week in it."""
+    """Yield the Schedule of a clinician and its slots of the next four weeks; specialists have one afternoon a week."""
     times, hours = appointment_book.openings, "on weekdays, 9:00 to 12:00 and 13:00 to 16:00"
     service = [build_concept("appointment.practice")] if clinician.location is ROOMS else None
     if clinician.location is not ROOMS:

@@ -1,4 +1,4 @@
-"""Who works there: a team of four for every hundred patients, and the specialists whom all share."""
+"""Clinicians: a team of four for every hundred patients, and specialists who are shared by all."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -17,7 +17,7 @@ TEAM_SIZE = 100
 
 
 class StaffPosition(NamedTuple):
-    """What somebody does."""
+    """A position: role, specialty, title and degree."""
 
     key: str
     role: Term
@@ -31,7 +31,7 @@ TEAM_POSITIONS, SPECIALIST_POSITIONS = STAFF_POSITIONS[:4], STAFF_POSITIONS[4:]
 
 
 class Clinician(NamedTuple):
-    """Somebody who works there."""
+    """A clinician in a position."""
 
     tag: str
     position: StaffPosition
@@ -44,27 +44,27 @@ class Clinician(NamedTuple):
 
     @property
     def key(self) -> str:
-        """`Practitioner/prac-01-family`."""
+        """The key, such as `Practitioner/prac-01-family`."""
         return f"Practitioner/prac-{self.tag}"
 
     @property
     def name(self) -> str:
-        """`Grace Fenwick, MD`."""
+        """Name and title, such as `Grace Fenwick, MD`."""
         return f"{self.given} {self.family}, {self.position.title}"
 
     @property
     def ref(self) -> dict[str, str]:
-        """A reference to them."""
+        """A Reference to the Practitioner."""
         return build_reference(self.key, self.name)
 
     @property
     def short_name(self) -> str:
-        """`Dr. Fenwick`."""
+        """The name for a salutation, such as `Dr. Fenwick`."""
         return f"{'Dr. ' if self.position.title == 'MD' else f'{self.given} '}{self.family}"
 
 
 def build_npi(digits: int) -> str:
-    """Ten digits that end in the right check digit and begin as no real one does: with 9."""
+    """Return a fictional NPI: ten digits with a valid check digit, beginning with 9, which no real NPI does."""
     body = f"99999{digits:04}"
     total = 24 + sum(
         value // 10 + value % 10 for value in _double_alternate_digits(body)
@@ -73,7 +73,7 @@ def build_npi(digits: int) -> str:
 
 
 def _double_alternate_digits(body: str) -> list[int]:
-    """Every other digit from the right doubled."""
+    """Double every other digit from the right (Luhn)."""
     return [int(sign) * (2 if place % 2 == 0 else 1) for place, sign in enumerate(reversed(body))]
 
 
@@ -87,7 +87,7 @@ def _draw_clinician(
 
 
 def draw_team(seed: int, team: int) -> tuple[Clinician, ...]:
-    """Those who look after one hundred patients; teams are counted from 1."""
+    """Return the clinicians of a team; teams are counted from 1."""
     rng = RandomSource(seed, "team", team)
     first = 996 + team * len(TEAM_POSITIONS)
     return tuple(
@@ -97,7 +97,7 @@ def draw_team(seed: int, team: int) -> tuple[Clinician, ...]:
 
 
 def draw_specialists(seed: int) -> dict[str, Clinician]:
-    """By their specialty."""
+    """Return the specialists by specialty."""
     rng = RandomSource(seed, "specialists")
     return {
         position.key: _draw_clinician(rng, position.key, position, HOSPITAL, SPECIALTY, 51 + place)
@@ -106,7 +106,7 @@ def draw_specialists(seed: int) -> dict[str, Clinician]:
 
 
 def build_staff(clinician: Clinician, since: datetime) -> Iterator[Resource]:
-    """Who somebody is, and what they do where."""
+    """Yield the Practitioner and PractitionerRole of a clinician."""
     updated = format_instant(since)
     digits = int(clinician.npi[5:9])
     yield build_resource(

@@ -1,4 +1,4 @@
-"""Coded terms, and the few FHIR datatypes that are made of them."""
+"""Coded terms, and builders of FHIR datatypes and resources."""
 
 from typing import Any, NamedTuple
 
@@ -16,24 +16,24 @@ HL7 = "http://terminology.hl7.org/CodeSystem/"
 
 
 class Term(NamedTuple):
-    """One code of one system."""
+    """A code of a code system."""
 
     system: str
     code: str
     display: str
 
     def coding(self) -> dict[str, str]:
-        """As a Coding."""
+        """Return a Coding."""
         return {"system": self.system, "code": self.code, "display": self.display}
 
 
 def codeable_concept(*terms: Term, text: str = "") -> dict[str, Any]:
-    """A CodeableConcept of terms that mean the same."""
+    """Return a CodeableConcept of terms that mean the same."""
     return {"coding": [term.coding() for term in terms], "text": text or terms[0].display}
 
 
 def round_to_digits(value: float, digits: int) -> float | int:
-    """A value with as many digits as it is reported with; `1.20` is not `1.2`."""
+    """Return a value with this many decimals; a Decimal where the last one is zero, because `1.20` is not `1.2`."""
     if digits == 0:
         return round(value)
     text = f"{value:.{digits}f}"
@@ -41,17 +41,17 @@ def round_to_digits(value: float, digits: int) -> float | int:
 
 
 def build_quantity(value: float, unit: str, ucum: str) -> dict[str, Any]:
-    """A Quantity in a unit of UCUM."""
+    """Return a Quantity in a unit of UCUM."""
     return {"value": value, "unit": unit, "system": UCUM, "code": ucum}
 
 
 def build_reference(key: str, display: str = "") -> dict[str, str]:
-    """A Reference to one of ours."""
+    """Return a Reference."""
     return {"reference": key, "display": display} if display else {"reference": key}
 
 
 def build_resource(type: str, id: str, updated: str, /, **fields: Any) -> Resource:
-    """A resource as a server keeps it; what is None or empty is left out."""
+    """Return a resource with its metadata; fields that are None or empty are left out."""
     resource: Resource = {"resourceType": type, "id": id, "meta": {"versionId": "1", "lastUpdated": updated}}
     for name, value in fields.items():
         if value is not None and value != []:

@@ -1,4 +1,4 @@
-"""The clinic's clock: US Eastern time by its rules since 1987, so that no machine's table of zones is asked."""
+"""The time zone of the clinic: US Eastern time by its rules since 1987, computed here to be independent of the system."""
 
 from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -14,8 +14,10 @@ THURSDAY, FRIDAY = 3, 4
 
 @lru_cache(maxsize=512)
 def _get_daylight_period(year: int) -> tuple[datetime, datetime]:
-    """From the second Sunday of March to the first of November, each at two in the morning; before 2007, from the first
-    Sunday of April to the last of October."""
+    """Return when daylight saving time begins and ends: second Sunday of March to first of November, at two in the
+    morning;
+    before 2007, first Sunday of April to last of October.
+    """
     first, last = (date(year, 3, 8), date(year, 11, 1)) if year >= 2007 else (date(year, 4, 1), date(year, 10, 25))
     begins = first + timedelta(days=6 - first.weekday())
     ends = last + timedelta(days=6 - last.weekday())
@@ -25,13 +27,13 @@ def _get_daylight_period(year: int) -> tuple[datetime, datetime]:
 
 
 def to_local(moment: datetime) -> datetime:
-    """What the clock on the clinic's wall shows."""
+    """Convert to the local time of the clinic."""
     begins, ends = _get_daylight_period(moment.year)
     return moment.astimezone(DAYLIGHT_TIME if begins <= moment < ends else STANDARD_TIME)
 
 
 def clinic_time(day: date, hour: int, minute: int = 0) -> datetime:
-    """The moment at which that clock shows this; it is put forward on Sunday nights, when nobody is there."""
+    """Return the moment of a local time at the clinic."""
     begins, ends = _get_daylight_period(day.year)
     zone = DAYLIGHT_TIME if begins.date() <= day < ends.date() else STANDARD_TIME
     return datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone)
@@ -39,30 +41,32 @@ def clinic_time(day: date, hour: int, minute: int = 0) -> datetime:
 
 @lru_cache(maxsize=256)
 def format_datetime(moment: datetime) -> str:
-    """A dateTime as the clinic writes it."""
+    """Format a dateTime in the time zone of the clinic."""
     return to_local(moment).isoformat(timespec="seconds")
 
 
 @lru_cache(maxsize=256)
 def format_instant(moment: datetime) -> str:
-    """When a server kept something."""
+    """Format an instant in UTC."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"
 
 
 def format_long_date(day: date) -> str:
-    """`March 2, 2026`."""
+    """Return a date such as `March 2, 2026`."""
     return f"{MONTHS[day.month - 1]} {day.day}, {day.year}"
 
 
 def format_time(moment: datetime) -> str:
-    """`9:30 AM`."""
+    """Return a time such as `9:30 AM`."""
     here = to_local(moment)
     return f"{(here.hour - 1) % 12 + 1}:{here.minute:02} {'AM' if here.hour < 12 else 'PM'}"
 
 
 @lru_cache(maxsize=512)
 def list_holidays(year: int) -> frozenset[date]:
-    """When nobody is there: New Year's, Memorial, Independence and Labor Day, Thanksgiving, Christmas."""
+    """Return the days on which the clinic is closed: New Year's, Memorial, Independence and Labor Day, Thanksgiving,
+    Christmas.
+    """
     memorial = date(year, 5, 31) - timedelta(days=date(year, 5, 31).weekday())
     labor = date(year, 9, 1) + timedelta(days=-date(year, 9, 1).weekday() % 7)
     thanks = date(year, 11, 22) + timedelta(days=(THURSDAY - date(year, 11, 22).weekday()) % 7)
@@ -70,28 +74,28 @@ def list_holidays(year: int) -> frozenset[date]:
 
 
 def is_open(day: date) -> bool:
-    """Whether the clinic is open."""
+    """Return whether the clinic is open on a day."""
     return day.weekday() <= FRIDAY and day not in list_holidays(day.year)
 
 
 def latest_open_day(day: date) -> date:
-    """That day, or the last before it on which the clinic is open."""
+    """Return this day, or the last one before it on which the clinic is open."""
     while not is_open(day):
         day -= DAY
     return day
 
 
 def age_in_years(born: date, day: date) -> int:
-    """How old somebody is, as people count."""
+    """Return the age on a day, in completed years."""
     return day.year - born.year - ((day.month, day.day) < (born.month, born.day))
 
 
 def age_in_months(born: date, day: date) -> int:
-    """The same in months, for the small."""
+    """Return the age on a day, in completed months."""
     return (day.year - born.year) * 12 + day.month - born.month - (day.day < born.day)
 
 
 def add_months(born: date, count: int) -> date:
-    """The day on which somebody has so many months."""
+    """Return the day on which a patient is this many months old."""
     year, month = divmod(born.year * 12 + born.month - 1 + count, 12)
     return date(year, month + 1, min(born.day, monthrange(year, month + 1)[1]))

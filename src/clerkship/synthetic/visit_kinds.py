@@ -1,4 +1,4 @@
-"""The sorts of visits, and what each is called."""
+"""The kinds of visits."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from clerkship.synthetic.terms import Term
 
 
 class VisitKind(NamedTuple):
-    """One sort."""
+    """A kind of visit, a row of `tables/visit_kinds.json`."""
 
     key: str
     name: str
@@ -24,7 +24,7 @@ class VisitKind(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """Where it takes place."""
+        """The location of such visits."""
         return LOCATIONS[self.location_id]
 
 

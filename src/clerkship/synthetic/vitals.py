@@ -1,4 +1,4 @@
-"""What a nurse measures: growth of children, weight and pressure of adults, fever of the infected."""
+"""Vital signs: growth of children, weight and blood pressure of adults, fever with infections."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from clerkship.synthetic.times import format_datetime, format_instant
 
 
 class Growth(NamedTuple):
-    """The weight (kg) and length (cm) of half the children of an age."""
+    """Median weight (kg) and length (cm) of children at an age."""
 
     months: int
     male: tuple[float, float]
@@ -39,7 +39,7 @@ ADULT_MONTHS = 216
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """What was measured at one visit; what is not done at that age is None."""
+    """The vital signs of one visit; None where a sign is not measured at that age."""
 
     weight: float
     height: float
@@ -52,12 +52,12 @@ class Vitals:
 
     @property
     def bmi(self) -> float:
-        """Weight over height squared, of the very numbers that are written down."""
+        """The body mass index, from the rounded values that are written."""
         return self.weight / (self.height / 100) ** 2
 
 
 class BodyBuild(NamedTuple):
-    """How somebody is built."""
+    """The build of a patient."""
 
     height: float
     bmi: float
@@ -68,7 +68,7 @@ class BodyBuild(NamedTuple):
 
 
 def draw_build(rng: RandomSource, sex: str, illnesses: set[str]) -> BodyBuild:
-    """Once for a patient."""
+    """Draw the build of a patient."""
     height = rng.around(162, 6) if sex == "female" else rng.around(176, 6.5)
     bmi = rng.uniform(31, 39) if "obesity" in illnesses else rng.uniform(20, 29)
     pressure = rng.uniform(126, 146) if "hypertension" in illnesses else rng.uniform(104, 126)
@@ -77,7 +77,7 @@ def draw_build(rng: RandomSource, sex: str, illnesses: set[str]) -> BodyBuild:
 
 
 def _get_child_size(sex: str, months: float, size: float) -> tuple[float, float]:
-    """Weight and length of a child."""
+    """Return weight and length of a child."""
     rows = GROWTH[sex]
     index = min(bisect_right(rows, (months, 1e9, 0.0)), len(rows) - 1)
     (before, weight, length), (after, heavier, longer) = rows[index - 1], rows[index]
@@ -87,7 +87,9 @@ def _get_child_size(sex: str, months: float, size: float) -> tuple[float, float]
 
 
 def get_size(build: BodyBuild, sex: str, months: float) -> tuple[float, float]:
-    """Weight and height at an age; children become as heavy as they are built between three and eleven."""
+    """Return weight and height at an age. Children reach the weight of their build between the ages of three and
+    eleven.
+    """
     if months >= ADULT_MONTHS:
         return build.bmi * (build.height / 100) ** 2, build.height
     weight, height = _get_child_size(sex, months, build.size)
@@ -99,7 +101,7 @@ def get_size(build: BodyBuild, sex: str, months: float) -> tuple[float, float]:
 def measure_vitals(
     rng: RandomSource, build: BodyBuild, sex: str, months: float, illnesses: set[str], fever: bool
 ) -> Vitals:
-    """One visit's."""
+    """Draw the vital signs of one visit."""
     weight, height = get_size(build, sex, months)
     weight += rng.around(0, 0.9) if months >= ADULT_MONTHS else 0
     systolic = diastolic = None
@@ -125,7 +127,7 @@ def _look_up_by_age(rows: tuple[tuple[int, int], ...], months: float) -> int:
 
 
 class VitalSign(NamedTuple):
-    """A measurement that is one number."""
+    """A vital sign with one value."""
 
     key: str
     terms: tuple[Term, ...]
@@ -140,7 +142,7 @@ SIGNS = read_table("vital_signs", VitalSign)
 def build_vitals(
     vitals: Vitals, tag: str, visit: int, moment: datetime, common: dict[str, Any], *, all_signs: bool
 ) -> Iterator[Resource]:
-    """A visit's measurements; height is left out where nobody grows, unless all are wanted."""
+    """Yield the vital signs of a visit as Observations; without height and breathing rate unless all are requested."""
     fields = {
         "status": "final",
         "category": [build_concept("vital.signs")],
@@ -172,7 +174,7 @@ def build_vitals(
 
 
 def build_smoking_status(status: str, tag: str, moment: datetime, common: dict[str, Any]) -> Resource:
-    """Whether they smoke."""
+    """Return the smoking status as an Observation."""
     fields = {
         "status": "final",
         "category": [build_concept("vital.social")],
