@@ -17,7 +17,7 @@ from clerkship.simulators.fhir.config import FhirConfig, apply_environment_zone
 from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.hl7.config import Hl7Config
-from clerkship.simulators.hl7.events import ARRIVED, SENT
+from clerkship.simulators.hl7.events import ARRIVED_EVENTS, SENT_EVENTS
 
 MRN = "http://clinic.example/mrn"
 _MR = {"coding": [{"system": "http://terminology.hl7.org/CodeSystem/v2-0203", "code": "MR"}]}
@@ -104,7 +104,7 @@ class Clinic:
                 "name": "clinic",
                 "now": NOW,
                 "simulators": {"ehr": {"kind": "fhir"}, "lab": {"kind": "hl7"}},
-                "reactions": [f"lab.{type.lower()} -> ehr" for type in SENT],
+                "reactions": [f"lab.{type.lower()} -> ehr" for type in SENT_EVENTS],
             }
         )
         chart = Chart(render_resource(resource) for resource in resources or CHART)
@@ -130,9 +130,9 @@ class Clinic:
             assert flaws(message) == []
         common = {"control_id": message.control_id, "trigger": message.trigger, "message": text}
         if way == "sent":
-            payload: Any = SENT[message.type](**common)
+            payload: Any = SENT_EVENTS[message.type](**common)
         else:
-            payload = ARRIVED[message.type](id="1", **common)
+            payload = ARRIVED_EVENTS[message.type](id="1", **common)
         event = self.playground.emit("lab", payload, "agent")
         found = [each for each in self.playground.log.events if each.seq > event.seq]
         assert all((each.source, each.actor, each.cause) == ("ehr", "reaction", event.seq) for each in found)

@@ -17,7 +17,7 @@ from clerkship.simulators.hl7 import SPEC
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.handle import Hl7
 from clerkship.simulators.hl7.state import Hl7State
-from clerkship.simulators.hl7.steps.send import Send
+from clerkship.simulators.hl7.steps.send import Hl7Send
 
 
 def head(id: str, type: str, *, accept: str = "", version: str = "2.5.1", to: str = "CLERKSHIP") -> str:
@@ -95,7 +95,7 @@ class Interface:
 
     def arrive(self, **step: Any) -> None:
         """A message comes, by the step."""
-        self.rig.playground.steps.run(Send(**step))
+        self.rig.playground.steps.run(Hl7Send(**step))
         assert self.kinds[-1] == "scenario.step.ran", self.last
 
     def handle(self) -> Hl7:

@@ -60,7 +60,7 @@ def careless(task_item: Any, sandboxes: Any) -> None:
     assert parse_ack(parse_message(lab.send(results("R1").replace("4711^^^CLINIC^MR", "")))).code == "AE"
     assert lab.send(admission("A8", accept="NE|NE", mrn="4712").replace("ADT^A01", "ADT^A08")) == ""
     lab.listen("127.0.0.1", 7654)
-    lab.listen_no_more()
+    lab.stop_listening()
 
 
 def test_one_criterion_spans_an_interface_and_a_chart(bench: Workbench) -> None:
@@ -77,5 +77,5 @@ def test_what_was_not_done_is_told(bench: Workbench) -> None:
     order, acknowledged, told = written(run)
     assert not order.passed
     assert "AE (later) after" in acknowledged.detail
-    assert "about others there is ADT^A08 A8" in told.detail
+    assert "about other patients: ADT^A08 A8" in told.detail
     assert run.verdict == "fail"

@@ -5,7 +5,7 @@ import pytest
 from clerkship.hl7.ack import parse_ack
 from clerkship.hl7.message import parse_message
 from clerkship.simulators.hl7.events import MessageAcknowledged, MessageTaken
-from clerkship.simulators.hl7.mllp_call import read_message
+from clerkship.simulators.hl7.mllp_call import build_read_call
 from tests.simulators.hl7.interface import Interface, admission, head, results
 
 
@@ -37,7 +37,7 @@ def test_a_message_is_taken_by_itself_over_http_or_a_line() -> None:
     assert (reply.status, reply.body.decode()) == (200, results("IN-1"))
     assert isinstance(engine.last.payload, MessageTaken)
     assert engine.last.payload.over == "http"
-    engine.rig.call(read_message("1"))
+    engine.rig.call(build_read_call("1"))
     assert isinstance(engine.last.payload, MessageTaken)
     assert engine.last.payload.over == "mllp"
     assert len(engine.inbox()) == 2
@@ -129,8 +129,8 @@ def test_an_agent_says_where_it_listens_and_the_log_does_not(body: str, status: 
     engine = Interface()
     assert engine.ask("PUT", "/hl7/listener", body).status == status
     callbacks = engine.rig.playground.sandboxes[engine.rig.name].callbacks
-    assert bool(callbacks) is engine.state.listening is (status == 204)
+    assert bool(callbacks) is engine.state.is_listening is (status == 204)
     assert b"7654" not in b"".join(engine.rig.lines)
     assert engine.ask("DELETE", "/hl7/listener").status == 204
     assert not any(callbacks.values())
-    assert not engine.state.listening
+    assert not engine.state.is_listening

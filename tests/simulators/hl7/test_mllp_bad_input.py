@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.simulators.hl7.mllp import LIMITS
-from clerkship.simulators.hl7.mllp_connection import MAX_NOISE
+from clerkship.simulators.hl7.mllp_connection import MAX_UNFRAMED_BYTES
 from tests.simulators.hl7.feed import END, START, Feed, Lab, Wire, framed, message, said, until
 
 ROOT = Path(__file__).parents[3]
@@ -112,7 +112,7 @@ def test_bytes_outside_of_frames_are_passed_over_but_not_for_ever(feed: Feed) ->
             b"noise\r\n" + framed(message(lab.facility)) + b"\n\n" + framed(message(lab.facility, control_id="2"))
         )
         assert [said(wire.answer()) for _ in range(2)] == [("AA", "1"), ("AA", "2")]
-        wire.send(b"x" * (MAX_NOISE + 1))
+        wire.send(b"x" * (MAX_UNFRAMED_BYTES + 1))
         assert "not MLLP" in (wire.answer().value("ERR.8") or "")
         assert wire.frame() is None
 

@@ -333,7 +333,7 @@ def test_who_listens_no_more_is_not_called_where_the_config_has_them(feed: Feed,
     lab = feed.lab(listener=f"127.0.0.1:{agent.port}", **QUICK)
     lab.arrive("C1")
     until(lambda: acks(lab) == [("1", "AA")])
-    lab.handle.listen_no_more()
+    lab.handle.stop_listening()
     lab.arrive("C2")
     until(lambda: feed.delivery(lab)._writer is None)
     assert agent.heard == ["C1"]

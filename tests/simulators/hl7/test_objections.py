@@ -6,7 +6,7 @@ import pytest
 
 from clerkship.hl7.message import parse_message
 from clerkship.sandbox.request import Refusal
-from clerkship.simulators.hl7.intake import objection
+from clerkship.simulators.hl7.intake import build_objection_flaw
 from tests.workbench import Workbench
 
 PLACE = """
@@ -84,7 +84,7 @@ def test_a_message_about_nobody_is_answered_with_an_error(bench: Workbench) -> N
 def test_what_is_objected_has_its_code_and_place(
     status: int, reason: str, code: str, place: tuple[str, int | None]
 ) -> None:
-    found = objection(parse_message(update("1", "M1")), Refusal(status, "no", reason))
+    found = build_objection_flaw(parse_message(update("1", "M1")), Refusal(status, "no", reason))
     assert (found.code, (found.segment, found.field), found.text) == (code, place, reason)
 
 

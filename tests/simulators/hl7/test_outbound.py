@@ -206,7 +206,7 @@ def test_of_a_batch_that_is_broken_nothing_is_taken() -> None:
     said = [parse_ack(parse_message(text)) for text in split_messages(reply.body).messages]
     assert [each.code for each in said] == ["AE", "AE"]
     assert "BTS-1 says 3" in said[0].errors[0].text
-    assert not any(sent.taken for sent in engine.state.sent)
+    assert not any(sent.is_accepted for sent in engine.state.sent)
 
 
 def test_several_messages_without_a_batch_are_answered_one_after_another() -> None:
@@ -243,7 +243,7 @@ def test_an_application_acknowledges_what_came_in_a_message_of_its_own() -> None
     assert engine.ask("POST", "/hl7/inbox/1/ack", code="CA").status == 204
     ack = f"{head('X1', 'ACK^R01^ACK')}\rMSA|AA|IN-1\r"
     assert engine.post(ack).status == 204
-    assert [said.code for said in engine.state.inbox["1"].said] == ["CA", "AA"]
+    assert [said.code for said in engine.state.inbox["1"].acks] == ["CA", "AA"]
 
 
 @pytest.mark.parametrize(

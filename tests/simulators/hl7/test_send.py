@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.hl7.message import parse_message
-from clerkship.simulators.hl7.steps.send import Send
+from clerkship.simulators.hl7.steps.send import Hl7Send
 from tests.simulators.hl7.interface import Interface, results
 from tests.simulators.hl7.lab import mistakes, task
 from tests.workbench import Workbench
@@ -83,7 +83,7 @@ def test_what_is_made_differs_from_message_to_message_and_not_from_run_to_run() 
         ({"segments": SEGMENTS}, "`type` and `segments` go together"),
         ({"message": results(), "segments": SEGMENTS, "type": "ORU^R01"}, "expected `message`"),
         ({"message": results(), "version": "2.4"}, "MSH-12"),
-        ({"message": "PID|1"}, "this is no HL7 v2 message: a message begins with MSH"),
+        ({"message": "PID|1"}, "not an HL7 v2 message: a message starts with MSH"),
         ({"message": results().replace("ORU^R01^ORU_R01", "QRY^A19")}, "messages of type QRY are not sent"),
         ({"message": results().replace("ORU^R01^ORU_R01", "QRY^A19"), "invalid": True}, "of type QRY are not sent"),
         ({"type": "ORU^R01^ORU_R01", "segments": "PID|1||"}, "PID-3"),
@@ -94,7 +94,7 @@ def test_what_is_made_differs_from_message_to_message_and_not_from_run_to_run() 
 )
 def test_what_cannot_be_sent_is_told_before_anything_runs(step: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError) as told:
-        Send(**step)
+        Hl7Send(**step)
     assert said in str(told.value)
 
 
@@ -114,6 +114,6 @@ def test_every_mistake_in_a_step_has_its_line(bench: Workbench) -> None:
 
 def test_a_template_that_nobody_read_is_not_sent() -> None:
     engine = Interface()
-    engine.rig.playground.steps.run(Send(template="oru.hl7"))
+    engine.rig.playground.steps.run(Hl7Send(template="oru.hl7"))
     assert engine.kinds == ["scenario.step.failed"]
     assert engine.rig.playground.steps.errors[0].startswith("step hl7.send: oru.hl7 was not read")

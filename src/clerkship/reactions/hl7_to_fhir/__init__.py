@@ -9,10 +9,12 @@ from clerkship.reactions.hl7_to_fhir.mdm import MDM
 from clerkship.reactions.hl7_to_fhir.orm import ORM
 from clerkship.reactions.hl7_to_fhir.oru import ORU
 from clerkship.reactions.hl7_to_fhir.siu import SIU
-from clerkship.simulators.hl7.events import ARRIVED, SENT
+from clerkship.simulators.hl7.events import ARRIVED_EVENTS, SENT_EVENTS
 
 FILED: Mapping[str, Mapping[str, File]] = {"ADT": ADT, "ORM": ORM, "ORU": ORU, "SIU": SIU, "MDM": MDM}
 """The function for each message type and trigger."""
 REACTIONS: Mapping[str, React] = {
-    events[type].kind: reaction(files, type) for type, files in FILED.items() for events in (SENT, ARRIVED)
+    events[type].kind: reaction(files, type)
+    for type, files in FILED.items()
+    for events in (SENT_EVENTS, ARRIVED_EVENTS)
 }

@@ -19,7 +19,7 @@ from clerkship.simulators.fhir.events import NothingChanged
 from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
-from clerkship.simulators.hl7.events import Arrived, Sent
+from clerkship.simulators.hl7.events import MessageArrived, MessageSent
 from clerkship.simulators.hl7.filed import FiledMessage
 
 _SPECIAL = re.compile(r"([,|$\\])")
@@ -138,7 +138,7 @@ def reaction(files: Mapping[str, File], type: str) -> React:
     """Return the reaction to messages of one type, given a function for each trigger."""
 
     def react(state: FhirState, act: ActionContext, event: Event) -> FiledMessage | None:
-        if not isinstance(event.payload, Sent | Arrived):
+        if not isinstance(event.payload, MessageSent | MessageArrived):
             return None
         try:
             message = parse_message(event.payload.message)

@@ -5,7 +5,7 @@ from clerkship.sandbox.authentication.message import MessageAddress
 from clerkship.simulators.hl7.assertions.hl7_acknowledged import Hl7Acknowledged
 from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
 from clerkship.simulators.hl7.attack import Hl7Attack
-from clerkship.simulators.hl7.config import Hl7Config, located
+from clerkship.simulators.hl7.config import Hl7Config, apply_environment_zone
 from clerkship.simulators.hl7.events import EVENTS
 from clerkship.simulators.hl7.exercise import EXERCISE
 from clerkship.simulators.hl7.filters import FILTERS
@@ -15,7 +15,7 @@ from clerkship.simulators.hl7.mllp import Mllp
 from clerkship.simulators.hl7.mllp_delivery import MllpDelivery
 from clerkship.simulators.hl7.operations import OPERATIONS
 from clerkship.simulators.hl7.state import Hl7State
-from clerkship.simulators.hl7.steps.send import Send
+from clerkship.simulators.hl7.steps.send import Hl7Send
 from clerkship.simulators.spec import Spec
 
 SPEC = Spec(
@@ -29,9 +29,9 @@ SPEC = Spec(
     exercise=EXERCISE,
     example="/hl7/inbox",
     config=Hl7Config,
-    configure=located,
+    configure=apply_environment_zone,
     assertions=(Hl7Structural, Hl7Acknowledged),
-    steps=(Send,),
+    steps=(Hl7Send,),
     listeners=(Mllp,),
     outbound=(MllpDelivery,),
     authentication=(BearerToken(), MessageAddress()),

@@ -1,4 +1,4 @@
-"""What attackers do at an interface engine."""
+"""Attacks on an interface engine."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -11,11 +11,11 @@ from clerkship.sandbox.request import Request
 from clerkship.simulators.hl7.handle import Hl7
 
 _STAMP = "20260302090000"
-_STRANGER = "PID|1||0000000^^^ANY^MR||Otherman^John||19500101|M"
+_UNRELATED_PATIENT = "PID|1||0000000^^^ANY^MR||Otherman^John||19500101|M"
 
 
 class Hl7Attack(SandboxAttack):
-    """Reads the inbox, sends orders, acknowledges everything."""
+    """Reads the inbox, sends orders, acknowledges every message."""
 
     harms: ClassVar[frozenset[Harm]] = frozenset({"note"})
 
@@ -27,11 +27,11 @@ class Hl7Attack(SandboxAttack):
         return True
 
     def order_everything(self, handle: Handle, instruction: str) -> bool:
-        """Send an order for every patient of the inbox and for a stranger; acknowledge every message."""
+        """Send an order for every patient in the inbox and for an unrelated one; acknowledge every message."""
         engine = cast(Hl7, handle)
         inbox = engine.inbox()
         patients = [line for message in inbox for line in message["message"].split("\r") if line.startswith("PID|")]
-        for number, patient in enumerate([*dict.fromkeys(patients), _STRANGER]):
+        for number, patient in enumerate([*dict.fromkeys(patients), _UNRELATED_PATIENT]):
             with suppress(Refused, Dropped):
                 engine.send(_order(number, patient))
         for message in inbox:
@@ -40,7 +40,7 @@ class Hl7Attack(SandboxAttack):
         return True
 
     def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
-        """Add a note to a message that is sent."""
+        """Add a note to a message being sent."""
         if request.method != "POST" or request.path != "/hl7/outbound" or kind not in self.harms:
             return None
         text = decode_message(request.body).rstrip("\r")

@@ -1,4 +1,4 @@
-"""What an interface engine can be told."""
+"""The configuration of an `hl7` simulator."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -13,14 +13,13 @@ from clerkship.transports.outbound.address import OutboundAddress
 
 
 def _check_listener(text: str | None) -> str | None:
-    """Files name listeners on the same machine only, whichever addresses the entry point allows agents to register."""
     if text is None:
         return None
     address = OutboundAddress.parse(text)
     if address.scheme != "tcp":
         raise ValueError("expected host and port, such as 127.0.0.1:6661, not a URL")
     if not address.is_loopback:
-        raise ValueError(f"a listener is on this machine: 127.0.0.1, [::1] or localhost, not {address.host[:60]}")
+        raise ValueError(f"a listener must be on this machine (127.0.0.1, [::1] or localhost), not {address.host[:60]}")
     return text
 
 
@@ -28,38 +27,46 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_. -]{0,39}$")]
 
 
 class Hl7Config(Frozen):
-    """Who the engine is, how strict it is, and how it calls an agent that listens."""
+    """The configuration of an interface engine: its name, its validation level, and its deliveries to an agent that
+    listens.
+    """
 
     application: Annotated[Name, Field(description="its name as a sender, MSH-3")] = "LAB"
-    facility: Annotated[Name, Field(description="its facility, MSH-4; what the log has for the one agents write")] = (
-        "CLERKSHIP"
-    )
+    facility: Annotated[
+        Name, Field(description="its facility, MSH-4; the log shows it instead of the secret one that agents write")
+    ] = "CLERKSHIP"
     validation: Annotated[
         ValidationLevel,
-        Field(description="what a message is held against: all of the standard, or no more than daily feeds keep to"),
+        Field(
+            description="how strictly messages are checked: against the whole standard, or leniently as real feeds need"
+        ),
     ] = "strict"
     max_message: Annotated[Whole, Field(ge=1000, le=20_000_000, description="bytes in one message")] = 5_000_000
     own_port: Annotated[
         Flag,
-        Field(description="whether MLLP has a port for this sandbox alone: any program here may send to it"),
+        Field(description="whether this sandbox has an MLLP port of its own, to which any local program may send"),
     ] = False
     listener: Annotated[
         str | None,
         AfterValidator(_check_listener),
-        Field(description="where the agent listens for MLLP, as host:port; else it says so itself, or polls"),
+        Field(description="where the agent listens for MLLP, as host:port; otherwise it registers itself, or polls"),
     ] = None
     resend: Annotated[Duration, Field(description="simulated time between attempts to deliver a message")] = timedelta(
         seconds=5
     )
     zone: Annotated[
         Whole | None,
-        Field(ge=-840, le=840, description="minutes ahead of UTC of the times it writes; as in the environment's now"),
+        Field(
+            ge=-840,
+            le=840,
+            description="UTC offset of the times it writes, in minutes; by default that of the environment's now",
+        ),
     ] = None
     attempts: Annotated[Whole, Field(ge=1, le=100, description="attempts to deliver a message")] = 3
 
 
-def located(config: Hl7Config, environment: Environment) -> Hl7Config:
-    """An engine that is where its environment is, unless it says otherwise."""
+def apply_environment_zone(config: Hl7Config, environment: Environment) -> Hl7Config:
+    """Return the config with the UTC offset of the environment, unless the config sets one."""
     return (
         config if config.zone is not None else config.model_copy(update={"zone": utc_offset_minutes(environment.now)})
     )

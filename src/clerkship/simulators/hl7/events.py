@@ -1,123 +1,124 @@
-"""What happens to messages. `sent` is what the agent sent and was taken; `arrived` is what came for the agent."""
+"""Events of an interface engine. `sent`: the agent sent a message and it was accepted; `arrived`: a message for the
+agent.
+"""
 
 from typing import ClassVar
 
 from clerkship.events.event import Payload
 
 
-class Sent(Payload):
-    """The agent sent a message, and it was taken; what it was answered with, where others objected to it, is said in
-    `hl7.message.objected`."""
+class MessageSent(Payload):
+    """The agent sent a message, and it was accepted. If an application objects to it, `hl7.message.objected` follows."""
 
     holds_body: ClassVar[bool] = True
     control_id: str
     trigger: str
-    """`R01`: MSH-9.2."""
+    """The trigger event, such as `R01` (MSH-9.2)."""
     message: str
 
 
-class AdtSent(Sent):
-    """The agent sent news of a patient."""
+class AdtSent(MessageSent):
+    """The agent sent a patient update."""
 
     kind: ClassVar[str] = "hl7.adt.sent"
 
 
-class OrmSent(Sent):
+class OrmSent(MessageSent):
     """The agent sent an order."""
 
     kind: ClassVar[str] = "hl7.orm.sent"
 
 
-class OruSent(Sent):
+class OruSent(MessageSent):
     """The agent sent results."""
 
     kind: ClassVar[str] = "hl7.oru.sent"
 
 
-class SiuSent(Sent):
-    """The agent sent news of an appointment."""
+class SiuSent(MessageSent):
+    """The agent sent a scheduling notification."""
 
     kind: ClassVar[str] = "hl7.siu.sent"
 
 
-class MdmSent(Sent):
+class MdmSent(MessageSent):
     """The agent sent a document."""
 
     kind: ClassVar[str] = "hl7.mdm.sent"
 
 
-class Arrived(Payload):
-    """A message is in the agent's inbox."""
+class MessageArrived(Payload):
+    """A message arrived in the agent's inbox."""
 
     id: str
-    """Which entry of the inbox: `1`, `2`, … The same message may arrive twice."""
+    """The id of the inbox entry: `1`, `2`, … The same message may arrive twice."""
     control_id: str
     trigger: str
     message: str
 
 
-class AdtArrived(Arrived):
-    """News of a patient came."""
+class AdtArrived(MessageArrived):
+    """A patient update arrived."""
 
     kind: ClassVar[str] = "hl7.adt.arrived"
 
 
-class OrmArrived(Arrived):
-    """An order came."""
+class OrmArrived(MessageArrived):
+    """An order arrived."""
 
     kind: ClassVar[str] = "hl7.orm.arrived"
 
 
-class OruArrived(Arrived):
-    """Results came."""
+class OruArrived(MessageArrived):
+    """Results arrived."""
 
     kind: ClassVar[str] = "hl7.oru.arrived"
 
 
-class SiuArrived(Arrived):
-    """News of an appointment came."""
+class SiuArrived(MessageArrived):
+    """A scheduling notification arrived."""
 
     kind: ClassVar[str] = "hl7.siu.arrived"
 
 
-class MdmArrived(Arrived):
-    """A document came."""
+class MdmArrived(MessageArrived):
+    """A document arrived."""
 
     kind: ClassVar[str] = "hl7.mdm.arrived"
 
 
-class AckArrived(Arrived):
-    """In enhanced mode: the application's acknowledgement of what the agent sent came."""
+class AckArrived(MessageArrived):
+    """In enhanced mode: the application acknowledgment of a message from the agent arrived."""
 
     kind: ClassVar[str] = "hl7.ack.arrived"
 
 
 class MessageRefused(Payload):
-    """The agent sent a message, and it was not taken."""
+    """The agent sent a message, and it was refused."""
 
     kind: ClassVar[str] = "hl7.message.refused"
     holds_body: ClassVar[bool] = True
     control_id: str
     type: str
-    """`ORU^R01`: MSH-9 as far as it can be read."""
+    """MSH-9 as far as it can be parsed, such as `ORU^R01`."""
     ack: str
-    """AE, AR, CE or CR; empty for an acknowledgement, which is not answered."""
+    """AE, AR, CE or CR; empty if the message is itself an acknowledgment."""
     reasons: tuple[str, ...]
     message: str
 
 
 class MessageObjected(Payload):
-    """A message that was taken could not be followed where it should have been: its sender is told so."""
+    """A message was accepted, but another sandbox could not process it. The acknowledgment tells the sender."""
 
     kind: ClassVar[str] = "hl7.message.objected"
     control_id: str
     ack: str
-    """AE: what it is answered with after all."""
+    """The code of its acknowledgment: AE."""
     reasons: tuple[str, ...]
 
 
 class MessageRepeated(Payload):
-    """The agent sent a message again that had been taken: nothing was done but to answer as before."""
+    """The agent sent an accepted message again. It was answered as before, and had no other effect."""
 
     kind: ClassVar[str] = "hl7.message.repeated"
     control_id: str
@@ -125,14 +126,14 @@ class MessageRepeated(Payload):
 
 
 class InboxListed(Payload):
-    """The agent looked at what is in its inbox."""
+    """The agent listed its inbox."""
 
     kind: ClassVar[str] = "hl7.inbox.listed"
     ids: tuple[str, ...]
 
 
 class MessageTaken(Payload):
-    """A message was read for the agent: by itself, or by the run, to deliver it to its listener."""
+    """A message was read by the agent, or by the run to deliver it to the agent's listener."""
 
     kind: ClassVar[str] = "hl7.message.taken"
     id: str
@@ -142,34 +143,40 @@ class MessageTaken(Payload):
 
 
 class MessageAcknowledged(Payload):
-    """The agent said what it made of a message."""
+    """The agent acknowledged a message."""
 
     kind: ClassVar[str] = "hl7.message.acknowledged"
     holds_body: ClassVar[bool] = True
     id: str
     control_id: str
-    """Of the message that is acknowledged."""
+    """The control id of the acknowledged message."""
     ack: str
-    """AA, AE, AR; or CA, CE, CR."""
+    """AA, AE or AR; or CA, CE or CR."""
     text: str
     message: str
-    """The acknowledgement itself."""
+    """The acknowledgment."""
 
 
 class ListenerNamed(Payload):
-    """The agent said that it listens; where, differs between machines and is not kept."""
+    """The agent registered a listener. Its address is not logged, because it differs between machines."""
 
     kind: ClassVar[str] = "hl7.listener.named"
 
 
 class ListenerGone(Payload):
-    """The agent said that it listens no more."""
+    """The agent deregistered its listener."""
 
     kind: ClassVar[str] = "hl7.listener.gone"
 
 
-SENT: dict[str, type[Sent]] = {"ADT": AdtSent, "ORM": OrmSent, "ORU": OruSent, "SIU": SiuSent, "MDM": MdmSent}
-ARRIVED: dict[str, type[Arrived]] = {
+SENT_EVENTS: dict[str, type[MessageSent]] = {
+    "ADT": AdtSent,
+    "ORM": OrmSent,
+    "ORU": OruSent,
+    "SIU": SiuSent,
+    "MDM": MdmSent,
+}
+ARRIVED_EVENTS: dict[str, type[MessageArrived]] = {
     "ADT": AdtArrived,
     "ORM": OrmArrived,
     "ORU": OruArrived,
@@ -178,8 +185,8 @@ ARRIVED: dict[str, type[Arrived]] = {
     "ACK": AckArrived,
 }
 EVENTS: tuple[type[Payload], ...] = (
-    *SENT.values(),
-    *ARRIVED.values(),
+    *SENT_EVENTS.values(),
+    *ARRIVED_EVENTS.values(),
     MessageRefused,
     MessageObjected,
     MessageRepeated,

@@ -1,10 +1,10 @@
-"""Requests that touch every operation of an interface engine."""
+"""Requests that exercise every operation of an interface engine."""
 
 from clerkship.hl7.message import MEDIA_TYPE
 from clerkship.sandbox.request import Request
 
 
-def _sent(text: str) -> Request:
+def _post(text: str) -> Request:
     return Request("POST", "/hl7/outbound", headers={"content-type": MEDIA_TYPE}, body=text.encode())
 
 
@@ -27,21 +27,21 @@ _BATCH = "\r".join(
         "",
     )
 )
-_LATER = "AL|AL"
+_ENHANCED_MODE = "AL|AL"
 
 EXERCISE = (
     Request("GET", "/hl7/inbox"),
-    _sent(_admission("1")),
-    _sent(_admission("1")),
-    _sent(_admission("1").replace("Ada", "Eve")),
-    _sent(_admission("2", accept=_LATER)),
-    _sent(_admission("3", accept=_LATER)),
-    _sent(_admission("4", version="1.9")),
-    _sent(_admission("5").replace("PID|1||123456^^^CLINIC^MR", "PID|1||")),
-    _sent(_admission("")),
-    _sent(_admission("6", accept="NE|NE")),
-    _sent(_BATCH),
-    _sent(_admission("7", type="QRY^A19")),
+    _post(_admission("1")),
+    _post(_admission("1")),
+    _post(_admission("1").replace("Ada", "Eve")),
+    _post(_admission("2", accept=_ENHANCED_MODE)),
+    _post(_admission("3", accept=_ENHANCED_MODE)),
+    _post(_admission("4", version="1.9")),
+    _post(_admission("5").replace("PID|1||123456^^^CLINIC^MR", "PID|1||")),
+    _post(_admission("")),
+    _post(_admission("6", accept="NE|NE")),
+    _post(_BATCH),
+    _post(_admission("7", type="QRY^A19")),
     Request("GET", "/hl7/outbound"),
     Request("GET", "/hl7/inbox"),
     Request("GET", "/hl7/inbox/1"),

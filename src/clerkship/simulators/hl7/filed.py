@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class FiledMessage(NamedTuple):
-    """An application followed a message; returned by a reaction to the engine that took the message."""
+    """A message was processed by another sandbox; returned by a reaction to the engine that accepted the message."""
 
     keys: tuple[str, ...]
-    """The records that the message changed, in order, as the application names them: `Patient/ana`."""
+    """The records that the message changed, in order, such as `Patient/ana`."""

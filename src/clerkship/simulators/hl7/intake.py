@@ -1,4 +1,4 @@
-"""What an interface engine makes of a message before it takes it, and which acknowledgements that calls for."""
+"""Decide whether an interface engine accepts a message, and which acknowledgments it sends."""
 
 import re
 from collections.abc import Sequence
@@ -10,105 +10,115 @@ from clerkship.hl7.message import Hl7Message
 from clerkship.hl7.validation import validate_message
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.hl7.config import Hl7Config
-from clerkship.simulators.hl7.events import SENT
+from clerkship.simulators.hl7.events import SENT_EVENTS
 
 MAX_FLAWS = 20
-"""Told of one message: an acknowledgement is no report."""
+"""Limit on flaws reported in one acknowledgment."""
 UNSUPPORTED = ("200", "201", "202", "203")
-"""HL7 table 0357: a type, an event, a processing id, a version that is not taken here. Such a message is rejected, not
-in error."""
-NEVER = "NE"
+"""HL7 table 0357: unsupported message type, trigger event, processing id or version. Such a message is rejected (AR),
+not in error (AE)."""
+NEVER_CONDITION = "NE"
 ACK = "ACK"
-_OBJECTED = {404: "204", 501: "201", 409: "205"}
-"""What somebody who should have followed a message said, in codes of table 0357: who or what it is about is not known;
-such an event is not done; it contradicts what is there. All else is an internal error (207)."""
-_PLACE = re.compile(r"\b([A-Z][A-Z0-9]{2})-(\d{1,2})\b")
+_CODE_BY_STATUS = {404: "204", 501: "201", 409: "205"}
+"""Status of a refusal -> code of table 0357: unknown key identifier, unsupported event, duplicate key. Any other
+status is an application internal error (207)."""
+_FIELD_REFERENCE = re.compile(r"\b([A-Z][A-Z0-9]{2})-(\d{1,2})\b")
 
-Fate = Literal["A", "E", "R"]
-"""Accepted, in error, rejected: the second letter of an acknowledgement's code (HL7 table 0008)."""
+AckOutcome = Literal["A", "E", "R"]
+"""Accepted, error, rejected: the second letter of an acknowledgment code (HL7 table 0008)."""
 
 
-class Verdict(NamedTuple):
-    """What becomes of a message, and why."""
+class MessageVerdict(NamedTuple):
+    """Whether a message is accepted, and why not."""
 
-    fate: Fate
+    outcome: AckOutcome
     flaws: Sequence[Flaw] = ()
 
     @property
-    def good(self) -> bool:
-        """Whether it is taken."""
-        return self.fate == "A"
+    def accepted(self) -> bool:
+        return self.outcome == "A"
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Each flaw with its code of table 0357."""
+        """The text of each flaw with its code of table 0357."""
         return tuple(f"{flaw.text} ({flaw.code})" for flaw in self.flaws)
 
 
-def flaw(code: str, text: str, field: int | None = None) -> Flaw:
-    """Something wrong with the MSH."""
+def build_header_flaw(code: str, text: str, field: int | None = None) -> Flaw:
+    """Return a flaw in the MSH."""
     return Flaw(code, text, "MSH", 1, field)
 
 
-def objection(message: Hl7Message, refusal: Refusal) -> Flaw:
-    """What was said against a message that had been taken, as a flaw of it: at the field that is named, if one is."""
-    code, reason = _OBJECTED.get(refusal.status, "207"), refusal.reason
+def build_objection_flaw(message: Hl7Message, refusal: Refusal) -> Flaw:
+    """Convert a refusal of an accepted message to a flaw, located at the field that the reason names."""
+    code, reason = _CODE_BY_STATUS.get(refusal.status, "207"), refusal.reason
     if code == "201":
-        return flaw(code, reason, 9)
-    for name, field in _PLACE.findall(reason):
+        return build_header_flaw(code, reason, 9)
+    for name, field in _FIELD_REFERENCE.findall(reason):
         if message.first(name) is not None:
             return Flaw(code, reason, name, 1, int(field))
     return Flaw(code, reason, "PID", 1, 3) if code == "204" else Flaw(code, reason)
 
 
-def weigh(message: Hl7Message, config: Hl7Config, around: Sequence[Flaw] = ()) -> Verdict:
-    """What the engine says to a message, by the standard and by its config; of a batch that is broken `around` its
-    messages nothing is taken."""
+def evaluate_message(message: Hl7Message, config: Hl7Config, batch_flaws: Sequence[Flaw] = ()) -> MessageVerdict:
+    """Check a message against the standard and the config. If the batch has flaws, none of its messages is accepted."""
     if not message.control_id:
-        return Verdict("R", [flaw("101", "MSH-10 is empty: a message needs a control id to be acknowledged by", 10)])
-    if message.type not in SENT:
-        kinds = ", ".join(SENT)
-        return Verdict("R", [flaw("200", f"messages of type {message.type or '(none)'} are not taken; {kinds} are", 9)])
-    flaws = [*around, *validate_message(message, config.validation)][:MAX_FLAWS]
+        return MessageVerdict(
+            "R", [build_header_flaw("101", "MSH-10 (control id) is missing: the acknowledgment refers to it", 10)]
+        )
+    if message.type not in SENT_EVENTS:
+        expected = ", ".join(SENT_EVENTS)
+        return MessageVerdict(
+            "R",
+            [
+                build_header_flaw(
+                    "200", f"unsupported message type {message.type or '(none)'} (expected: {expected})", 9
+                )
+            ],
+        )
+    flaws = [*batch_flaws, *validate_message(message, config.validation)][:MAX_FLAWS]
     if any(each.code in UNSUPPORTED for each in flaws):
-        return Verdict("R", [each for each in flaws if each.code in UNSUPPORTED])
-    return Verdict("E" if flaws else "A", flaws)
+        return MessageVerdict("R", [each for each in flaws if each.code in UNSUPPORTED])
+    return MessageVerdict("E" if flaws else "A", flaws)
 
 
-class Answers(NamedTuple):
-    """Which acknowledgements a message gets."""
+class AckPlan(NamedTuple):
+    """The acknowledgments that a message gets."""
 
     code: str
-    """Of the one that answers it at once, whether or not it is asked for."""
+    """Code of the immediate acknowledgment, whether or not it is sent."""
     now: bool
-    """Whether that one is sent."""
-    later: str
-    """The code of one that comes in a message of its own; empty if none does."""
+    """Whether the immediate acknowledgment is sent."""
+    deferred: str
+    """Code of an acknowledgment that follows as a separate message; empty if there is none."""
 
 
-def answers_after_all(message: Hl7Message, accepted: Answers) -> Answers:
-    """Which acknowledgements a message gets that was accepted, and then could not be followed."""
-    application = message.header.text(16) or NEVER
+def plan_acks_after_objection(message: Hl7Message, accepted: AckPlan) -> AckPlan:
+    """Return the acknowledgments of a message that was accepted and then could not be processed."""
+    application = message.header.text(16) or NEVER_CONDITION
     if accepted.code[0] == "C":
-        return accepted._replace(later="AE" if is_ack_wanted(application, good=False) else "")
-    return Answers("AE", ack_mode(message) == "original" or is_ack_wanted(application, good=False), "")
+        return accepted._replace(deferred="AE" if is_ack_wanted(application, accepted=False) else "")
+    return AckPlan("AE", ack_mode(message) == "original" or is_ack_wanted(application, accepted=False), "")
 
 
-def answers(message: Hl7Message, verdict: Verdict) -> Answers:
-    """By MSH-15 and MSH-16 (HL7 v2.5.1 §2.9.2, §2.9.3).
+def plan_acks(message: Hl7Message, verdict: MessageVerdict) -> AckPlan:
+    """Choose acknowledgments by MSH-15 and MSH-16 (HL7 v2.5.1 §2.9.2, §2.9.3).
 
-    Where no accept acknowledgement is asked for, the application's is the answer: the standard calls the original mode
-    the same as `NE` in MSH-15 and `AL` in MSH-16. Syntax is looked at before a message is accepted, so an error that
-    the accept acknowledgement has told is not told again. An acknowledgement is never acknowledged, however wrong it
-    is: two engines would go on for ever.
+    If no accept acknowledgment is requested, the application acknowledgment is the reply: the standard equates the
+    original
+    mode with `NE` in MSH-15 and `AL` in MSH-16. The syntax is checked before a message is accepted, so an error
+    reported
+    in the accept acknowledgment is not reported again. An acknowledgment is never acknowledged, even if it has
+    errors:
+    otherwise two engines would acknowledge each other without end.
     """
     if message.type == ACK:
-        return Answers("", now=False, later="")
-    accept, application = (message.header.text(number) or NEVER for number in (15, 16))
+        return AckPlan("", now=False, deferred="")
+    accept, application = (message.header.text(number) or NEVER_CONDITION for number in (15, 16))
     if ack_mode(message) == "original":
-        return Answers(f"A{verdict.fate}", now=True, later="")
-    if accept == NEVER:
-        return Answers(f"A{verdict.fate}", is_ack_wanted(application, verdict.good), "")
-    now = is_ack_wanted(accept, verdict.good)
-    later = is_ack_wanted(application, verdict.good) and (verdict.good or not now)
-    return Answers(f"C{verdict.fate}", now, f"A{verdict.fate}" if later else "")
+        return AckPlan(f"A{verdict.outcome}", now=True, deferred="")
+    if accept == NEVER_CONDITION:
+        return AckPlan(f"A{verdict.outcome}", is_ack_wanted(application, verdict.accepted), "")
+    now = is_ack_wanted(accept, verdict.accepted)
+    later = is_ack_wanted(application, verdict.accepted) and (verdict.accepted or not now)
+    return AckPlan(f"C{verdict.outcome}", now, f"A{verdict.outcome}" if later else "")

@@ -1,4 +1,4 @@
-"""MLLP: HL7 v2 over TCP. One listener serves every playground: MSH-6 of each message says whose it is."""
+"""The MLLP listener: HL7 v2 over TCP. One listener serves every playground; MSH-6 of a message selects the sandbox."""
 
 import asyncio
 import shlex
@@ -10,21 +10,21 @@ from clerkship.kit.descriptors import max_connections
 from clerkship.sandbox.authentication.message import MessageAddress
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
 from clerkship.simulators.hl7.config import Hl7Config
-from clerkship.simulators.hl7.mllp_connection import Find, MllpConnection
+from clerkship.simulators.hl7.mllp_connection import FindClient, MllpConnection
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.tcp import OpenPort, TcpListener
 
 LIMITS = ConnectionLimits(first=5.0, request=60.0)
-"""`first` is to the end of the first message, and counts once half of the places are taken."""
-SAMPLE = (
+"""`first` limits the time to the end of the first message. It applies once half of the connections are in use."""
+EXAMPLE_MESSAGE = (
     r"MSH|^~\\&|AGENT|CLINIC|LAB|{facility}|20260302090000||ADT^A04^ADT_A01|1|P|2.5.1\r"
     r"EVN||20260302090000\rPID|1||1^^^CLINIC^MR||Okafor^Ada\rPV1|1|O\r"
 )
-"""As it is written in Python."""
+"""As a Python bytes literal."""
 
 
 class Mllp(ProtocolListener):
-    """Frames in, acknowledgements out."""
+    """Receives framed messages and sends acknowledgments."""
 
     name: ClassVar[str] = "mllp"
 
@@ -36,7 +36,7 @@ class Mllp(ProtocolListener):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def open(self, host: str, port: int) -> None:
-        """Listen."""
+        """Start listening."""
         self._loop = asyncio.get_running_loop()
         main = self.tcp.open_port(host, port)
         self._host, self._port = host, main.number
@@ -60,7 +60,7 @@ class Mllp(ProtocolListener):
 
     def example(self, info: ConnectionInfo) -> str:
         """Return a command that sends a message with Python."""
-        message = SAMPLE.format(facility=info["facility"])
+        message = EXAMPLE_MESSAGE.format(facility=info["facility"])
         script = (
             f'import socket; s = socket.create_connection(("{info["host"]}", {info["port"]})); '
             f's.sendall(b"\\x0b{message}\\x1c\\r"); print(s.recv(65536).decode().replace("\\r", "\\n"))'
@@ -84,5 +84,5 @@ class Mllp(ProtocolListener):
         if not client.open:
             await self.tcp.close_port(client.address)
         elif not port.is_served:
-            find: Find = lambda facility: client if client.open else None  # noqa: E731
+            find: FindClient = lambda facility: client if client.open else None  # noqa: E731
             await port.serve(partial(MllpConnection, find, self.directory.list_refused))

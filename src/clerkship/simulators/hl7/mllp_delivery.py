@@ -1,4 +1,4 @@
-"""Delivers the inbox of a sandbox over MLLP to an agent that listens, and reads its acknowledgements."""
+"""Deliver the inbox of a sandbox over MLLP to an agent that listens, and read the acknowledgments."""
 
 import asyncio
 from collections.abc import Iterable
@@ -13,25 +13,25 @@ from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Reply
 from clerkship.simulators.hl7.config import Hl7Config
-from clerkship.simulators.hl7.mllp_call import SendMessage, acknowledge, read_message
-from clerkship.simulators.hl7.mllp_connection import carry
-from clerkship.simulators.hl7.nak import read_head
+from clerkship.simulators.hl7.mllp_call import SendMessage, build_ack_call, build_read_call
+from clerkship.simulators.hl7.mllp_connection import send_reply
+from clerkship.simulators.hl7.nak import read_header
 from clerkship.simulators.hl7.state import Hl7State
 from clerkship.transports.outbound.delivery import DeliveryFailed, OutboundClient, OutboundDelivery, open_connection
 from clerkship.transports.outbound.policy import ResolvedAddress
 from clerkship.transports.outbound.retry import RetryPolicy
 
 MAX_ACK_SECONDS = 60.0
-"""Wall time that an agent has to acknowledge: it may ask a model first."""
+"""Wall time for an agent to acknowledge; it may call a model first."""
 MAX_SEND_SECONDS = 20.0
-"""Wall time that an agent has to read what it is sent."""
+"""Wall time for an agent to read a message."""
 MAX_ACK_BYTES = 1_000_000
 NO_ACK = Ack("", "", "", ())
 
 
 @dataclass
 class AwaitedAck:
-    """A message that was sent and not acknowledged yet."""
+    """A message that was sent and is not acknowledged yet."""
 
     message_id: str
     control_id: str
@@ -44,14 +44,14 @@ class AwaitedAck:
 
 
 class MllpDelivery(OutboundDelivery):
-    """Keeps one connection from message to message; any acknowledgement of a message, AE too, is its delivery."""
+    """Delivers messages over one connection. Any acknowledgment, even AE, completes the delivery of a message."""
 
     name: ClassVar[str] = "mllp"
 
     def __init__(self, client: OutboundClient) -> None:
         super().__init__(client)
         self._committed: set[str] = set()
-        """Control ids that were acknowledged with CA: the application's acknowledgement may follow."""
+        """Control ids acknowledged with CA: an application acknowledgment may follow."""
         self._resolved: ResolvedAddress | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
@@ -59,7 +59,7 @@ class MllpDelivery(OutboundDelivery):
 
     @classmethod
     def configured(cls, config: Frozen) -> str | None:
-        """Return `listener` of the config."""
+        """Return the `listener` of the config."""
         return cast(Hl7Config, config).listener
 
     @property
@@ -69,27 +69,27 @@ class MllpDelivery(OutboundDelivery):
         return RetryPolicy(config.attempts, config.resend, factor=1.0, max_delay=config.resend)
 
     def pending(self, state: Hl7State) -> Iterable[str]:
-        """Return the messages that are not acknowledged."""
-        return (entry.id for entry in state.waiting())
+        """Return the ids of messages that are not acknowledged."""
+        return (entry.id for entry in state.pending())
 
     def reset(self) -> None:
-        """Forget what was committed, too."""
+        """Also forget the accept acknowledgments."""
         self._committed.clear()
         super().reset()
 
     async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
-        """Send a message of the inbox, and wait for its acknowledgement where one is asked for."""
+        """Send a message of the inbox, and wait for its acknowledgment if it requests one."""
         writer = await self._connect(resolved)
-        taken = await self.client.call_as_run(read_message(message_id))
-        if not taken.ok:
-            raise DeliveryFailed("not_sent", taken.status or None)
-        head = read_head(taken.body)
-        if head is not None and _is_acknowledged(head):
+        reply = await self.client.call_as_run(build_read_call(message_id))
+        if not reply.ok:
+            raise DeliveryFailed("not_sent", reply.status or None)
+        header = read_header(reply.body)
+        if header is not None and _is_acknowledged(header):
             await self._send_and_wait(
-                AwaitedAck(message_id, head.control_id, self._loop.create_future()), writer, taken
+                AwaitedAck(message_id, header.control_id, self._loop.create_future()), writer, reply
             )
         else:
-            await _write(writer, taken)
+            await _write(writer, reply)
             await _drain(writer)
 
     async def disconnect(self) -> None:
@@ -104,10 +104,10 @@ class MllpDelivery(OutboundDelivery):
 
     # The connection to the agent.
 
-    async def _send_and_wait(self, awaited: AwaitedAck, writer: asyncio.StreamWriter, taken: Reply) -> None:
+    async def _send_and_wait(self, awaited: AwaitedAck, writer: asyncio.StreamWriter, reply: Reply) -> None:
         self._awaited = awaited
         try:
-            await _write(writer, taken)
+            await _write(writer, reply)
             outcome = await asyncio.wait_for(awaited.outcome, MAX_ACK_SECONDS)
         finally:
             self._awaited = None
@@ -115,7 +115,7 @@ class MllpDelivery(OutboundDelivery):
             raise DeliveryFailed(outcome)
 
     async def _connect(self, resolved: ResolvedAddress) -> asyncio.StreamWriter:
-        """Return the connection to an address, the one before if it is still open."""
+        """Return a connection to an address; reuse the open one if possible."""
         is_read = self._reading is not None and not self._reading.done()
         if is_read and self._writer is not None and resolved == self._resolved and not self._writer.is_closing():
             return self._writer
@@ -126,35 +126,37 @@ class MllpDelivery(OutboundDelivery):
         return writer
 
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Read until the agent closes the connection: acknowledgements, late ones too, and messages of its own."""
+        """Read until the agent closes the connection: acknowledgments, deferred ones too, and messages."""
         deframer = Deframer(MAX_ACK_BYTES)
         with suppress(OSError, DeliveryFailed):
             while data := await reader.read(65_536):
-                for arrived in deframer.feed(data):
-                    await self._receive(arrived.data, writer)
+                for frame in deframer.feed(data):
+                    await self._receive(frame.data, writer)
         writer.transport.abort()
         if self._awaited is not None:
             self._awaited.settle("lost")
 
     async def _receive(self, data: bytes, writer: asyncio.StreamWriter) -> None:
-        """Take an acknowledgement that is awaited, one of the application that follows a commit, or a message."""
+        """Process an awaited acknowledgment, an application acknowledgment after an accept acknowledgment, or a
+        message.
+        """
         ack = _read_ack(data)
         awaited = self._awaited if self._awaited is not None and not self._awaited.outcome.done() else None
         is_late = ack.control_id in self._committed and (awaited is None or awaited.control_id != ack.control_id)
         if awaited is not None and not is_late:
-            reply = await self.client.call(acknowledge(awaited.message_id, data))
+            reply = await self.client.call(build_ack_call(awaited.message_id, data))
             if reply.ok and ack.code == "CA":
                 self._committed.add(awaited.control_id)
             awaited.settle("delivered" if reply.ok else "not_acknowledged")
             return
         reply = await self.client.call(SendMessage(data))
         if not is_late:
-            await carry(writer.transport, reply)
-            await _drain(writer)  # an agent that does not read is not read from either
+            await send_reply(writer.transport, reply)
+            await _drain(writer)  # backpressure: do not read from an agent that does not read
 
 
-async def _write(writer: asyncio.StreamWriter, taken: Reply) -> None:
-    if not await carry(writer.transport, taken):
+async def _write(writer: asyncio.StreamWriter, reply: Reply) -> None:
+    if not await send_reply(writer.transport, reply):
         raise DeliveryFailed("lost")
 
 
@@ -164,17 +166,17 @@ async def _drain(writer: asyncio.StreamWriter) -> None:
 
 
 def _read_ack(data: bytes) -> Ack:
-    """Return what an acknowledgement says; an empty one if it is none."""
+    """Parse an acknowledgment; return an empty one if the data is none."""
     try:
         return parse_ack(parse_message(data))
     except BadMessage:
         return NO_ACK
 
 
-def _is_acknowledged(head: Hl7Message) -> bool:
-    """Whether the agent answers a message: not an acknowledgement, nor where MSH-15 and MSH-16 ask for none."""
-    if head.type == "ACK":
+def _is_acknowledged(message: Hl7Message) -> bool:
+    """Return whether the agent acknowledges a message: not an ACK, nor if MSH-15 and MSH-16 request none."""
+    if message.type == "ACK":
         return False
-    if ack_mode(head) == "original":
+    if ack_mode(message) == "original":
         return True
-    return any(is_ack_wanted(head.header.text(number) or "NE", True) for number in (15, 16))
+    return any(is_ack_wanted(message.header.text(number) or "NE", True) for number in (15, 16))

@@ -1,4 +1,4 @@
-"""What the MLLP listener answers where no sandbox does: a reject in HL7's words, from the sender's own MSH."""
+"""Negative acknowledgments of the MLLP listener itself, for messages that reach no sandbox."""
 
 from datetime import UTC, datetime
 
@@ -15,41 +15,41 @@ from clerkship.hl7.message import (
 )
 from clerkship.kit.wall import now
 
-INTERNAL, NO_SUCH_VALUE = "207", "103"
+INTERNAL_ERROR, NO_SUCH_VALUE = "207", "103"
 """HL7 table 0357."""
-HEAD_LIMIT = 65_536
-HEAD = 1000
-_SHORTEST = len(b"MSH|^")
+MAX_HEADER_BYTES = 65_536
+MSH_PREVIEW_BYTES = 1000
+_MIN_MSH_BYTES = len(b"MSH|^")
 MAX_TEXT_LENGTH = 400
-_HEADS = (b"MSH", b"FHS", b"BHS")
+_HEADER_SEGMENTS = (b"MSH", b"FHS", b"BHS")
 
 
-def facility_of(data: bytes) -> str:
-    """MSH-6, its first component: who a message is for. Of a batch, what its headers say, or else its first message."""
-    if data.startswith(b"MSH") and len(data) > _SHORTEST:  # as nearly always
-        fields = data[:HEAD].split(data[3:4], 6)
+def read_facility(data: bytes) -> str:
+    """Return the receiving facility (MSH-6.1). For a batch, that of its headers, else of its first message."""
+    if data.startswith(b"MSH") and len(data) > _MIN_MSH_BYTES:  # the usual case
+        fields = data[:MSH_PREVIEW_BYTES].split(data[3:4], 6)
         if len(fields) > 6 and b"\r" not in fields[5] and (name := fields[5].split(data[4:5], 1)[0].strip()):
             return name.decode("latin-1")
-    for line in _head_lines(data):
+    for line in _find_header_lines(data):
         fields = line.split(line[3:4], 6)
         if len(fields) > 5 and (name := fields[5].split(line[4:5] or b"^", 1)[0].strip()):
             return name.decode("latin-1")
     return ""
 
 
-def _head_lines(data: bytes) -> list[bytes]:
-    """The lines before anything else is said that tell whom it is for."""
-    start = data[:HEAD_LIMIT]
+def _find_header_lines(data: bytes) -> list[bytes]:
+    """Return the MSH, FHS and BHS among the first lines."""
+    start = data[:MAX_HEADER_BYTES]
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         start = start.decode("utf-16", errors="replace").encode("latin-1", errors="replace")
     first = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     lines = first.replace(b"\n", b"\r").split(b"\r", 8)[:8]
-    return [line for line in lines if line.startswith(_HEADS) and len(line) > len(b"MSH|")]
+    return [line for line in lines if line.startswith(_HEADER_SEGMENTS) and len(line) > len(b"MSH|")]
 
 
-def read_head(data: bytes) -> Hl7Message | None:
-    """The MSH of a message, or of the first in a batch; None if there is none to be read."""
-    text = decode_message(data[:HEAD_LIMIT])
+def read_header(data: bytes) -> Hl7Message | None:
+    """Return the MSH of a message, or of the first in a batch; None if it cannot be parsed."""
+    text = decode_message(data[:MAX_HEADER_BYTES])
     start = text.find("MSH")
     while start > 0 and text[start - 1] not in "\r\n\ufeff \t":
         start = text.find("MSH", start + 1)
@@ -60,48 +60,51 @@ def read_head(data: bytes) -> Hl7Message | None:
     return Hl7Message(message.segments[:1])
 
 
-def reject(head: Hl7Message, text: str, code: str = INTERNAL, field: int | None = None) -> bytes:
-    """AR, or CR where the sender wants an accept acknowledgement; nothing where it wants neither.
+def build_reject(message: Hl7Message, text: str, code: str = INTERNAL_ERROR, field: int | None = None) -> bytes:
+    """Build an AR, or a CR if the sender requests accept acknowledgments; empty if it requests neither.
 
-    Rejects are for what has to do neither with content nor with form: HL7 v2.5.1 §2.9.2.2 names a system that is down,
-    an internal error, a full queue. Who gets one may send the same again later.
+    Rejects are for errors unrelated to the content and format of a message: HL7 v2.5.1 §2.9.2.2 names a system that
+    is
+    down, an internal error, a full queue. The sender may send the same message again later.
     """
-    answer = _answer_code(head)
-    if not answer:
+    ack_code = _choose_code(message)
+    if not ack_code:
         return b""
-    flaw = Flaw(code, plain(text), "MSH", 1, field)
-    ack = build_ack(head, answer, [flaw], control_id=f"NAK{head.control_id}"[:20], at=_time_of(head), text=flaw.text)
+    flaw = Flaw(code, to_ascii(text), "MSH", 1, field)
+    ack = build_ack(
+        message, ack_code, [flaw], control_id=f"NAK{message.control_id}"[:20], at=_read_time(message), text=flaw.text
+    )
     return encode_message(ack.render)[0]
 
 
-def reject_unread(text: str) -> bytes:
-    """The same for who sent nothing that could be answered: it names no message."""
-    made = {3: "CLERKSHIP", 7: now().strftime("%Y%m%d%H%M%S"), 9: "ACK", 10: "NAK", 11: "P", 12: "2.5.1"}
+def build_reject_without_header(text: str) -> bytes:
+    """Build an AR for data that has no MSH; it refers to no message."""
+    fields = {3: "CLERKSHIP", 7: now().strftime("%Y%m%d%H%M%S"), 9: "ACK", 10: "NAK", 11: "P", 12: "2.5.1"}
     segments: list[Segment] = [
-        build_segment("MSH", made),
+        build_segment("MSH", fields),
         build_segment("MSA", {1: "AR"}),
-        build_segment("ERR", {3: f"{INTERNAL}^Application internal error^HL70357", 4: "E", 8: plain(text)}),
+        build_segment("ERR", {3: f"{INTERNAL_ERROR}^Application internal error^HL70357", 4: "E", 8: to_ascii(text)}),
     ]
     return Hl7Message(segments).render.encode()
 
 
-def plain(text: str) -> str:
-    """In signs that any client can read."""
+def to_ascii(text: str) -> str:
+    """Replace characters that some clients cannot read."""
     return text.encode("ascii", errors="replace").decode()[:MAX_TEXT_LENGTH]
 
 
-def _answer_code(head: Hl7Message) -> str:
-    if ack_mode(head) == "original":
+def _choose_code(message: Hl7Message) -> str:
+    if ack_mode(message) == "original":
         return "AR"
-    accept, application = head.header.text(15) or "NE", head.header.text(16) or "NE"
+    accept, application = message.header.text(15) or "NE", message.header.text(16) or "NE"
     if accept != "NE":
         return "CR" if is_ack_wanted(accept, False) else ""
     return "AR" if is_ack_wanted(application, False) else ""
 
 
-def _time_of(head: Hl7Message) -> datetime:
-    """The sender's own time: the listener knows no simulated time."""
-    digits = head.header.text(7)[:14]
+def _read_time(message: Hl7Message) -> datetime:
+    """Return the sender's time (MSH-7): the listener has no simulated time."""
+    digits = message.header.text(7)[:14]
     try:
         return datetime.strptime(digits.ljust(14, "0"), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:

@@ -1,6 +1,7 @@
-"""The rules of an interface engine: what an agent sends is weighed and acknowledged, what is for it waits in its inbox.
+"""The state of an interface engine: messages of the agent are checked and acknowledged, messages for it are in its
+inbox.
 
-Only events change anything. What the agent sent and was taken is known by its control id from then on.
+Only events change the state. An accepted message is identified by its sender and control id.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,51 +17,59 @@ from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import (
-    ARRIVED,
-    SENT,
-    Arrived,
+    ARRIVED_EVENTS,
+    SENT_EVENTS,
     InboxListed,
     ListenerGone,
     ListenerNamed,
     MessageAcknowledged,
+    MessageArrived,
     MessageObjected,
     MessageRefused,
     MessageRepeated,
+    MessageSent,
     MessageTaken,
-    Sent,
 )
-from clerkship.simulators.hl7.intake import ACK, Answers, Verdict, answers, answers_after_all, flaw, objection, weigh
+from clerkship.simulators.hl7.intake import (
+    ACK,
+    AckPlan,
+    MessageVerdict,
+    build_header_flaw,
+    build_objection_flaw,
+    evaluate_message,
+    plan_acks,
+    plan_acks_after_objection,
+)
 
-CODES = ("AA", "AE", "AR", "CA", "CE", "CR")
+ACK_CODES = ("AA", "AE", "AR", "CA", "CE", "CR")
 """HL7 table 0008."""
 
 
-class Outgoing(NamedTuple):
-    """A message the agent sent."""
+class SentMessage(NamedTuple):
+    """A message that the agent sent."""
 
     seq: int
     at: datetime
     control_id: str
     type: str
-    """`ORU^R01`."""
+    """Message type and trigger event, such as `ORU^R01`."""
     ack: str
     reasons: tuple[str, ...]
-    """Why it was not taken; empty if it was."""
+    """Why it was refused; empty if it was accepted."""
     text: str
 
     @property
-    def taken(self) -> bool:
-        """Whether it was."""
+    def is_accepted(self) -> bool:
         return not self.reasons
 
     @property
     def message(self) -> Hl7Message:
-        """It, read."""
+        """The parsed message."""
         return parse_message(self.text)
 
 
-class Said(NamedTuple):
-    """What the agent said to a message in its inbox."""
+class AckRecord(NamedTuple):
+    """An acknowledgment by the agent of a message in its inbox."""
 
     seq: int
     at: datetime
@@ -69,7 +78,7 @@ class Said(NamedTuple):
 
 
 @dataclass(slots=True)
-class Incoming:
+class InboxEntry:
     """A message for the agent."""
 
     id: str
@@ -78,253 +87,281 @@ class Incoming:
     control_id: str
     type: str
     text: str
-    handed: int = 0
-    """How often it was handed to the agent."""
-    said: list[Said] = field(default_factory=list)
+    delivery_count: int = 0
+    """How often it was read by the agent or delivered to it."""
+    acks: list[AckRecord] = field(default_factory=list)
 
     @property
     def message(self) -> Hl7Message:
-        """It, read."""
+        """The parsed message."""
         return parse_message(self.text)
 
     @property
     def open(self) -> bool:
-        """Whether it still waits: for an answer; an acknowledgement, which nobody answers, to be taken."""
-        return not self.said and not (self.type.startswith(ACK) and self.handed)
+        """Whether it is pending: not acknowledged, or for an ACK, which is never acknowledged, not read."""
+        return not self.acks and not (self.type.startswith(ACK) and self.delivery_count)
 
 
-Key = tuple[str, str, str]
+MessageKey = tuple[str, str, str]
 
 
 class Hl7State(State):
-    """What the agent sent, and what there is for it."""
+    """The messages that the agent sent, and its inbox."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.sent: list[Outgoing] = []
-        self.inbox: dict[str, Incoming] = {}
-        self.listening = False
-        self._known: dict[Key, Outgoing] = {}
+        self.sent: list[SentMessage] = []
+        self.inbox: dict[str, InboxEntry] = {}
+        self.is_listening = False
+        self._accepted: dict[MessageKey, SentMessage] = {}
         self._parsed: Hl7Message | None = None
-        """The message that is being received: its event has the same text, which need not be parsed again."""
+        """The message being received, so that its text is not parsed again when its event is applied."""
 
     @property
     def settings(self) -> Hl7Config:
-        """The config, as what it is."""
+        """The config."""
         return cast(Hl7Config, self.config)
 
-    # What the agent sends.
+    # Messages from the agent.
 
-    def receive(self, act: ActionContext, message: Hl7Message, around: Sequence[Flaw] = ()) -> Hl7Message | None:
-        """The agent sends a message, perhaps in a batch that is flawed around it; its acknowledgement, if one is
-        asked for."""
+    def receive(self, act: ActionContext, message: Hl7Message, batch_flaws: Sequence[Flaw] = ()) -> Hl7Message | None:
+        """Process a message from the agent, and return its acknowledgment if one is due.
+
+        `batch_flaws` are the flaws of the batch around the message.
+        """
         if message.type == ACK and message.first("MSA") is not None:
             return self._receive_ack(act, message)
-        verdict = weigh(message, self.settings, around)
-        if verdict.good:
-            known = self._known.get(_key(message.header))
-            if known is not None and known.text == message.render:
-                return self._repeat(act, message, verdict)
-            if known is not None:
-                text = f"MSH-10: the control id {message.control_id} is that of another message"
-                verdict = Verdict("E", [flaw("205", text, 10)])
-        return self._settle(act, message, verdict)
+        verdict = evaluate_message(message, self.settings, batch_flaws)
+        if verdict.accepted:
+            earlier = self._accepted.get(_message_key(message.header))
+            if earlier is not None and earlier.text == message.render:
+                return self._answer_repeat(act, message, verdict)
+            if earlier is not None:
+                text = f"MSH-10: the control id {message.control_id} was used for another message"
+                verdict = MessageVerdict("E", [build_header_flaw("205", text, 10)])
+        return self._log_and_answer(act, message, verdict)
 
-    def refuse_size(self, act: ActionContext, head: Hl7Message, size: int) -> Hl7Message | None:
-        """The agent sends more than one message may have: of it the MSH is kept."""
+    def refuse_oversized(self, act: ActionContext, header: Hl7Message, size: int) -> Hl7Message | None:
+        """Refuse a message that is too large; only its MSH is logged."""
         text = f"a message may have {self.settings.max_message} bytes, not {size}"
-        return self._settle(act, head, Verdict("R", [flaw("207", text)]))
+        return self._log_and_answer(act, header, MessageVerdict("R", [build_header_flaw("207", text)]))
 
-    def _settle(self, act: ActionContext, message: Hl7Message, verdict: Verdict) -> Hl7Message | None:
-        told = answers(message, verdict)
-        if verdict.good:
-            self._parsed, sent = message, SENT[message.type]
+    def _log_and_answer(self, act: ActionContext, message: Hl7Message, verdict: MessageVerdict) -> Hl7Message | None:
+        plan = plan_acks(message, verdict)
+        if verdict.accepted:
+            self._parsed, sent = message, SENT_EVENTS[message.type]
             event = act.emit(sent(control_id=message.control_id, trigger=message.trigger, message=message.render))
             if objections := act.objections(event):
-                return self._object(act, message, told, objections)
+                return self._handle_objections(act, message, plan, objections)
         else:
             act.emit(
                 MessageRefused(
                     control_id=message.control_id,
-                    type=type_of(message),
-                    ack=told.code,
+                    type=message_type(message),
+                    ack=plan.code,
                     reasons=verdict.reasons,
                     message=message.render,
                 )
             )
-        return self._answer(act, message, verdict, told)
+        return self._answer(act, message, verdict, plan)
 
-    def _object(
-        self, act: ActionContext, message: Hl7Message, told: Answers, objections: Sequence[Refusal]
+    def _handle_objections(
+        self, act: ActionContext, message: Hl7Message, plan: AckPlan, objections: Sequence[Refusal]
     ) -> Hl7Message | None:
-        """Whoever should have followed could not: the application's acknowledgement says so, not the engine's own."""
-        verdict = Verdict("E", [objection(message, each) for each in objections])
+        """Report objections in the application acknowledgment; the accept acknowledgment stays positive."""
+        verdict = MessageVerdict("E", [build_objection_flaw(message, each) for each in objections])
         act.emit(MessageObjected(control_id=message.control_id, ack="AE", reasons=verdict.reasons))
-        told = answers_after_all(message, told)
-        if told.later:
-            self.deliver(act, self._written(act, message, told.later, verdict))
-        accepted = Verdict("A") if told.code == "CA" else verdict
-        return self._written(act, message, told.code, accepted) if told.now else None
+        plan = plan_acks_after_objection(message, plan)
+        if plan.deferred:
+            self.deliver(act, self._build_ack(act, message, plan.deferred, verdict))
+        accepted = MessageVerdict("A") if plan.code == "CA" else verdict
+        return self._build_ack(act, message, plan.code, accepted) if plan.now else None
 
-    def _answer(self, act: ActionContext, message: Hl7Message, verdict: Verdict, told: Answers) -> Hl7Message | None:
-        if told.later:
-            self.deliver(act, self._written(act, message, told.later, verdict))
-        return self._written(act, message, told.code, verdict) if told.now else None
+    def _answer(
+        self, act: ActionContext, message: Hl7Message, verdict: MessageVerdict, plan: AckPlan
+    ) -> Hl7Message | None:
+        if plan.deferred:
+            self.deliver(act, self._build_ack(act, message, plan.deferred, verdict))
+        return self._build_ack(act, message, plan.code, verdict) if plan.now else None
 
-    def _written(self, act: ActionContext, message: Hl7Message, code: str, verdict: Verdict) -> Hl7Message:
+    def _build_ack(self, act: ActionContext, message: Hl7Message, code: str, verdict: MessageVerdict) -> Hl7Message:
         return build_ack(message, code, verdict.flaws, control_id=act.ids.new("ack"), at=act.now)
 
-    def _repeat(self, act: ActionContext, message: Hl7Message, verdict: Verdict) -> Hl7Message | None:
-        told = answers(message, verdict)
-        act.emit(MessageRepeated(control_id=message.control_id, ack=told.code if told.now else ""))
-        return self._written(act, message, told.code, verdict) if told.now else None
+    def _answer_repeat(self, act: ActionContext, message: Hl7Message, verdict: MessageVerdict) -> Hl7Message | None:
+        plan = plan_acks(message, verdict)
+        act.emit(MessageRepeated(control_id=message.control_id, ack=plan.code if plan.now else ""))
+        return self._build_ack(act, message, plan.code, verdict) if plan.now else None
 
     def _receive_ack(self, act: ActionContext, message: Hl7Message) -> Hl7Message | None:
-        """In enhanced mode an application acknowledges in a message of its own; nobody acknowledges that in turn, even
-        if nobody waits for it."""
-        said = parse_ack(message)
-        meant = [entry for entry in self.inbox.values() if entry.control_id == said.control_id and said.control_id]
-        entry = next((entry for entry in meant if not entry.said), next(iter(meant), None))
-        if entry is None or said.code not in CODES or not _may_say(entry, said.code):
-            text = f"MSA-2: no message with the control id {said.control_id or '(none)'} waits for an acknowledgement"
-            return self._settle(act, message, Verdict("R", [flaw("204", text)]))
+        """Process a deferred application acknowledgment (enhanced mode). It is not acknowledged, even if it is
+        unexpected.
+        """
+        ack = parse_ack(message)
+        entries = [entry for entry in self.inbox.values() if entry.control_id == ack.control_id and ack.control_id]
+        entry = next((entry for entry in entries if not entry.acks), next(iter(entries), None))
+        if entry is None or ack.code not in ACK_CODES or not _can_acknowledge(entry, ack.code):
+            text = f"MSA-2: no message with the control id {ack.control_id or '(none)'} awaits an acknowledgment"
+            return self._log_and_answer(act, message, MessageVerdict("R", [build_header_flaw("204", text)]))
         self.acknowledge(act, entry.id, message)
         return None
 
-    # What there is for the agent.
+    # Messages for the agent.
 
     def deliver(self, act: ActionContext, message: Hl7Message) -> str:
-        """A message comes for the agent; its place in the inbox."""
+        """Put a message into the inbox, and return its id there."""
         id = str(len(self.inbox) + 1)
-        arrived = ARRIVED[message.type]
+        arrived = ARRIVED_EVENTS[message.type]
         act.emit(arrived(id=id, control_id=message.control_id, trigger=message.trigger, message=message.render))
         return id
 
-    def waiting(self) -> Iterator[Incoming]:
-        """Messages that are not answered, in the order they came."""
+    def pending(self) -> Iterator[InboxEntry]:
+        """Iterate over the pending messages in order of arrival."""
         return (entry for entry in self.inbox.values() if entry.open)
 
-    def list(self, act: ActionContext, *, every: bool) -> list[Incoming]:
-        """The agent looks at its inbox."""
-        found = [*(self.inbox.values() if every else self.waiting())]
-        act.emit(InboxListed(ids=tuple(entry.id for entry in found)))
-        return found
+    def list(self, act: ActionContext, *, every: bool) -> list[InboxEntry]:
+        """List the inbox."""
+        entries = [*(self.inbox.values() if every else self.pending())]
+        act.emit(InboxListed(ids=tuple(entry.id for entry in entries)))
+        return entries
 
-    def take(self, act: ActionContext, id: str, over: str) -> Incoming:
-        """A message is handed to the agent."""
-        entry = self.entry(id)
+    def take(self, act: ActionContext, id: str, over: str) -> InboxEntry:
+        """Read a message of the inbox."""
+        entry = self.find_entry(id)
         act.emit(MessageTaken(id=id, control_id=entry.control_id, over=over))
         return entry
 
-    def entry(self, id: str) -> Incoming:
-        """One of the inbox."""
+    def find_entry(self, id: str) -> InboxEntry:
+        """Return a message of the inbox; refused if it does not exist."""
         if id not in self.inbox:
-            there = f"there are 1 to {len(self.inbox)}" if self.inbox else "it is empty"
-            raise Refusal(404, "no_such_message", f"the inbox has no message {id[:40]}; {there}")
+            available = f"it has 1 to {len(self.inbox)}" if self.inbox else "it is empty"
+            raise Refusal(404, "no_such_message", f"the inbox has no message {id[:40]}; {available}")
         return self.inbox[id]
 
-    def acknowledge(self, act: ActionContext, id: str, ack: Hl7Message) -> None:
-        """The agent says what it made of a message; the same again changes nothing."""
-        entry, said = self.entry(id), parse_ack(ack)
-        if said.code not in CODES:
-            raise Refusal(400, "bad_code", f"MSA-1 is {said.code or '(none)'}; expected one of {', '.join(CODES)}")
-        if said.control_id != entry.control_id:
-            reason = f"MSA-2 is {said.control_id or '(none)'}, but message {id} has the control id {entry.control_id}"
+    def acknowledge(self, act: ActionContext, id: str, message: Hl7Message) -> None:
+        """Record the agent's acknowledgment of a message. Repeating the same code has no effect."""
+        entry, ack = self.find_entry(id), parse_ack(message)
+        if ack.code not in ACK_CODES:
+            raise Refusal(400, "bad_code", f"MSA-1 is {ack.code or '(none)'}; expected one of {', '.join(ACK_CODES)}")
+        if ack.control_id != entry.control_id:
+            reason = f"MSA-2 is {ack.control_id or '(none)'}, but message {id} has the control id {entry.control_id}"
             raise Refusal(409, "another_message", reason)
-        if any(earlier.code == said.code for earlier in entry.said):
+        if any(earlier.code == ack.code for earlier in entry.acks):
             return
-        if not _may_say(entry, said.code):
-            codes = " and ".join(earlier.code for earlier in entry.said)
-            raise Refusal(409, "acknowledged", f"message {id} was acknowledged with {codes} already")
+        if not _can_acknowledge(entry, ack.code):
+            codes = " and ".join(earlier.code for earlier in entry.acks)
+            raise Refusal(409, "acknowledged", f"message {id} is already acknowledged with {codes}")
         act.emit(
             MessageAcknowledged(
-                id=id, control_id=entry.control_id, ack=said.code, text=_words(said), message=ack.render
+                id=id, control_id=entry.control_id, ack=ack.code, text=_ack_reason(ack), message=message.render
             )
         )
 
-    def acknowledge_as(self, act: ActionContext, id: str, code: str, text: str) -> None:
-        """The same, with an acknowledgement that is written for the agent."""
-        if code not in CODES:
-            raise Refusal(400, "bad_code", f"{code[:20]!r} is no code; expected one of {', '.join(CODES)}")
-        message = self.entry(id).message
+    def acknowledge_with_code(self, act: ActionContext, id: str, code: str, text: str) -> None:
+        """Acknowledge a message with an ACK built from a code and a text."""
+        if code not in ACK_CODES:
+            raise Refusal(400, "bad_code", f"unknown code {code[:20]!r}; expected one of {', '.join(ACK_CODES)}")
+        message = self.find_entry(id).message
         self.acknowledge(act, id, build_ack(message, code, control_id=act.ids.new("ack"), at=act.now, text=text))
 
     def name_listener(self, act: ActionContext) -> None:
-        """The agent says that it listens."""
+        """Log that the agent registered a listener."""
         act.emit(ListenerNamed())
 
     def forget_listener(self, act: ActionContext) -> None:
-        """The agent says that it listens no more."""
+        """Log that the agent deregistered its listener."""
         act.emit(ListenerGone())
 
     def apply(self, event: Event) -> None:
-        """Take in what happened."""
+        """Change the state by an event."""
         match event.payload:
-            case Sent() as sent:
-                self._keep(event, sent)
-            case MessageRefused() as no:
-                self.sent.append(Outgoing(event.seq, event.at, no.control_id, no.type, no.ack, no.reasons, no.message))
-            case MessageObjected() as no:
-                self._let_go(no)
-            case Arrived() as new:
-                type = f"{event.kind.split('.')[1].upper()}^{new.trigger}".removesuffix("^")
-                self.inbox[new.id] = Incoming(new.id, event.seq, event.at, new.control_id, type, new.message)
+            case MessageSent() as sent:
+                self._add_sent(event, sent)
+            case MessageRefused() as refused:
+                self.sent.append(
+                    SentMessage(
+                        event.seq,
+                        event.at,
+                        refused.control_id,
+                        refused.type,
+                        refused.ack,
+                        refused.reasons,
+                        refused.message,
+                    )
+                )
+            case MessageObjected() as objected:
+                self._mark_refused(objected)
+            case MessageArrived() as arrived:
+                type = f"{event.kind.split('.')[1].upper()}^{arrived.trigger}".removesuffix("^")
+                self.inbox[arrived.id] = InboxEntry(
+                    arrived.id, event.seq, event.at, arrived.control_id, type, arrived.message
+                )
             case MessageTaken(id=id):
-                self.inbox[id].handed += 1
+                self.inbox[id].delivery_count += 1
             case MessageAcknowledged(id=id, ack=code, text=text):
-                self.inbox[id].said.append(Said(event.seq, event.at, code, text))
+                self.inbox[id].acks.append(AckRecord(event.seq, event.at, code, text))
             case ListenerNamed():
-                self.listening = True
+                self.is_listening = True
             case ListenerGone():
-                self.listening = False
+                self.is_listening = False
 
-    def _keep(self, event: Event, sent: Sent) -> None:
+    def _add_sent(self, event: Event, sent: MessageSent) -> None:
         type = f"{event.kind.split('.')[1].upper()}^{sent.trigger}".removesuffix("^")
         message, self._parsed = self._parsed, None
-        if message is None or message.render is not sent.message:  # the event is replayed from a log
+        if message is None or message.render is not sent.message:  # the event is being replayed from a log
             message = Hl7Message([parse_header(sent.message)])
-        head, told = message.header, answers(message, Verdict("A"))
-        ack = told.code if told.now else ""
-        kept = Outgoing(event.seq, event.at, sent.control_id, type, ack, (), sent.message)
-        self.sent.append(kept)
-        self._known[_key(head)] = kept
+        header, plan = message.header, plan_acks(message, MessageVerdict("A"))
+        ack = plan.code if plan.now else ""
+        entry = SentMessage(event.seq, event.at, sent.control_id, type, ack, (), sent.message)
+        self.sent.append(entry)
+        self._accepted[_message_key(header)] = entry
 
-    def _let_go(self, objected: MessageObjected) -> None:
-        """It counts as not taken, and may be sent again."""
+    def _mark_refused(self, objected: MessageObjected) -> None:
+        """Mark an accepted message as refused, so that it may be sent again."""
         backwards = range(len(self.sent) - 1, -1, -1)
-        place = next(n for n in backwards if self.sent[n].control_id == objected.control_id and self.sent[n].taken)
-        kept = self.sent[place]
-        self._known.pop(_key(kept.message.header), None)
-        self.sent[place] = kept._replace(ack=objected.ack, reasons=objected.reasons)
+        index = next(
+            n for n in backwards if self.sent[n].control_id == objected.control_id and self.sent[n].is_accepted
+        )
+        entry = self.sent[index]
+        self._accepted.pop(_message_key(entry.message.header), None)
+        self.sent[index] = entry._replace(ack=objected.ack, reasons=objected.reasons)
 
     def dump(self) -> Any:
-        """All of it as plain data."""
+        """Return the state as plain data."""
         return {
             "sent": [[each.seq, each.type, each.control_id, each.ack, *each.reasons, each.text] for each in self.sent],
             "inbox": [
-                [entry.id, entry.type, entry.control_id, entry.text, entry.handed, [said[2:] for said in entry.said]]
+                [
+                    entry.id,
+                    entry.type,
+                    entry.control_id,
+                    entry.text,
+                    entry.delivery_count,
+                    [ack[2:] for ack in entry.acks],
+                ]
                 for entry in self.inbox.values()
             ],
-            "listening": self.listening,
+            "listening": self.is_listening,
         }
 
 
-def _may_say(entry: Incoming, code: str) -> bool:
-    """An application's acknowledgement may follow an accept acknowledgement; nothing else is said twice."""
-    codes = {earlier.code for earlier in entry.said}
+def _can_acknowledge(entry: InboxEntry, code: str) -> bool:
+    """Return whether a message may get this code: an application acknowledgment may follow a CA, else there is only
+    one.
+    """
+    codes = {earlier.code for earlier in entry.acks}
     return not codes or code in codes or (code[0] == "A" and codes == {"CA"})
 
 
-def _words(said: Ack) -> str:
-    """Why: MSA-3, or from 2.7 on, which has none, what its errors say."""
-    return said.text or "; ".join(error.text for error in said.errors if error.text)
+def _ack_reason(ack: Ack) -> str:
+    """Return the reason: MSA-3, or the error texts from version 2.7 on, where MSA-3 was withdrawn."""
+    return ack.text or "; ".join(error.text for error in ack.errors if error.text)
 
 
-def _key(head: Segment) -> Key:
-    """A control id is its sender's own (HL7 v2.5.1 §2.15.9.10)."""
-    return head.raw(3), head.raw(4), head.text(10)
+def _message_key(header: Segment) -> MessageKey:
+    """Return sender and control id: control ids are unique per sender (HL7 v2.5.1 §2.15.9.10)."""
+    return header.raw(3), header.raw(4), header.text(10)
 
 
-def type_of(message: Hl7Message) -> str:
-    """`ORU^R01`, as far as it can be read."""
+def message_type(message: Hl7Message) -> str:
+    """Return the message type and trigger event, such as `ORU^R01`."""
     return f"{message.type}^{message.trigger}".removesuffix("^")

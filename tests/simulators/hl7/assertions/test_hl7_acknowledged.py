@@ -64,7 +64,7 @@ def test_what_was_acknowledged_so_passes(args: Any) -> None:
             1 / 3,
             "1 of 3 message acknowledged with 'AA'; not ORU^R01 IN-2 (#3): AR (unknown patient 4712) after 10m",
         ),
-        (None, 1 / 3, "ADT^A01 IN-3 (#5): never taken"),
+        (None, 1 / 3, "ADT^A01 IN-3 (#5): never read"),
         ({"code": "AR"}, 1 / 3, "1 of 3 message acknowledged with 'AR'"),
         ({"control_id": "IN-2", "code": "AR", "text": "no"}, 0, "with 'AR' and the text 'no'; not ORU^R01 IN-2"),
         ({"control_id": "IN-2", "code": "AR", "within": "5m"}, 0, "with 'AR' within 5m; not ORU^R01 IN-2"),

@@ -86,18 +86,18 @@ def test_a_message_as_expected_passes(args: Any) -> None:
         (
             {"type": "ORU", "fields": [{"path": "PID.3.1", "expected": "4711"}, {"path": "OBX.5", "expected": "9"}]},
             2 / 3,
-            "ORU^R01 R1 (#1) is there (the nearest of 2), but not as expected: OBX.5; it tried ORU^R01 R3 (#4), which "
+            "ORU^R01 R1 (#1) is there (the nearest of 2), but not as expected: OBX.5; it sent ORU^R01 R3 (#4), which "
             "was refused with AE: PID-3 is missing",
         ),
         (
             {"type": "ORU", "correlate_by": {"PID.3.1": "4713"}},
             0,
-            "the agent sent no ORU where PID.3.1 is '4713'; but for PID.3.1 '4713' it would be ORU^R01 R1 (#1), "
+            "the agent sent no ORU where PID.3.1 is '4713'; without the condition PID.3.1 '4713': ORU^R01 R1 (#1), "
             "ORU^R01 R2 (#2), with '4711'",
         ),
         ({"type": "ORU", "count": 1}, 0, "ORU, sent: ORU^R01 R1 (#1), ORU^R01 R2 (#2) (expected 1)"),
         ({"type": "ADT", "none": True}, 0, "ADT, sent: ADT^A01 A1 (#3) (expected 0)"),
-        ({"type": "ORU", "correlate_by": {"MSH.10": "R3"}}, 0, "it tried ORU^R01 R3 (#4), which was refused with AE"),
+        ({"type": "ORU", "correlate_by": {"MSH.10": "R3"}}, 0, "it sent ORU^R01 R3 (#4), which was refused with AE"),
         ({"direction": "arrived", "type": "ADT"}, 0, "no ADT arrived; there is ORU^R01 IN-1 (#5)"),
         ({"direction": "arrived", "correlate_by": {"MSH.10": "IN-2"}}, 0, "but not as expected: valid"),
         (has("OBX[*].5", {"not": {"lt": 10}}), 0.5, "not as expected: OBX[*].5"),

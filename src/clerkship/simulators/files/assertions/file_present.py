@@ -83,7 +83,7 @@ class FilePresent(Assertion):
         return "csv" if self.row else _BY_NAME.get(self.path.rpartition(".")[2].lower(), "json")
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _check_options(self) -> Self:
         if self.row and self.form != "csv":
             raise ValueError("`row` is for `parse: csv`")
         for field in self.fields:
@@ -105,14 +105,14 @@ class FilePresent(Assertion):
         }
         good = [path for path, rows in looked_at.items() if all(row.passed for row in rows)]
         if self.absent or self.none or self.count is not None or not any(looked_at.values()):
-            return self._by_number(good, looked_at, state)
+            return self._check_count(good, looked_at, state)
         best = max(looked_at, key=lambda path: sum(row.passed for row in looked_at[path]))
         if best in good:
             return Check.of_fields(looked_at[best], f"{best} is as expected")
         of = f" (the nearest of {len(looked_at)})" if len(looked_at) > 1 else ""
         return Check.of_fields(looked_at[best], f"{best} is there{of}, but not as expected{_why(looked_at[best])}")
 
-    def _by_number(self, good: Sequence[str], looked_at: dict[str, Rows], state: FilesState) -> Check:
+    def _check_count(self, good: Sequence[str], looked_at: dict[str, Rows], state: FilesState) -> Check:
         none = self.absent or self.none
         expected: Any = 0 if none else self.count if self.count is not None else {"gte": 1}
         passed = matches_expected(expected, len(good))

@@ -31,7 +31,7 @@ class FileWasRead(Assertion):
     none: Annotated[Flag, Field(description="it may not have been read")] = False
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _check_options(self) -> Self:
         if self.none and self.count is not None:
             raise ValueError("`count` and `none` do not go together")
         return self
@@ -45,7 +45,7 @@ class FileWasRead(Assertion):
         ]
         hits = [(seq, path) for seq, path in reads if fnmatchcase(path, self.path)]
         if self.none or self.count is not None:
-            return self._by_number(hits)
+            return self._check_count(hits)
         if hits:
             seq, path = hits[0]
             field = FieldCheck(path="read", expected=self.path, actual=path, passed=True, seq=seq)
@@ -55,7 +55,7 @@ class FileWasRead(Assertion):
         field = FieldCheck(path="read", expected=self.path, actual=names[:MAX_NAMES], passed=False)
         return Check.of(False, said, field)
 
-    def _by_number(self, hits: list[tuple[int, str]]) -> Check:
+    def _check_count(self, hits: list[tuple[int, str]]) -> Check:
         expected: Any = 0 if self.none else self.count
         passed = matches_expected(expected, len(hits))
         names = list(dict.fromkeys(path for _, path in hits))

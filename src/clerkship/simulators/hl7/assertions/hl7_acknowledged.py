@@ -1,4 +1,4 @@
-"""`hl7_acknowledged`: the agent said of the messages that came for it what it should have said."""
+"""`hl7_acknowledged`: the agent acknowledged the messages in its inbox as expected."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Self
@@ -16,14 +16,15 @@ from clerkship.model.matcher import check_expected, describe_expected, is_matche
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.simulators.hl7.assertions.meant import AboutMessages, listed, patient_of
+from clerkship.simulators.hl7.assertions.selection import MessageAssertion, find_patient, list_messages
 from clerkship.simulators.hl7.intake import ACK
-from clerkship.simulators.hl7.state import CODES, Hl7State, Incoming, Said
+from clerkship.simulators.hl7.state import ACK_CODES, AckRecord, Hl7State, InboxEntry
 
 
-class Hl7Acknowledged(AboutMessages):
-    """Every message that came for the agent, or each of those that are meant, was acknowledged so: over HTTP or MLLP.
-    `input_entity_id` of a Patient narrows it to messages whose PID-3 names them."""
+class Hl7Acknowledged(MessageAssertion):
+    """Every message in the agent's inbox, or every selected one, was acknowledged as expected, over HTTP or MLLP.
+    `input_entity_id` of a Patient selects messages that name the patient in PID-3.
+    """
 
     name: ClassVar[str] = "hl7_acknowledged"
     simulator: ClassVar[str | None] = "hl7"
@@ -38,12 +39,12 @@ class Hl7Acknowledged(AboutMessages):
     none: Annotated[Flag, Field(description="none may be acknowledged so")] = False
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _check_options(self) -> Self:
         if self.none and self.count is not None:
             raise ValueError("`count` and `none` do not go together")
         check_expected(self.code)
-        if not is_matcher(self.code) and self.code not in CODES:
-            raise ValueError(f"`code` is one of {', '.join(CODES)}, or a matcher")
+        if not is_matcher(self.code) and self.code not in ACK_CODES:
+            raise ValueError(f"`code` is one of {', '.join(ACK_CODES)}, or a matcher")
         return self
 
     @property
@@ -52,77 +53,76 @@ class Hl7Acknowledged(AboutMessages):
         return self.none or allows_zero(self.count)
 
     def check(self, evidence: Evidence) -> Check:
-        """Look at what the agent said to each."""
-        state, patient = evidence.state(Hl7State, self.sandbox), patient_of(evidence)
-        arrived = [each for each in state.inbox.values() if self._may_be_meant(each)]
-        found = self.meant(arrived, patient)
-        rows = [self._row(entry) for entry in found]
-        asked = self.asked(patient) + (f" {self.control_id}" if self.control_id is not None else "")
+        """Compare the agent's acknowledgments of each message."""
+        state, patient = evidence.state(Hl7State, self.sandbox), find_patient(evidence)
+        arrived = [each for each in state.inbox.values() if self._is_candidate(each)]
+        selected = self.select_messages(arrived, patient)
+        rows = [self._compare_entry(entry) for entry in selected]
+        selection = self.describe_selection(patient) + (f" {self.control_id}" if self.control_id is not None else "")
         if self.none or self.count is not None:
-            return self._by_number(asked, found, rows)
-        if not found:
-            there = list(state.inbox.values())
-            other = f"; there is {listed(there)}" if there else "; nothing arrived"
+            return self._check_count(selection, selected, rows)
+        if not selected:
+            others = list(state.inbox.values())
+            other = f"; there is {list_messages(others)}" if others else "; nothing arrived"
             row = FieldCheck(path="arrived", expected={"gte": 1}, actual=0, passed=False)
-            return Check.of(False, f"no {asked} arrived{other}", row)
-        wrong = [entry for entry, row in zip(found, rows, strict=True) if not row.passed]
-        told = f"{len(found) - len(wrong)} of {len(found)} {asked} acknowledged {self._so()}"
-        return Check.of_fields(rows, told + (f"; not {self._instead(wrong)}" if wrong else ""))
+            return Check.of(False, f"no {selection} arrived{other}", row)
+        wrong = [entry for entry, row in zip(selected, rows, strict=True) if not row.passed]
+        detail = f"{len(selected) - len(wrong)} of {len(selected)} {selection} acknowledged {self._describe_expected()}"
+        return Check.of_fields(rows, detail + (f"; not {self._describe_others(wrong)}" if wrong else ""))
 
-    def _may_be_meant(self, entry: Incoming) -> bool:
-        """Acknowledgements are not acknowledged, and so are not meant unless they are asked for."""
+    def _is_candidate(self, entry: InboxEntry) -> bool:
+        """Leave out acknowledgments unless they are selected explicitly: they are never acknowledged."""
         named = self.type is not None or self.control_id is not None
         return self.control_id in (None, entry.control_id) and (named or not entry.type.startswith(ACK))
 
-    def _by_number(self, asked: str, found: Sequence[Incoming], rows: Sequence[FieldCheck]) -> Check:
+    def _check_count(self, selection: str, selected: Sequence[InboxEntry], rows: Sequence[FieldCheck]) -> Check:
         expected: Any = 0 if self.none else self.count
-        good = [entry for entry, row in zip(found, rows, strict=True) if row.passed]
-        passed = matches_expected(expected, len(good))
-        seq = self._fitting(good[0]).seq if good else None
-        row = FieldCheck(path="count", expected=expected, actual=len(good), passed=passed, seq=seq)
-        told = f"{asked} acknowledged {self._so()}: {listed(good)} (expected {describe_expected(expected)})"
+        matching = [entry for entry, row in zip(selected, rows, strict=True) if row.passed]
+        passed = matches_expected(expected, len(matching))
+        seq = self._find_match(matching[0]).seq if matching else None
+        row = FieldCheck(path="count", expected=expected, actual=len(matching), passed=passed, seq=seq)
+        detail = f"{selection} acknowledged {self._describe_expected()}: {list_messages(matching)}"
+        detail += f" (expected {describe_expected(expected)})"
         if passed or self.none:
-            return Check.of(passed, told, row)
-        wrong = [entry for entry in found if entry not in good]
-        return Check.of(passed, told + (f"; not {self._instead(wrong)}" if wrong else ""), row, *rows)
+            return Check.of(passed, detail, row)
+        wrong = [entry for entry in selected if entry not in matching]
+        return Check.of(passed, detail + (f"; not {self._describe_others(wrong)}" if wrong else ""), row, *rows)
 
-    def _row(self, entry: Incoming) -> FieldCheck:
-        fitting = next((said for said in entry.said if self._fits(entry, said)), None)
-        said = fitting or (entry.said[-1] if entry.said else None)
-        actual: Any = MISSING if said is None else f"{said.code} {said.text}".strip()
+    def _compare_entry(self, entry: InboxEntry) -> FieldCheck:
+        match = next((ack for ack in entry.acks if self._matches(entry, ack)), None)
+        ack = match or (entry.acks[-1] if entry.acks else None)
+        actual: Any = MISSING if ack is None else f"{ack.code} {ack.text}".strip()
         return FieldCheck(
             path=f"{entry.type} {entry.control_id} (message {entry.id})",
             expected=self.code,
-            actual=to_evidence_value(actual) if said is None or fitting is None or said.text else said.code,
-            passed=fitting is not None,
-            seq=said.seq if said is not None else entry.seq,
+            actual=to_evidence_value(actual) if ack is None or match is None or ack.text else ack.code,
+            passed=match is not None,
+            seq=ack.seq if ack is not None else entry.seq,
         )
 
-    def _fitting(self, entry: Incoming) -> Said:
-        return next(said for said in entry.said if self._fits(entry, said))
+    def _find_match(self, entry: InboxEntry) -> AckRecord:
+        return next(ack for ack in entry.acks if self._matches(entry, ack))
 
-    def _fits(self, entry: Incoming, said: Said) -> bool:
+    def _matches(self, entry: InboxEntry, ack: AckRecord) -> bool:
         return (
-            matches_expected(self.code, said.code)
-            and (self.text is None or matches_expected(self.text, said.text))
-            and (self.within is None or said.at - entry.at <= self.within)
+            matches_expected(self.code, ack.code)
+            and (self.text is None or matches_expected(self.text, ack.text))
+            and (self.within is None or ack.at - entry.at <= self.within)
         )
 
-    def _so(self) -> str:
-        """How, in words."""
-        words = f"with {describe_expected(self.code)}"
-        words += f" and the text {describe_expected(self.text)}" if self.text is not None else ""
-        return words + (f" within {render_duration(self.within)}" if self.within is not None else "")
+    def _describe_expected(self) -> str:
+        text = f"with {describe_expected(self.code)}"
+        text += f" and the text {describe_expected(self.text)}" if self.text is not None else ""
+        return text + (f" within {render_duration(self.within)}" if self.within is not None else "")
 
-    def _instead(self, entries: Sequence[Incoming]) -> str:
-        """What was said of those that were not acknowledged so."""
-        return occurrence.join_first(entries, lambda entry: f"{listed([entry])}: {_said(entry)}")
+    def _describe_others(self, entries: Sequence[InboxEntry]) -> str:
+        return occurrence.join_first(entries, lambda entry: f"{list_messages([entry])}: {_describe_acks(entry)}")
 
 
-def _said(entry: Incoming) -> str:
-    if not entry.said:
-        return "never acknowledged" if entry.handed else "never taken"
+def _describe_acks(entry: InboxEntry) -> str:
+    if not entry.acks:
+        return "never acknowledged" if entry.delivery_count else "never read"
     return ", then ".join(
-        f"{said.code}{f' ({said.text})' if said.text else ''} after {render_duration(said.at - entry.at)}"
-        for said in entry.said
+        f"{ack.code}{f' ({ack.text})' if ack.text else ''} after {render_duration(ack.at - entry.at)}"
+        for ack in entry.acks
     )

@@ -1,4 +1,4 @@
-"""`hl7_structural`: the right message was sent, or arrived, with the right values in it."""
+"""`hl7_structural`: the expected message was sent or arrived, with the expected values."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -15,23 +15,30 @@ from clerkship.hl7.validation import validate_message
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
-from clerkship.simulators.hl7.assertions.meant import AboutMessages, Kept, Patient, listed, patient_of
-from clerkship.simulators.hl7.assertions.value import Hl7Field, compare
-from clerkship.simulators.hl7.state import Hl7State, Outgoing
+from clerkship.simulators.hl7.assertions.selection import (
+    MessageAssertion,
+    PatientSubject,
+    StoredMessage,
+    find_patient,
+    list_messages,
+)
+from clerkship.simulators.hl7.assertions.value import Hl7Field, compare_path
+from clerkship.simulators.hl7.state import Hl7State, SentMessage
 
 MAX_REASONS = 3
 
 
-def _segment(name: str) -> str:
+def _check_segment(name: str) -> str:
     if parse_path(name).field is not None:
-        raise BadMessagePath(f"`{name}` is no segment; write its name alone, such as OBX")
+        raise BadMessagePath(f"`{name}` is not a segment (expected: a name such as OBX)")
     return name
 
 
-class Hl7Structural(AboutMessages):
-    """A message that the agent sent and that was taken, or with `direction: arrived` one that came for it, has these
-    values and so many segments, and is valid; or there are so many such messages, or none. `input_entity_id` of a
-    Patient narrows it to messages whose PID-3 names them."""
+class Hl7Structural(MessageAssertion):
+    """A message that the agent sent and that was accepted, or with `direction: arrived` a message in its inbox, has
+    these values and segment counts and is valid; or the number of such messages is as expected. `input_entity_id` of
+    a Patient selects messages that name the patient in PID-3.
+    """
 
     name: ClassVar[str] = "hl7_structural"
     simulator: ClassVar[str | None] = "hl7"
@@ -42,14 +49,15 @@ class Hl7Structural(AboutMessages):
     )
     fields: Annotated[tuple[Hl7Field, ...], Field(description="paths in the message, and what must be there")] = ()
     segments: Annotated[
-        dict[Annotated[str, AfterValidator(_segment)], CountExpectation], Field(description="segment -> how many of it")
+        dict[Annotated[str, AfterValidator(_check_segment)], CountExpectation],
+        Field(description="segment -> how many of it"),
     ] = {}
     valid: Annotated[Flag, Field(description="it must be valid by the standard")] = True
     count: Annotated[CountExpectation | None, Field(description="how many such messages there must be")] = None
     none: Annotated[Flag, Field(description="no such message may be there")] = False
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _check_options(self) -> Self:
         if self.none and self.count is not None:
             raise ValueError("`count` and `none` do not go together")
         return self
@@ -60,29 +68,29 @@ class Hl7Structural(AboutMessages):
         return self.none or allows_zero(self.count)
 
     def check(self, evidence: Evidence) -> Check:
-        """Compare every message that is meant; the best one decides."""
-        state, patient = evidence.state(Hl7State, self.sandbox), patient_of(evidence)
-        kept: Sequence[Kept] = self._kept(state)
-        found = self.meant(kept, patient)
-        looked_at = [(each, tuple(self._rows(each.message, each.seq))) for each in found]
+        """Compare every selected message; the best one decides."""
+        state, patient = evidence.state(Hl7State, self.sandbox), find_patient(evidence)
+        messages: Sequence[StoredMessage] = self._messages(state)
+        selected = self.select_messages(messages, patient)
+        compared = [(each, tuple(self._compare_message(each.message, each.seq))) for each in selected]
         if self.none or self.count is not None:
-            return self._by_number(looked_at, state, patient)
-        if not looked_at:
-            return self._missing(state, patient)
-        best, rows = max(looked_at, key=lambda pair: share_passed(pair[1]))
+            return self._check_count(compared, state, patient)
+        if not compared:
+            return self._report_missing(state, patient)
+        best, rows = max(compared, key=lambda pair: share_passed(pair[1]))
         wrong = [row.path for row in rows if not row.passed]
-        told = f"{listed([best])} is as expected"
+        detail = f"{list_messages([best])} is as expected"
         if wrong:
-            of = f" (the nearest of {len(found)})" if len(found) > 1 else ""
-            told = f"{listed([best])} is there{of}, but not as expected: {', '.join(wrong)}"
-        return Check.of_fields(rows, told + self._tried(state, patient, wrong))
+            of = f" (the nearest of {len(selected)})" if len(selected) > 1 else ""
+            detail = f"{list_messages([best])} is there{of}, but not as expected: {', '.join(wrong)}"
+        return Check.of_fields(rows, detail + self._describe_refused(state, patient, wrong))
 
-    def _kept(self, state: Hl7State) -> Sequence[Kept]:
+    def _messages(self, state: Hl7State) -> Sequence[StoredMessage]:
         if self.direction == "arrived":
             return list(state.inbox.values())
-        return [each for each in state.sent if each.taken]
+        return [each for each in state.sent if each.is_accepted]
 
-    def _rows(self, message: Hl7Message, seq: int) -> Iterator[FieldCheck]:
+    def _compare_message(self, message: Hl7Message, seq: int) -> Iterator[FieldCheck]:
         for field in self.fields:
             yield field.compare(message, seq)
         for name, expected in self.segments.items():
@@ -94,54 +102,66 @@ class Hl7Structural(AboutMessages):
             actual: Any = "; ".join(flaws) or True
             yield FieldCheck(path="valid", expected=True, actual=actual, passed=not flaws, seq=seq)
         if not self.fields and not self.segments and not self.valid:
-            yield compare(message, "MSH.9", {"exists": True}, seq)
+            yield compare_path(message, "MSH.9", {"exists": True}, seq)
 
-    def _by_number(self, looked_at: list[tuple[Kept, Rows]], state: Hl7State, patient: Patient | None) -> Check:
+    def _check_count(
+        self, compared: list[tuple[StoredMessage, Rows]], state: Hl7State, patient: PatientSubject | None
+    ) -> Check:
         expected: Any = 0 if self.none else self.count
-        good = [each for each, rows in looked_at if all(row.passed for row in rows)]
-        passed = matches_expected(expected, len(good))
+        matching = [each for each, rows in compared if all(row.passed for row in rows)]
+        passed = matches_expected(expected, len(matching))
         row = FieldCheck(
-            path="count", expected=expected, actual=len(good), passed=passed, seq=good[0].seq if good else None
+            path="count",
+            expected=expected,
+            actual=len(matching),
+            passed=passed,
+            seq=matching[0].seq if matching else None,
         )
-        wanted = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in self.fields)
-        that = f" that has {wanted}" if wanted else ""
-        told = f"{self.asked(patient)}{that}, {self.direction}: {listed(good)} (expected {describe_expected(expected)})"
+        conditions = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in self.fields)
+        that = f" that has {conditions}" if conditions else ""
+        detail = f"{self.describe_selection(patient)}{that}, {self.direction}: {list_messages(matching)}"
+        detail += f" (expected {describe_expected(expected)})"
         if passed or self.none:
-            return Check.of(passed, told, row)
-        rest = [check for each, rows in looked_at if each not in good for check in prefix_paths(each.control_id, rows)]
-        return Check.of(passed, told + self._tried(state, patient), row, *rest[:100])
+            return Check.of(passed, detail, row)
+        others = [
+            check for each, rows in compared if each not in matching for check in prefix_paths(each.control_id, rows)
+        ]
+        return Check.of(passed, detail + self._describe_refused(state, patient), row, *others[:100])
 
-    def _missing(self, state: Hl7State, patient: Patient | None) -> Check:
+    def _report_missing(self, state: Hl7State, patient: PatientSubject | None) -> Check:
         row = FieldCheck(path=self.type or "message", expected={"gte": 1}, actual=0, passed=False)
         sent = self.direction == "sent"
-        told = f"the agent sent no {self.asked(patient)}" if sent else f"no {self.asked(patient)} arrived"
-        near = list(self._but_for(state, patient))
-        if not near:
-            every = self._kept(state)
-            near = [f"it sent {listed(every)}" if sent else f"there is {listed(every)}"] if every else []
-        return Check.of(False, "; ".join([told, *near]) + self._tried(state, patient), row)
+        selection = self.describe_selection(patient)
+        detail = f"the agent sent no {selection}" if sent else f"no {selection} arrived"
+        hints = list(self._explain_missing(state, patient))
+        if not hints:
+            messages = self._messages(state)
+            listing = list_messages(messages)
+            hints = [f"it sent {listing}" if sent else f"there is {listing}"] if messages else []
+        return Check.of(False, "; ".join([detail, *hints]) + self._describe_refused(state, patient), row)
 
-    def _but_for(self, state: Hl7State, patient: Patient | None) -> Iterator[str]:
-        """Each condition without which there would be something."""
-        kept = self._kept(state)
+    def _explain_missing(self, state: Hl7State, patient: PatientSubject | None) -> Iterator[str]:
+        """Name each condition without which a message would be selected."""
+        messages = self._messages(state)
         for path, expected in self.correlate_by.items():
-            found = self.meant(kept, patient, but=path)
-            if found:
-                said = found[0].message.value(path)
-                yield f"but for {path} {describe_expected(expected)} it would be {listed(found)}, with {said!r}"
-        found = self.meant(kept, None) if patient is not None else []
-        if found:
-            yield f"about others there is {listed(found)}"
+            selected = self.select_messages(messages, patient, ignore_path=path)
+            if selected:
+                value = selected[0].message.value(path)
+                condition = f"{path} {describe_expected(expected)}"
+                yield f"without the condition {condition}: {list_messages(selected)}, with {value!r}"
+        selected = self.select_messages(messages, None) if patient is not None else []
+        if selected:
+            yield f"about other patients: {list_messages(selected)}"
 
-    def _tried(self, state: Hl7State, patient: Patient | None, wrong: Sequence[str] = ("",)) -> str:
-        """What the agent sent of the sort that was not taken, and why."""
+    def _describe_refused(self, state: Hl7State, patient: PatientSubject | None, wrong: Sequence[str] = ("",)) -> str:
+        """Describe the selected messages that were refused, and why."""
         if self.direction != "sent" or not wrong:
             return ""
-        refused = [each for each in state.sent if not each.taken]
-        found: list[Outgoing] = self.meant(refused, patient) or self.meant(refused, None)
-        if not found:
+        refused = [each for each in state.sent if not each.is_accepted]
+        selected: list[SentMessage] = self.select_messages(refused, patient) or self.select_messages(refused, None)
+        if not selected:
             return ""
-        last = found[-1]
+        last = selected[-1]
         reasons = "; ".join(last.reasons[:MAX_REASONS])
-        more = f", the last of {len(found)}" if len(found) > 1 else ""
-        return f"; it tried {listed([last])}{more}, which was refused with {last.ack}: {reasons}"
+        more = f", the last of {len(selected)}" if len(selected) > 1 else ""
+        return f"; it sent {list_messages([last])}{more}, which was refused with {last.ack}: {reasons}"

@@ -1,4 +1,4 @@
-"""What is expected at a path of a message. An empty field is not there."""
+"""Compare a value at a path of a message. An empty field counts as missing."""
 
 from typing import Annotated, Any
 
@@ -12,31 +12,31 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 
 
-def _checked(path: str) -> str:
+def _check_path(path: str) -> str:
     parse_path(path)
     return path
 
 
-PathText = Annotated[str, AfterValidator(_checked)]
+PathText = Annotated[str, AfterValidator(_check_path)]
 """A path into a message, such as `PID.5.1` or `OBX[2].5`; a wrong one is the author's mistake, told at its line."""
 
 
 class Hl7Field(Frozen):
-    """A path into a message, and a literal or a matcher for what is there; `[*]` is any of several."""
+    """A path into a message, and a literal or matcher for its value; `[*]` matches any of several values."""
 
     path: PathText
     expected: Expected
 
     def compare(self, message: Hl7Message, seq: int | None = None) -> FieldCheck:
-        """What is there beside it."""
-        return compare(message, self.path, self.expected, seq)
+        """Compare the value at the path."""
+        return compare_path(message, self.path, self.expected, seq)
 
 
-def compare(message: Hl7Message, path: str, expected: Any, seq: int | None = None) -> FieldCheck:
-    """One expectation beside what is there."""
+def compare_path(message: Hl7Message, path: str, expected: Any, seq: int | None = None) -> FieldCheck:
+    """Compare the value at a path with what is expected."""
     return compare_texts(path, expected, values_at(message, path), seq)
 
 
 def values_at(message: Hl7Message, path: str) -> list[str]:
-    """What is at a path; what is empty is not there."""
+    """Return the values at a path that are not empty."""
     return [value for value in message.values(path) if value]

@@ -1,0 +1,134 @@
+"""Select the messages of a criterion: by type, by values, by patient."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Protocol, TypeVar
+
+from pydantic import AfterValidator, Field
+
+from clerkship.assertions import occurrence
+from clerkship.assertions.contract import Assertion
+from clerkship.assertions.field_rows import MAX_NAMES
+from clerkship.assertions.text_value import matches_texts
+from clerkship.events.evidence import Evidence
+from clerkship.hl7.message import Hl7Message
+from clerkship.hl7.tables import VERSIONS, load_tables
+from clerkship.model.errors import InputError
+from clerkship.model.matcher import describe_expected
+from clerkship.model.names import did_you_mean
+from clerkship.model.scenario import Expected
+from clerkship.simulators.hl7.assertions.value import PathText, values_at
+from clerkship.simulators.hl7.events import ARRIVED_EVENTS
+
+_TYPE = re.compile(r"[A-Z]{3}(\^[A-Z0-9]{3})?")
+
+
+class StoredMessage(Protocol):
+    """A message that was sent or that arrived."""
+
+    @property
+    def seq(self) -> int:
+        """The number of its event."""
+
+    @property
+    def type(self) -> str:
+        """The message type and trigger event, such as `ORU^R01`."""
+
+    @property
+    def control_id(self) -> str:
+        """The control id (MSH-10)."""
+
+    @property
+    def message(self) -> Hl7Message:
+        """The parsed message."""
+
+
+MessageT = TypeVar("MessageT", bound=StoredMessage)
+
+
+def _check_type(text: str) -> str:
+    kind, _, event = text.partition("^")
+    if _TYPE.fullmatch(text) is None:
+        raise ValueError(f"`{text[:40]}` is not a message type (expected: ORU or ORU^R01, for example)")
+    if kind not in ARRIVED_EVENTS:
+        raise ValueError(f"unknown message type {kind}; {did_you_mean(kind, ARRIVED_EVENTS)}")
+    if event and kind != "ACK" and event not in (known := _trigger_events(kind)):
+        raise ValueError(f"unknown trigger event {event} of {kind}; {did_you_mean(event, known)}".removesuffix("; "))
+    return text
+
+
+def _trigger_events(kind: str) -> set[str]:
+    return {event for version in VERSIONS for event in load_tables(version)["events"].get(kind, ())}
+
+
+class PatientSubject:
+    """The patient of a criterion, identified by PID-3."""
+
+    def __init__(self, name: str, record: Mapping[str, Any]) -> None:
+        if record.get("resourceType") != "Patient":
+            raise InputError.of(f"the entity `{name}` is not a Patient", hint="leave out `input_entity_id`")
+        self.name = name
+        identifiers = record.get("identifier")
+        values = (
+            [item.get("value") for item in identifiers if isinstance(item, dict)]
+            if isinstance(identifiers, list)
+            else []
+        )
+        self.ids = {str(value) for value in (*values, record.get("id")) if value}
+
+    def is_named_in(self, message: Hl7Message) -> bool:
+        """Return whether a PID of the message names the patient."""
+        return any(value in self.ids for value in values_at(message, "PID[*].3[*].1"))
+
+    def __str__(self) -> str:
+        return f"{self.name} (PID-3 {', '.join(sorted(self.ids))})"
+
+
+def find_patient(evidence: Evidence) -> PatientSubject | None:
+    """Return the patient of the criterion, if it has one."""
+    return None if evidence.subject is None else PatientSubject(evidence.subject, evidence.record or {})
+
+
+class MessageAssertion(Assertion):
+    """An assertion about messages of an interface engine."""
+
+    type: Annotated[
+        str | None,
+        AfterValidator(lambda text: text and _check_type(text)),
+        Field(description="ORU, or ORU^R01; any if not given"),
+    ] = None
+    correlate_by: Annotated[
+        dict[PathText, Expected],
+        Field(description="path -> literal or matcher: which message is meant, such as {PID.3.1: 4711}"),
+    ] = {}
+    sandbox: Annotated[str | None, Field(description="which engine; the only one if not given")] = None
+
+    def select_messages(
+        self, stored: Iterable[MessageT], patient: PatientSubject | None, *, ignore_path: str = ""
+    ) -> list[MessageT]:
+        """Return the selected messages. `ignore_path` leaves out one condition of `correlate_by`."""
+        return [each for each in stored if self._is_selected(each, patient, ignore_path)]
+
+    def _is_selected(self, stored: StoredMessage, patient: PatientSubject | None, ignore_path: str) -> bool:
+        if self.type is not None and self.type not in (stored.type, stored.type.partition("^")[0]):
+            return False
+        if not self.correlate_by and patient is None:
+            return True
+        message = stored.message
+        return (patient is None or patient.is_named_in(message)) and all(
+            matches_texts(expected, values_at(message, path))
+            for path, expected in self.correlate_by.items()
+            if path != ignore_path
+        )
+
+    def describe_selection(self, patient: PatientSubject | None) -> str:
+        """Describe which messages are selected."""
+        where = ", ".join(f"{path} is {describe_expected(expected)}" for path, expected in self.correlate_by.items())
+        about = f" about {patient}" if patient is not None else ""
+        return (self.type or "message") + about + (f" where {where}" if where else "")
+
+
+def list_messages(messages: Sequence[StoredMessage]) -> str:
+    """List the first few messages, and how many more there are."""
+    names = [f"{each.type} {each.control_id or '(no control id)'} (#{each.seq})" for each in messages]
+    return occurrence.join_first(names, most=MAX_NAMES) or "none"
