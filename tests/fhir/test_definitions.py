@@ -30,7 +30,7 @@ def test_there_are_146_types_of_resource() -> None:
     assert not {"Resource", "DomainResource", "Element", "NutritionIntake"} & RESOURCE_TYPES
 
 
-def test_every_type_can_be_compiled_and_names_only_types_there_are() -> None:
+def test_every_type_compiles_and_names_only_known_types() -> None:
     seen: set[str] = set()
     due = set(RESOURCE_TYPES)
     while due:
@@ -46,7 +46,7 @@ def test_every_type_can_be_compiled_and_names_only_types_there_are() -> None:
     assert len(seen) > 600
 
 
-def test_what_is_mandatory() -> None:
+def test_mandatory_elements() -> None:
     assert mandatory_elements("Patient") == frozenset()
     assert mandatory_elements("Observation") == {"status", "code"}
     assert mandatory_elements("MedicationRequest") == {
@@ -55,7 +55,7 @@ def test_what_is_mandatory() -> None:
     assert mandatory_elements("Binary") == {"contentType"}
 
 
-def test_what_a_summary_has() -> None:
+def test_summary_elements() -> None:
     summary = summary_elements("Observation")
     assert {"id", "meta", "status", "code", "subject", "valueQuantity", "effectiveDateTime", "issued"} <= summary
     assert not {"text", "category", "note", "performer_", "interpretation", "referenceRange"} & summary
@@ -63,7 +63,7 @@ def test_what_a_summary_has() -> None:
         assert mandatory_elements(type) <= summary_elements(type) <= element_names(type)
 
 
-def test_choices_are_spelled_out() -> None:
+def test_choice_elements_list_all_json_names() -> None:
     assert {"valueQuantity", "valueDateTime", "status", "id", "contained"} <= element_names("Observation")
     assert not {"value", "value[x]", "valueAddress", "resourceType"} & element_names("Observation")
     assert set(element("Patient", "deceased").spellings) == {"deceasedBoolean", "deceasedDateTime"}
@@ -72,7 +72,7 @@ def test_choices_are_spelled_out() -> None:
     assert "doseQuantity" in element("Dosage.doseAndRate", "dose").spellings
 
 
-def test_counts_targets_and_places() -> None:
+def test_cardinality_reference_targets_and_backbone_elements() -> None:
     assert element("Patient", "name").many
     assert not element("Patient", "birthDate").many
     assert element("Patient", "generalPractitioner").targets == {"Organization", "Practitioner", "PractitionerRole"}
@@ -95,12 +95,12 @@ def test_codes_of_required_bindings() -> None:
 
 
 @pytest.mark.parametrize("question", [element_names, mandatory_elements, summary_elements])
-def test_what_is_no_type_has_no_elements(question: type) -> None:
+def test_unknown_type_has_no_elements(question: type) -> None:
     assert question("Nothing") == frozenset()
     assert question("HumanName") == frozenset()
 
 
-def test_the_table_is_read_by_who_asks_for_it() -> None:
+def test_table_is_loaded_on_first_use() -> None:
     code = "from clerkship.fhir import definitions as d; print(len(d.RESOURCE_TYPES), d._table.cache_info().misses)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "146 0"

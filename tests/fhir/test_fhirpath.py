@@ -117,7 +117,7 @@ BEN: dict[str, Any] = {
         (BEN, "name.given.count() = name.given.where(hasValue()).count()", [False]),
     ],
 )
-def test_a_path_leads_to_its_values(resource: dict[str, Any], path: str, found: list[Any]) -> None:
+def test_path_finds_values(resource: dict[str, Any], path: str, found: list[Any]) -> None:
     before = copy.deepcopy(resource)
     assert find_values(resource, path) == found
     assert resource == before
@@ -154,7 +154,7 @@ def test_a_path_leads_to_its_values(resource: dict[str, Any], path: str, found: 
         ("a" * MAX_EXPRESSION_LENGTH + "+1", f"{MAX_EXPRESSION_LENGTH} characters"),
     ],
 )
-def test_what_is_no_path_is_refused_before_anything_runs(path: str, words: str) -> None:
+def test_invalid_path_is_refused_when_compiled(path: str, words: str) -> None:
     with pytest.raises(InvalidFhirPath) as refused:
         compile_path(path)
     assert words in str(refused.value)
@@ -207,7 +207,7 @@ def test_a_regular_expression_that_backtracks_without_end_does_not_hang() -> Non
         slow({"resourceType": "Basic", "status": "a" * 60, "id": "^(a|aa)+$(?<=b)"})
 
 
-def test_numbers_with_more_digits_than_plain_json_keeps_are_plain_here() -> None:
+def test_exact_decimals_are_returned_as_plain_numbers() -> None:
     resource = exact.loads(b'{"resourceType":"Observation","valueQuantity":{"value":1.50},"x":[{"y":[2.10]}]}')
     for path, found in [("value.value", [1.5]), ("value", [{"value": 1.5}]), ("x", [{"y": [2.1]}])]:
         assert find_values(resource, path) == found
@@ -231,13 +231,15 @@ DATA = st.recursive(
     st.dictionaries(NAMES, DATA, min_size=1),
     st.lists(st.tuples(NAMES, st.none() | st.integers(0, 2)), min_size=1, max_size=4),
 )
-def test_our_walk_goes_where_fhirpath_goes(body: dict[str, Any], steps: list[tuple[str, int | None]]) -> None:
+def test_plain_path_finds_the_same_values_as_fhirpath(
+    body: dict[str, Any], steps: list[tuple[str, int | None]]
+) -> None:
     resource = {"resourceType": "Parameters", **body}
     path = ".".join(name + (f"[{index}]" if index is not None else "") for name, index in steps)
     assert find_values(resource, path) == compile_expression(path)(resource)
 
 
-def test_plain_paths_cost_no_import() -> None:
+def test_plain_paths_do_not_import_the_parser() -> None:
     code = """import sys
 from clerkship.fhir.fhirpath import values_at
 values_at({}, "a.b[0]")
@@ -277,10 +279,10 @@ print("fhirpathpy" in sys.modules)"""
         ({"family": "Silva"}, [{"family": "Silva"}], True),
     ],
 )
-def test_what_is_expected_of_several_values(expected: Any, values: list[Any], passed: bool) -> None:
+def test_expectations_on_several_values(expected: Any, values: list[Any], passed: bool) -> None:
     assert values_match(expected, values) is passed
 
 
-def test_several_paths_must_all_fit() -> None:
+def test_resource_must_match_all_paths() -> None:
     assert resource_matches(ANA, {"name.family": "Silva", "name.given": {"not": "Eva"}, "deceased": False})
     assert not resource_matches(ANA, {"name.family": "Silva", "deceased": True})

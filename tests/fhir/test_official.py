@@ -78,17 +78,17 @@ def examples() -> tuple[tuple[str, Resource], ...]:
     )
 
 
-def test_the_table_is_what_the_definitions_say() -> None:
+def test_table_matches_the_official_definitions() -> None:
     assert unpacked(TABLE) == written(compiled(package_folder()))
 
 
-def test_the_types_are_the_concrete_ones_of_the_definitions() -> None:
+def test_types_are_the_concrete_types_of_the_definitions() -> None:
     types = orjson.loads(unpacked(TABLE))["types"]
     concrete = {name for name, said in types.items() if said["kind"] == "resource" and "abstract" not in said}
     assert concrete == RESOURCE_TYPES
 
 
-def test_every_resource_is_accepted_unless_it_is_wrong() -> None:
+def test_official_examples_are_valid_except_for_known_errors() -> None:
     seen, refused = 0, {}
     for file, resource in resources():
         seen += 1
@@ -101,7 +101,7 @@ def test_every_resource_is_accepted_unless_it_is_wrong() -> None:
         assert all(issue.expression.startswith(WRONG[name][0]) for issue in found), found
 
 
-def test_every_resource_has_one_form_that_keeps_every_digit() -> None:
+def test_rendering_keeps_every_digit_of_the_examples() -> None:
     for file, resource in resources():
         data = render_resource(resource)
         assert render_resource(parse_resource(data)) == data, file
@@ -126,7 +126,7 @@ NO_TEXT = {"boolean", "decimal", "integer", "positiveInt", "unsignedInt"}
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 @pytest.mark.parametrize("name", sorted(set(PRIMITIVES) - NO_TEXT - {"xhtml", "base64Binary"}))
-def test_what_the_official_patterns_take_is_taken(name: str, data: st.DataObject) -> None:
+def test_values_that_match_official_patterns_are_accepted(name: str, data: st.DataObject) -> None:
     text = data.draw(st.from_regex(re.compile(patterns()[name], re.ASCII), fullmatch=True))
     refused = not PRIMITIVES[name].test(text)
     forbidden = not text or any(ord(letter) < 32 and letter not in "\t\r\n" for letter in text)  # R4 §2.24.0.1, §2.6.2
@@ -138,7 +138,7 @@ def test_what_the_official_patterns_take_is_taken(name: str, data: st.DataObject
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 @pytest.mark.parametrize("name", ["date", "dateTime", "instant", "time", "id", "oid", "uuid"])
-def test_what_is_taken_fits_the_official_patterns(name: str, data: st.DataObject) -> None:
+def test_accepted_values_match_official_patterns(name: str, data: st.DataObject) -> None:
     official = re.compile(patterns()[name], re.ASCII)
     text = data.draw(st.from_regex(official, fullmatch=True))
     place = data.draw(st.integers(0, max(len(text) - 1, 0)))
@@ -173,7 +173,7 @@ def _is_made(type: str) -> bool:
     return True
 
 
-def test_without_what_is_optional_a_resource_is_still_one() -> None:
+def test_examples_without_optional_elements_stay_valid() -> None:
     for name, resource in examples():
         for optional in resource.keys() - mandatory_elements(resource["resourceType"]) - {"resourceType"}:
             found = validate(changed(resource, optional, GONE))
@@ -202,7 +202,7 @@ SURE = {
 """Mistakes of which the two miss none, in what both know: neither resources in others, nor what R4B dropped."""
 
 
-def test_what_we_refuse_another_refuses_too() -> None:
+def test_refused_mutations_are_refused_by_another_validator() -> None:
     asked = 0
     for name, resource in examples():
         type = resource["resourceType"]
@@ -221,7 +221,7 @@ def test_what_we_refuse_another_refuses_too() -> None:
     assert asked > 8000
 
 
-def test_what_another_refuses_we_refuse_too() -> None:
+def test_mutations_refused_by_another_validator_are_refused() -> None:
     agreed = 0
     for name, resource in examples():
         for what, where, made in [("as it is", "", resource), *swaps(resource, Random(name), 12)]:
@@ -231,7 +231,7 @@ def test_what_another_refuses_we_refuse_too() -> None:
     assert agreed > 2000
 
 
-def test_the_benchmark_asks_all_three() -> None:
+def test_benchmark_runs_all_three_validators() -> None:
     resources = [resource for resource in official(2_000) if ours(resource) and "fhirVersion" not in resource][:40]
     rates = compared(resources, rounds=1)
     assert [rate.refused for rate in rates] == [0, 0, 0]

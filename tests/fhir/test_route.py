@@ -46,7 +46,7 @@ from clerkship.fhir.path_check import (
         ("Bundle", "entry.resource.anything.first()"),
     ],
 )
-def test_a_path_that_r4_has_is_right(type: str, path: str) -> None:
+def test_path_that_exists_in_r4_has_no_error(type: str, path: str) -> None:
     assert find_path_error(type, path) == ""
 
 
@@ -73,11 +73,11 @@ def test_a_path_that_r4_has_is_right(type: str, path: str) -> None:
         ("Bundle", "entry.resource.ofType(Patient).nam", "did you mean `name`?"),
     ],
 )
-def test_one_that_it_has_not_is_told_with_the_nearest(type: str, path: str, message: str) -> None:
+def test_unknown_element_is_reported_with_a_suggestion(type: str, path: str, message: str) -> None:
     assert message in find_path_error(type, path)
 
 
-def test_of_whatever_type_some_type_must_have_it() -> None:
+def test_path_without_a_type_must_exist_in_some_type() -> None:
     assert (
         find_path_error_in_all_types("value.value") == find_path_error_in_all_types("name.where(use = 'x').given") == ""
     )
@@ -104,7 +104,7 @@ def test_of_whatever_type_some_type_must_have_it() -> None:
         ("Patient", "nmae", "x", ""),  # told as a misstep
     ],
 )
-def test_what_can_never_be_there_is_told(type: str, path: str, expected: Any, message: str) -> None:
+def test_expectation_that_can_never_match_is_reported(type: str, path: str, expected: Any, message: str) -> None:
     found = find_expectation_error(type, path, expected)
     assert message in found if message else found == ""
 
@@ -121,12 +121,12 @@ def test_what_can_never_be_there_is_told(type: str, path: str, expected: Any, me
         ("Patient", "gender:missing", "true", ""),
     ],
 )
-def test_a_code_that_r4_does_not_list_is_never_found(type: str, parameter: str, text: str, message: str) -> None:
+def test_token_outside_the_value_set_is_reported(type: str, parameter: str, text: str, message: str) -> None:
     found = find_token_error(type, parameter, text)
     assert message in found if message else found == ""
 
 
-def test_choices_are_those_of_r4() -> None:
+def test_choice_elements_match_r4() -> None:
     seen: set[str] = set()
     waiting = {*RESOURCE_TYPES, "Extension", "ElementDefinition", "Timing", "Dosage", "DataRequirement", "UsageContext"}
     names: set[str] = set()

@@ -30,18 +30,18 @@ TIMES = st.sampled_from(["", "T00:00:00Z", "T23:59:60-11:30", "T09:15:00.123456+
         ("not a date", 5, "not a date"),
     ],
 )
-def test_a_date_is_moved_at_its_precision(text: str, days: int, later: str) -> None:
+def test_date_is_shifted_at_its_precision(text: str, days: int, later: str) -> None:
     assert shift_date(text, days) == later
 
 
 @pytest.mark.parametrize("text", ["9999-12-31", "9999-12", "9999", "2021-02-30"])
-def test_a_date_that_cannot_be_moved_is_said_to_be_so(text: str) -> None:
+def test_date_that_cannot_be_shifted_raises_an_error(text: str) -> None:
     with pytest.raises(FhirError, match="cannot be moved by 400 days"):
         shift_date(text, 400)
 
 
 @given(WHOLE, TIMES, DAYS)
-def test_there_and_back_is_where_it_was(day: date, time: str, days: int) -> None:
+def test_shifting_back_restores_the_date(day: date, time: str, days: int) -> None:
     text = day.isoformat() + time
     later = shift_date(text, days)
     assert later[10:] == time
@@ -52,7 +52,7 @@ def test_there_and_back_is_where_it_was(day: date, time: str, days: int) -> None
 
 
 @given(WHOLE, WHOLE, DAYS)
-def test_what_came_first_still_does_and_as_long_before(one: date, other: date, days: int) -> None:
+def test_shifting_keeps_order_and_distance(one: date, other: date, days: int) -> None:
     a, b = (date.fromisoformat(shift_date(each.isoformat(), days)) for each in (one, other))
     assert b - a == other - one
 
@@ -78,7 +78,7 @@ CHART: dict[str, Any] = {
 CHART["contained"][0]["effectiveDateTime"] = "2024-01-01"
 
 
-def test_what_is_a_date_is_said_by_the_definitions() -> None:
+def test_only_elements_defined_as_dates_are_shifted() -> None:
     assert validate(CHART) == []
     found = shift_dates(CHART, 1)
     assert found["birthDate"] == found["name"][0]["period"]["end"] == "2024-01-02"
@@ -95,10 +95,10 @@ def test_what_is_a_date_is_said_by_the_definitions() -> None:
 
 
 @given(DAYS)
-def test_a_resource_comes_back_as_it_was(days: int) -> None:
+def test_shifting_back_restores_the_resource(days: int) -> None:
     assert render_resource(shift_dates(shift_dates(CHART, days), -days)) == render_resource(CHART)
 
 
-def test_digits_stay_as_they_were() -> None:
+def test_shifting_keeps_exact_decimals() -> None:
     line = b'{"resourceType":"Observation","id":"a","effectiveDateTime":"2024-01-01","valueQuantity":{"value":1.50}}'
     assert b'"value":1.50' in render_resource(shift_dates(parse_resource(line), 30))

@@ -16,7 +16,7 @@ from tests.fhir.samples import BUNDLE, OBSERVATION, PATIENT, QUESTIONNAIRE, SAMP
 
 
 @pytest.mark.parametrize("resource", SAMPLES, ids=lambda sample: str(sample["resourceType"]))
-def test_what_is_valid_is_let_be(resource: Resource) -> None:
+def test_valid_resource_has_no_issues(resource: Resource) -> None:
     before = render_resource(resource)
     assert validate(resource) == []
     assert validate(parse_resource(before)) == []
@@ -24,7 +24,9 @@ def test_what_is_valid_is_let_be(resource: Resource) -> None:
 
 
 @pytest.mark.parametrize(("resource", "path", "value", "where", "code", "text"), CASES)
-def test_what_is_wrong_is_named(resource: Resource, path: str, value: Any, where: str, code: str, text: str) -> None:
+def test_issue_names_the_error_and_its_location(
+    resource: Resource, path: str, value: Any, where: str, code: str, text: str
+) -> None:
     made = changed(resource, path, value) if path else {**resource, "": value}
     found = validate(made)
     if not code:
@@ -35,7 +37,7 @@ def test_what_is_wrong_is_named(resource: Resource, path: str, value: Any, where
 
 
 @pytest.mark.parametrize("resource", SAMPLES, ids=lambda sample: str(sample["resourceType"]))
-def test_whatever_is_broken_is_reported_where_it_is(resource: Resource) -> None:
+def test_mutation_is_reported_at_its_location(resource: Resource) -> None:
     made = list(mutations(resource))
     assert len(made) > 15
     for what, where, broken in made:
@@ -62,14 +64,14 @@ def near_resources(draw: st.DrawFn) -> Any:
 
 @settings(max_examples=200, deadline=None)
 @given(JSON | near_resources())
-def test_nothing_makes_it_stumble(value: Any) -> None:
+def test_validation_never_raises(value: Any) -> None:
     for issue in validate(value):
         assert issue.text
         assert len(issue.text) < 2000
 
 
 @pytest.mark.parametrize("resource", SAMPLES, ids=lambda sample: str(sample["resourceType"]))
-def test_names_are_texts(resource: Resource) -> None:
+def test_element_name_that_is_not_text_is_reported(resource: Resource) -> None:
     names: dict[Any, Any] = {**resource, 5: "x", None: 1}
     assert [issue.text.partition(": ")[2] for issue in validate(names)] == [
         "5 is not a name of an element",
@@ -77,7 +79,7 @@ def test_names_are_texts(resource: Resource) -> None:
     ]
 
 
-def test_everything_is_said_at_once() -> None:
+def test_all_issues_are_reported_at_once() -> None:
     broken = {"resourceType": "MedicationRequest", "status": "done", "priority": "soon", "note": []}
     said = [issue.text for issue in validate(broken)]
     assert [text.partition(":")[0].removeprefix("MedicationRequest.") for text in said] == [
@@ -86,7 +88,7 @@ def test_everything_is_said_at_once() -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, [], "Patient", 5, {}, {"id": "x"}])
-def test_what_is_no_resource_is_refused_by_everybody(nothing: Any) -> None:
+def test_data_that_is_not_a_resource_is_always_refused(nothing: Any) -> None:
     [issue] = validate(nothing)
     assert split_lenient([issue]) == ([issue], [])
 
@@ -102,7 +104,7 @@ def test_what_is_no_resource_is_refused_by_everybody(nothing: Any) -> None:
         ("contact[0].name", GONE),
     ],
 )
-def test_what_a_lenient_server_lets_through(path: str, value: Any) -> None:
+def test_issues_that_a_lenient_server_accepts(path: str, value: Any) -> None:
     found = validate(changed(PATIENT, path, value))
     assert found
     assert split_lenient(found) == ([], found)
@@ -120,7 +122,7 @@ def test_what_a_lenient_server_lets_through(path: str, value: Any) -> None:
         ("generalPractitioner[0].reference", "nobody"),
     ],
 )
-def test_what_no_server_can_keep(path: str, value: Any) -> None:
+def test_issues_that_a_lenient_server_refuses(path: str, value: Any) -> None:
     found = validate(changed(PATIENT, path, value))
     assert found
     assert split_lenient(found) == (found, [])
@@ -134,7 +136,7 @@ def nested(deep: int) -> Resource:
     return {**QUESTIONNAIRE, "item": [item]}
 
 
-def test_depth_has_a_bound() -> None:
+def test_nesting_depth_is_limited() -> None:
     assert validate(nested(MAX_DEPTH - 2)) == []
     [issue] = validate(nested(5000))
     assert issue.code == "too-long"
@@ -143,7 +145,7 @@ def test_depth_has_a_bound() -> None:
 
 
 @pytest.mark.parametrize("within", ["extension", "contained", "bundle"])
-def test_depth_has_a_bound_whatever_is_nested(within: str) -> None:
+def test_nesting_depth_is_limited_for_every_recursive_element(within: str) -> None:
     made: Any = {"url": "last", "valueString": "x"} if within == "extension" else {"resourceType": "Basic"}
     for _ in range(5000):
         if within == "extension":
@@ -156,13 +158,13 @@ def test_depth_has_a_bound_whatever_is_nested(within: str) -> None:
     assert any(issue.code == "too-long" for issue in found)
 
 
-def test_many_mistakes_are_counted_and_not_all_listed() -> None:
+def test_number_of_listed_issues_is_limited() -> None:
     found = validate({**PATIENT, **{f"element{number}": 1 for number in range(50_000)}})
     assert len(found) == MAX_ISSUES + 1
     assert "more than 1000 things are wrong" in found[-1].text
 
 
-def test_long_values_are_quoted_short() -> None:
+def test_long_values_are_truncated_in_issues() -> None:
     for issue in validate({**PATIENT, "gender": "x" * 1_000_000, "y" * 1_000_000: 1, "birthDate": "1" * 1_000_000}):
         assert len(issue.text) < 300
         assert len(issue.expression) < 200
@@ -181,14 +183,14 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_no_input_takes_more_than_its_share_of_time(kind: str) -> None:
+def test_validation_time_is_linear_in_the_input(kind: str) -> None:
     name, value = HOSTILE[kind]
     started = time.perf_counter()
     validate({**PATIENT, name: value})
     assert time.perf_counter() - started < 2  # quadratic ones would take minutes
 
 
-def test_a_bundle_of_many_takes_as_long_as_its_entries() -> None:
+def test_validation_time_of_a_bundle_is_linear_in_its_entries() -> None:
     entry = {"resource": OBSERVATION, "request": {"method": "POST", "url": "Observation"}}
     started = time.perf_counter()
     assert validate({**BUNDLE, "entry": [entry] * 2000}) == []

@@ -48,11 +48,11 @@ NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
         ({}, "{}"),
     ],
 )
-def test_a_value_is_put_in_words(value: Any, told: str) -> None:
+def test_value_is_formatted_as_text(value: Any, told: str) -> None:
     assert to_text(value) == told
 
 
-def test_digits_are_those_that_were_written() -> None:
+def test_decimal_text_keeps_its_digits() -> None:
     assert to_text(loads(b'{"value":1.50,"unit":"mg"}')) == "1.50 mg"
 
 
@@ -79,7 +79,7 @@ def test_digits_are_those_that_were_written() -> None:
         ),
     ],
 )
-def test_a_resource_has_a_line_of_its_own(resource: Any, told: str) -> None:
+def test_title_of_a_resource(resource: Any, told: str) -> None:
     assert format_title(resource) == told
 
 
@@ -95,7 +95,7 @@ def test_an_age_is_in_whole_years_on_the_day(born: str, age: int | None) -> None
     assert charted(birthDate=born).get("age") == age
 
 
-def test_the_number_of_the_record_is_the_identifier_that_is_one() -> None:
+def test_mrn_is_the_identifier_of_type_mr() -> None:
     typed = {"type": {"coding": [{"code": "MR"}]}, "value": "1"}
     assert charted(identifier=[{"system": "urn:ssn", "value": "0"}, typed]).get("mrn") == "1"
     assert charted(identifier=[{"system": "http://x/MRN", "value": "2"}]).get("mrn") == "2"
@@ -103,7 +103,7 @@ def test_the_number_of_the_record_is_the_identifier_that_is_one() -> None:
     assert charted(identifier=[{"system": "urn:ssn", "value": "0"}]).get("mrn") is None
 
 
-def test_as_data_it_is_the_resource_and_nothing_more() -> None:
+def test_resource_view_as_data_is_the_resource_only() -> None:
     own = {"name": [{"family": "Kim"}], "valueQuantity": {"value": 1}}
     found = charted(**own)
     assert dict(found) == {"resourceType": "Patient", "id": "p", **own}
@@ -115,7 +115,7 @@ def test_as_data_it_is_the_resource_and_nothing_more() -> None:
 
 
 @pytest.mark.parametrize("name", DERIVED_FIELDS)
-def test_nothing_that_is_derived_breaks_on_what_is_odd(name: str) -> None:
+def test_derived_fields_tolerate_malformed_resources(name: str) -> None:
     odd: list[Any] = [7, "x", [], [7], [{}], {}, None, [{"value": 7, "type": 7}], [{"coding": "x"}]]
     for value in odd:
         fields = dict.fromkeys(("name", "identifier", "telecom", "address", "birthDate"), value)

@@ -45,16 +45,16 @@ ANSWERED = "sandbox.answered"
 
 
 @contextmanager
-def client(rig: SimulatorRig, **options: object) -> Iterator[httpx.Client]:
+def open_client(rig: SimulatorRig, **options: object) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=rig.url(), timeout=10, **options) as opened:  # type: ignore[arg-type]
         yield opened
 
 
-def kinds(rig: SimulatorRig) -> list[str]:
+def list_event_kinds(rig: SimulatorRig) -> list[str]:
     return [event.kind for event in rig.playground.log.events]
 
 
-def told(rig: SimulatorRig, scheme: str) -> dict[str, str]:
+def get_connection_info(rig: SimulatorRig, scheme: str) -> dict[str, str]:
     return dict(rig.playground.sandboxes[rig.name].authentication_info(rig.url())[scheme])  # type: ignore[arg-type]
 
 
@@ -67,19 +67,19 @@ def test_a_simulator_with_another_scheme_conforms(spec: Spec, check: Check) -> N
 # Basic.
 
 
-def test_basic_takes_the_user_and_the_password_that_the_agent_is_told() -> None:
+def test_basic_accepts_user_and_password_from_the_connection_info() -> None:
     with SimulatorRig(BASIC_SPEC) as rig:
-        info = told(rig, "basic")
+        info = get_connection_info(rig, "basic")
         assert info == {"user": "AC0001", "password": rig.token}
-        with client(rig, auth=httpx.BasicAuth(info["user"], info["password"])) as agent:
+        with open_client(rig, auth=httpx.BasicAuth(info["user"], info["password"])) as agent:
             assert agent.post("/notes", json={"text": "hello"}).status_code == 201
             assert agent.get("/notes").json() == ["hello"]
-        assert kinds(rig) == ["locked.note.added", ANSWERED]
+        assert list_event_kinds(rig) == ["locked.note.added", ANSWERED]
 
 
 @pytest.mark.parametrize("user", ["AC0001", "AC0002"])
-def test_basic_refuses_a_wrong_user_or_password_with_its_own_challenge(user: str) -> None:
-    with SimulatorRig(BASIC_SPEC) as rig, client(rig) as agent:
+def test_basic_refuses_wrong_user_or_password_with_a_basic_challenge(user: str) -> None:
+    with SimulatorRig(BASIC_SPEC) as rig, open_client(rig) as agent:
         password = "wrong" if user == "AC0001" else rig.token
         reply = agent.get("/notes", auth=httpx.BasicAuth(user, password))
         assert (reply.status_code, reply.headers["www-authenticate"]) == (
@@ -91,12 +91,12 @@ def test_basic_refuses_a_wrong_user_or_password_with_its_own_challenge(user: str
 
 
 @pytest.mark.parametrize("header", ["Basic", "Basic %%%", "Basic bm9jb2xvbg==", "Basic /w==", "basic\t", "Bearer x"])
-def test_basic_refuses_what_cannot_be_read(header: str) -> None:
+def test_malformed_basic_header_is_refused_with_401(header: str) -> None:
     with SimulatorRig(BASIC_SPEC) as rig:
         assert rig.send(Request("GET", "/notes", {}, {"authorization": header}), token="").status == 401
 
 
-def test_the_user_of_basic_is_the_name_of_the_sandbox_unless_a_field_of_the_config_has_it() -> None:
+def test_basic_user_defaults_to_the_name_of_the_sandbox() -> None:
     with SimulatorRig(locked(BasicPassword())) as rig:
         header = {"authorization": f"basic {encode_basic('box', rig.token)}"}
         assert rig.send(Request("GET", "/notes", {}, header), token="").status == 200
@@ -106,8 +106,8 @@ def test_the_user_of_basic_is_the_name_of_the_sandbox_unless_a_field_of_the_conf
 
 
 def test_a_client_logs_in_uses_its_cookie_and_logs_out() -> None:
-    with SimulatorRig(COOKIE_SPEC) as rig, client(rig) as agent:
-        info = told(rig, "session")
+    with SimulatorRig(COOKIE_SPEC) as rig, open_client(rig) as agent:
+        info = get_connection_info(rig, "session")
         assert info == {"user": "box", "password": rig.token, "login_url": f"{rig.url()}/login"}
         reply = agent.post(info["login_url"], data={"user": info["user"], "password": info["password"]})
         path = httpx.URL(rig.url()).path
@@ -119,7 +119,7 @@ def test_a_client_logs_in_uses_its_cookie_and_logs_out() -> None:
         assert "session" not in agent.cookies
         late = agent.get("/notes", headers={"cookie": f"session={session}"})
         assert (late.status_code, late.headers["www-authenticate"][:6]) == (401, "Cookie")
-        assert kinds(rig) == ["locked.login", "locked.note.added", "locked.logout"]
+        assert list_event_kinds(rig) == ["locked.login", "locked.note.added", "locked.logout"]
 
 
 def test_a_session_expires_in_simulated_time() -> None:
@@ -132,7 +132,7 @@ def test_a_session_expires_in_simulated_time() -> None:
 
 
 def test_a_wrong_password_is_not_logged_and_opens_no_session() -> None:
-    with SimulatorRig(COOKIE_SPEC) as rig, client(rig) as agent:
+    with SimulatorRig(COOKIE_SPEC) as rig, open_client(rig) as agent:
         reply = agent.post("/login", data={"user": "box", "password": "guess"})
         assert (reply.status_code, "set-cookie" in reply.headers) == (401, False)
         assert reply.json()["error"]["message"] == "the user or the password is wrong"
@@ -188,14 +188,14 @@ class ClientCredentialsAuth(httpx.Auth):
 @pytest.mark.parametrize("in_form", [True, False])
 def test_a_client_gets_an_access_token_and_another_when_it_has_expired(in_form: bool) -> None:
     with SimulatorRig(OAUTH_SPEC) as rig:
-        info = told(rig, "oauth2")
+        info = get_connection_info(rig, "oauth2")
         assert info == {"client_id": "box", "client_secret": rig.token, "token_url": f"{rig.url()}/token"}
-        with client(rig, auth=ClientCredentialsAuth(info, in_form=in_form)) as agent:
+        with open_client(rig, auth=ClientCredentialsAuth(info, in_form=in_form)) as agent:
             assert agent.get("/notes").status_code == 200
             assert agent.get("/notes").status_code == 200
             rig.playground.advance(timedelta(minutes=6))
             assert agent.get("/notes").status_code == 200
-        assert kinds(rig) == [
+        assert list_event_kinds(rig) == [
             "locked.login",
             ANSWERED,
             ANSWERED,
@@ -204,8 +204,8 @@ def test_a_client_gets_an_access_token_and_another_when_it_has_expired(in_form: 
         ]
 
 
-def test_a_token_response_is_as_oauth_has_it_and_an_expired_token_is_invalid() -> None:
-    with SimulatorRig(OAUTH_SPEC) as rig, client(rig) as agent:
+def test_token_response_follows_rfc_6749_and_expired_token_is_refused() -> None:
+    with SimulatorRig(OAUTH_SPEC) as rig, open_client(rig) as agent:
         form = {"grant_type": "client_credentials"}
         reply = agent.post("/token", data=form, auth=httpx.BasicAuth("box", rig.token))
         issued = reply.json()
@@ -235,17 +235,17 @@ def test_a_token_response_is_as_oauth_has_it_and_an_expired_token_is_invalid() -
         ),
     ],
 )
-def test_a_token_endpoint_refuses_in_the_words_of_oauth(form: dict[str, str], status: int, error: str) -> None:
-    with SimulatorRig(OAUTH_SPEC) as rig, client(rig) as agent:
+def test_token_endpoint_refuses_with_oauth_error_codes(form: dict[str, str], status: int, error: str) -> None:
+    with SimulatorRig(OAUTH_SPEC) as rig, open_client(rig) as agent:
         sent = {name: rig.token if value == "RIGHT" else value for name, value in form.items()}
         reply = agent.post("/token", data=sent)
         assert (reply.status_code, reply.json()["error"]) == (status, error)
         assert reply.headers.get("www-authenticate", "").startswith("Basic") == (status == 401)
-        assert kinds(rig) == ([] if status == 401 else ["sandbox.refused"])
+        assert list_event_kinds(rig) == ([] if status == 401 else ["sandbox.refused"])
 
 
-def test_a_token_request_that_is_no_form_or_says_a_thing_twice_is_invalid() -> None:
-    with SimulatorRig(OAUTH_SPEC) as rig, client(rig) as agent:
+def test_token_request_that_is_not_a_form_or_repeats_a_parameter_is_invalid() -> None:
+    with SimulatorRig(OAUTH_SPEC) as rig, open_client(rig) as agent:
         twice = agent.post("/token", data={"client_secret": "x"}, auth=httpx.BasicAuth("box", rig.token))
         as_json = agent.post("/token", json={"grant_type": "client_credentials"})
         again = agent.post(
@@ -267,7 +267,7 @@ class SignatureAuth(httpx.Auth):
         self._rig, self._path = rig, path
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        info, timestamp = told(self._rig, "signature"), f"{self._rig.playground.now.timestamp():.0f}"
+        info, timestamp = get_connection_info(self._rig, "signature"), f"{self._rig.playground.now.timestamp():.0f}"
         query = QueryParams(tuple(request.url.params.multi_items()))
         signed = Request(request.method, self._path, query, {}, request.content)
         request.headers[info["timestamp_header"]] = timestamp
@@ -276,7 +276,7 @@ class SignatureAuth(httpx.Auth):
 
 
 def test_a_signed_request_is_accepted_once() -> None:
-    with SimulatorRig(SIGNED_SPEC) as rig, client(rig) as agent:
+    with SimulatorRig(SIGNED_SPEC) as rig, open_client(rig) as agent:
         reply = agent.post("/notes", json={"text": "hello"}, auth=SignatureAuth(rig, "/notes"))
         assert reply.status_code == 201
         replayed = agent.send(reply.request)
@@ -287,7 +287,7 @@ def test_a_signed_request_is_accepted_once() -> None:
 
 
 @pytest.mark.parametrize("changed", ["method", "path", "query", "body", "time"])
-def test_a_signature_is_good_for_nothing_but_the_request_it_was_made_for(changed: str) -> None:
+def test_signature_of_another_request_is_refused(changed: str) -> None:
     with SimulatorRig(SIGNED_SPEC) as rig:
         made_for = Request("GET", "/notes", {"a": "1"})
         headers = dict(rig.authorize(made_for))
@@ -302,7 +302,7 @@ def test_a_signature_is_good_for_nothing_but_the_request_it_was_made_for(changed
 
 
 @pytest.mark.parametrize("minutes", [-6, 6])
-def test_a_signature_must_be_of_about_now(minutes: int) -> None:
+def test_signature_with_a_timestamp_too_far_from_now_is_refused(minutes: int) -> None:
     with SimulatorRig(SIGNED_SPEC) as rig:
         request, now = Request("GET", "/notes"), rig.playground.now
         timestamp = f"{(now + timedelta(minutes=minutes)).timestamp():.0f}"
@@ -312,13 +312,13 @@ def test_a_signature_must_be_of_about_now(minutes: int) -> None:
 
 
 @pytest.mark.parametrize("timestamp", ["", "now", "-1", "1e400", "99999999999", "nan"])
-def test_a_timestamp_that_is_no_time_is_refused(timestamp: str) -> None:
+def test_malformed_timestamp_is_refused(timestamp: str) -> None:
     with SimulatorRig(SIGNED_SPEC) as rig:
         headers = {"x-timestamp": timestamp, "x-signature": "0" * 64}
         assert rig.send(Request("GET", "/notes", {}, headers), token="").status == 401
 
 
-def test_the_canonical_string_is_as_documented() -> None:
+def test_canonical_string_has_the_documented_five_lines() -> None:
     request = Request("get", "/a b/ü", QueryParams((("z", "1"), ("a", "x/y"), ("a", "b c"))), {}, b"hello")
     assert canonical_string(request, "1767225600.5").split("\n") == [
         "GET",
@@ -332,9 +332,9 @@ def test_the_canonical_string_is_as_documented() -> None:
 # Several schemes, the clock, open operations.
 
 
-def test_any_one_of_several_schemes_is_enough_and_a_refusal_names_all() -> None:
-    with SimulatorRig(SEVERAL_SPEC) as rig, client(rig) as agent:
-        info = told(rig, "oauth2")
+def test_any_of_several_schemes_is_accepted_and_a_refusal_challenges_for_all() -> None:
+    with SimulatorRig(SEVERAL_SPEC) as rig, open_client(rig) as agent:
+        info = get_connection_info(rig, "oauth2")
         assert agent.get("/notes", headers={"Authorization": f"Bearer {rig.token}"}).status_code == 200
         assert agent.get("/notes", auth=httpx.BasicAuth("AC0001", rig.token)).status_code == 200
         assert agent.get("/notes", auth=ClientCredentialsAuth(info, in_form=True)).status_code == 200
@@ -342,15 +342,15 @@ def test_any_one_of_several_schemes_is_enough_and_a_refusal_names_all() -> None:
         assert challenge == 'Bearer realm="clerkship", Basic realm="clerkship", charset="UTF-8"'
 
 
-def test_the_clock_takes_the_token_of_a_sandbox_whatever_its_scheme() -> None:
+def test_clock_accepts_the_sandbox_token_with_any_scheme() -> None:
     with SimulatorRig(SIGNED_SPEC) as rig:
         url = f"{rig.url().rpartition('/')[0]}/clock"
         assert httpx.get(url, headers={"Authorization": f"Bearer {rig.token}"}).status_code == 200
         assert httpx.get(url).status_code == 401
 
 
-def test_an_open_operation_answers_a_client_without_a_credential_and_keeps_it_out_of_the_log() -> None:
-    with SimulatorRig(BASIC_SPEC) as rig, client(rig) as agent:
+def test_open_operation_without_a_credential_is_answered_but_not_logged() -> None:
+    with SimulatorRig(BASIC_SPEC) as rig, open_client(rig) as agent:
         before = rig.playground.now
         for _ in range(3):
             assert agent.get("/about").json() == {"name": "locked"}
@@ -359,17 +359,17 @@ def test_an_open_operation_answers_a_client_without_a_credential_and_keeps_it_ou
         listed = rig.playground.sidecar.unauthenticated
         assert (listed.count, listed.requests[0]["reason"]) == (4, "answered without a credential")
         assert agent.get("/about", auth=httpx.BasicAuth("AC0001", rig.token)).status_code == 200
-        assert kinds(rig) == ["locked.about.read"]
+        assert list_event_kinds(rig) == ["locked.about.read"]
 
 
-def test_the_fault_of_an_expired_credential_challenges_by_the_scheme_of_the_simulator() -> None:
+def test_expired_fault_challenges_with_the_scheme_of_the_simulator() -> None:
     with SimulatorRig(BASIC_SPEC) as rig:
         rig.playground.inject(ExpiredFault(times=1))
         reply = rig.send(Request("GET", "/notes"))
         assert (reply.status, reply.headers["WWW-Authenticate"]) == (401, 'Basic realm="clerkship", charset="UTF-8"')
 
 
-def test_a_client_without_a_credential_uses_up_no_fault() -> None:
+def test_request_without_a_credential_does_not_use_up_a_fault() -> None:
     with SimulatorRig(BASIC_SPEC) as rig:
         rig.playground.inject(ErrorFault(times=1))
         assert rig.send_http(Request("GET", "/about"), {}).status == 200
@@ -380,13 +380,13 @@ def test_a_client_without_a_credential_uses_up_no_fault() -> None:
 # Secrets.
 
 
-def test_a_secret_that_is_not_there_matches_nothing() -> None:
+def test_missing_secret_matches_nothing() -> None:
     assert secrets_match("a", "a")
     assert not secrets_match("a", "b")
     assert not secrets_match(None, "")
 
 
-def test_a_table_of_secrets_finds_only_the_whole_secret() -> None:
+def test_secret_table_finds_only_the_whole_secret() -> None:
     table = SecretTable[int]()
     table.add("secret", 1)
     assert (table.get("secret"), table.get("secre"), table.get("")) == (1, None, None)
@@ -410,14 +410,14 @@ def test_sessions_and_used_signatures_are_bounded() -> None:
 # What an agent is told.
 
 
-def handles(rig: SimulatorRig) -> Sandboxes:
+def open_handles(rig: SimulatorRig) -> Sandboxes:
     base = rig.url().rpartition(f"/{rig.playground.id}/")[0]
     return open_sandboxes(rig.gateway, rig.playground, lambda: base)
 
 
-def test_an_agent_is_told_the_credentials_of_each_scheme_where_it_is_told_the_token() -> None:
+def test_agent_gets_the_credentials_of_each_scheme_besides_the_token() -> None:
     with SimulatorRig(SEVERAL_SPEC) as rig:
-        sandboxes = handles(rig)
+        sandboxes = open_handles(rig)
         expected = {
             "basic": {"user": "AC0001", "password": rig.token},
             "oauth2": {"client_id": "box", "client_secret": rig.token, "token_url": f"{rig.url()}/token"},
@@ -429,15 +429,15 @@ def test_an_agent_is_told_the_credentials_of_each_scheme_where_it_is_told_the_to
         assert orjson.loads(answer)["value"] == expected
 
 
-def test_what_an_agent_is_told_of_a_bearer_token_is_url_and_token_alone() -> None:
+def test_agent_gets_only_url_and_token_for_a_bearer_token() -> None:
     with SimulatorRig(locked()) as rig:
-        [place] = describe_sandboxes(handles(rig))["sandboxes"].values()
+        [place] = describe_sandboxes(open_handles(rig))["sandboxes"].values()
         assert place.keys() == {"kind", "url", "token"}
 
 
-def test_a_handle_in_process_needs_no_credential_of_its_own() -> None:
+def test_in_process_handle_needs_no_credential() -> None:
     with SimulatorRig(SIGNED_SPEC) as rig:
-        box = handles(rig)["box"]
+        box = open_handles(rig)["box"]
         assert box.request("POST", "/notes", body=b'{"text": "hello"}').status == 201
         assert orjson.loads(box.request("GET", "/notes").body) == ["hello"]
 

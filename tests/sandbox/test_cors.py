@@ -20,7 +20,7 @@ PREFLIGHT = {
 }
 
 
-def allowed(reply: Reply) -> str | None:
+def get_allowed_origin(reply: Reply) -> str | None:
     return {name.lower(): value for name, value in reply.headers.items()}.get("access-control-allow-origin")
 
 
@@ -38,7 +38,7 @@ def test_a_preflight_request_is_answered_without_a_credential_and_is_not_logged(
         assert (rig.lines, rig.playground.now) == ([], before)
 
 
-def test_answers_and_refusals_may_be_read_by_the_page() -> None:
+def test_replies_and_refusals_have_cors_headers() -> None:
     with SimulatorRig(ANY) as rig:
         headers = {"origin": PAGE, "authorization": f"Bearer {rig.token}"}
         answered = httpx.get(f"{rig.url()}/notes", headers=headers)
@@ -46,43 +46,43 @@ def test_answers_and_refusals_may_be_read_by_the_page() -> None:
         assert answered.headers["access-control-expose-headers"] == "ETag, Location"
         assert answered.headers["vary"] == "Origin"
         for path in ("/notes", "/nowhere", "/about"):
-            assert allowed(rig.send_http(Request("GET", path), {"origin": PAGE})) == "*"
+            assert get_allowed_origin(rig.send_http(Request("GET", path), {"origin": PAGE})) == "*"
         rig.playground.close()
-        assert allowed(rig.send_http(Request("GET", "/notes"), headers)) == "*"
-        assert allowed(rig.send_http(Request("GET", "/notes"), {})) is None
+        assert get_allowed_origin(rig.send_http(Request("GET", "/notes"), headers)) == "*"
+        assert get_allowed_origin(rig.send_http(Request("GET", "/notes"), {})) is None
 
 
-def test_only_listed_origins_are_allowed_and_are_named() -> None:
+def test_only_listed_origins_are_allowed_and_echoed() -> None:
     with SimulatorRig(LISTED) as rig:
         reply = httpx.options(f"{rig.url()}/notes", headers=PREFLIGHT)
         assert reply.headers["access-control-allow-origin"] == PAGE
         assert reply.headers["access-control-allow-credentials"] == "true"
         other = {**PREFLIGHT, "origin": "https://evil.example"}
         refused = rig.send_http(Request("OPTIONS", "/notes"), other)
-        assert (refused.status, allowed(refused)) == (401, None)
-        assert allowed(rig.send_http(Request("GET", "/about"), {"origin": "null"})) is None
+        assert (refused.status, get_allowed_origin(refused)) == (401, None)
+        assert get_allowed_origin(rig.send_http(Request("GET", "/about"), {"origin": "null"})) is None
 
 
-def test_without_a_policy_there_is_no_cors() -> None:
+def test_without_a_policy_there_are_no_cors_headers() -> None:
     with SimulatorRig(OFF) as rig:
         assert rig.send_http(Request("OPTIONS", "/notes"), PREFLIGHT).status == 401
-        assert allowed(rig.send_http(Request("GET", "/about"), {"origin": PAGE})) is None
+        assert get_allowed_origin(rig.send_http(Request("GET", "/about"), {"origin": PAGE})) is None
 
 
-def test_options_that_is_no_preflight_needs_a_credential() -> None:
+def test_options_request_that_is_not_a_preflight_needs_a_credential() -> None:
     with SimulatorRig(ANY) as rig:
         assert rig.send_http(Request("OPTIONS", "/notes"), {"origin": PAGE}).status == 401
         assert rig.send(Request("OPTIONS", "/notes", {}, {"origin": PAGE})).status == 405
 
 
-def test_names_of_headers_that_are_none_are_not_repeated() -> None:
+def test_malformed_requested_header_names_are_not_echoed() -> None:
     with SimulatorRig(ANY) as rig:
         headers = {**PREFLIGHT, "access-control-request-headers": 'x"y<script>'}
         reply = httpx.options(f"{rig.url()}/notes", headers=headers)
         assert (reply.status_code, "access-control-allow-headers" in reply.headers) == (204, False)
 
 
-def test_credentials_need_a_list_of_origins() -> None:
+def test_policy_with_credentials_requires_listed_origins() -> None:
     with pytest.raises(ValueError, match="CORS with credentials needs a list of origins"):
         CorsPolicy(credentials=True)
     assert locked(SESSION, cors=CorsPolicy(origins=(PAGE,), credentials=True)).cors is not None

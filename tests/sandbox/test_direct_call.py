@@ -32,7 +32,7 @@ def sandboxes(rig: SimulatorRig) -> Sandboxes:
     return open_sandboxes(rig.gateway, rig.playground, lambda: "http://127.0.0.1:1")
 
 
-def _use(tools: Toolbox, name: str, **arguments: Any) -> str:
+def _call_tool(tools: Toolbox, name: str, **arguments: Any) -> str:
     called = tools.call({"id": "1", "function": {"name": name, "arguments": orjson.dumps(arguments).decode()}})
     return str(called["content"])
 
@@ -41,11 +41,11 @@ def test_a_model_calls_an_operation_without_a_route(rig: SimulatorRig, sandboxes
     tools = Toolbox(sandboxes)
     names = [each["function"]["name"] for each in tools.definitions]  # type: ignore[index]
     assert names == ["send_page", "list_pages"]
-    assert _use(tools, "send_page", number="12", text="call") == "sent"
-    assert _use(tools, "list_pages") == '[["12","call"]]'
-    assert _use(tools, "send_page") == "error: `number` is missing"
-    assert _use(tools, "send_page", number="12", urgent=True).startswith("error: unknown argument `urgent`")
-    assert _use(tools, "send_page", number=["12"]).startswith("refused with status 422: number: Input should be")
+    assert _call_tool(tools, "send_page", number="12", text="call") == "sent"
+    assert _call_tool(tools, "list_pages") == '[["12","call"]]'
+    assert _call_tool(tools, "send_page") == "error: `number` is missing"
+    assert _call_tool(tools, "send_page", number="12", urgent=True).startswith("error: unknown argument `urgent`")
+    assert _call_tool(tools, "send_page", number=["12"]).startswith("refused with status 422: number: Input should be")
     assert rig.playground.broken is None
     requests = [event.request for event in rig.playground.log.events if event.request is not None]
     assert [(request.method, request.status) for request in requests] == [
@@ -62,7 +62,7 @@ def test_a_handle_calls_an_operation_by_name(sandboxes: Sandboxes) -> None:
         sandboxes["box"].call("fly")
 
 
-def test_bytes_survive_a_record() -> None:
+def test_bytes_are_preserved_by_encoding_and_decoding() -> None:
     data = {"a": [b"\x00\xff", {"b": b""}], "c": 1, "d": None}
     assert decode_bytes(orjson.loads(orjson.dumps(encode_bytes(data)))) == data
 
@@ -78,7 +78,7 @@ def test_bytes_survive_a_record() -> None:
     ],
     ids=["line", "refused", "by-name", "listener-only-field", "bytes"],
 )
-def test_a_recorded_call_leads_to_the_same_log(spec: Spec, call: OperationCall[Any, Any]) -> None:
+def test_replayed_call_produces_the_same_log(spec: Spec, call: OperationCall[Any, Any]) -> None:
     acts: list[dict[str, Any] | None] = []
     with SimulatorRig(spec) as first, SimulatorRig(spec) as again:
         first.gateway.subscribe_requests(

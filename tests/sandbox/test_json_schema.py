@@ -43,7 +43,7 @@ INSTANCES = st.recursive(
 TYPES = st.sampled_from(["null", "boolean", "integer", "number", "string", "array", "object"])
 
 
-def _objects(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+def _build_object_schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
     """Return schemas with any of the supported keywords."""
     small = st.integers(0, 3)
     return st.fixed_dictionaries(
@@ -72,7 +72,7 @@ def _objects(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]
     )
 
 
-SCHEMAS = st.recursive(st.booleans() | _objects(st.booleans()), _objects, max_leaves=4)
+SCHEMAS = st.recursive(st.booleans() | _build_object_schemas(st.booleans()), _build_object_schemas, max_leaves=4)
 DEFINITIONS: Mapping[str, Any] = {
     "text": {"type": "string"},
     "tree": {"type": ["object", "array"], "additionalProperties": {"$ref": "#/$defs/tree"}},
@@ -80,8 +80,8 @@ DEFINITIONS: Mapping[str, Any] = {
 
 
 @settings(max_examples=40, deadline=None)
-@given(schema=_objects(SCHEMAS), instances=st.lists(INSTANCES, min_size=1, max_size=5))
-def test_the_verdict_is_that_of_the_jsonschema_package(schema: dict[str, Any], instances: list[Any]) -> None:
+@given(schema=_build_object_schemas(SCHEMAS), instances=st.lists(INSTANCES, min_size=1, max_size=5))
+def test_violations_agree_with_the_jsonschema_package(schema: dict[str, Any], instances: list[Any]) -> None:
     whole = {**schema, "$defs": DEFINITIONS}
     check_schema(whole)
     for instance in instances:
@@ -104,13 +104,13 @@ def test_the_verdict_is_that_of_the_jsonschema_package(schema: dict[str, Any], i
         ({"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}]}}}, "$defs.a: refers to itself through a -> a"),
     ],
 )
-def test_a_schema_that_cannot_be_applied_in_full_is_refused(schema: dict[str, Any], said: str) -> None:
+def test_unsupported_or_malformed_schema_is_refused(schema: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidSchema) as refused:
         check_schema(schema)
     assert str(refused.value).startswith(said)
 
 
-def test_an_operation_with_a_schema_that_is_not_supported_cannot_be_declared() -> None:
+def test_operation_with_an_unsupported_schema_cannot_be_declared() -> None:
     def order(context: OperationContext[Any], input: dict[str, Any]) -> None:
         """Order."""
 
@@ -137,7 +137,7 @@ def test_an_operation_with_a_schema_that_is_not_supported_cannot_be_declared() -
         ({}, "5", "5"),
     ],
 )
-def test_the_text_of_a_query_is_what_its_schema_says(schema: dict[str, Any], text: str, value: Any) -> None:
+def test_query_text_is_converted_to_the_type_of_its_schema(schema: dict[str, Any], text: str, value: Any) -> None:
     assert convert_text(schema, text, {"count": {"type": "integer"}}) == value
 
 
@@ -147,30 +147,30 @@ def order(context: OperationContext[Any], input: dict[str, Any]) -> dict[str, An
     return {"next": input["count"] + 1, "urgent": input.get("urgent")}
 
 
-def _ask(site: Site, method: str, path: str, body: bytes = b"") -> tuple[int, Any]:
+def _send(site: Site, method: str, path: str, body: bytes = b"") -> tuple[int, Any]:
     with site.ask(method, path, body) as reply:
         answer = orjson.loads(reply.read())
         return reply.status, answer if reply.status == 200 else answer["error"]["message"]
 
 
-def test_an_input_that_violates_the_schema_is_refused_and_breaks_nothing() -> None:
+def test_input_that_violates_the_schema_is_refused_with_422() -> None:
     with open_site(Route("POST", "/order", order), Route("GET", "/order", order)) as site:
-        assert _ask(site, "POST", "/order", b'{"count": "abc"}') == (422, "count: must be of type integer")
-        assert _ask(site, "POST", "/order", b'{"count": 0}') == (422, "count: must be at least 1")
-        assert _ask(site, "POST", "/order", b'{"count": 1, "lines": [{"code": "a"}, {}]}') == (
+        assert _send(site, "POST", "/order", b'{"count": "abc"}') == (422, "count: must be of type integer")
+        assert _send(site, "POST", "/order", b'{"count": 0}') == (422, "count: must be at least 1")
+        assert _send(site, "POST", "/order", b'{"count": 1, "lines": [{"code": "a"}, {}]}') == (
             422,
             "lines.1.code: missing",
         )
-        assert _ask(site, "POST", "/order", b"{}") == (422, "count: missing")
-        assert _ask(site, "GET", "/order?count=x") == (422, "count: must be of type integer")
-        assert _ask(site, "GET", "/order?count=5&urgent=true") == (200, {"next": 6, "urgent": True})
+        assert _send(site, "POST", "/order", b"{}") == (422, "count: missing")
+        assert _send(site, "GET", "/order?count=x") == (422, "count: must be of type integer")
+        assert _send(site, "GET", "/order?count=5&urgent=true") == (200, {"next": 6, "urgent": True})
         assert site.playground.broken is None
 
 
 def test_a_path_parameter_is_converted_by_the_schema() -> None:
     with open_site(Route("POST", "/order/{count}", order)) as site:
-        assert _ask(site, "POST", "/order/7") == (200, {"next": 8, "urgent": None})
-        assert _ask(site, "POST", "/order/seven") == (422, "count: must be of type integer")
+        assert _send(site, "POST", "/order/7") == (200, {"next": 8, "urgent": None})
+        assert _send(site, "POST", "/order/seven") == (422, "count: must be of type integer")
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_field_of_a_schema_may_be_the_body(field: dict[str, Any], body: bytes,
         return len(input["content"])
 
     with open_site(Route("POST", "/store", store, body="content")) as site:
-        assert _ask(site, "POST", "/store", body)[0] == status
+        assert _send(site, "POST", "/store", body)[0] == status
         assert site.playground.broken is None
 
 
@@ -202,7 +202,7 @@ def test_a_field_of_a_schema_may_be_the_body(field: dict[str, Any], body: bytes,
         (Route("GET", "/order", order, free_query="search"), "search"),
     ],
 )
-def test_a_route_whose_names_are_no_fields_of_its_operation_is_refused(route: Route, name: str) -> None:
+def test_route_with_names_that_are_not_fields_of_its_operation_is_refused(route: Route, name: str) -> None:
     with pytest.raises(BrokenSimulator) as broken:
         check_spec(replace(SPEC, operations=(order,), routes=(route,)))
     assert f"route {route.method} {route.path}: operation `order` has no field `{name}`" in str(broken.value)

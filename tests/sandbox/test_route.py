@@ -21,18 +21,23 @@ ROUTES = (
 )
 
 
-def operation(method: str, path: str) -> str:
+def find_operation_name(method: str, path: str) -> str:
     """The one that is found."""
     return find_route(ROUTES, Request(method, path))[0].operation.name
 
 
-def test_where_there_is_get_there_is_head_and_a_slash_at_the_end_is_nothing() -> None:
-    assert operation("HEAD", "/notes") == operation("GET", "/notes") == operation("GET", "/notes/") == "list"
-    assert operation("HEAD", "/notes/") == "list"
+def test_get_route_also_answers_head_and_a_trailing_slash() -> None:
+    assert (
+        find_operation_name("HEAD", "/notes")
+        == find_operation_name("GET", "/notes")
+        == find_operation_name("GET", "/notes/")
+        == "list"
+    )
+    assert find_operation_name("HEAD", "/notes/") == "list"
     route, params = find_route(ROUTES, Request("GET", "/files/a/"))
     assert (route.operation.name, params) == ("read", {"path": "a/"})
     with pytest.raises(Refusal, match="no route for /notes//"):
-        operation("GET", "/notes//")
+        find_operation_name("GET", "/notes//")
 
 
 @pytest.mark.parametrize(
@@ -44,8 +49,8 @@ def test_where_there_is_get_there_is_head_and_a_slash_at_the_end_is_nothing() ->
         ("GET", "/notes/1", "DELETE"),
     ],
 )
-def test_what_is_not_done_says_each_that_is_once(method: str, path: str, allow: str) -> None:
+def test_method_that_is_not_allowed_is_refused_with_each_allowed_one(method: str, path: str, allow: str) -> None:
     with pytest.raises(Refusal) as refused:
-        operation(method, path)
+        find_operation_name(method, path)
     assert (refused.value.status, refused.value.headers) == (405, {"Allow": allow})
     assert refused.value.reason == f"{method} is not allowed here (allowed: {allow})"

@@ -87,12 +87,12 @@ TOOLS = {tool.operation.name: tool for tool in build_tools("shop", ROUTES)}
 
 
 @pytest.mark.parametrize("spec", [kind.spec for kind in KINDS], ids=lambda spec: spec.kind)
-def test_every_simulators_tools_are_schemas_that_a_validator_takes(spec: Spec) -> None:
+def test_tool_parameters_of_every_simulator_are_valid_json_schemas(spec: Spec) -> None:
     for tool in build_tools("box", spec.routes):
         jsonschema.Draft202012Validator.check_schema(tool.parameters)
 
 
-def test_a_schema_inside_a_schema_is_found() -> None:
+def test_nested_models_are_validated() -> None:
     validator = jsonschema.Draft202012Validator(TOOLS["place_order"].parameters)
     assert validator.is_valid({"lines": [{"amount": 1}]})
     assert not validator.is_valid({"lines": [{"amount": "many"}]})
@@ -111,7 +111,7 @@ def test_a_schema_inside_a_schema_is_found() -> None:
         ("write_scan", {"name": "a", "data_base64": "/wA="}, "PUT", "/scans/a", {}, b"\xff\x00"),
     ],
 )
-def test_a_call_is_a_request(
+def test_arguments_are_converted_to_a_request(
     operation: str, arguments: dict[str, Any], method: str, path: str, query: dict[str, str], body: bytes
 ) -> None:
     request = TOOLS[operation].request(arguments)
@@ -134,17 +134,17 @@ def test_a_call_is_a_request(
         ("write_scan", {"name": "a", "internal": True}, "unknown argument `internal`"),
     ],
 )
-def test_a_value_that_leads_elsewhere_is_no_call(operation: str, arguments: dict[str, Any], said: str) -> None:
+def test_invalid_arguments_are_refused(operation: str, arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(BadArguments, match=re.escape(said)):
         TOOLS[operation].request(arguments)
 
 
-def test_names_have_no_prefix_where_there_is_one_sandbox() -> None:
+def test_tool_names_have_no_prefix_if_there_is_one_sandbox() -> None:
     assert [tool.name for tool in build_tools("shop", ROUTES[:2])] == ["shop__read_special", "shop__read_order"]
     assert [tool.name for tool in build_tools("shop", ROUTES[:2], is_only=True)] == ["read_special", "read_order"]
 
 
-def test_a_json_schema_may_stand_for_the_input() -> None:
+def test_input_may_be_declared_by_a_json_schema() -> None:
     schema = {
         "type": "object",
         "properties": {"order": {"type": "string"}, "lines": {"type": "array", "items": {"type": "integer"}}},
@@ -163,7 +163,7 @@ def test_a_json_schema_may_stand_for_the_input() -> None:
         tool.request({"order": "7"})
 
 
-def test_names_are_short_plain_and_different() -> None:
+def test_tool_names_are_short_ascii_and_unique() -> None:
     assert build_tool_name("drop", "read_file") == "drop__read_file"
     long = [build_tool_name("x" * 60, f"operation_{number}") for number in range(3)]
     assert len(set(long)) == 3
@@ -172,7 +172,7 @@ def test_names_are_short_plain_and_different() -> None:
     assert list(index_by_name(twins)) == ["a_b__read_special", "a_b__read_special_2"]
 
 
-def test_where_any_name_may_stand_in_a_query_it_is_written_as_text() -> None:
+def test_free_query_is_given_as_one_text_argument() -> None:
     routes = (Route("GET", "/{type}", declare("search", Criteria), free_query="query"),)
     [tool] = build_tools("ehr", routes)
     described = {"type": "string", "default": "", "description": "name=smith&date=ge2026"}
@@ -184,20 +184,20 @@ def test_where_any_name_may_stand_in_a_query_it_is_written_as_text() -> None:
         tool.request({"type": "Patient", "query": ["name=x"]})
 
 
-def test_a_body_is_called_what_its_route_says() -> None:
+def test_request_has_the_media_type_of_its_route() -> None:
     media = "application/x-www-form-urlencoded"
     routes = (Route("POST", "/notes/{name}", declare("search", Note), body="text", media=media),)
     [tool] = build_tools("ehr", routes)
     assert tool.request({"name": "x", "text": "a=1"}).headers == {"content-type": "application/x-www-form-urlencoded"}
 
 
-def test_a_path_may_have_signs_that_patterns_are_made_of() -> None:
+def test_path_may_contain_regular_expression_characters() -> None:
     route = Route("GET", "/{type}/$every.thing", declare("everything", Criteria))
     assert route.pattern.fullmatch("/Patient/$every.thing") is not None
     assert route.pattern.fullmatch("/Patient/$everything") is None
 
 
-def test_what_a_path_takes_is_described_and_a_route_may_be_no_tool() -> None:
+def test_path_parameters_are_described_and_operations_can_be_excluded() -> None:
     routes = (
         Route("GET", "/{type}/{id}", declare("read", TypeAndId)),
         Route("HEAD", "/{type}/{id}", declare("head", TypeAndId, tool=False)),
@@ -210,7 +210,7 @@ def test_what_a_path_takes_is_described_and_a_route_may_be_no_tool() -> None:
     assert tool.request({"type": "Patient", "id": "1"}).method == "GET"
 
 
-def test_a_health_records_tools_are_few_and_each_stands_alone() -> None:
+def test_fhir_tools_are_few_and_described() -> None:
     [spec] = [kind.spec for kind in KINDS if kind.kind == "fhir"]
     tools = {tool.operation.name: tool for tool in build_tools("ehr", spec.routes)}
     assert tools.keys() == {
@@ -224,7 +224,7 @@ def test_a_health_records_tools_are_few_and_each_stands_alone() -> None:
         assert "`next` link" in tools[pages].parameters["properties"]["_cursor"]["description"]
 
 
-def test_a_websocket_is_no_tool() -> None:
+def test_websocket_route_is_not_a_tool() -> None:
     @operation()
     def listen(context: OperationContext[Any], input: NoInput) -> WebSocketHandler:
         """Open a WebSocket."""

@@ -18,8 +18,8 @@ PINNED = {"1": "cfdef041e70786ce2dbc2499e5646bb58b6fd60e4a5b2206bf95d3ab6cd58a63
 """By the generator's version: the hash of 100 patients of seed 7 at the default time."""
 SCRIPT = """
 import hashlib
-from clerkship.synthetic import lines
-print(hashlib.sha256(b"\\n".join(lines(30, 11))).hexdigest())
+from clerkship.synthetic import generate_lines
+print(hashlib.sha256(b"\\n".join(generate_lines(30, 11))).hexdigest())
 """
 
 
@@ -27,36 +27,36 @@ def digest(found: tuple[bytes, ...]) -> str:
     return hashlib.sha256(b"\n".join(found)).hexdigest()
 
 
-def test_a_change_of_the_bytes_is_a_new_version_of_the_generator() -> None:
+def test_changed_bytes_require_a_new_generator_version() -> None:
     assert digest(generate_lines(100, 7)) == PINNED[GENERATOR_VERSION], "raise GENERATOR, and pin what it makes now"
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "4242"])
-def test_another_process_makes_the_same(hash_seed: str) -> None:
+def test_another_process_generates_the_same_bytes(hash_seed: str) -> None:
     environ = {"PYTHONHASHSEED": hash_seed, "TZ": "Asia/Tokyo", "LC_ALL": "C"}
     ran = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environ, check=True)
     assert ran.stdout.strip() == digest(generate_lines(30, 11))
 
 
-def test_lines_are_in_order_and_each_is_there_once() -> None:
+def test_lines_are_sorted_and_unique() -> None:
     keys = [tuple(parse_key(line).split("/")) for line in generate_lines(30, 11)]
     assert keys == sorted(set(keys))
 
 
-def test_another_seed_makes_others() -> None:
+def test_another_seed_generates_other_patients() -> None:
     assert digest(generate_lines(5, 1)) != digest(generate_lines(5, 2))
 
 
-def test_the_same_moment_in_another_zone_is_the_same_moment() -> None:
+def test_zone_of_now_does_not_change_the_bytes() -> None:
     elsewhere = DEFAULT_NOW.astimezone(timezone(timedelta(hours=9)))
     assert generate_lines(10, 3, elsewhere) == generate_lines(10, 3, DEFAULT_NOW)
 
 
-def test_whole_teams_do_not_change_when_more_patients_are_asked_for() -> None:
+def test_full_teams_do_not_change_with_more_patients() -> None:
     assert set(generate_lines(100, 7)) <= set(generate_lines(230, 7))
 
 
-def test_patients_do_not_change_when_more_are_asked_for_but_their_doctors_book_fills_up() -> None:
+def test_patients_do_not_change_with_more_patients_except_for_slots() -> None:
     few, many = set(generate_lines(40, 7)), set(generate_lines(60, 7))
     assert {parse_key(line).split("/")[0] for line in few - many} <= {"Slot"}
 
@@ -87,13 +87,13 @@ def test_dates_move_with_now() -> None:
         (1, DEFAULT_NOW.replace(year=2100)),
     ],
 )
-def test_what_cannot_be_made_is_refused_before_anything_is(patients: int, now: datetime) -> None:
+def test_invalid_arguments_are_refused_first(patients: int, now: datetime) -> None:
     with pytest.raises(InputError):
         generate_lines(patients, 1, now)
 
 
 @pytest.mark.parametrize("text", ["2099-12-31T23:30:00-05:00", "2000-01-01T00:30:00+14:00"])
-def test_a_year_counts_where_the_time_is_written(text: str) -> None:
+def test_year_limit_applies_to_the_given_zone(text: str) -> None:
     """In UTC it is another year already, or still."""
     assert generate_lines(2, 1, parse_now(text))
 
@@ -104,7 +104,7 @@ def test_a_year_counts_where_the_time_is_written(text: str) -> None:
     seed=st.integers(-(2**63), 2**63),
     now=st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 30), timezones=st.just(UTC)),
 )
-def test_any_seed_number_and_time_will_do(patients: int, seed: int, now: datetime) -> None:
+def test_any_seed_count_and_time_are_accepted(patients: int, seed: int, now: datetime) -> None:
     made = [parse_resource(line) for line in generate_lines(patients, seed, now)]
     assert sum(resource["resourceType"] == "Patient" for resource in made) == patients
     assert len({(resource["resourceType"], resource["id"]) for resource in made}) == len(made)

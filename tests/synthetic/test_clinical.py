@@ -17,7 +17,7 @@ from clerkship.synthetic.labs import estimate_gfr, list_affected_analytes
 from clerkship.synthetic.planted_illnesses import PLANTED_ILLNESSES
 from clerkship.synthetic.terms import ICD10, LOINC, RXNORM, SNOMED
 from clerkship.synthetic.times import age_in_months, age_in_years
-from tests.synthetic.valley import CASES, Valley, code_of, day_of, valley
+from tests.synthetic.valley import CASES, GeneratedClinic, generate_clinic, get_code, parse_day
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 BY_SNOMED = {illness.snomed.code: illness for illness in ILLNESSES.values()}
@@ -31,26 +31,26 @@ def value(made: Resource) -> float:
     return found
 
 
-def labs(found: Valley, patient: Resource) -> list[Resource]:
+def labs(found: GeneratedClinic, patient: Resource) -> list[Resource]:
     return [
         made for made in found.of(patient, "Observation") if made["category"][0]["coding"][0]["code"] == "laboratory"
     ]
 
 
-def at_visit(found: Valley, patient: Resource, code: str) -> dict[str, float]:
+def at_visit(found: GeneratedClinic, patient: Resource, code: str) -> dict[str, float]:
     """Values of one code by visit."""
     return {
         made["encounter"]["reference"]: value(made)
         for made in found.of(patient, "Observation")
-        if code_of(made["code"]) == code and "valueQuantity" in made
+        if get_code(made["code"]) == code and "valueQuantity" in made
     }
 
 
-def illnesses(found: Valley, patient: Resource) -> set[str]:
-    return {BY_SNOMED[code_of(made["code"], SNOMED)].key for made in found.of(patient, "Condition")}
+def illnesses(found: GeneratedClinic, patient: Resource) -> set[str]:
+    return {BY_SNOMED[get_code(made["code"], SNOMED)].key for made in found.of(patient, "Condition")}
 
 
-def test_no_code_means_two_things() -> None:
+def test_every_code_has_one_display() -> None:
     assert len(BY_SNOMED) == len(ILLNESSES)
     assert len(BY_RXNORM) == len(DRUGS)
     assert len(BY_LOINC) == len(ANALYTES)
@@ -59,26 +59,26 @@ def test_no_code_means_two_things() -> None:
 
 @cases
 def test_the_two_codes_of_a_condition_belong_together(seed: int, now: datetime) -> None:
-    for made in valley(seed, now).all("Condition"):
-        illness = BY_SNOMED[code_of(made["code"], SNOMED)]
-        assert code_of(made["code"], ICD10) == illness.icd.code
+    for made in generate_clinic(seed, now).all("Condition"):
+        illness = BY_SNOMED[get_code(made["code"], SNOMED)]
+        assert get_code(made["code"], ICD10) == illness.icd.code
 
 
 @cases
-def test_conditions_befall_those_whom_they_can(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_conditions_fit_age_and_sex(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for made in found.all("Condition"):
         patient = found.at(made["subject"])
-        illness = BY_SNOMED[code_of(made["code"], SNOMED)]
+        illness = BY_SNOMED[get_code(made["code"], SNOMED)]
         assert illness.sex in ("", patient["gender"])
-        assert age_in_years(day_of(patient["birthDate"]), day_of(made["recordedDate"])) >= illness.ages[0]
+        assert age_in_years(parse_day(patient["birthDate"]), parse_day(made["recordedDate"])) >= illness.ages[0]
         if illness.after:
             assert illnesses(found, patient) & set(illness.after), get_key(made)
         assert not illnesses(found, patient) & set(illness.without), get_key(made)
 
 
-def test_what_never_goes_together_never_does_whichever_came_first() -> None:
-    found = valley(11, datetime(2026, 7, 5, 13, tzinfo=UTC))
+def test_excluded_conditions_never_occur_together() -> None:
+    found = generate_clinic(11, datetime(2026, 7, 5, 13, tzinfo=UTC))
     for patient in found.all("Patient"):
         ill = illnesses(found, patient)
         assert not [key for key in ill if ill & set(ILLNESSES[key].without)], get_key(patient)
@@ -86,40 +86,40 @@ def test_what_never_goes_together_never_does_whichever_came_first() -> None:
 
 @cases
 def test_every_drug_is_for_a_condition_that_it_treats(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+    found = generate_clinic(seed, now)
     for made in found.all("MedicationRequest"):
-        drug = BY_RXNORM[code_of(made["medicationCodeableConcept"], RXNORM)]
+        drug = BY_RXNORM[get_code(made["medicationCodeableConcept"], RXNORM)]
         condition = found.at(made["reasonReference"][0])
-        illness = BY_SNOMED[code_of(condition["code"], SNOMED)]
+        illness = BY_SNOMED[get_code(condition["code"], SNOMED)]
         assert any(drug.key in way for way in illness.regimens)
         if made["status"] == "active":
             assert condition["clinicalStatus"]["coding"][0]["code"] == "active"
         else:
             assert made["status"] in ("stopped", "completed")
-        age = age_in_years(day_of(found.at(made["subject"])["birthDate"]), day_of(made["authoredOn"]))
+        age = age_in_years(parse_day(found.at(made["subject"])["birthDate"]), parse_day(made["authoredOn"]))
         assert drug.ages[0] <= age <= drug.ages[1]
-        assert day_of(condition["recordedDate"]) <= day_of(made["authoredOn"])
+        assert parse_day(condition["recordedDate"]) <= parse_day(made["authoredOn"])
 
 
 @cases
-def test_nobody_gets_what_they_are_allergic_to_or_should_not_take(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_no_drug_conflicts_with_allergies_or_illnesses(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for patient in found.all("Patient"):
-        codes = {code_of(made["code"]) for made in found.of(patient, "AllergyIntolerance")}
+        codes = {get_code(made["code"]) for made in found.of(patient, "AllergyIntolerance")}
         allergic = {BY_ALLERGEN[code].ingredient for code in codes if code in BY_ALLERGEN} - {""}
         ill = illnesses(found, patient)
         for made in found.of(patient, "MedicationRequest"):
-            drug = BY_RXNORM[code_of(made["medicationCodeableConcept"])]
+            drug = BY_RXNORM[get_code(made["medicationCodeableConcept"])]
             assert not allergic & set(drug.ingredients), get_key(made)
             assert not ill & set(drug.avoid), get_key(made)
 
 
 @cases
-def test_nobody_takes_two_drugs_of_a_group_or_two_that_do_not_go_together(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_no_patient_takes_two_drugs_of_a_group_or_interacting_drugs(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for patient in found.all("Patient"):
         taken = [
-            BY_RXNORM[code_of(made["medicationCodeableConcept"])]
+            BY_RXNORM[get_code(made["medicationCodeableConcept"])]
             for made in found.of(patient, "MedicationRequest")
             if made["status"] == "active"
         ]
@@ -129,12 +129,12 @@ def test_nobody_takes_two_drugs_of_a_group_or_two_that_do_not_go_together(seed: 
 
 
 def flag(made: Resource) -> str:
-    return code_of(made["interpretation"][0])
+    return get_code(made["interpretation"][0])
 
 
 @cases
-def test_flags_follow_from_the_range(seed: int, now: datetime) -> None:
-    for made in valley(seed, now).all("Observation"):
+def test_flags_match_the_reference_range(seed: int, now: datetime) -> None:
+    for made in generate_clinic(seed, now).all("Observation"):
         if "interpretation" not in made:
             continue
         bounds = made["referenceRange"][0]
@@ -144,29 +144,29 @@ def test_flags_follow_from_the_range(seed: int, now: datetime) -> None:
 
 
 @cases
-def test_what_is_out_of_range_is_so_because_of_an_illness_or_a_drug(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_abnormal_results_are_explained_by_an_illness_or_a_drug(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     odd = 0
     for patient in found.all("Patient"):
-        drugs = [BY_RXNORM[code_of(m["medicationCodeableConcept"])] for m in found.of(patient, "MedicationRequest")]
+        drugs = [BY_RXNORM[get_code(m["medicationCodeableConcept"])] for m in found.of(patient, "MedicationRequest")]
         taken = {name for drug in drugs for name in (drug.group, drug.key)}
         causes = list_affected_analytes(illnesses(found, patient) | taken)
         for made in labs(found, patient):
             if flag(made) != "N":
                 odd += 1
-                assert BY_LOINC[code_of(made["code"])].key in causes, get_key(made)
+                assert BY_LOINC[get_code(made["code"])].key in causes, get_key(made)
     assert odd > 50
 
 
 @cases
-def test_values_that_are_worked_out_are_worked_out(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_derived_values_match_their_formula(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     seen: Counter[str] = Counter()
     for patient in found.all("Patient"):
-        born = day_of(patient["birthDate"])
+        born = parse_day(patient["birthDate"])
         creatinine = at_visit(found, patient, "2160-0")
         for visit, rate in at_visit(found, patient, "98979-8").items():
-            age = age_in_years(born, day_of(found.by_key[visit]["period"]["start"]))
+            age = age_in_years(born, parse_day(found.by_key[visit]["period"]["start"]))
             assert rate == round(estimate_gfr(creatinine[visit], patient["gender"], age))
             seen["egfr"] += 1
         parts = [at_visit(found, patient, code) for code in ("2085-9", "13457-7", "2571-8")]
@@ -178,7 +178,7 @@ def test_values_that_are_worked_out_are_worked_out(seed: int, now: datetime) -> 
     assert min(seen["egfr"], seen["lipids"], seen["bmi"]) > 10
 
 
-def _bmi(found: Valley, patient: Resource) -> int:
+def _bmi(found: GeneratedClinic, patient: Resource) -> int:
     weight, height = at_visit(found, patient, "29463-7"), at_visit(found, patient, "8302-2")
     for visit, bmi in at_visit(found, patient, "39156-5").items():
         tall = height.get(visit) or next(iter(height.values()))
@@ -187,23 +187,23 @@ def _bmi(found: Valley, patient: Resource) -> int:
 
 
 @cases
-def test_kidneys_are_as_bad_as_the_diagnosis_says(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_filtration_rate_matches_the_stage_of_kidney_disease(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for patient in found.all("Patient"):
         ill = illnesses(found, patient)
         for made in found.of(patient, "Observation"):
-            if code_of(made["code"]) == "98979-8" and not ill & {"kidney3", "kidney4"}:
+            if get_code(made["code"]) == "98979-8" and not ill & {"kidney3", "kidney4"}:
                 assert value(made) >= 60, get_key(made)
-            elif code_of(made["code"]) == "98979-8":
+            elif get_code(made["code"]) == "98979-8":
                 begun = next(c for c in found.of(patient, "Condition") if "kidney" in c["id"])["recordedDate"]
                 low, high = (30, 59) if "kidney3" in ill else (15, 29)
-                if day_of(begun) <= day_of(made["effectiveDateTime"]):
+                if parse_day(begun) <= parse_day(made["effectiveDateTime"]):
                     assert low <= value(made) <= high, get_key(made)
 
 
 @cases
 def test_diabetics_have_a_series_of_hba1c_and_those_on_warfarin_an_inr(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+    found = generate_clinic(seed, now)
     longest = 0
     for patient in found.all("Patient"):
         series = at_visit(found, patient, "4548-4")
@@ -220,43 +220,43 @@ def test_diabetics_have_a_series_of_hba1c_and_those_on_warfarin_an_inr(seed: int
 
 
 @cases
-def test_inr_is_normal_before_warfarin_and_held_against_its_aim_on_it(seed: int, now: datetime) -> None:
-    found, seen = valley(seed, now, 300), Counter[str]()
+def test_inr_is_normal_before_warfarin_and_compared_with_its_target_on_it(seed: int, now: datetime) -> None:
+    found, seen = generate_clinic(seed, now, 300), Counter[str]()
     for patient in found.all("Patient"):
         begun = [m["authoredOn"] for m in found.of(patient, "MedicationRequest") if "warfarin" in m["id"]]
         for made in found.of(patient, "Observation"):
-            if code_of(made["code"]) != "6301-6":
+            if get_code(made["code"]) != "6301-6":
                 continue
             drawn, bounds = datetime.fromisoformat(made["effectiveDateTime"]), made["referenceRange"][0]
             on_it = any(datetime.fromisoformat(day) < drawn for day in begun)
             seen["on" if on_it else "before"] += 1
-            assert code_of(bounds["type"]) == ("therapeutic" if on_it else "normal"), get_key(made)
+            assert get_code(bounds["type"]) == ("therapeutic" if on_it else "normal"), get_key(made)
             assert (bounds["low"]["value"], bounds["high"]["value"]) == ((2, 3) if on_it else (0.9, 1.1))
             assert on_it or 0.9 <= value(made) <= 1.1, get_key(made)
     assert min(seen["on"], seen["before"]) > 0
 
 
 @cases
-def test_nobody_gains_twenty_kilograms_between_two_visits(seed: int, now: datetime) -> None:
-    found = valley(seed, now, 300)
+def test_weight_changes_plausibly_between_visits(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now, 300)
     for patient in found.all("Patient"):
-        born = day_of(patient["birthDate"])
+        born = parse_day(patient["birthDate"])
         for (first, light), (second, heavy) in pairwise(at_visit(found, patient, "29463-7").items()):
-            before, after = (day_of(found.by_key[visit]["period"]["start"]) for visit in (first, second))
+            before, after = (parse_day(found.by_key[visit]["period"]["start"]) for visit in (first, second))
             grown = 12 * (after - before).days / 365 if age_in_years(born, before) < 18 else 0
             assert abs(heavy - light) < 6 + grown, get_key(patient)
 
 
 @cases
-def test_oxygen_has_both_of_its_codes(seed: int, now: datetime) -> None:
-    found = [made for made in valley(seed, now).all("Observation") if "-oxygen-" in made["id"]]
+def test_oxygen_saturation_has_both_codes(seed: int, now: datetime) -> None:
+    found = [made for made in generate_clinic(seed, now).all("Observation") if "-oxygen-" in made["id"]]
     assert found
     assert all({c["code"] for c in made["code"]["coding"]} == {"59408-5", "2708-6"} for made in found)
 
 
 @cases
-def test_there_is_potassium_and_magnesium_to_replace(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_some_patients_have_low_potassium_or_magnesium(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     low = Counter(
         made["id"].split("-")[2]
         for made in found.all("Observation")
@@ -268,18 +268,18 @@ def test_there_is_potassium_and_magnesium_to_replace(seed: int, now: datetime) -
 
 
 @cases
-def test_every_fifty_have_the_illnesses_that_were_planted(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_every_fifty_patients_have_the_planted_illnesses(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for place, keys in PLANTED_ILLNESSES.items():
         for number in (place, place + 50):
             assert set(keys) <= illnesses(found, found.by_key[f"Patient/pat-{number:04}"])
 
 
 @cases
-def test_vital_signs_are_those_of_the_living(seed: int, now: datetime) -> None:
+def test_vital_signs_are_plausible(seed: int, now: datetime) -> None:
     limits = {"8867-4": (45, 190), "8310-5": (35.5, 40.5), "59408-5": (85, 100), "39156-5": (9, 50), "9279-1": (9, 50)}
-    for made in valley(seed, now).all("Observation"):
-        code = code_of(made["code"], LOINC)
+    for made in generate_clinic(seed, now).all("Observation"):
+        code = get_code(made["code"], LOINC)
         if code in limits:
             assert limits[code][0] <= value(made) <= limits[code][1], (get_key(made), value(made))
         if code == "85354-9":
@@ -290,16 +290,16 @@ def test_vital_signs_are_those_of_the_living(seed: int, now: datetime) -> None:
 
 @cases
 def test_children_grow(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+    found = generate_clinic(seed, now)
     for patient in found.all("Patient"):
-        if age_in_years(day_of(patient["birthDate"]), day_of(now.isoformat())) < 14:
+        if age_in_years(parse_day(patient["birthDate"]), parse_day(now.isoformat())) < 14:
             lengths = list(at_visit(found, patient, "8302-2").values())
             assert lengths == sorted(lengths), get_key(patient)
 
 
 @cases
 def test_heart_failure_is_treated_with_a_loop_diuretic(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+    found = generate_clinic(seed, now)
     for patient in found.all("Patient"):
         allergic = any(made["id"].endswith("-sulfa") for made in found.of(patient, "AllergyIntolerance"))
         if "failure" in illnesses(found, patient) and not allergic:
@@ -307,8 +307,8 @@ def test_heart_failure_is_treated_with_a_loop_diuretic(seed: int, now: datetime)
 
 
 @cases
-def test_reports_group_what_was_drawn_and_answer_an_order(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_reports_group_results_and_refer_to_an_order(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     answered = set()
     for made in found.all("DiagnosticReport"):
         order = found.at(made["basedOn"][0])
@@ -326,10 +326,10 @@ def test_reports_group_what_was_drawn_and_answer_an_order(seed: int, now: dateti
 
 @cases
 def test_vaccines_fit_age_and_season(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+    found = generate_clinic(seed, now)
     for made in found.all("Immunization"):
-        born, day = day_of(found.at(made["patient"])["birthDate"]), day_of(made["occurrenceDateTime"])
-        code = code_of(made["vaccineCode"])
+        born, day = parse_day(found.at(made["patient"])["birthDate"]), parse_day(made["occurrenceDateTime"])
+        code = get_code(made["vaccineCode"])
         if code in ("140", "135"):
             assert day.month in (10, 11)
             assert age_in_months(born, day) >= 6
@@ -340,10 +340,10 @@ def test_vaccines_fit_age_and_season(seed: int, now: datetime) -> None:
 
 
 @cases
-def test_all_ages_and_degrees_of_illness_are_there(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
-    today = day_of(now.isoformat())
-    ages = Counter(_band(day_of(patient["birthDate"]), today) for patient in found.all("Patient"))
+def test_all_ages_and_levels_of_health_occur(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
+    today = parse_day(now.isoformat())
+    ages = Counter(_band(parse_day(patient["birthDate"]), today) for patient in found.all("Patient"))
     assert set(ages) == {"newborn", "infant", "child", "teen", "adult", "old", "very old"}
     degrees: Counter[int] = Counter()
     for patient in found.all("Patient"):
@@ -362,8 +362,8 @@ def _band(born: Any, today: Any) -> str:
 
 
 @cases
-def test_notes_say_what_the_chart_says(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_notes_match_the_chart(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for made in found.all("DocumentReference"):
         attachment = made["content"][0]["attachment"]
         body = base64.b64decode(attachment["data"])
@@ -372,7 +372,7 @@ def test_notes_say_what_the_chart_says(seed: int, now: datetime) -> None:
         assert attachment["size"] == len(body)
         assert patient["identifier"][0]["value"] in text
         assert patient["name"][0]["family"] in text
-        assert str(day_of(visit["period"]["start"]).year) in text
+        assert str(parse_day(visit["period"]["start"]).year) in text
         assert "None" not in text
         for diagnosis in visit.get("diagnosis", ()):
             name = found.at(diagnosis["condition"])["code"]["text"]
@@ -380,7 +380,7 @@ def test_notes_say_what_the_chart_says(seed: int, now: datetime) -> None:
         _pressure_in(found, made, text)
 
 
-def _pressure_in(found: Valley, made: Resource, text: str) -> None:
+def _pressure_in(found: GeneratedClinic, made: Resource, text: str) -> None:
     """The pressure that the note says is the one that was measured then."""
     tag, visit = made["subject"]["reference"].rpartition("-")[2], made["context"]["encounter"][0]["reference"]
     measured = found.by_key.get(f"Observation/obs-{tag}-bp-{visit.rpartition('-')[2]}")

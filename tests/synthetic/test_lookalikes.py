@@ -13,7 +13,7 @@ from clerkship.synthetic.names import ORIGINS
 from clerkship.synthetic.organizations import ORGANIZATIONS
 from clerkship.synthetic.people import PatientRegister, SyntheticPerson
 from clerkship.synthetic.times import age_in_years
-from tests.synthetic.valley import CASES, Valley, day_of, valley
+from tests.synthetic.valley import CASES, GeneratedClinic, generate_clinic, parse_day
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 NAMES = {
@@ -22,7 +22,7 @@ NAMES = {
 }
 
 
-def pairs(found: Valley, kind: str) -> list[tuple[Resource, Resource]]:
+def pairs(found: GeneratedClinic, kind: str) -> list[tuple[Resource, Resource]]:
     listed: list[LookAlike] = [pair for pair in list_look_alikes(100) if pair.kind == kind]
     assert len(listed) == 2
     return [(found.by_key[pair.first], found.by_key[pair.second]) for pair in listed]
@@ -39,7 +39,7 @@ def number(patient: Resource) -> str:
 
 
 def apart(first: Resource, second: Resource) -> int:
-    return abs((day_of(first["birthDate"]) - day_of(second["birthDate"])).days)
+    return abs((parse_day(first["birthDate"]) - parse_day(second["birthDate"])).days)
 
 
 def test_every_kind_is_in_the_list_and_the_list_grows_with_the_patients() -> None:
@@ -50,7 +50,7 @@ def test_every_kind_is_in_the_list_and_the_list_grows_with_the_patients() -> Non
 
 @cases
 def test_namesakes(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+    found = generate_clinic(seed, now)
     for first, second in pairs(found, "same name"):
         assert called(first) == called(second)
         assert first["gender"] == second["gender"]
@@ -62,7 +62,7 @@ def test_namesakes(seed: int, now: datetime) -> None:
 
 @cases
 def test_twins(seed: int, now: datetime) -> None:
-    for first, second in pairs(valley(seed, now), "twins"):
+    for first, second in pairs(generate_clinic(seed, now), "twins"):
         assert called(first)[1] == called(second)[1]
         assert called(first)[0] != called(second)[0]
         assert first["birthDate"] == second["birthDate"]
@@ -70,16 +70,16 @@ def test_twins(seed: int, now: datetime) -> None:
 
 
 @cases
-def test_record_numbers_with_two_digits_changed_about(seed: int, now: datetime) -> None:
-    for first, second in pairs(valley(seed, now), "record numbers transposed"):
+def test_record_numbers_with_two_digits_transposed(seed: int, now: datetime) -> None:
+    for first, second in pairs(generate_clinic(seed, now), "record numbers transposed"):
         assert number(first) != number(second)
         assert sorted(number(first)) == sorted(number(second))
         assert sum(a != b for a, b in zip(number(first), number(second), strict=True)) == 2
 
 
 @cases
-def test_a_maiden_name_that_is_somebody_elses_name(seed: int, now: datetime) -> None:
-    for first, second in pairs(valley(seed, now), "maiden name"):
+def test_maiden_name_that_is_the_name_of_another_patient(seed: int, now: datetime) -> None:
+    for first, second in pairs(generate_clinic(seed, now), "maiden name"):
         maiden = next(name for name in second["name"] if name["use"] == "maiden")
         assert (maiden["given"][0], maiden["family"]) == called(first)
         assert second["name"][0]["family"] != maiden["family"]
@@ -87,7 +87,7 @@ def test_a_maiden_name_that_is_somebody_elses_name(seed: int, now: datetime) -> 
 
 @cases
 def test_one_person_registered_twice(seed: int, now: datetime) -> None:
-    for first, second in pairs(valley(seed, now), "registered twice"):
+    for first, second in pairs(generate_clinic(seed, now), "registered twice"):
         assert first["birthDate"] == second["birthDate"]
         assert called(first) != called(second)
         assert first["address"][0]["line"][0] == second["address"][0]["line"][0]
@@ -96,7 +96,7 @@ def test_one_person_registered_twice(seed: int, now: datetime) -> None:
 
 @cases
 def test_father_and_son(seed: int, now: datetime) -> None:
-    for first, second in pairs(valley(seed, now), "father and son"):
+    for first, second in pairs(generate_clinic(seed, now), "father and son"):
         assert called(first) == called(second)
         assert second["name"][0]["suffix"] == ["Jr."]
         assert 21 * 365 < apart(first, second) < 33 * 366
@@ -104,8 +104,8 @@ def test_father_and_son(seed: int, now: datetime) -> None:
 
 
 @cases
-def test_all_of_them_are_alive_and_no_number_is_given_twice(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_look_alikes_are_alive_and_record_numbers_are_unique(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for pair in list_look_alikes(100):
         assert "deceasedDateTime" not in found.by_key[pair.first]
         assert "deceasedDateTime" not in found.by_key[pair.second]
@@ -114,13 +114,13 @@ def test_all_of_them_are_alive_and_no_number_is_given_twice(seed: int, now: date
 
 
 @cases
-def test_two_records_of_one_person_have_one_body(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_two_records_of_one_person_have_the_same_body(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for first, second in pairs(found, "registered twice"):
         both = [_body(found, patient) for patient in (first, second)]
         for sign in both[0].keys() & both[1].keys():
             apart_by = abs(float(both[0][sign]) - float(both[1][sign])) if sign != "smoking" else 0
-            grows = age_in_years(day_of(first["birthDate"]), day_of(now.isoformat())) < 20
+            grows = age_in_years(parse_day(first["birthDate"]), parse_day(now.isoformat())) < 20
             assert apart_by <= ({"height": 8, "bmi": 1.5} if grows else {"height": 0, "bmi": 1.5}).get(sign, 0), both
             assert sign != "smoking" or both[0][sign] == both[1][sign]
         allergies = [{m["code"]["text"] for m in found.of(p, "AllergyIntolerance")} for p in (first, second)]
@@ -128,7 +128,7 @@ def test_two_records_of_one_person_have_one_body(seed: int, now: datetime) -> No
         assert allergies[0] - {none} == allergies[1] - {none}
 
 
-def _body(found: Valley, patient: Resource) -> dict[str, str]:
+def _body(found: GeneratedClinic, patient: Resource) -> dict[str, str]:
     """Height, build and smoking, as one record has them."""
     made = {one["id"].split("-")[2]: one for one in found.of(patient, "Observation")}
     signs = {key: str(made[key]["valueQuantity"]["value"]) for key in ("height", "bmi") if key in made}
@@ -136,12 +136,12 @@ def _body(found: Valley, patient: Resource) -> dict[str, str]:
 
 
 @cases
-def test_who_is_to_be_called_fits_who_they_are(seed: int, now: datetime) -> None:
-    found = valley(seed, now, 300)
+def test_contact_fits_age_and_marital_status(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now, 300)
     for patient in found.all("Patient"):
         contact = patient["contact"][0]
         relation = contact["relationship"][0]["coding"][0]["code"]
-        age = age_in_years(day_of(patient["birthDate"]), day_of(now.isoformat()))
+        age = age_in_years(parse_day(patient["birthDate"]), parse_day(now.isoformat()))
         marital = patient.get("maritalStatus", {"coding": [{"code": ""}]})["coding"][0]["code"]
         assert (relation == "SPS") == (marital == "M"), patient["id"]
         assert (relation in ("MTH", "FTH")) == (age < 18), patient["id"]
@@ -152,9 +152,9 @@ def test_who_is_to_be_called_fits_who_they_are(seed: int, now: datetime) -> None
 
 
 @cases
-def test_second_names_fit_and_differ_from_the_first(seed: int, now: datetime) -> None:
+def test_middle_names_fit_and_differ_from_given_names(seed: int, now: datetime) -> None:
     seen = 0
-    for patient in valley(seed, now, 300).all("Patient"):
+    for patient in generate_clinic(seed, now, 300).all("Patient"):
         first, *more = patient["name"][0]["given"]
         for name in more:
             assert name != first
@@ -165,14 +165,14 @@ def test_second_names_fit_and_differ_from_the_first(seed: int, now: datetime) ->
 
 @cases
 def test_twins_do_not_share_a_spouse(seed: int, now: datetime) -> None:
-    for first, second in pairs(valley(seed, now), "twins"):
+    for first, second in pairs(generate_clinic(seed, now), "twins"):
         assert all(len(patient["name"]) == 1 for patient in (first, second))  # both have the name they were born with
         spouses = [p["contact"][0]["name"]["text"] for p in (first, second) if "maritalStatus" in p]
         assert len(set(spouses)) == len(spouses)
 
 
 @pytest.mark.parametrize("seed", [7, 1, 2])
-def test_nobody_has_anothers_name_but_by_plan_in_a_valley_of_a_thousand(seed: int) -> None:
+def test_names_are_unique_among_a_thousand_patients_except_for_look_alikes(seed: int) -> None:
     register = PatientRegister(seed, date(2026, 3, 2))
     people = [register.draw(number) for number in range(1, 1001)]
     planned = {(pair.first, pair.second) for pair in list_look_alikes(1000)}
@@ -184,7 +184,7 @@ def test_nobody_has_anothers_name_but_by_plan_in_a_valley_of_a_thousand(seed: in
 
 
 @pytest.mark.parametrize("seed", [7, 1, 2])
-def test_no_phone_number_is_given_twice_while_there_are_any_left(seed: int) -> None:
+def test_phone_numbers_are_unique_while_any_are_left(seed: int) -> None:
     register = PatientRegister(seed, date(2026, 3, 2))
     people = [register.draw(number) for number in range(1, 1001)]
     twins = {pair.second for pair in list_look_alikes(1000) if pair.kind == "twins"}

@@ -10,7 +10,7 @@ from clerkship.fhir.resource import Resource, get_key
 from clerkship.synthetic.allergies import ALLERGENS
 from clerkship.synthetic.conditions import ILLNESSES
 from clerkship.synthetic.drugs import DRUGS, Drug
-from tests.synthetic.valley import CASES, Valley, code_of, day_of, valley
+from tests.synthetic.valley import CASES, GeneratedClinic, generate_clinic, get_code, parse_day
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 BY_RXNORM = {drug.term.code: drug for drug in DRUGS.values()}
@@ -31,17 +31,17 @@ def without_allergies(text: str) -> str:
     return re.sub(r"Allergies: [^.]*\.", "", text).lower()
 
 
-def requests(found: Valley, made: Resource) -> list[tuple[Drug, Resource]]:
+def requests(found: GeneratedClinic, made: Resource) -> list[tuple[Drug, Resource]]:
     """What the patient of a note was ever prescribed."""
     given = found.of(found.at(made["subject"]), "MedicationRequest")
-    return [(BY_RXNORM[code_of(one["medicationCodeableConcept"])], one) for one in given]
+    return [(BY_RXNORM[get_code(one["medicationCodeableConcept"])], one) for one in given]
 
 
-def visit_of(found: Valley, made: Resource) -> Resource:
+def visit_of(found: GeneratedClinic, made: Resource) -> Resource:
     return found.at(made["context"]["encounter"][0])
 
 
-def test_no_plan_of_an_illness_names_a_drug_as_nobody_knows_yet_whether_it_is_given() -> None:
+def test_plans_of_illnesses_name_no_drugs() -> None:
     for illness in ILLNESSES.values():
         if illness.regimens:
             named = [name for name in (*map(word, DRUGS.values()), *CLASSES) if name in illness.plan.lower()]
@@ -49,8 +49,8 @@ def test_no_plan_of_an_illness_names_a_drug_as_nobody_knows_yet_whether_it_is_gi
 
 
 @cases
-def test_a_note_names_only_drugs_that_were_prescribed_by_then(seed: int, now: datetime) -> None:
-    found, seen = valley(seed, now), 0
+def test_note_names_only_drugs_prescribed_by_then(seed: int, now: datetime) -> None:
+    found, seen = generate_clinic(seed, now), 0
     for made in found.all("DocumentReference"):
         end = datetime.fromisoformat(visit_of(found, made)["period"]["end"])
         known = {word(drug) for drug, one in requests(found, made) if datetime.fromisoformat(one["authoredOn"]) <= end}
@@ -61,10 +61,10 @@ def test_a_note_names_only_drugs_that_were_prescribed_by_then(seed: int, now: da
 
 
 @cases
-def test_a_note_names_nothing_that_they_are_allergic_to_but_among_the_allergies(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_note_mentions_allergens_only_in_the_list_of_allergies(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for made in found.all("DocumentReference"):
-        codes = {code_of(one["code"]) for one in found.of(found.at(made["subject"]), "AllergyIntolerance")}
+        codes = {get_code(one["code"]) for one in found.of(found.at(made["subject"]), "AllergyIntolerance")}
         allergens = [BY_ALLERGEN[code] for code in codes if code in BY_ALLERGEN]
         text = without_allergies(text_of(made))
         for allergen in allergens:
@@ -75,23 +75,23 @@ def test_a_note_names_nothing_that_they_are_allergic_to_but_among_the_allergies(
 
 
 @cases
-def test_a_note_says_what_they_came_with_what_goes_on_and_what_is_begun(seed: int, now: datetime) -> None:
-    found, seen = valley(seed, now), {"goes on": 0, "begins": 0, "stops": 0}
+def test_note_lists_previous_continued_and_started_drugs(seed: int, now: datetime) -> None:
+    found, seen = generate_clinic(seed, now), {"goes on": 0, "begins": 0, "stops": 0}
     for made in found.all("DocumentReference"):
-        if code_of(made["type"]) != "11506-3":
+        if get_code(made["type"]) != "11506-3":
             continue
         visit, text = visit_of(found, made), text_of(made)
-        day, start = day_of(visit["period"]["start"]), datetime.fromisoformat(visit["period"]["start"])
+        day, start = parse_day(visit["period"]["start"]), datetime.fromisoformat(visit["period"]["start"])
         before = [(d, one) for d, one in requests(found, made) if datetime.fromisoformat(one["authoredOn"]) < start]
         had = [
             (drug, one)
             for drug, one in before
-            if one["status"] == "active" or day_of(one["meta"]["lastUpdated"]) >= day
+            if one["status"] == "active" or parse_day(one["meta"]["lastUpdated"]) >= day
         ]
         assert ("Takes no regular medication" in text) == (not had), get_key(made)
         for drug, one in had:
             assert drug.name in text.partition("Objective")[0], get_key(made)
-            goes_on = one["status"] == "active" or day_of(one["meta"]["lastUpdated"]) > day
+            goes_on = one["status"] == "active" or parse_day(one["meta"]["lastUpdated"]) > day
             treats = (
                 one["reasonReference"][0]["reference"] in str(visit["diagnosis"]) if "diagnosis" in visit else False
             )
@@ -111,10 +111,10 @@ def test_a_note_says_what_they_came_with_what_goes_on_and_what_is_begun(seed: in
 
 
 @cases
-def test_a_discharge_lists_what_is_taken_at_home(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_discharge_summary_lists_medication_at_discharge(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for made in found.all("DocumentReference"):
-        if code_of(made["type"]) != "18842-5":
+        if get_code(made["type"]) != "18842-5":
             continue
         visit = visit_of(found, made)
         end = datetime.fromisoformat(visit["period"]["end"])
@@ -123,6 +123,6 @@ def test_a_discharge_lists_what_is_taken_at_home(seed: int, now: datetime) -> No
             drug.name
             for drug, one in requests(found, made)
             if datetime.fromisoformat(one["authoredOn"]) <= end
-            and (one["status"] == "active" or day_of(one["meta"]["lastUpdated"]) > end.date())
+            and (one["status"] == "active" or parse_day(one["meta"]["lastUpdated"]) > end.date())
         }
         assert listed == taken, get_key(made)

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from clerkship.fhir.resource import Resource, get_key
-from tests.synthetic.valley import CASES, day_of, valley
+from tests.synthetic.valley import CASES, generate_clinic, parse_day
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 EASTERN = ZoneInfo("America/New_York")
@@ -23,7 +23,7 @@ def span(made: Resource) -> tuple[datetime, datetime]:
 
 @cases
 def test_slots_are_in_the_next_four_weeks_in_clinic_hours(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+    found = generate_clinic(seed, now)
     books: dict[str, list[tuple[datetime, datetime]]] = {}
     for slot in found.all("Slot"):
         start, end = span(slot)
@@ -44,8 +44,8 @@ def test_slots_are_in_the_next_four_weeks_in_clinic_hours(seed: int, now: dateti
 
 
 @cases
-def test_a_slot_is_busy_because_of_one_appointment(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_busy_slot_has_exactly_one_appointment(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     booked = [made for made in found.all("Appointment") if made["status"] == "booked"]
     taken = Counter(made["slot"][0]["reference"] for made in booked)
     busy = {get_key(slot) for slot in found.all("Slot") if slot["status"] == "busy"}
@@ -60,8 +60,8 @@ def test_a_slot_is_busy_because_of_one_appointment(seed: int, now: datetime) -> 
 
 
 @cases
-def test_kept_appointments_led_to_visits_and_others_did_not(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_only_fulfilled_appointments_have_encounters(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     led = {ref["reference"]: made for made in found.all("Encounter") for ref in made.get("appointment", ())}
     for made in found.all("Appointment"):
         if made["status"] == "fulfilled":
@@ -75,24 +75,24 @@ def test_kept_appointments_led_to_visits_and_others_did_not(seed: int, now: date
 
 
 @cases
-def test_the_dead_have_no_appointment_to_come(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_deceased_patients_have_no_upcoming_appointment(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for patient in found.all("Patient"):
         if "deceasedDateTime" in patient:
             assert all(made["status"] != "booked" for made in found.of(patient, "Appointment"))
 
 
 @cases
-def test_claims_are_for_visits_and_go_to_whoever_paid_then(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_claims_are_for_visits_and_go_to_the_insurer_of_that_day(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for claim in found.all("Claim"):
         visit = found.at(claim["item"][0]["encounter"][0])
         policy = found.at(claim["insurance"][0]["coverage"])
         assert policy["beneficiary"]["reference"] == claim["patient"]["reference"] == visit["subject"]["reference"]
         assert policy["payor"][0] == claim["insurer"]
-        day = day_of(visit["period"]["start"])
-        assert day_of(policy["period"]["start"]) <= day
-        assert day <= day_of(policy["period"].get("end", "9999-12-31"))
+        day = parse_day(visit["period"]["start"])
+        assert parse_day(policy["period"]["start"]) <= day
+        assert day <= parse_day(policy["period"].get("end", "9999-12-31"))
         assert claim["total"]["value"] == sum(item["net"]["value"] for item in claim["item"])
         assert datetime.fromisoformat(claim["created"]) > datetime.fromisoformat(visit["period"]["end"])
         known = [found.at(entry["condition"])["code"]["coding"][1]["code"] for entry in visit.get("diagnosis", ())]
@@ -102,7 +102,7 @@ def test_claims_are_for_visits_and_go_to_whoever_paid_then(seed: int, now: datet
 
 @cases
 def test_claims_combine_what_icd_10_cm_combines(seed: int, now: datetime) -> None:
-    found, seen = valley(seed, now, 300), Counter[str]()
+    found, seen = generate_clinic(seed, now, 300), Counter[str]()
     for claim in found.all("Claim"):
         codes = [entry["diagnosisCodeableConcept"]["coding"][0]["code"] for entry in claim["diagnosis"]]
         heart, kidney = "I50.9" in codes, any(code.startswith("N18") for code in codes)
@@ -118,11 +118,11 @@ def test_claims_combine_what_icd_10_cm_combines(seed: int, now: datetime) -> Non
 
 
 @cases
-def test_newborns_are_billed_as_newborns(seed: int, now: datetime) -> None:
-    found, seen = valley(seed, now, 300), 0
+def test_newborn_visits_have_newborn_diagnoses(seed: int, now: datetime) -> None:
+    found, seen = generate_clinic(seed, now, 300), 0
     for claim in found.all("Claim"):
-        born = day_of(found.at(claim["patient"])["birthDate"])
-        days = (day_of(claim["billablePeriod"]["start"]) - born).days
+        born = parse_day(found.at(claim["patient"])["birthDate"])
+        days = (parse_day(claim["billablePeriod"]["start"]) - born).days
         code = claim["diagnosis"][0]["diagnosisCodeableConcept"]["coding"][0]["code"]
         if code.startswith("Z00.1"):
             assert code == ("Z00.110" if days < 8 else "Z00.111" if days <= 28 else "Z00.129"), get_key(claim)
@@ -131,10 +131,10 @@ def test_newborns_are_billed_as_newborns(seed: int, now: datetime) -> None:
 
 
 @cases
-def test_the_smallest_come_next_for_a_well_child_visit(seed: int, now: datetime) -> None:
-    found, seen = valley(seed, now, 300), 0
+def test_next_appointment_of_small_children_is_a_well_child_visit(seed: int, now: datetime) -> None:
+    found, seen = generate_clinic(seed, now, 300), 0
     for patient in found.all("Patient"):
-        old = (now.date() - day_of(patient["birthDate"])).days
+        old = (now.date() - parse_day(patient["birthDate"])).days
         for made in found.of(patient, "Appointment"):
             if made["status"] == "booked" and old < 3 * 365:
                 assert made["description"] == "Well child visit", get_key(made)
@@ -144,25 +144,25 @@ def test_the_smallest_come_next_for_a_well_child_visit(seed: int, now: datetime)
 
 @cases
 def test_visits_are_spread_over_the_week_and_not_on_holidays(seed: int, now: datetime) -> None:
-    found = valley(seed, now, 300)
+    found = generate_clinic(seed, now, 300)
     starts = [made["period"]["start"] for made in found.all("Encounter") if made["class"]["code"] in ("AMB", "VR")]
     starts += [made["start"] for made in found.all("Slot")]
-    days = [day_of(start) for start in starts]
+    days = [parse_day(start) for start in starts]
     assert not [day for day in days if (day.month, day.day) in ((1, 1), (7, 4), (12, 25))]
     assert not [day for day in days if day.month == 11 and day.weekday() == 3 and 22 <= day.day <= 28]
-    visits = Counter(day_of(made["period"]["start"]).weekday() for made in found.all("Encounter"))
+    visits = Counter(parse_day(made["period"]["start"]).weekday() for made in found.all("Encounter"))
     assert max(visits[day] for day in range(5)) < 1.5 * min(visits[day] for day in range(5)), visits
 
 
 @cases
-def test_some_have_two_plans_some_an_old_one_and_some_none(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_some_patients_have_two_plans_an_expired_one_or_none(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     today = now.astimezone(EASTERN).date()
     active: Counter[int] = Counter()
     for patient in found.all("Patient"):
         policies = found.of(patient, "Coverage")
         for policy in policies:
-            holds = day_of(policy["period"].get("end", "9999-12-31")) >= today
+            holds = parse_day(policy["period"].get("end", "9999-12-31")) >= today
             assert policy["status"] == ("active" if holds else "cancelled")
             assert policy["subscriberId"] == policy["identifier"][0]["value"]
         active[sum(policy["status"] == "active" for policy in policies)] += 1
@@ -171,8 +171,8 @@ def test_some_have_two_plans_some_an_old_one_and_some_none(seed: int, now: datet
 
 
 @cases
-def test_every_number_is_one_that_nobody_has(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_phone_numbers_and_identifiers_are_fictional(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for made in found.resources:
         for point in made.get("telecom", ()):
             if point["system"] == "phone":
@@ -194,8 +194,8 @@ def _luhn(digits: str) -> bool:
 
 
 @cases
-def test_referrals_have_a_letter_and_someone_to_see(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_referrals_have_a_letter_and_a_specialist(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     letters = {
         ref["reference"] for made in found.all("DocumentReference") for ref in made["context"].get("related", ())
     }

@@ -10,7 +10,7 @@ from clerkship.synthetic.conditions import ILLNESSES
 from clerkship.synthetic.drugs import DRUGS, compute_dose
 from clerkship.synthetic.terms import SNOMED
 from clerkship.synthetic.times import age_in_years
-from tests.synthetic.valley import CASES, Valley, code_of, day_of, valley
+from tests.synthetic.valley import CASES, GeneratedClinic, generate_clinic, get_code, parse_day
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 BY_SNOMED = {illness.snomed.code: illness for illness in ILLNESSES.values()}
@@ -32,10 +32,10 @@ def dose(instruction: Resource) -> float:
 
 
 def drug_key(made: Resource) -> str:
-    return BY_RXNORM[code_of(made["medicationCodeableConcept"])].key
+    return BY_RXNORM[get_code(made["medicationCodeableConcept"])].key
 
 
-def at(found: Valley, made: Resource, key: str) -> Resource | None:
+def at(found: GeneratedClinic, made: Resource, key: str) -> Resource | None:
     """A measurement of the visit of an order."""
     visit = made["encounter"]["reference"].rpartition("-")[2]
     tag = made["subject"]["reference"].rpartition("-")[2]
@@ -44,11 +44,11 @@ def at(found: Valley, made: Resource, key: str) -> Resource | None:
 
 @cases
 def test_every_infection_that_is_treated_with_drugs_has_an_order(seed: int, now: datetime) -> None:
-    found, seen = valley(seed, now, 300), 0
+    found, seen = generate_clinic(seed, now, 300), 0
     for patient in found.all("Patient"):
         treated = {one["reasonReference"][0]["reference"] for one in found.of(patient, "MedicationRequest")}
         for condition in found.of(patient, "Condition"):
-            illness = BY_SNOMED[code_of(condition["code"], SNOMED)]
+            illness = BY_SNOMED[get_code(condition["code"], SNOMED)]
             if illness.complaint and illness.regimens:
                 assert get_key(condition) in treated, get_key(condition)
                 seen += 1
@@ -56,11 +56,11 @@ def test_every_infection_that_is_treated_with_drugs_has_an_order(seed: int, now:
 
 
 @cases
-def test_the_words_of_an_order_are_its_numbers(seed: int, now: datetime) -> None:
-    for made in valley(seed, now).all("MedicationRequest"):
+def test_instructions_match_the_structured_dosage(seed: int, now: datetime) -> None:
+    for made in generate_clinic(seed, now).all("MedicationRequest"):
         first, *more = made["dosageInstruction"]
         supply = made["dispenseRequest"]["expectedSupplyDuration"]["value"]
-        drug = BY_RXNORM[code_of(made["medicationCodeableConcept"])]
+        drug = BY_RXNORM[get_code(made["medicationCodeableConcept"])]
         assert "{" not in first["text"]
         if said := NUMBER.search(first["text"]):
             assert int(said[1]) == supply, get_key(made)
@@ -77,33 +77,33 @@ def test_the_words_of_an_order_are_its_numbers(seed: int, now: datetime) -> None
 
 
 @cases
-def test_azithromycin_is_two_tablets_first_and_six_in_all(seed: int, now: datetime) -> None:
-    for made in valley(seed, now, 300).all("MedicationRequest"):
+def test_azithromycin_starts_with_two_tablets_of_six(seed: int, now: datetime) -> None:
+    for made in generate_clinic(seed, now, 300).all("MedicationRequest"):
         if drug_key(made) == "azithromycin":
             assert [dose(one) for one in made["dosageInstruction"]] == [2, 1]
             assert made["dispenseRequest"]["quantity"]["value"] == 6
 
 
 @cases
-def test_a_stimulant_and_a_course_are_not_refilled(seed: int, now: datetime) -> None:
-    found = valley(seed, now, 300)
+def test_stimulants_and_courses_have_no_refills(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now, 300)
     for made in found.all("MedicationRequest"):
-        illness = BY_SNOMED[code_of(found.at(made["reasonReference"][0])["code"], SNOMED)]
+        illness = BY_SNOMED[get_code(found.at(made["reasonReference"][0])["code"], SNOMED)]
         if drug_key(made) == "methylphenidate" or illness.complaint:
             assert made["dispenseRequest"]["numberOfRepeatsAllowed"] == 0, get_key(made)
 
 
-def test_children_get_a_liquid_by_their_weight() -> None:
-    assert sum(weighed_out(valley(seed, now, 300)) for seed, now in CASES) > 5
+def test_children_get_liquids_dosed_by_weight() -> None:
+    assert sum(weighed_out(generate_clinic(seed, now, 300)) for seed, now in CASES) > 5
 
 
-def weighed_out(found: Valley) -> int:
+def weighed_out(found: GeneratedClinic) -> int:
     """How many children got a liquid; each by weight."""
     seen = 0
     for made in found.all("MedicationRequest"):
-        key, born = drug_key(made), day_of(found.at(made["subject"])["birthDate"])
-        illness = BY_SNOMED[code_of(found.at(made["reasonReference"][0])["code"], SNOMED)]
-        if illness.key not in ("strep", "otitis") or age_in_years(born, day_of(made["authoredOn"])) >= 12:
+        key, born = drug_key(made), parse_day(found.at(made["subject"])["birthDate"])
+        illness = BY_SNOMED[get_code(found.at(made["reasonReference"][0])["code"], SNOMED)]
+        if illness.key not in ("strep", "otitis") or age_in_years(born, parse_day(made["authoredOn"])) >= 12:
             continue
         assert key in STRENGTH, get_key(made)
         weighed = at(found, made, "weight")
@@ -119,25 +119,25 @@ def weighed_out(found: Valley) -> int:
     return seen
 
 
-def test_a_heavy_child_gets_no_more_than_the_most() -> None:
+def test_dose_by_weight_has_a_maximum() -> None:
     assert compute_dose(DRUGS["amoxicillin_liquid"], "otitis", 9.1) == 5
     assert compute_dose(DRUGS["amoxicillin_liquid"], "otitis", 60) == 12.5
     assert compute_dose(DRUGS["amoxicillin"], "strep", 60) == 1
 
 
 @cases
-def test_spironolactone_and_potassium_are_never_given_to_one_person(seed: int, now: datetime) -> None:
-    found = valley(seed, now, 300)
+def test_spironolactone_and_potassium_are_never_prescribed_together(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now, 300)
     for patient in found.all("Patient"):
         keys = {drug_key(one) for one in found.of(patient, "MedicationRequest")}
         assert not {"spironolactone", "potassium"} <= keys, get_key(patient)
 
 
 @cases
-def test_pneumonia_shows_in_the_blood_and_at_the_finger(seed: int, now: datetime) -> None:
-    found, seen = valley(seed, now, 300), 0
+def test_pneumonia_affects_white_cells_and_oxygen_saturation(seed: int, now: datetime) -> None:
+    found, seen = generate_clinic(seed, now, 300), 0
     for made in found.all("Condition"):
-        if code_of(made["code"], SNOMED) == ILLNESSES["pneumonia"].snomed.code:
+        if get_code(made["code"], SNOMED) == ILLNESSES["pneumonia"].snomed.code:
             cells, oxygen = at(found, made, "leukocytes"), at(found, made, "oxygen")
             assert cells is not None
             assert oxygen is not None

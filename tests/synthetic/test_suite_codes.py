@@ -22,20 +22,20 @@ PUT = re.compile(
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.stem)
-def test_drugs_are_called_by_their_name(task: Path) -> None:
+def test_drug_codes_have_the_right_display(task: Path) -> None:
     text = " ".join(task.read_text(encoding="utf-8").split())
     for code in re.findall(r"RxNorm (\d+)", text):
         before, _, after = text.partition(f"RxNorm {code}")
         assert RXNORM[code] in before[-80:] or RXNORM[code] in after[:60], code
 
 
-def test_results_are_in_the_unit_of_their_code() -> None:
+def test_results_have_the_unit_of_their_code() -> None:
     found = [pair for task in TASKS for pair in PUT.findall(task.read_text(encoding="utf-8"))]
     assert len(found) >= 8
     assert [pair for pair in found if UNITS[pair[0]] != pair[1].strip("\"'")] == []
 
 
-def test_what_solutions_order_is_what_tasks_ask_for() -> None:
+def test_solutions_order_the_codes_that_tasks_require() -> None:
     for solution in (SUITE / "solutions").glob("*.py"):
         for code in re.findall(r"\"code\": \"(\d{5,7})\"", solution.read_text(encoding="utf-8")):
             assert code in RXNORM, (solution.name, code)

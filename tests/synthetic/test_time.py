@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.fhir.resource import get_key
 from clerkship.synthetic.times import clinic_time, to_local
-from tests.synthetic.valley import CASES, day_of, moments, valley
+from tests.synthetic.valley import CASES, generate_clinic, list_dates, parse_day
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 EASTERN = ZoneInfo("America/New_York")
@@ -33,31 +33,35 @@ def instant(text: str) -> datetime:
 
 
 @cases
-def test_nothing_is_later_than_now_but_what_is_planned(seed: int, now: datetime) -> None:
+def test_only_planned_things_are_in_the_future(seed: int, now: datetime) -> None:
     today = now.astimezone(EASTERN).date()
-    for made in valley(seed, now).resources:
+    for made in generate_clinic(seed, now).resources:
         allowed = PLANNED.get(made["resourceType"], set())
         if made["resourceType"] == "Appointment" and made["status"] == "booked":
             allowed = {".start", ".end"}
-        for path, text in moments(made):
+        for path, text in list_dates(made):
             if path not in allowed:
-                assert (instant(text) <= now) if "T" in text else (day_of(text) <= today), (get_key(made), path, text)
+                assert (instant(text) <= now) if "T" in text else (parse_day(text) <= today), (
+                    get_key(made),
+                    path,
+                    text,
+                )
 
 
 @cases
 def test_nothing_is_before_birth(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+    found = generate_clinic(seed, now)
     for patient in found.all("Patient"):
-        born = day_of(patient["birthDate"])
+        born = parse_day(patient["birthDate"])
         for type in (*CLINICAL, "Coverage", "Claim"):
             for made in found.of(patient, type):
-                for path, text in moments(made):
-                    assert day_of(text) >= born, (get_key(made), path, text)
+                for path, text in list_dates(made):
+                    assert parse_day(text) >= born, (get_key(made), path, text)
 
 
 @cases
 def test_nothing_is_done_after_death(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+    found = generate_clinic(seed, now)
     dead = [patient for patient in found.all("Patient") if "deceasedDateTime" in patient]
     assert 2 <= len(dead) <= 12
     for patient in dead:
@@ -65,15 +69,15 @@ def test_nothing_is_done_after_death(seed: int, now: datetime) -> None:
         assert not patient["active"]
         for type in CLINICAL:
             for made in found.of(patient, type):
-                for path, text in moments(made):
-                    late = instant(text) > died if "T" in text else day_of(text) > died.astimezone(EASTERN).date()
+                for path, text in list_dates(made):
+                    late = instant(text) > died if "T" in text else parse_day(text) > died.astimezone(EASTERN).date()
                     assert not late, (get_key(made), path, text)
         assert all(made["status"] != "active" for made in found.of(patient, "MedicationRequest"))
 
 
 @cases
-def test_what_is_measured_at_a_visit_is_measured_during_it(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_measurements_are_taken_during_their_visit(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for made in found.all("Observation"):
         period = found.at(made["encounter"])["period"]
         assert instant(period["start"]) <= instant(made["effectiveDateTime"]) <= instant(period["end"])
@@ -81,8 +85,8 @@ def test_what_is_measured_at_a_visit_is_measured_during_it(seed: int, now: datet
 
 
 @cases
-def test_visits_of_one_patient_do_not_overlap_and_nobody_sees_two_at_once(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_visits_overlap_for_no_patient_and_no_clinician(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for whose in ("subject", "participant"):
         spans: dict[str, list[tuple[datetime, datetime]]] = {}
         for made in found.all("Encounter"):
@@ -99,7 +103,7 @@ def test_visits_of_one_patient_do_not_overlap_and_nobody_sees_two_at_once(seed: 
 
 @cases
 def test_the_clinic_keeps_office_hours(seed: int, now: datetime) -> None:
-    for made in valley(seed, now).all("Encounter"):
+    for made in generate_clinic(seed, now).all("Encounter"):
         start = instant(made["period"]["start"]).astimezone(EASTERN)
         if made["class"]["code"] in ("AMB", "VR"):
             assert start.weekday() < 5
@@ -108,14 +112,14 @@ def test_the_clinic_keeps_office_hours(seed: int, now: datetime) -> None:
 
 @cases
 def test_times_are_those_of_the_clinics_zone(seed: int, now: datetime) -> None:
-    for made in valley(seed, now).resources:
-        for path, text in moments(made):
+    for made in generate_clinic(seed, now).resources:
+        for path, text in list_dates(made):
             if "T" in text and not text.endswith("Z"):
                 moment = instant(text)
                 assert moment.utcoffset() == moment.astimezone(EASTERN).utcoffset(), (get_key(made), path, text)
 
 
-def test_our_clock_is_that_of_the_zone() -> None:
+def test_local_time_matches_the_time_zone_database() -> None:
     moment = datetime.fromisoformat("1998-01-01T00:00:00+00:00")
     for hours in range(0, 24 * 366 * 28, 11):
         there = moment + timedelta(hours=hours)
@@ -127,19 +131,19 @@ def test_our_clock_is_that_of_the_zone() -> None:
 
 
 @cases
-def test_conditions_begin_before_they_are_noted_and_end_after(seed: int, now: datetime) -> None:
-    for made in valley(seed, now).all("Condition"):
-        assert day_of(made["onsetDateTime"]) <= day_of(made["recordedDate"])
+def test_conditions_begin_before_they_are_recorded_and_end_after(seed: int, now: datetime) -> None:
+    for made in generate_clinic(seed, now).all("Condition"):
+        assert parse_day(made["onsetDateTime"]) <= parse_day(made["recordedDate"])
         resolved = made["clinicalStatus"]["coding"][0]["code"] == "resolved"
         assert resolved == ("abatementDateTime" in made)
         if resolved:
-            assert day_of(made["recordedDate"]) <= day_of(made["abatementDateTime"])
+            assert parse_day(made["recordedDate"]) <= parse_day(made["abatementDateTime"])
 
 
 @cases
-def test_versions_are_kept_no_earlier_than_what_they_say(seed: int, now: datetime) -> None:
+def test_last_updated_is_not_before_the_dates_of_a_resource(seed: int, now: datetime) -> None:
     """A result is on record when it is issued, a visit when it is over."""
-    for made in valley(seed, now).resources:
+    for made in generate_clinic(seed, now).resources:
         kept = instant(made["meta"]["lastUpdated"])
         if made["resourceType"] in ("Observation", "DiagnosticReport"):
             assert kept == instant(made["issued"])

@@ -7,7 +7,7 @@ import pytest
 from clerkship.fhir.reference import iter_references, parse_reference
 from clerkship.fhir.resource import get_key
 from clerkship.fhir.validation import validate
-from tests.synthetic.valley import CASES, patient_of, valley
+from tests.synthetic.valley import CASES, find_patient_key, generate_clinic
 
 TYPES = {
     "Organization",
@@ -36,13 +36,13 @@ cases = pytest.mark.parametrize(("seed", "now"), CASES)
 
 @cases
 def test_every_resource_is_valid(seed: int, now: datetime) -> None:
-    wrong = [(get_key(made), issue) for made in valley(seed, now).resources for issue in validate(made)]
+    wrong = [(get_key(made), issue) for made in generate_clinic(seed, now).resources for issue in validate(made)]
     assert wrong == []
 
 
 @cases
 def test_every_reference_finds_its_target(seed: int, now: datetime) -> None:
-    there = valley(seed, now).by_key
+    there = generate_clinic(seed, now).by_key
     lost = []
     for made in there.values():
         for path, reference in iter_references(made):
@@ -53,8 +53,8 @@ def test_every_reference_finds_its_target(seed: int, now: datetime) -> None:
 
 
 @cases
-def test_what_a_reference_displays_is_the_name_of_its_target(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_display_of_a_reference_is_the_name_of_its_target(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     for made in found.resources:
         for path, reference in iter_references(made):
             if reference["reference"].startswith("Patient/"):
@@ -64,27 +64,27 @@ def test_what_a_reference_displays_is_the_name_of_its_target(seed: int, now: dat
 
 
 @cases
-def test_every_type_is_there_and_ids_are_there_once(seed: int, now: datetime) -> None:
-    found = valley(seed, now)
+def test_every_type_occurs_and_ids_are_unique(seed: int, now: datetime) -> None:
+    found = generate_clinic(seed, now)
     assert {made["resourceType"] for made in found.resources} == TYPES
     assert len(found.by_key) == len(found.resources)
 
 
 @cases
 def test_a_chart_has_about_sixty_to_eighty_resources(seed: int, now: datetime) -> None:
-    assert 60 <= len(valley(seed, now).resources) / 100 <= 88
+    assert 60 <= len(generate_clinic(seed, now).resources) / 100 <= 88
 
 
 @cases
-def test_nobody_is_said_to_follow_a_profile(seed: int, now: datetime) -> None:
-    for made in valley(seed, now).resources:
+def test_no_resource_claims_a_profile(seed: int, now: datetime) -> None:
+    for made in generate_clinic(seed, now).resources:
         assert made["meta"].keys() == {"versionId", "lastUpdated"}
         assert made["meta"]["versionId"] == "1"
 
 
 @cases
-def test_whatever_has_a_patient_has_only_that_one(seed: int, now: datetime) -> None:
-    for made in valley(seed, now).resources:
+def test_resources_of_a_patient_refer_to_no_other_patient(seed: int, now: datetime) -> None:
+    for made in generate_clinic(seed, now).resources:
         meant = {ref["reference"] for _, ref in iter_references(made) if ref["reference"].startswith("Patient/")}
         assert len(meant) <= 1, get_key(made)
         tag = next(iter(meant)).rpartition("-")[2] if meant else ""
@@ -92,15 +92,15 @@ def test_whatever_has_a_patient_has_only_that_one(seed: int, now: datetime) -> N
 
 
 @cases
-def test_a_chart_hangs_together_by_its_own_parts(seed: int, now: datetime) -> None:
+def test_references_within_a_chart_are_consistent(seed: int, now: datetime) -> None:
     """Encounters, conditions and orders that are pointed at are the same patient's."""
-    found = valley(seed, now)
+    found = generate_clinic(seed, now)
     owned = ("Encounter", "Condition", "Observation", "ServiceRequest", "Coverage", "Appointment")
     checked = 0
     for made in found.resources:
         for _, reference in iter_references(made):
             target = found.at(reference)
             if target["resourceType"] in owned:
-                assert patient_of(target) == patient_of(made) is not None, get_key(made)
+                assert find_patient_key(target) == find_patient_key(made) is not None, get_key(made)
                 checked += 1
     assert checked > 1000

@@ -18,7 +18,7 @@ NOWS = (
 CASES = ((7, NOWS[0]), (1, NOWS[1]), (2, NOWS[2]), (3, NOWS[3]), (-12345678901234567890, NOWS[0]))
 
 
-class Valley:
+class GeneratedClinic:
     """What `generate` gave."""
 
     def __init__(self, resources: list[Resource], now: datetime) -> None:
@@ -29,7 +29,7 @@ class Valley:
         self._charts: dict[str, dict[str, list[Resource]]] = defaultdict(lambda: defaultdict(list))
         for resource in resources:
             self._types[resource["resourceType"]].append(resource)
-            if (patient := patient_of(resource)) is not None:
+            if (patient := find_patient_key(resource)) is not None:
                 self._charts[patient][resource["resourceType"]].append(resource)
 
     def all(self, type: str) -> list[Resource]:
@@ -45,7 +45,7 @@ class Valley:
         return self.by_key[reference["reference"]]
 
 
-def patient_of(resource: Resource) -> str | None:
+def find_patient_key(resource: Resource) -> str | None:
     """Whom it is about."""
     for name in ("subject", "patient", "beneficiary"):
         if name in resource:
@@ -59,29 +59,29 @@ def patient_of(resource: Resource) -> str | None:
 
 
 @lru_cache(maxsize=16)
-def valley(seed: int, now: datetime, patients: int = 100) -> Valley:
+def generate_clinic(seed: int, now: datetime, patients: int = 100) -> GeneratedClinic:
     """One of them, made once for all tests."""
-    return Valley(list(generate(patients, seed, now)), now)
+    return GeneratedClinic(list(generate(patients, seed, now)), now)
 
 
-def day_of(text: str) -> date:
+def parse_day(text: str) -> date:
     """The day of a date or of a dateTime."""
     return date.fromisoformat(text[:10])
 
 
-def code_of(concept: dict[str, Any], system: str = "") -> str:
+def get_code(concept: dict[str, Any], system: str = "") -> str:
     """The code, of a system if one is named."""
     codes = (coding["code"] for coding in concept["coding"] if system in coding["system"])
     found: str = next(codes)
     return found
 
 
-def moments(data: Any, path: str = "") -> "list[tuple[str, str]]":
+def list_dates(data: Any, path: str = "") -> "list[tuple[str, str]]":
     """Every date and dateTime in a resource, and where it is."""
     if isinstance(data, dict):
-        return [found for name, value in data.items() for found in moments(value, f"{path}.{name}")]
+        return [found for name, value in data.items() for found in list_dates(value, f"{path}.{name}")]
     if isinstance(data, list):
-        return [found for value in data for found in moments(value, path)]
+        return [found for value in data for found in list_dates(value, path)]
     if isinstance(data, str) and len(data) >= 10 and data[4:5] == "-" and data[7:8] == "-" and data[:4].isdigit():
         return [(path, data)]
     return []

@@ -42,11 +42,11 @@ PEOPLE = view_of(
         ("_id", "12345"),
     ],
 )
-def test_order(sort: str, expected: str) -> None:
+def test_sort_orders_matches(sort: str, expected: str) -> None:
     assert "".join(ids(PEOPLE, "Patient", f"_sort={sort}")) == expected
 
 
-def test_order_by_numbers_references_and_addresses() -> None:
+def test_sort_by_number_reference_and_uri() -> None:
     view = view_of(
         made("Observation", "1", valueQuantity={"value": 10}, subject={"reference": "Patient/b"}),
         made("Observation", "2", valueQuantity={"value": 9.5}, subject={"reference": "Patient/a"}),
@@ -57,7 +57,7 @@ def test_order_by_numbers_references_and_addresses() -> None:
     assert ids(view, "Observation", "_sort=_source") == ["3", "1", "2"]
 
 
-def test_a_number_of_as_many_digits_as_a_float_has_is_found() -> None:
+def test_number_with_as_many_digits_as_a_float_is_found() -> None:
     view = view_of(made("Observation", "1", valueQuantity={"value": 66.89999999999999}))
     assert ids(view, "Observation", "value-quantity=66.89999999999999") == ["1"]
     assert ids(view, "Observation", "value-quantity=66.9") == ["1"]
@@ -80,13 +80,13 @@ def walked(view: Changed, *asked: str, between: object = None) -> list[str]:
 
 
 @pytest.mark.parametrize("sort", ["", "_sort=family", "_sort=-birthdate", "_sort=gender,-birthdate"])
-def test_pages_together_are_the_whole(sort: str) -> None:
+def test_pages_together_contain_every_match_once(sort: str) -> None:
     asked = [sort] if sort else []
     assert walked(PEOPLE, *asked) == ids(PEOPLE, "Patient", *asked)
     assert walked(PEOPLE, *asked, "_count=1") == ids(PEOPLE, "Patient", *asked)
 
 
-def test_who_comes_and_goes_between_pages_moves_nobody_else() -> None:
+def test_changes_between_pages_do_not_shift_other_matches() -> None:
     view = view_of(*(person(f"p{number}", born=f"19{number}0") for number in range(1, 7)))
     query = parse_query("Patient", pairs("_sort=birthdate", "_count=2"))
     first = build_page(run_search(view, query), query, 10)
@@ -102,7 +102,7 @@ def test_who_comes_and_goes_between_pages_moves_nobody_else() -> None:
     assert (rest.keys, rest.next_cursor, rest.total) == (["Patient/p4", "Patient/p5", "Patient/p6"], "", 6)
 
 
-def test_a_cursor_of_another_search_or_of_nobody_is_refused() -> None:
+def test_cursor_of_another_search_or_malformed_one_is_refused() -> None:
     query = parse_query("Patient", pairs("_sort=family", "_count=2"))
     cursor = build_page(run_search(PEOPLE, query), query, 2).next_cursor
     data = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
@@ -123,7 +123,7 @@ def test_a_cursor_of_another_search_or_of_nobody_is_refused() -> None:
     assert build_page(run_search(PEOPLE, other_size), other_size, 2).keys == ["Patient/3"]
 
 
-def test_nothing_on_a_page_of_nothing() -> None:
+def test_count_zero_returns_an_empty_page() -> None:
     query = parse_query("Patient", pairs("_count=0"))
     assert build_page(run_search(PEOPLE, query), query, 10) == ResultPage([], "", 5)
 
@@ -178,14 +178,14 @@ CARE = view_of(
         ),
     ],
 )
-def test_what_comes_along(type: str, asked: str, expected: str) -> None:
+def test_include_and_revinclude_find_referenced_resources(type: str, asked: str, expected: str) -> None:
     query = parse_query(type, pairs(*asked.split("&")))
     found = find_included(CARE, query, list(run_search(CARE, query).keys))
     assert sorted(found) == expected.split()
     assert len(set(found)) == len(found)
 
 
-def test_what_comes_along_is_as_it_is_now() -> None:
+def test_include_follows_changed_references() -> None:
     view = view_of(person("p"), person("q"), made("Observation", "1", subject={"reference": "Patient/p"}))
     view.put(
         made("Observation", "1", subject={"reference": "Patient/q"}),
@@ -223,19 +223,19 @@ WHOLE: Resource = made(
         ("_summary=true", "id meta resourceType status _status code valueQuantity"),
     ],
 )
-def test_how_much_of_a_resource_is_shown(asked: str, expected: str) -> None:
+def test_elements_and_summary_return_a_subset(asked: str, expected: str) -> None:
     seen = subset_resource(WHOLE, parse_query("Observation", pairs(asked)))
     assert set(seen) == set(expected.split())
     assert [tag["code"] for tag in seen["meta"]["tag"]] == ["mine", "SUBSETTED"]
     assert WHOLE["meta"] == {"tag": [{"code": "mine"}]}
 
 
-def test_a_whole_resource_is_not_marked() -> None:
+def test_complete_resource_is_not_tagged_as_subsetted() -> None:
     assert subset_resource(WHOLE, parse_query("Observation", pairs("_summary=false"))) is WHOLE
     assert subset_resource(WHOLE, parse_query("Observation", [])) is WHOLE
 
 
-def test_what_was_used_of_a_query() -> None:
+def test_link_contains_the_parameters_that_were_used() -> None:
     asked = pairs("name=ann|x", "shoe-size=43", "_sort=-name", "_format=json", "_count=3")
     query = parse_query("Patient", asked, strict=False)
     assert query.link() == "name=ann|x&_sort=-name&_count=3"
@@ -247,7 +247,7 @@ def test_what_was_used_of_a_query() -> None:
     assert refusal("Patient", "name:sounds=x", strict=False)[0] == "not-supported"
 
 
-def test_all_that_is_wrong_is_said_at_once() -> None:
+def test_all_errors_of_a_query_are_reported_at_once() -> None:
     with pytest.raises(FhirError) as caught:
         parse_query("Patient", pairs("shoe-size=43", "birthdate=soon", "_count=few"))
     assert [issue.code for issue in caught.value.issues] == ["not-supported", "value", "value"]
@@ -278,11 +278,11 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         ("_contained=true", "not-supported"),
     ],
 )
-def test_what_is_refused(asked: str, code: str) -> None:
+def test_invalid_result_parameters_are_refused(asked: str, code: str) -> None:
     assert refusal("Patient", *asked.split("&"))[0] == code
 
 
-def test_a_composite_has_no_order() -> None:
+def test_sort_by_composite_is_refused() -> None:
     assert refusal("Observation", "_sort=code-value-quantity") == (
         "not-supported",
         "_sort: code-value-quantity is a composite, which has no order",

@@ -26,7 +26,7 @@ from tests.fhir.search.shelf_of import Changed
 pytestmark = pytest.mark.fhir
 
 
-def test_the_tables_are_what_the_definitions_say() -> None:
+def test_tables_match_the_official_definitions() -> None:
     package = Package(package_folder())
     table, unknown = compiled(package)
     assert unknown == []
@@ -76,7 +76,7 @@ def _said(parameter: SearchParameter, arm: ParameterPath, resource: Resource) ->
         yield from (text if parameter.type == "uri" else escaped(text) for text in texts)
 
 
-def test_every_value_of_the_examples_finds_its_resource() -> None:
+def test_every_value_of_the_official_examples_finds_its_resource() -> None:
     """Some resources of every type, by all that can be said of them, most in a chart and some changed since."""
     kept = {key: resource for number, (key, resource) in enumerate(examples().items()) if number % 50}
     view = Changed(Chart(map(render_resource, kept.values())))
@@ -94,7 +94,7 @@ def test_every_value_of_the_examples_finds_its_resource() -> None:
     assert checked > 2000
 
 
-def test_dates_of_the_examples_are_all_read() -> None:
+def test_all_dates_of_the_official_examples_are_parsed() -> None:
     for resource in examples().values():
         for parameter in get_parameters(resource["resourceType"]).values():
             for arm in parameter.arms if parameter.type == "date" else ():

@@ -70,7 +70,7 @@ def found(type: str, *asked: str) -> list[str]:
         ("subject=Patient/ann,Patient/bob", ["1", "2"]),
     ],
 )
-def test_references(asked: str, expected: list[str]) -> None:
+def test_search_by_reference(asked: str, expected: list[str]) -> None:
     assert found("Observation", asked) == expected
 
 
@@ -96,7 +96,7 @@ def test_references(asked: str, expected: list[str]) -> None:
         ("Organization", "_has:Organization:partof:_has:Patient:organization:family=ash", ["all"]),
     ],
 )
-def test_chains_either_way(type: str, asked: str, expected: list[str]) -> None:
+def test_chains_and_reverse_chains(type: str, asked: str, expected: list[str]) -> None:
     assert found(type, asked) == expected
 
 
@@ -112,11 +112,11 @@ def test_chains_either_way(type: str, asked: str, expected: list[str]) -> None:
         ("code-value-quantity=85354-9$80", []),
     ],
 )
-def test_composites_hold_of_one_element(asked: str, expected: list[str]) -> None:
+def test_composite_matches_within_one_element(asked: str, expected: list[str]) -> None:
     assert found("Observation", asked) == expected
 
 
-def test_the_parts_of_a_composite_may_be_of_the_whole_resource() -> None:
+def test_composite_components_may_apply_to_the_whole_resource() -> None:
     view = view_of(
         made(
             "MolecularSequence",
@@ -151,11 +151,11 @@ def test_the_parts_of_a_composite_may_be_of_the_whole_resource() -> None:
         ("code-value-quantity=85354-9$high", "value"),
     ],
 )
-def test_what_is_refused(asked: str, code: str) -> None:
+def test_invalid_references_and_chains_are_refused(asked: str, code: str) -> None:
     assert refusal("Observation", asked)[0] == code
 
 
-def test_a_resource_that_is_not_there_yet_can_be_matched() -> None:
+def test_resource_that_is_not_stored_can_be_matched() -> None:
     new = made("Observation", "new", subject={"reference": "Patient/ann"}, status="final")
     assert matches_search(CLINIC, "Observation", pairs("patient.family=ash", "status=final"), new)
     assert not matches_search(CLINIC, "Observation", pairs("patient.family=beech"), new)
@@ -171,7 +171,7 @@ def test_compartments() -> None:
     assert list_compartment_keys(CLINIC, "Patient", "nobody") == []
 
 
-def test_a_search_in_a_compartment() -> None:
+def test_search_can_be_restricted_to_a_compartment() -> None:
     def inside(type: str, *asked: str) -> list[str]:
         return list(run_search(CLINIC, parse_query(type, pairs(*asked), compartment=("Patient", "ann"))).keys)
 
@@ -182,7 +182,7 @@ def test_a_search_in_a_compartment() -> None:
         inside("Organization")
 
 
-def test_what_changed_since_counts_on_both_ends_of_a_chain() -> None:
+def test_chains_use_changed_resources_at_both_ends() -> None:
     view = view_of(
         made("Patient", "a", name=[{"family": "Ash"}]),
         made("Patient", "b", name=[{"family": "Beech"}]),

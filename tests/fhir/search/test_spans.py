@@ -56,11 +56,11 @@ TIMES = view_of(
         ("2012,2013-01-15", "c"),
     ],
 )
-def test_dates_are_what_their_precision_covers(asked: str, expected: str) -> None:
+def test_date_search_uses_the_range_of_its_precision(asked: str, expected: str) -> None:
     assert "".join(id[0] for id in ids(TIMES, "Observation", f"date={asked}")) == expected
 
 
-def test_dates_said_twice_make_a_window() -> None:
+def test_repeated_date_parameters_form_a_range() -> None:
     assert ids(TIMES, "Observation", "date=ge2013-01-14T05:00:00Z", "date=lt2013-01-14T23:00:00Z") == [
         "b-ten",
         "d-day",
@@ -70,7 +70,7 @@ def test_dates_said_twice_make_a_window() -> None:
     assert ids(TIMES, "Observation", "date:missing=true") == ["j-none"]
 
 
-def test_a_date_without_a_zone_is_in_the_servers() -> None:
+def test_date_without_a_zone_is_in_the_zone_of_the_server() -> None:
     view = view_of(seen("evening", effectiveDateTime="2026-03-02T20:00:00-05:00"))
     here = SearchContext(zone=-5 * 60)
     for meaning, day in ((None, "2026-03-03"), (here, "2026-03-02")):
@@ -78,7 +78,7 @@ def test_a_date_without_a_zone_is_in_the_servers() -> None:
         assert list(run_search(view, query).keys) == ["Observation/evening"]
 
 
-def test_about_a_date_is_a_tenth_of_the_way_to_now() -> None:
+def test_prefix_ap_of_a_date_is_a_tenth_of_the_distance_to_now() -> None:
     now = SearchContext(now=to_microseconds(datetime(2013, 1, 29, tzinfo=UTC)))
     query = parse_query("Observation", pairs("date=ap2013-01-16"), meaning=now)
     assert [key.partition("/")[2][0] for key in run_search(TIMES, query).keys] == ["c", "d", "e"]
@@ -116,7 +116,7 @@ DOSES = view_of(
         ("-5.4", []),
     ],
 )
-def test_numbers_are_what_rounds_to_them(asked: str, expected: list[str]) -> None:
+def test_number_search_uses_the_range_that_rounds_to_it(asked: str, expected: list[str]) -> None:
     assert ids(DOSES, "Observation", f"value-quantity={asked}") == expected
 
 
@@ -162,7 +162,7 @@ def test_money_and_samples() -> None:
         *("_lastUpdated=now", "value-quantity=gt", "value-quantity=5.4|a|b|c", "date=0000-01-01"),
     ],
 )
-def test_what_is_no_date_or_number_is_refused(asked: str) -> None:
+def test_malformed_date_or_number_is_refused(asked: str) -> None:
     code, text = refusal("Observation", asked)
     assert code == "value"
     assert asked.partition("=")[0] in text

@@ -26,14 +26,14 @@ def test_every_type_can_be_searched() -> None:
         assert {"_id", "_lastUpdated", "_tag", "_profile", "_security", "_source"} <= set(get_parameters(type))
 
 
-def test_how_many_there_are() -> None:
+def test_number_of_search_parameters() -> None:
     types = json.loads(TABLE.read_text(encoding="utf-8"))["types"]
     assert sum(len(rows) for type, rows in types.items() if type != "Resource") == 1697
     assert len(get_parameters("Patient")) == 29
     assert len(get_parameters("Observation")) == 49
 
 
-def test_it_is_small() -> None:
+def test_table_file_is_small() -> None:
     assert TABLE.stat().st_size < 230_000
 
 
@@ -55,7 +55,7 @@ def ends(type: str, arm: ParameterPath) -> set[str]:
 
 
 @pytest.mark.parametrize("type", sorted(searchable_types()))
-def test_every_arm_leads_to_what_it_says(type: str) -> None:
+def test_every_path_ends_in_its_declared_datatype(type: str) -> None:
     """Two tables, compiled by two scripts, agree on every path and what is at its end."""
     for parameter in get_parameters(type).values():
         for arm in parameter.arms:
@@ -71,21 +71,21 @@ def test_every_arm_leads_to_what_it_says(type: str) -> None:
         assert (parameter.type == "composite") == bool(parameter.components)
 
 
-def test_references_know_whom_they_mean() -> None:
+def test_reference_parameters_have_targets() -> None:
     assert get_parameters("Observation")["patient"].targets == {"Patient"}
     assert get_parameters("Observation")["subject"].targets == {"Device", "Group", "Location", "Patient"}
     assert get_parameters("AllergyIntolerance")["patient"].targets == {"Patient"}
     assert get_parameters("Provenance")["target"].targets == searchable_types()
 
 
-def test_what_is_not_supported_is_said_with_a_reason() -> None:
+def test_unsupported_parameters_have_a_reason() -> None:
     assert refused_parameters("Location")["near"] == "searching by distance is not supported"
     assert set(refused_parameters("Patient")) >= {"phonetic", "age", "_text", "_content", "_query", "_filter", "_list"}
     for type in searchable_types():
         assert not set(refused_parameters(type)) & set(get_parameters(type))
 
 
-def test_words_for_one_type_out_of_a_definition_for_many() -> None:
+def test_documentation_is_split_by_resource_type() -> None:
     assert (
         get_parameters("Observation")["patient"].documentation
         == "The subject that the observation is about (if patient)"
@@ -94,7 +94,7 @@ def test_words_for_one_type_out_of_a_definition_for_many() -> None:
     assert undocumented == []
 
 
-def test_conditions_on_the_way() -> None:
+def test_path_conditions_are_parsed() -> None:
     phone, *_ = get_parameters("Patient")["phone"].arms
     patient = {"telecom": [{"system": "email", "value": "a"}, {"system": "phone", "value": "b"}, "c", None]}
     assert select_elements(phone, patient, patient) == [{"system": "phone", "value": "b"}]
@@ -117,7 +117,7 @@ def test_conditions_on_the_way() -> None:
         *("iif(Patient.active, 1, 2)", "Patient.extension.value", "Patient.name[0]"),
     ],
 )
-def test_an_expression_of_another_shape_stops_the_script(expression: str, tmp_path: Path) -> None:
+def test_unsupported_expression_stops_the_script(expression: str, tmp_path: Path) -> None:
     write(tmp_path, "Patient", {"name": ["string"], "active": ["boolean"], "extension": ["Extension"]})
     compiler = Compiler(Package(tmp_path))
     compiler.arms("Patient", "string", "Patient.name")
@@ -126,7 +126,7 @@ def test_an_expression_of_another_shape_stops_the_script(expression: str, tmp_pa
     assert compiler.unknown or not found  # and a parameter without an arm is one that stops it
 
 
-def test_a_datatype_that_its_sort_cannot_read_stops_the_script(tmp_path: Path) -> None:
+def test_datatype_that_does_not_fit_the_parameter_type_stops_the_script(tmp_path: Path) -> None:
     write(tmp_path, "Patient", {"name": ["HumanName"], "shoe[x]": ["integer", "string"]})
     compiler = Compiler(Package(tmp_path))
     assert compiler.arms("Patient", "string", "Patient.name")[0] == ["name HumanName"]

@@ -60,7 +60,7 @@ PEOPLE = view_of(
         ("name:missing=false", ["muller", "obrien"]),
     ],
 )
-def test_words_are_compared_by_their_beginning_without_case_and_accents(asked: str, expected: list[str]) -> None:
+def test_string_matches_prefix_without_case_and_accents(asked: str, expected: list[str]) -> None:
     assert ids(PEOPLE, "Patient", asked) == expected
 
 
@@ -96,17 +96,17 @@ def test_words_are_compared_by_their_beginning_without_case_and_accents(asked: s
         ("gender=female&name=bob", []),
     ],
 )
-def test_codes(asked: str, expected: list[str]) -> None:
+def test_search_by_token(asked: str, expected: list[str]) -> None:
     assert ids(PEOPLE, "Patient", *asked.split("&")) == expected
 
 
-def test_repetition_means_and_a_comma_means_or() -> None:
+def test_repeated_parameter_means_and_comma_means_or() -> None:
     assert ids(PEOPLE, "Patient", "given=ann", "given=eve") == ["muller"]
     assert ids(PEOPLE, "Patient", "given=ann", "given=bob") == []
     assert ids(PEOPLE, "Patient", "given=ann,bob", "gender=male") == ["obrien"]
 
 
-def test_a_comma_that_belongs_to_a_value_is_escaped() -> None:
+def test_escaped_comma_is_part_of_a_value() -> None:
     view = view_of(made("Patient", "1", name=[{"text": "Smith, Ann"}]), made("Patient", "2", name=[{"text": "Smith"}]))
     assert ids(view, "Patient", "name:exact=Smith\\, Ann") == ["1"]
     assert ids(view, "Patient", "name:exact=Smith,Smith\\, Ann") == ["1", "2"]
@@ -135,11 +135,11 @@ SETS = view_of(
         ("url=urn:oid:1.2.3", ["c"]),
     ],
 )
-def test_addresses(asked: str, expected: list[str]) -> None:
+def test_search_by_uri(asked: str, expected: list[str]) -> None:
     assert ids(SETS, "ValueSet", asked) == expected
 
 
-def test_what_every_resource_has() -> None:
+def test_search_by_parameters_of_every_resource() -> None:
     assert ids(SETS, "Patient", "_profile=http://acme.org/P") == ["p"]
     assert ids(SETS, "Patient", "_profile=http://acme.org/P|2.0") == ["p"]
     assert ids(SETS, "Patient", "_profile=http://acme.org/P|1.0") == []
@@ -172,13 +172,13 @@ def test_what_every_resource_has() -> None:
         ("=x", "invalid"),
     ],
 )
-def test_what_is_refused(asked: str, code: str) -> None:
+def test_invalid_strings_and_tokens_are_refused(asked: str, code: str) -> None:
     found, text = refusal("Patient", asked)
     assert found == code
     assert text
 
 
-def test_who_asks_for_ten_thousand_values_is_refused() -> None:
+def test_too_many_values_are_refused() -> None:
     assert refusal("Patient", "identifier=" + ",".join(map(str, range(10_000)))) == (
         "too-costly",
         "identifier has 10000 values; at most 1000 are looked for at once",
