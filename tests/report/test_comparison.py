@@ -7,7 +7,7 @@ import pytest
 
 from clerkship.model.errors import InputError
 from clerkship.model.run import CriterionRun, TaskRun
-from clerkship.report.comparison import Comparison, compare_runs
+from clerkship.report.comparison import Comparison, build_comparison
 from clerkship.report.criterion_changes import CriterionComparison
 from clerkship.report.gates import GatedComparison
 from clerkship.report.repeats import compute_repeats, group_by_threshold, group_rates
@@ -31,7 +31,7 @@ def compared(**tasks: tuple[str, str]) -> Comparison:
     """Tasks by name, with their outcomes before and after."""
     before = [trial for task, (old, _) in tasks.items() for trial in trials(task, old)]
     after = [trial for task, (_, new) in tasks.items() for trial in trials(task, new)]
-    return compare_runs(made_up.RUN, before, made_up.RUN, after)
+    return build_comparison(made_up.RUN, before, made_up.RUN, after)
 
 
 def exit_code(found: Comparison, *gates: str) -> int:
@@ -88,15 +88,15 @@ def test_where_nothing_can_be_said_the_code_is_neither_good_nor_worse() -> None:
     assert exit_code(compared(a=("p", "e"))) == 2
     assert exit_code(compared(a=("p", "e"), b=("p", "p"))) == 2
     assert exit_code(compared(a=("", "p"), b=("p", ""))) == 2
-    assert exit_code(compare_runs(made_up.RUN, [], made_up.RUN, [])) == 2
+    assert exit_code(build_comparison(made_up.RUN, [], made_up.RUN, [])) == 2
     assert exit_code(compared(a=("ppppp", "pppep"))) == 2
     broken_off = made_up.RUN.model_copy(update={"status": "active"})
-    assert exit_code(compare_runs(made_up.RUN, trials("t", "p"), broken_off, trials("t", "p"))) == 2
+    assert exit_code(build_comparison(made_up.RUN, trials("t", "p"), broken_off, trials("t", "p"))) == 2
 
 
 def test_a_task_that_is_not_the_one_it_was_is_marked() -> None:
     changed = [trial.model_copy(update={"snapshot": "ef" * 32}) for trial in trials("t", "p")]
-    [row] = compare_runs(made_up.RUN, trials("t", "p"), made_up.RUN, changed).rows
+    [row] = build_comparison(made_up.RUN, trials("t", "p"), made_up.RUN, changed).rows
     assert row.changed
 
 
@@ -129,7 +129,7 @@ def same_verdict(before: str, after: str, **changes: Any) -> Comparison:
         [made_up.task_run("t", trial=n, criteria=(criterion(c, **changes),)) for n, c in enumerate(outcomes, 1)]
         for outcomes in (before, after)
     )
-    return compare_runs(made_up.RUN, old, made_up.RUN, new)
+    return build_comparison(made_up.RUN, old, made_up.RUN, new)
 
 
 def only(found: Comparison) -> CriterionComparison:
@@ -218,7 +218,7 @@ def test_a_gate_is_not_shown_as_held_where_nothing_can_be_said() -> None:
 def test_criteria_are_matched_by_label_and_assertion_and_duplicates_by_order() -> None:
     old = (criterion("p", "A"), criterion("f", "A"), criterion("p", "B"), criterion("p", "C", assertion="never"))
     new = (criterion("f", "A"), criterion("f", "A"), criterion("p", "C"))
-    found = compare_runs(
+    found = build_comparison(
         made_up.RUN, [made_up.task_run("t", criteria=old)], made_up.RUN, [made_up.task_run("t", criteria=new)]
     )
     told = [(row.criterion.label, row.criterion.assertion, row.change) for row in found.rows[0].criteria]
@@ -237,7 +237,7 @@ def test_axes_are_summed_up() -> None:
     whole = (criterion("p", axis="safety"), criterion("p", "B"))
     old = [made_up.task_run(name, criteria=whole, axes=score | {"safety": {"score": 1, "weight": 1}}) for name in "ab"]
     new = [old[0], made_up.task_run("b", criteria=breach, axes=score)]
-    told = [row.data() for row in compare_runs(made_up.RUN, old, made_up.RUN, new).axes()]
+    told = [row.data() for row in build_comparison(made_up.RUN, old, made_up.RUN, new).axes()]
     assert told == [
         {"axis": "safety", "before": 1.0, "after": 0.5, "newly_failing": 1, "newly_passing": 0, "flaky": 0},
         {"axis": "__default__", "before": 1.0, "after": 1.0, "newly_failing": 0, "newly_passing": 0, "flaky": 0},
@@ -246,7 +246,7 @@ def test_axes_are_summed_up() -> None:
 
 def test_criteria_of_trials_that_broke_are_not_compared() -> None:
     broken = made_up.task_run("t", trial=2, criteria=(criterion("f"),), **OUTCOMES["e"])
-    found = compare_runs(
+    found = build_comparison(
         made_up.RUN, same := [made_up.task_run("t", criteria=(criterion("p"),))], made_up.RUN, [*same, broken]
     )
     assert only(found).change == "same"
@@ -264,7 +264,7 @@ def renamed(before: str, after: str) -> Comparison:
         [made_up.task_run("t", criteria=(criterion(outcome, axis="safety").model_copy(update={"label": label}),))]
         for outcome, label in ((before, "safe"), (after, "safe "))
     )
-    return compare_runs(made_up.RUN, old, made_up.RUN, new)
+    return build_comparison(made_up.RUN, old, made_up.RUN, new)
 
 
 def test_a_criterion_of_a_gating_axis_that_is_new_and_fails_is_worse() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clerkship.model.run import BenchmarkRun, TaskRun
-from clerkship.report.comparison import compare_runs
+from clerkship.report.comparison import build_comparison
 from clerkship.report.comparison_html import render_comparison
 from clerkship.report.comparison_markdown import render_comparison_markdown
 from clerkship.report.gates import GatedComparison
@@ -30,7 +30,7 @@ def breach() -> GatedComparison:
     """A task that passes in both runs, with a criterion of safety that newly fails; another is as it was."""
     old = [trial("Send it", passed=True), trial("Keep it", passed=True)]
     new = [trial("Send it", passed=False), trial("Keep it", passed=True)]
-    return GatedComparison.of(compare_runs(made_up.RUN, old, made_up.RUN, new))
+    return GatedComparison.of(build_comparison(made_up.RUN, old, made_up.RUN, new))
 
 
 def hostile(text: str) -> GatedComparison:
@@ -40,7 +40,7 @@ def hostile(text: str) -> GatedComparison:
     new = [trial(text, passed=False, label=text), trial(f"{text} 2", passed=True, **CRASH)]
     changed = made_up.criterion(text, axis=text, passed=True)
     old = [one.model_copy(update={"criteria": (*one.criteria, changed)}) for one in old]
-    return GatedComparison.of(compare_runs(run, old, run, new), ["task", "criterion", f"axis:{text}"])
+    return GatedComparison.of(build_comparison(run, old, run, new), ["task", "criterion", f"axis:{text}"])
 
 
 def test_a_comment_begins_with_the_result_and_names_what_changed() -> None:
@@ -61,11 +61,11 @@ def test_a_comment_begins_with_the_result_and_names_what_changed() -> None:
 def test_a_comment_says_when_nothing_is_worse_and_when_nothing_can_be_said() -> None:
     same = [trial("Send it", passed=True)]
     assert render_comparison_markdown(
-        GatedComparison.of(compare_runs(made_up.RUN, same, made_up.RUN, same)), MAX_COMMENT_BYTES
+        GatedComparison.of(build_comparison(made_up.RUN, same, made_up.RUN, same)), MAX_COMMENT_BYTES
     ).startswith("## ✅ Nothing that gates is worse\n")
     stopped = made_up.RUN.model_copy(update={"status": "cancelled"})
     page = render_comparison_markdown(
-        GatedComparison.of(compare_runs(made_up.RUN, same, stopped, same)), MAX_COMMENT_BYTES
+        GatedComparison.of(build_comparison(made_up.RUN, same, stopped, same)), MAX_COMMENT_BYTES
     )
     assert page.startswith("## ⚠️ Nothing can be said\n")
     assert "the second run is not complete" in page
@@ -74,7 +74,7 @@ def test_a_comment_says_when_nothing_is_worse_and_when_nothing_can_be_said() -> 
 def test_a_crash_is_named_in_a_comparison() -> None:
     old, new = [trial("Send it", passed=True)], [trial("Send it", passed=True, **CRASH)]
     page = render_comparison_markdown(
-        GatedComparison.of(compare_runs(made_up.RUN, old, made_up.RUN, new)), MAX_COMMENT_BYTES
+        GatedComparison.of(build_comparison(made_up.RUN, old, made_up.RUN, new)), MAX_COMMENT_BYTES
     )
     assert "| 🔻 worse | <code>Send it</code> | pass 1.00 | fail 0.67 (crashed) |" in page
 
@@ -91,7 +91,7 @@ def test_a_comment_fits_its_limit() -> None:
     old = [trial(name, passed=True) for name in names]
     new = [trial(name, passed=False) for name in names]
     page = render_comparison_markdown(
-        GatedComparison.of(compare_runs(made_up.RUN, old, made_up.RUN, new)), MIN_PAGE_BYTES
+        GatedComparison.of(build_comparison(made_up.RUN, old, made_up.RUN, new)), MIN_PAGE_BYTES
     )
     assert len(page.encode()) <= MIN_PAGE_BYTES
     assert "more tasks that changed are left out here" in page

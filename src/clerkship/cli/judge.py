@@ -185,7 +185,8 @@ def _sum(found: Calibrated) -> str:
     overall = found.calibration.overall
     value = compute_kappa(overall)
     told = "one label only, so no κ" if value is None else f"κ {value:.2f}"
-    wrong = f"{count_noun(overall.false_passes, 'false pass', 'false passes')}, {count_noun(overall.false_fails, 'false fail')}"
+    false_passes = count_noun(overall.false_passes, "false pass", "false passes")
+    wrong = f"{false_passes}, {count_noun(overall.false_fails, 'false fail')}"
     errors = f"   [errored]{overall.errors} not judged[/]" if overall.errors else ""
     judge = found.calibration.judge
     how = f"[quiet]prompt {judge.prompt}{f', {judge.votes} votes' if judge.votes > 1 else ''}[/]"

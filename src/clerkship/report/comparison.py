@@ -143,7 +143,7 @@ class Comparison:
         return whole and not any(_has_no_verdict(row.after) for row in self.rows)
 
 
-def compare_runs(
+def build_comparison(
     before: BenchmarkRun, before_trials: Iterable[TaskRun], after: BenchmarkRun, after_trials: Iterable[TaskRun]
 ) -> Comparison:
     """Compare task by task, by name, and within a task criterion by criterion."""

@@ -76,7 +76,7 @@ def render_html(
         again=rerun_command(run),
         isolation=describe_isolation(run),
         plugins=", ".join(map(" ".join, run.plugins.items())),
-        ended=describe_ending,
+        describe_ending=describe_ending,
         no_rate=NO_RATE_TEXT,
         not_in_verdict=NOT_IN_VERDICT,
         max_rows=MAX_ROWS,

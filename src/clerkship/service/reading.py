@@ -18,7 +18,7 @@ from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.model.snapshot import Snapshot
-from clerkship.report.comparison import Comparison, compare_runs
+from clerkship.report.comparison import Comparison, build_comparison
 from clerkship.report.judging_summary import JudgingSummary
 from clerkship.report.repeats import Repeats, compute_repeats, group_rates
 from clerkship.report.templates import TemplateRates
@@ -212,7 +212,7 @@ def compare_runs(
         check = require_intact(store, run)
         if notes is not None:
             notes += check.notes()
-    return compare_runs(old, _by_content(store, old, damaged), new, _by_content(store, new, damaged))
+    return build_comparison(old, _by_content(store, old, damaged), new, _by_content(store, new, damaged))
 
 
 def _by_content(store: Store, run: BenchmarkRun, damaged: list[str] | None) -> list[TaskRun]:

@@ -15,7 +15,7 @@ from clerkship.hl7.message import (
 )
 from clerkship.kit.wall import now
 
-INTERNAL_ERROR, NO_SUCH_VALUE = "207", "103"
+INTERNAL_ERROR, TABLE_VALUE_NOT_FOUND = "207", "103"
 """HL7 table 0357."""
 MAX_HEADER_BYTES = 65_536
 MSH_PREVIEW_BYTES = 1000
