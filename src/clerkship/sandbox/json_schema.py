@@ -371,7 +371,7 @@ def get_types(schema: Schema, definitions: Definitions) -> frozenset[str]:
 
 
 def convert_text(schema: Schema, text: str, definitions: Definitions) -> Any:
-    """Convert text of a path or query to the number or boolean that its schema declares; return other text unchanged."""
+    """Convert text to the number or boolean that its schema declares; return other text unchanged."""
     types = get_types(schema, definitions)
     if "string" in types or not types & {"integer", "number", "boolean"}:
         return text

@@ -91,7 +91,7 @@ class PhoneNumberPool:
         return number or PHONE_NUMBERS[index]
 
     def assign_contact(self, rng: RandomSource) -> str:
-        """Return a phone number for a contact. It may repeat: there are not enough for all, and patients have priority."""
+        """Return a phone number for a contact. It may repeat, because patients have priority."""
         number = PHONE_NUMBERS[rng.integer(0, len(PHONE_NUMBERS) - 1)]
         for _ in range(MAX_TRIES):
             if number not in self._taken and number not in self._others:

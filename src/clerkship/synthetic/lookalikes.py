@@ -1,4 +1,4 @@
-"""Patients who are easily confused with each other, in every fifty patients: tasks test whether agents tell them apart."""
+"""Patients who are easily confused with each other: tasks test whether agents tell them apart."""
 
 from typing import Literal, NamedTuple
 

@@ -1,4 +1,4 @@
-"""The time zone of the clinic: US Eastern time by its rules since 1987, computed here to be independent of the system."""
+"""The time zone of the clinic: US Eastern time since 1987, computed here to be independent of the system."""
 
 from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta, timezone

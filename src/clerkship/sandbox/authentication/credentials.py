@@ -48,7 +48,7 @@ class SandboxCredentials:
         self._issued.pop(secret)
 
     def use_once(self, signature: str, at: datetime, not_before: datetime) -> bool:
-        """Return whether a signature is used for the first time. Signatures older than `not_before` may be forgotten."""
+        """Return whether a signature is new. Signatures older than `not_before` may be forgotten."""
         if signature in self._used:
             return False
         self._used[signature] = at
