@@ -180,7 +180,7 @@ def test_what_it_declares_is_asked_before_the_run_and_errors_are_those_of_this_p
     Path("odd_here.py").write_text("class agent:\n    reported_events = ['agent.slot.sett']\n")
     Path("declares.py").write_text("reported_events = {'agent.slot.set'}\ndef on_task(task_item): pass\n")
     module = to_process(PythonSolver("module", importlib.import_module("declares")))
-    assert module.abilities().emits == frozenset({"agent.slot.set"})
+    assert module.capabilities().emits == frozenset({"agent.slot.set"})
     suite(bench, WORK)
     for reference in ("broken_here:agent", "odd_here:agent", "odd_here:agnt", "no_such_module"):
         said = []

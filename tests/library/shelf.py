@@ -36,20 +36,20 @@ class Shelf:
         lines = "".join(f"  {line}\n" if line else "\n" for line in (head + body).split("\n"))
         return self.write(name, f"scenario:\n{lines}")
 
-    def load(self, domain: AgentDomain | None = None, **abilities: object) -> Library:
+    def load(self, domain: AgentDomain | None = None, **capabilities: object) -> Library:
         """What is in it."""
-        known = AgentCapabilities.model_validate({"engine": "", "domain": domain, **abilities})
-        return load_library(self.root, CATALOG, abilities=known)
+        known = AgentCapabilities.model_validate({"engine": "", "domain": domain, **capabilities})
+        return load_library(self.root, CATALOG, capabilities=known)
 
-    def lines(self, domain: AgentDomain | None = None, **abilities: object) -> list[str]:
+    def lines(self, domain: AgentDomain | None = None, **capabilities: object) -> list[str]:
         """What is wrong in it."""
         with pytest.raises(InputError) as caught:
-            self.load(domain, **abilities)
+            self.load(domain, **capabilities)
         return self.told(caught.value.problems)
 
-    def warnings(self, domain: AgentDomain | None = None, **abilities: object) -> list[str]:
+    def warnings(self, domain: AgentDomain | None = None, **capabilities: object) -> list[str]:
         """What is odd in it."""
-        return self.told(self.load(domain, **abilities).warnings)
+        return self.told(self.load(domain, **capabilities).warnings)
 
     def told(self, problems: object) -> list[str]:
         """As somebody reads them, from the folder."""

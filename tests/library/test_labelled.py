@@ -70,7 +70,7 @@ def test_what_was_said_and_done_comes_as_events_in_their_order(tmp_path: Path) -
         SlotSet(name="late", value=True),
         ToolExecuted(tool_name="parcels", is_error=True, error_message="down"),
     ]
-    assert [label.passed for label in item.labelled.labels] == [True, False]
+    assert [label.passed for label in item.conversation.labels] == [True, False]
 
 
 def test_another_text_has_another_mark(tmp_path: Path) -> None:

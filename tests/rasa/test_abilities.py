@@ -37,7 +37,7 @@ def ask(settings: Settings | None = None, **others: Any) -> AgentCapabilities:
     with SmallRasa(**answers).served() as served:
         solver = load_rasa(served.url, settings or Settings())
         assert isinstance(solver, SolverWithCapabilities)
-        return solver.abilities()
+        return solver.capabilities()
 
 
 def test_an_open_source_server_has_slots_and_actions_and_no_flows() -> None:
@@ -112,7 +112,7 @@ def test_a_server_that_is_down_is_said_to_be() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(InputError, match=f"127.0.0.1:{port} cannot be reached: .*; is the server running there"):
-        load_rasa(f"http://127.0.0.1:{port}", Settings()).abilities()
+        load_rasa(f"http://127.0.0.1:{port}", Settings()).capabilities()
 
 
 def test_a_domain_that_goes_on_and_on_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -361,7 +361,7 @@ def test_a_whole_project_can_be_pointed_at(folder: Shelf) -> None:
     folder.scenario("")
     library = folder.load()
     assert list(library.tasks) == ["One"]
-    assert sorted(Path(file).name for file in library.passed_over) == sorted(Path(name).name for name in PROJECT)
+    assert sorted(Path(file).name for file in library.skipped_files) == sorted(Path(name).name for name in PROJECT)
 
 
 def test_a_project_without_scenarios_says_what_was_passed_over(folder: Shelf) -> None:

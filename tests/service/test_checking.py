@@ -31,15 +31,15 @@ class Connected:
 
     name = "connected"
 
-    def __init__(self, abilities: AgentCapabilities | None) -> None:
-        self._abilities = abilities
+    def __init__(self, capabilities: AgentCapabilities | None) -> None:
+        self._abilities = capabilities
         self.asked = 0
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """It answers nothing."""
         return Nop().open(solution, trial)
 
-    def abilities(self) -> AgentCapabilities:
+    def capabilities(self) -> AgentCapabilities:
         """Once is enough."""
         self.asked += 1
         if self._abilities is None:

@@ -112,7 +112,7 @@ def takes_solution(solver: Solver) -> bool:
 class SolverWithCapabilities(Protocol):
     """A solver that can say, before anything runs, what its agent knows and which of its own events it reports."""
 
-    def abilities(self) -> AgentCapabilities:
+    def capabilities(self) -> AgentCapabilities:
         """Ask it; raises InputError where it cannot be asked."""
         ...
 

@@ -273,7 +273,7 @@ class ChatSolver:
         """Connect to the address; the model is not asked."""
         check_reachable(self._base_url, self.name)
 
-    def abilities(self) -> AgentCapabilities:
+    def capabilities(self) -> AgentCapabilities:
         """Its calls of tools are reported as actions; it has no flows, slots or skills to report."""
         return AgentCapabilities(
             engine=f"a model behind `openai:` ({self._model})", emits=frozenset({ActionExecuted.kind})

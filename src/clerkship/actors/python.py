@@ -132,7 +132,7 @@ class PythonSolver:
         """The class, function, object or module that is the agent."""
         return self._target
 
-    def abilities(self) -> AgentCapabilities:
+    def capabilities(self) -> AgentCapabilities:
         """Which kinds of its own events it reports, where `reported_events` says so."""
         return AgentCapabilities(
             engine=self.name, emits=reported_events(getattr(self._target, "reported_events", None), self.name)

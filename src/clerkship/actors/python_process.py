@@ -164,7 +164,7 @@ class PythonProcessSolver:
         self.name = name
         self._target, self._folder = target, folder
         self._isolation = NOT_ISOLATED
-        self._abilities: AgentCapabilities | None = None
+        self._capabilities: AgentCapabilities | None = None
         self._entries: frozenset[EntryPointName] = frozenset()
 
     def isolate(self, isolation: Isolation) -> None:
@@ -176,15 +176,15 @@ class PythonProcessSolver:
         module = self._target.get("module") or self._target["reference"].partition(":")[0]
         return (self._folder, *_files_of(module, [str(self._folder), *sys.path]))
 
-    def abilities(self) -> AgentCapabilities:
+    def capabilities(self) -> AgentCapabilities:
         """Import it once in a process, and return which kinds of its own events it reports.
 
         Raises InputError where it cannot be imported.
         """
-        if self._abilities is None:
+        if self._capabilities is None:
             emits = reported_events(self._import(), self.name)
-            self._abilities = AgentCapabilities(engine=self.name, emits=emits)
-        return self._abilities
+            self._capabilities = AgentCapabilities(engine=self.name, emits=emits)
+        return self._capabilities
 
     def _import(self) -> Any:
         agent = self._new()

@@ -44,7 +44,7 @@ def _print_json(validation: Validation, warnings: list[str]) -> None:
             "tasks": sorted(library.tasks) if library else [],
             "warnings": [*warnings, *map(str, validation.warnings)],
             "domain": library.domain if library else None,
-            "passed_over": library.passed_over if library else [],
+            "passed_over": library.skipped_files if library else [],
         }
     )
 
@@ -67,8 +67,8 @@ def _show_library(library: Library, console: Console) -> None:
         print_warning(warning, console)
     if library.domain is not None:
         console.print(f"[quiet]domain[/] {escape(library.domain)}", soft_wrap=True)
-    if library.passed_over:
-        console.print(f"[quiet]{describe_skipped_files(library.passed_over)}[/]")
+    if library.skipped_files:
+        console.print(f"[quiet]{describe_skipped_files(library.skipped_files)}[/]")
     count = len(library.warnings)
     odd = f"no mistakes, {count} warning{'s' * (count != 1)}" if count else "all is well"
     console.print(f"[pass]✓[/] {told}: {odd}")

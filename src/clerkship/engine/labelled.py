@@ -31,8 +31,8 @@ _CHAT = "chat"
 
 def build_snapshot(item: LabelledItem, source: str) -> Snapshot:
     """Build the task that a labelled conversation belongs to."""
-    person = ScenarioPerson(simulation_context=item.labelled.simulation_context)
-    task = Task(name=item.labelled.name, scenario=Scenario(person=person))
+    person = ScenarioPerson(simulation_context=item.conversation.simulation_context)
+    task = Task(name=item.conversation.name, scenario=Scenario(person=person))
     return Snapshot(task=task, environment=CONVERSATION_ENVIRONMENT, timeout=60, source=source)
 
 
@@ -46,7 +46,7 @@ def build_events(item: LabelledItem) -> Sequence[Event]:
         writer.append(source, payload, actor=actor, at=_START + timedelta(seconds=len(log.events)))
 
     number = 0
-    for turn, done in zip(item.labelled.turns, item.events, strict=True):
+    for turn, done in zip(item.conversation.turns, item.events, strict=True):
         number += turn.user is not None
         if turn.user is not None:
             append(MessageSent(text=turn.user, turn=number), _CHAT, "person")

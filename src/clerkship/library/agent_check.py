@@ -23,15 +23,15 @@ from clerkship.model.path import MISSING
 class AgentCheck:
     """Checks names against what is known about the agent, and remembers whether slots could not be checked."""
 
-    def __init__(self, abilities: AgentCapabilities | None, reads: FindEvents) -> None:
-        self.abilities = abilities
+    def __init__(self, capabilities: AgentCapabilities | None, reads: FindEvents) -> None:
+        self.capabilities = capabilities
         self._reads = reads
         self._unchecked = False
 
     @property
     def domain(self) -> AgentDomain | None:
         """The names that the agent has; None if they are unknown."""
-        return self.abilities.domain if self.abilities is not None else None
+        return self.capabilities.domain if self.capabilities is not None else None
 
     def left_unchecked(self) -> Iterator[InputProblem]:
         """Yield one warning if there are slots that could not be checked because no domain is known."""
@@ -49,7 +49,7 @@ class AgentCheck:
         """Check the names in an assertion, and that the agent's engine reports the events that it needs."""
         for mention in find_mentions(name, args):
             here = [*path, *mention.path]
-            if mention.sort != "slot":
+            if mention.kind != "slot":
                 self._check_other(mention, here, definition)
             elif self._check_name(mention.name, here, definition) and mention.value is not MISSING:
                 self._check_value(mention.name, mention.value, [*here[:-1], "value"], definition)
@@ -84,18 +84,18 @@ class AgentCheck:
     def _check_other(self, mention: Mention, path: KeyPath, definition: Definition) -> None:
         if self.domain is None:
             return
-        known: frozenset[str] | None = getattr(self.domain, f"{mention.sort}s")
+        known: frozenset[str] | None = getattr(self.domain, f"{mention.kind}s")
         name = mention.name
-        if known is None or name in known or is_built_in(mention.sort, name):
+        if known is None or name in known or is_built_in(mention.kind, name):
             return
-        definition.warning(path, f"no {mention.sort} `{name[:60]}` in {self.domain.source}", did_you_mean(name, known))
+        definition.warning(path, f"no {mention.kind} `{name[:60]}` in {self.domain.source}", did_you_mean(name, known))
 
     def _check_reading(self, name: str, reading: EventNeed, path: KeyPath, definition: Definition) -> None:
-        emits = self.abilities.emits if self.abilities is not None else None
-        if self.abilities is None or emits is None or not emits.isdisjoint(reading.kinds):
+        emits = self.capabilities.emits if self.capabilities is not None else None
+        if self.capabilities is None or emits is None or not emits.isdisjoint(reading.kinds):
             return
         what = " or ".join(dict.fromkeys(_describe_missing_event(kind, emits) for kind in sorted(reading.kinds)))
-        definition.warning(path, f"`{name}`: {self.abilities.engine} reports no {what}")
+        definition.warning(path, f"`{name}`: {self.capabilities.engine} reports no {what}")
 
 
 def _describe_missing_event(kind: str, emits: Collection[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 from clerkship.library.yaml import KeyPath
 from clerkship.model.path import MISSING
 
-Sort = Literal["slot", "action", "response", "flow"]
+NameKind = Literal["slot", "action", "response", "flow"]
 FindEvents = Callable[[str], frozenset[str]]
 """The agent's own events that an assertion looks for, by its name."""
 
@@ -14,7 +14,7 @@ FindEvents = Callable[[str], frozenset[str]]
 class Mention(NamedTuple):
     """A name in the arguments of an assertion, and its path there. For a slot also the value it is compared with."""
 
-    sort: Sort
+    kind: NameKind
     name: str
     path: KeyPath
     value: Any = MISSING
@@ -27,7 +27,7 @@ class EventNeed(NamedTuple):
     path: KeyPath
 
 
-_STEP_SORTS: Mapping[str, Sort] = {
+_STEP_KINDS: Mapping[str, NameKind] = {
     "flow_started": "flow",
     "flow_completed": "flow",
     "flow_cancelled": "flow",
@@ -59,8 +59,8 @@ def find_mentions(name: str, args: Any) -> Iterator[Mention]:
         yield from _find_named("response", args if isinstance(args, dict) else None, "utter_name")
     elif name == "sequencing":
         for path, key, value in _find_bare_steps(args):
-            if key in _STEP_SORTS and isinstance(value, str):
-                yield Mention(_STEP_SORTS[key], value, path)
+            if key in _STEP_KINDS and isinstance(value, str):
+                yield Mention(_STEP_KINDS[key], value, path)
 
 
 def find_event_needs(name: str, args: Any, reads: FindEvents) -> Iterator[EventNeed]:
@@ -100,11 +100,11 @@ def _find_flows(name: str, args: Any) -> Iterator[Mention]:
                 yield Mention("flow", flow, ["flow_ids", number])
 
 
-def _find_named(sort: Sort, args: Any, key: str) -> Iterator[Mention]:
+def _find_named(kind: NameKind, args: Any, key: str) -> Iterator[Mention]:
     if isinstance(args, str):
-        yield Mention(sort, args, [])
+        yield Mention(kind, args, [])
     elif isinstance(args, dict) and isinstance(args.get(key), str):
-        yield Mention(sort, args[key], [key])
+        yield Mention(kind, args[key], [key])
 
 
 def _find_bare_steps(args: Any) -> Iterator[tuple[KeyPath, str, Any]]:

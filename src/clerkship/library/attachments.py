@@ -35,16 +35,16 @@ class Attachments:
     catalog: Catalog
     datasets: Mapping[str, Dataset]
     definitions: FolderDefinitions
-    taken: set[str] = dataclasses.field(default_factory=set)
+    used_datasets: set[str] = dataclasses.field(default_factory=set)
     """Datasets that steps take files from."""
 
-    def solution(self, definition: Definition) -> str | None:
+    def read_solution(self, definition: Definition) -> str | None:
         """Return the source of the solution, which the agent `oracle` runs; None if there is none or it cannot be used."""
         name = definition.fields.get("solution")
         if not isinstance(name, str):
             return None
         try:
-            source = read_text(self.folder.beside(definition.file("solution"), name))
+            source = read_text(self.folder.resolve_beside(definition.file("solution"), name))
             compile(source, name, "exec")
         except Unreadable as unreadable:
             definition.problem(["solution"], f"{name}: {unreadable.message}", unreadable.hint)
@@ -54,7 +54,7 @@ class Attachments:
             return source
         return None
 
-    def take_in(
+    def inline_files(
         self, definition: Definition, data: dict[str, Any], filler: TemplateFiller | None = None
     ) -> dict[str, Any]:
         """Return the data with the content of files in place of the steps' references to them.
@@ -106,10 +106,10 @@ class Attachments:
         field, target = fields
         name, here = args[field], [*definition.path, *path, field]
         try:
-            file = self.folder.beside(definition.file(*path, field), name)
+            file = self.folder.resolve_beside(definition.file(*path, field), name)
             text = read_text(file)
         except Unreadable as unreadable:
-            definition.problem([*path, field], f"{name}: {unreadable.message}", unreadable.hint, spoils=True)
+            definition.problem([*path, field], f"{name}: {unreadable.message}", unreadable.hint, silences=True)
             return args
         self.folder.included |= {file, self.folder.resolve(file)}
 
@@ -128,7 +128,7 @@ class Attachments:
         field, named, target = fields
         name = args[named]
         dataset = self.datasets.get(name)
-        self.taken.add(name)
+        self.used_datasets.add(name)
         if dataset is None:
             if self.definitions.is_unknown("dataset", name):
                 hint = did_you_mean(name, self.definitions.names("dataset")) or "there is no dataset here"

@@ -33,7 +33,7 @@ class CallCheck:
 
     catalog: Catalog
     definition: Definition
-    known: AgentCheck
+    agent: AgentCheck
     environment: EnvironmentInfo | None
     """None if it is not known: then what needs none is checked."""
 
@@ -55,8 +55,8 @@ class CallCheck:
                 continue
             step = self._check_call("step", call.name, call.args, here)
             timed.append((call.at, [*here, call.name], step))
-        if self.environment is not None and self.environment.shelves:
-            for where, message in find_missing_records(timed, self.environment.shelves):
+        if self.environment is not None and self.environment.initial_records:
+            for where, message in find_missing_records(timed, self.environment.initial_records):
                 self.definition.problem(where, message)
 
     def check_person(self, written: Any, path: KeyPath) -> None:
@@ -90,7 +90,7 @@ class CallCheck:
         here = [*path, name]
         parsed = self.definition.read(model, args if args is not None else {}, here)
         if sort == "assertion":
-            self.known.check_assertion(name, args, here, self.definition)
+            self.agent.check_assertion(name, args, here, self.definition)
             if name == ANY_OF:
                 self._check_alternatives(args, here)
         self._check_names(parsed.model_dump() if parsed is not None else args, here)

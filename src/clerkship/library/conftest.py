@@ -70,19 +70,19 @@ def read_template(conftest: Path, name: str) -> tuple[Path, str]:
 
 def check_template(key: str, path: Path, text: str) -> InputProblem | None:
     """Fill a template with sample values, as a run would; return the problem with it, or None."""
-    trial = PROMPT_CHECKS[key]
+    check = PROMPT_CHECKS[key]
     try:
-        filled = [trial.prompt(text).fill(**given) for given in trial.given()]
+        filled = [check.prompt(text).fill(**values) for values in check.sample_values()]
     except BadPrompt as bad:
-        hint = f"it can use {', '.join(trial.variables)}" if "is undefined" in bad.said else ""
+        hint = f"it can use {', '.join(check.variables)}" if "is undefined" in bad.said else ""
         return InputProblem(file=str(path), line=bad.line, column=1 if bad.line else 0, message=bad.said, hint=hint)
-    strange = Prompt(trial.name, text).find_unknown_block()
+    strange = Prompt(check.name, text).find_unknown_block()
     if strange:
         name, known = strange
         hint = did_you_mean(name, known) or f"there is {', '.join(known)}"
         return InputProblem(file=str(path), message=f"it builds on a template that has no block `{name}`", hint=hint)
     unused = [
-        names for names in trial.needed if not any(_SAMPLE_TEXT.format(name) in "".join(filled[0]) for name in names)
+        names for names in check.needed if not any(_SAMPLE_TEXT.format(name) in "".join(filled[0]) for name in names)
     ]
     if unused:
         names = " or ".join(f"`{name}`" for name in unused[0])
@@ -109,7 +109,7 @@ class _PromptCheck(NamedTuple):
     def prompt(self, text: str) -> Prompt:
         return Prompt(self.name, text)
 
-    def given(self) -> Iterator[dict[str, Any]]:
+    def sample_values(self) -> Iterator[dict[str, Any]]:
         """Yield sample values: once with a value for each variable, once with the optional ones empty."""
         full: dict[str, Any] = {name: _SAMPLES.get(name, _SAMPLE_TEXT.format(name)) for name in self.variables}
         yield full
@@ -161,7 +161,7 @@ class ConftestReader:
 
     def load(self, definitions: Iterable[Definition]) -> None:
         """Read the conftest in the folder, or the one of the `eval` folder above it."""
-        found = [definition for definition in definitions if definition.sort == CONFTEST_STEM] or self._above()
+        found = [definition for definition in definitions if definition.kind == CONFTEST_STEM] or self._above()
         for definition in found[1:]:
             hint = f"the other is {found[0].tree.file}"
             definition.problem([], "a second conftest for one run", hint)
@@ -176,7 +176,7 @@ class ConftestReader:
 
     def _above(self) -> list[Definition]:
         path = find_conftest_above(self.folder.root)
-        tree = self.folder.outside(path.parent).read(path) if path is not None else None
+        tree = self.folder.open_other(path.parent).read(path) if path is not None else None
         is_one = path is not None and tree is not None and is_conftest(path, tree.data)
         return [Definition(CONFTEST_STEM, tree, [], tree.data, self.reporter)] if tree is not None and is_one else []
 

@@ -27,7 +27,7 @@ class DatasetSource:
 
     folder: SourceFolder
     """Files are read from here and nowhere else."""
-    spot: Callable[..., SourceLocation]
+    locate: Callable[..., SourceLocation]
     """Return the place of a key in the file that defines the dataset."""
     problem: Callable[[InputProblem], None]
     """Report a mistake; the dataset cannot be used then."""
@@ -45,21 +45,21 @@ class DatasetSource:
         report that at the key and return None.
         """
         try:
-            return reader(self.folder.beside(Path(self.spot(key).file), target))
+            return reader(self.folder.resolve_beside(Path(self.locate(key).file), target))
         except Unreadable as unreadable:
             self.note(key, f"{target}: {unreadable.message}", unreadable.hint)
             return None
 
-    def documents(self, file: str | None, folder: str | None, forms: FileFormats) -> list[FileDocument] | None:
+    def documents(self, file: str | None, folder: str | None, formats: FileFormats) -> list[FileDocument] | None:
         """Open the files that the keys `file` and `folder` give; return None after a reported mistake."""
         found: list[FileDocument] = []
         if file is not None:
-            document = self.read("file", file, lambda path: open_document(path, forms))
+            document = self.read("file", file, lambda path: open_document(path, formats))
             if document is None:
                 return None
             found.append(document)
         tree = (
-            self.read("folder", folder, lambda path: open_document_folder(path, forms, self.warn))
+            self.read("folder", folder, lambda path: open_document_folder(path, formats, self.warn))
             if folder is not None
             else []
         )
@@ -67,7 +67,7 @@ class DatasetSource:
 
     def note(self, key: str, message: str, hint: str = "") -> None:
         """Report a mistake at a key."""
-        self.problem(self.spot(key).problem(message, hint))
+        self.problem(self.locate(key).problem(message, hint))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ class DatasetLoader:
     cache: DatasetCache
     reporter: Reporter
     environments: Mapping[str, Environment]
-    found: dict[str, Dataset]
+    loaded: dict[str, Dataset]
 
     def load(self, definition: Definition) -> None:
         """Load a dataset that a file defines; report every mistake."""
@@ -40,9 +40,9 @@ class DatasetLoader:
             definition.problem(["type"], f"unknown type of dataset `{unknown.name[:60]}`", unknown.hint)
             return
         written = definition.read(model, definition.data)
-        dataset = self._load(written, definition.spot) if written is not None else None
+        dataset = self._load(written, definition.locate) if written is not None else None
         if dataset is not None:
-            self.found.setdefault(dataset.name, dataset)
+            self.loaded.setdefault(dataset.name, dataset)
 
     def load_built_in(self, names: Iterable[tuple[Definition, KeyPath, str]]) -> None:
         """Load built-in datasets, given by definition, path and name. Mistakes are reported at the first mention."""
@@ -53,9 +53,9 @@ class DatasetLoader:
                 written = self.catalog.dataset_type(types[name]).built_in[name]
                 dataset = self._load(written, partial(_locate, definition, path))
                 if dataset is not None:
-                    self.found[name] = dataset
+                    self.loaded[name] = dataset
 
-    def _load(self, written: DatasetFile, spot: Callable[..., SourceLocation]) -> Dataset | None:
+    def _load(self, written: DatasetFile, locate: Callable[..., SourceLocation]) -> Dataset | None:
         now = partial(self._now, written.name)
         mistakes, warnings = self.reporter.mistakes, self.reporter.warnings
         source = DatasetSource(self.folder, spot, mistakes.add_problem, warnings.add_problem, now, self.cache)
@@ -79,7 +79,7 @@ class DatasetLoader:
 
 
 def _locate(definition: Definition, path: KeyPath, *keys: int | str) -> SourceLocation:
-    return definition.spot(*path)
+    return definition.locate(*path)
 
 
 def find_dataset_names(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, KeyPath, str]]:

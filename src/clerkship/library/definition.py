@@ -17,7 +17,7 @@ M = TypeVar("M", bound=BaseModel)
 class Definition:
     """One definition in a file: its data, its path in the file, and the reporter for mistakes in it."""
 
-    sort: str
+    kind: str
     tree: YamlTree
     path: KeyPath
     data: Any
@@ -31,7 +31,7 @@ class Definition:
     @property
     def name_key(self) -> str:
         """The key that holds its name."""
-        return "slug" if self.sort == "benchmark" else "name"
+        return "slug" if self.kind == "benchmark" else "name"
 
     @property
     def name(self) -> str:
@@ -44,13 +44,13 @@ class Definition:
         """The name of its file, without folder and suffix."""
         return FilePath(self.tree.file).stem
 
-    def spot(self, *path: int | str) -> SourceLocation:
+    def locate(self, *path: int | str) -> SourceLocation:
         """Return the location of a path in it."""
         return self.tree.locate([*self.path, *path])
 
     def file(self, *path: int | str) -> FilePath:
         """Return the file that contains a path in it; paths of other files are relative to that one."""
-        return FilePath(self.spot(*path).file)
+        return FilePath(self.locate(*path).file)
 
     def problem(self, path: KeyPath, message: str, hint: str = "", **how: bool) -> None:
         """Report a mistake at a path in it."""

@@ -19,8 +19,8 @@ from clerkship.model.names import did_you_mean
 _ONE_PER_FILE = ("scenario",)
 """What a file has one of, and which goes by the file's name."""
 _SCENARIO_KEYS = ("simulation_context", "setup", "goals")
-_SORTS = ("task", "environment", "dataset", "benchmark", "persona")
-_PLURALS = {f"{sort}s": sort for sort in _SORTS}
+_KINDS = ("task", "environment", "dataset", "benchmark", "persona")
+_PLURALS = {f"{kind}s": kind for kind in _KINDS}
 _NAMED_BY_FILE = ("scenario", "e2e", "conftest", LABELLED_KEY)
 """Definitions that are told apart by the names of their files."""
 
@@ -33,7 +33,7 @@ class FolderDefinitions:
     reporter: Reporter
     built_in: Collection[str]
     """Datasets that need no file."""
-    passed_over: list[str] = field(default_factory=list)
+    skipped_files: list[str] = field(default_factory=list)
     """Files of another tool's project, which define nothing here."""
     scenarios: set[str] = field(default_factory=set)
     """Names of scenarios and of their files."""
@@ -50,8 +50,8 @@ class FolderDefinitions:
 
     def _trees(self) -> Iterator[YamlTree]:
         files = self.folder.files()
-        self.passed_over += [str(path) for path in files if is_project_file(path)]
-        others = set(self.passed_over)
+        self.skipped_files += [str(path) for path in files if is_project_file(path)]
+        others = set(self.skipped_files)
         trees = [(path, self.folder.read(path)) for path in files if str(path) not in others]
         for path, tree in trees:  # after all were read: then it is known which are included
             if tree is not None and self.folder.resolve(path) not in self.folder.included:
@@ -62,8 +62,8 @@ class FolderDefinitions:
             message = "expected a map with `task`, `scenario`, `test_cases`, `environment` or `dataset`"
             self.reporter.mistakes.note(tree, [], message, "text and lists are for other files to !include")
             return []
-        sort = _classify_file(tree)
-        return [self._definition(sort, tree, [], tree.data)] if sort is not None else self.split_file(tree)
+        kind = _classify_file(tree)
+        return [self._definition(kind, tree, [], tree.data)] if kind is not None else self.split_file(tree)
 
     def split_file(self, tree: YamlTree) -> list[Definition]:
         """Split a file that is a map of definitions; report unknown keys."""
@@ -71,7 +71,7 @@ class FolderDefinitions:
         return [definition for key, value in whole for definition in self._split(tree, key, value)]
 
     def _split(self, tree: YamlTree, key: str, value: Any) -> list[Definition]:
-        if key in _SORTS or key in _ONE_PER_FILE:
+        if key in _KINDS or key in _ONE_PER_FILE:
             return [self._definition(key, tree, [key], value)]
         if key in _PLURALS and isinstance(value, list):
             return [self._definition(_PLURALS[key], tree, [key, number], item) for number, item in enumerate(value)]
@@ -79,49 +79,49 @@ class FolderDefinitions:
             hint = f"write `{_PLURALS[key]}` for a single one"
             self.reporter.mistakes.note(tree, [key], f"expected a list under `{key}`", hint)
         else:
-            hint = did_you_mean(key, [*_PLURALS, *_SORTS, *_ONE_PER_FILE, *TEST_KEYS])
+            hint = did_you_mean(key, [*_PLURALS, *_KINDS, *_ONE_PER_FILE, *TEST_KEYS])
             if key in _SCENARIO_KEYS:
                 hint = "put what a scenario says under `scenario:`, indented"
             self.reporter.mistakes.note(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
         return []
 
-    def _definition(self, sort: str, tree: YamlTree, path: Keys, data: Any) -> Definition:
-        return Definition(sort, tree, path, data, self.reporter)
+    def _definition(self, kind: str, tree: YamlTree, path: Keys, data: Any) -> Definition:
+        return Definition(kind, tree, path, data, self.reporter)
 
     def define(self, definition: Definition) -> None:
         """Register a definition; report a second one of the same kind and name."""
-        if definition.sort == "scenario":
+        if definition.kind == "scenario":
             self.scenarios |= {definition.name, definition.slug}
             self.labels[definition.name] += 1
-        if definition.sort in _NAMED_BY_FILE:
+        if definition.kind in _NAMED_BY_FILE:
             return
-        first = self._defined.setdefault(definition.sort, {}).setdefault(definition.name, definition)
+        first = self._defined.setdefault(definition.kind, {}).setdefault(definition.name, definition)
         if definition.name and first is not definition:
-            other = first.spot(first.name_key)
-            message = f"two {definition.sort}s are called {definition.name[:100]!r}"
-            hint = f"the other is at {other.place}"
+            other = first.locate(first.name_key)
+            message = f"two {definition.kind}s are called {definition.name[:100]!r}"
+            hint = f"the other is at {other.text}"
             definition.problem([definition.name_key], message, hint)
 
-    def get(self, sort: str, name: str) -> Definition | None:
+    def get(self, kind: str, name: str) -> Definition | None:
         """Return the definition with a name."""
-        return self._defined.get(sort, {}).get(name)
+        return self._defined.get(kind, {}).get(name)
 
-    def has_any(self, sort: str) -> bool:
+    def has_any(self, kind: str) -> bool:
         """Return whether there is a definition of this kind, named or not."""
-        return bool(self._defined.get(sort))
+        return bool(self._defined.get(kind))
 
-    def files_of(self, *sorts: str) -> set[str]:
+    def files_of(self, *kinds: str) -> set[str]:
         """Return the files that contain definitions of these kinds."""
-        return {definition.tree.file for sort in sorts for definition in self._defined.get(sort, {}).values()}
+        return {definition.tree.file for kind in kinds for definition in self._defined.get(kind, {}).values()}
 
-    def names(self, sort: str) -> list[str]:
+    def names(self, kind: str) -> list[str]:
         """Return all names of a kind, of valid and invalid definitions."""
-        built_in = self.built_in if sort == "dataset" else ()
-        return [name for name in dict.fromkeys((*self._defined.get(sort, {}), *built_in)) if name]
+        built_in = self.built_in if kind == "dataset" else ()
+        return [name for name in dict.fromkeys((*self._defined.get(kind, {}), *built_in)) if name]
 
-    def is_unknown(self, sort: str, name: str) -> bool:
+    def is_unknown(self, kind: str, name: str) -> bool:
         """Return whether a name is not defined, and does not occur in a file that could not be read."""
-        return name not in self.names(sort) and not any(name in text for text in self.folder.unread)
+        return name not in self.names(kind) and not any(name in text for text in self.folder.unreadable_texts)
 
 
 def _classify_file(tree: YamlTree) -> str | None:

@@ -47,7 +47,7 @@ class TaskBindings:
         """Return the value of each name in templates."""
         return {**self.records, NOW_NAME: self.now.isoformat()}
 
-    def kept(self) -> dict[str, Record]:
+    def to_snapshot_records(self) -> dict[str, Record]:
         """Return the records as plain data, for the snapshot."""
         return {
             id: record.plain(record) if isinstance(record, RecordView) else record
@@ -64,7 +64,7 @@ class EntityBinder:
     filler: Callable[[Definition, Mapping[str, Any], set[str]], TemplateFiller]
     finder: DatasetFinder
 
-    def bound(self, definition: Definition, now: datetime) -> Iterator[TaskBindings]:
+    def bind(self, definition: Definition, now: datetime) -> Iterator[TaskBindings]:
         """Yield the bindings of each task of a definition: of one task, or of one for each record that `for_each`
         selects.
         """

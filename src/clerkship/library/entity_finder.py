@@ -55,7 +55,7 @@ class PathIndex(Generic[K]):
         """Whether no record has a value at the path."""
         return not self._keys
 
-    def fitting(self, expected: Any) -> Sequence[K]:
+    def find_matches(self, expected: Any) -> Sequence[K]:
         """Return the keys of the records that match."""
         wanted = _to_lookup_key(expected)
         if wanted is not None and not is_matcher(expected):
@@ -83,7 +83,7 @@ class RecordFinder:
         """Return all records that match."""
         numbers = set(range(len(self._records)))
         for path, expected in query.where.items():
-            numbers &= set(self._index(path).fitting(expected))
+            numbers &= set(self._index(path).find_matches(expected))
         found = [self._records[number] for number in sorted(numbers)]
         return [r for r in found if query.type in (None, r.get("type"), r.get("resourceType"))]
 

@@ -31,7 +31,7 @@ class EnvironmentInfo:
     name: str
     sandboxes: Mapping[str, str]
     domains: Mapping[str, str]
-    shelves: Mapping[str, InitialRecords]
+    initial_records: Mapping[str, InitialRecords]
     """The records that its charts begin with, as far as they could be read."""
 
     @property
@@ -41,11 +41,11 @@ class EnvironmentInfo:
 
 
 def build_environment_info(
-    data: Mapping[str, object], shelves: Mapping[str, InitialRecords] | None = None
+    data: Mapping[str, object], initial_records: Mapping[str, InitialRecords] | None = None
 ) -> EnvironmentInfo:
     """Return the names in an environment as the file has them, valid or not."""
     return EnvironmentInfo(
-        str(data.get("name")), _read_kinds(data, "simulators"), _read_kinds(data, "domains"), shelves or {}
+        str(data.get("name")), _read_kinds(data, "simulators"), _read_kinds(data, "domains"), initial_records or {}
     )
 
 

@@ -82,6 +82,6 @@ def built_in_slots() -> dict[str, str]:
     return cast(dict[str, str], _reader("names").SLOTS)
 
 
-def is_built_in(sort: str, name: str) -> bool:
+def is_built_in(kind: str, name: str) -> bool:
     """Return whether agents have an action, a response or a flow although their domains do not list it."""
-    return bool(_reader("names").is_built_in(sort, name))
+    return bool(_reader("names").is_built_in(kind, name))

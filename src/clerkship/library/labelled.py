@@ -28,10 +28,10 @@ _KeyPath = list[int | str]
 class LabelledItem:
     """A conversation with its labels, and the events of each turn."""
 
-    labelled: LabelledConversation
+    conversation: LabelledConversation
     events: tuple[tuple[BaseModel, ...], ...]
     """By turn."""
-    place: SourceLocation
+    location: SourceLocation
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class LabelledSet:
     """The conversations of one file."""
 
     file: Path
-    mark: str
+    digest: str
     """Of its text: another text has another."""
     items: tuple[LabelledItem, ...]
 
     def labels(self) -> list[tuple[LabelledItem, Label]]:
         """Return every label with its conversation, in the order of the file."""
-        return [(item, label) for item in self.items for label in item.labelled.labels]
+        return [(item, label) for item in self.items for label in item.conversation.labels]
 
 
 def is_labelled(data: Any) -> bool:
@@ -89,7 +89,7 @@ class _LabelledReader:
             LabelledItem(
                 item,
                 tuple(self._turn(number, place) for place in range(len(item.turns))),
-                self.definition.spot(LABELLED_KEY, number),
+                self.definition.locate(LABELLED_KEY, number),
             )
             for number, item in enumerate(found)
         )

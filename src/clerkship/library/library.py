@@ -50,12 +50,12 @@ class Library:
     """What is odd, and no reason to run nothing."""
     domain: str | None = None
     """What the names of slots, actions, responses and flows were checked against, if anything."""
-    passed_over: tuple[str, ...] = ()
+    skipped_files: tuple[str, ...] = ()
     """Files of another tool's project, which say nothing about tasks."""
     files: frozenset[Path] = frozenset()
     """Every file that it was made from, and the folders of datasets; absolute, links followed."""
 
-    def warnings_of(self, tasks: Iterable[LoadedTask]) -> tuple[InputProblem, ...]:
+    def warnings_for(self, tasks: Iterable[LoadedTask]) -> tuple[InputProblem, ...]:
         """Return the warnings about these tasks, and those that are not about any task."""
         others = {loaded.file for loaded in self.tasks.values()} - {loaded.file for loaded in tasks}
         return tuple(warning for warning in self.warnings if warning.file not in others)
@@ -76,7 +76,7 @@ class Library:
             and (file is None or Path(loaded.file).resolve() == file.resolve())
         ]
 
-    def case(self, file: Path, name: str) -> LoadedTask:
+    def find_case(self, file: Path, name: str) -> LoadedTask:
         """Return the task of a file by its name, or by a part of the name that only one has. Raise InputError
         otherwise.
         """

@@ -54,7 +54,7 @@ class LibraryLoader:
     folder: SourceFolder
     catalog: Catalog
     needs_task: bool
-    known: AgentCheck
+    agent: AgentCheck
     only: Path | None = None
     """The one file that is asked for, if it is one: mistakes elsewhere are not its own."""
     cache: Path | None = None
@@ -86,7 +86,7 @@ class LibraryLoader:
         self._datasets.load_built_in(
             (definition, path, name)
             for definition, path, name in find_dataset_names(
-                each for each in definitions if each.sort in ("environment", "task")
+                each for each in definitions if each.kind in ("environment", "task")
             )
             if self._definitions.get("dataset", name) is None
         )
@@ -95,10 +95,10 @@ class LibraryLoader:
         self._each(definitions, "task", self._task)
         self._each(definitions, "scenario", self._scenario)
         self._each(definitions, LABELLED_KEY, lambda definition: definition.read(LabelledFile, definition.data))
-        self._foreign_tests([definition.tree for definition in definitions if definition.sort == "e2e"])
+        self._foreign_tests([definition.tree for definition in definitions if definition.kind == "e2e"])
         self._warn_of_unused(definitions)
         problems = self._own(self.folder.report.sorted())
-        passed = self._definitions.passed_over
+        passed = self._definitions.skipped_files
         if self.needs_task and not self.tasks and not problems:
             hint = "a task is a YAML file with the key `task`, `scenario` or `test_cases`"
             hint += f"; {describe_skipped_files(passed)}" if passed else ""
@@ -108,25 +108,25 @@ class LibraryLoader:
         return self._library()
 
     def _library(self) -> Library:
-        domain = self.known.domain
+        domain = self.agent.domain
         return Library(
             self.folder.root,
             self.tasks,
             self.environments,
             self.datasets,
             self.benchmarks,
-            self._personas.found,
+            self._personas.personas,
             conftest=self._conftest.conftest,
             prompts=self._conftest.prompts,
-            warnings=(*self._reporter.warnings.sorted(), *self.known.left_unchecked()),
+            warnings=(*self._reporter.warnings.sorted(), *self.agent.left_unchecked()),
             domain=domain.source if domain is not None else None,
-            passed_over=tuple(self._definitions.passed_over),
+            skipped_files=tuple(self._definitions.skipped_files),
             files=frozenset(self.folder.used | self.folder.included),
         )
 
     def _foreign_tests(self, trees: list[YamlTree]) -> None:
         if trees:
-            reader = load_test_reader()(self.folder, self.catalog, self.known, self._reporter)
+            reader = load_test_reader()(self.folder, self.catalog, self.agent, self._reporter)
             for loaded in reader.load(trees, self.tasks):
                 self.tasks[loaded.task.name] = loaded
 
@@ -146,9 +146,9 @@ class LibraryLoader:
             self._reporter.warnings.add_problem(InputProblem(file=str(self.folder.root), message=message, hint=hint))
         return own
 
-    def _each(self, definitions: list[Definition], sort: str, take: Callable[[Definition], object]) -> None:
+    def _each(self, definitions: list[Definition], kind: str, take: Callable[[Definition], object]) -> None:
         for definition in definitions:
-            if definition.sort == sort:
+            if definition.kind == kind:
                 take(definition)
 
     def _environment(self, definition: Definition) -> None:
@@ -160,8 +160,8 @@ class LibraryLoader:
         EnvironmentCheck(self.catalog, definition).check({*self._definitions.names("dataset"), *unread})
 
     def _warn_of_unused(self, definitions: list[Definition]) -> None:
-        tasks = [definition for definition in definitions if definition.sort == "task"]
-        taken = {name for _, _, name in find_dataset_names(tasks)} | self._attachments.taken
+        tasks = [definition for definition in definitions if definition.kind == "task"]
+        taken = {name for _, _, name in find_dataset_names(tasks)} | self._attachments.used_datasets
         for name, environment in self.environments.items():
             definition = self._definitions.get("environment", name)
             assert definition is not None  # every environment was read from one
@@ -176,7 +176,7 @@ class LibraryLoader:
         if isinstance(environment, str):
             self._check_environment_name(definition, environment)
         names = [*self._definitions.names("task"), *filter(None, self._definitions.scenarios)]
-        for number, pattern in enumerate(tasks if isinstance(tasks, list) and not self.folder.unread else ()):
+        for number, pattern in enumerate(tasks if isinstance(tasks, list) and not self.folder.unreadable_texts else ()):
             if not any(fnmatchcase(name, str(pattern)) for name in names):
                 hint = did_you_mean(str(pattern), names)
                 definition.problem(["tasks", number], f"no task `{pattern}`", hint)
@@ -188,11 +188,11 @@ class LibraryLoader:
         """
         name = self._environment_name(definition)
         environment = CONVERSATION_ENVIRONMENT if name is None else self.environments.get(name)
-        solution = self._attachments.solution(definition)
+        solution = self._attachments.read_solution(definition)
         check = self._check(definition, self._info(name))
         check.check_scopes()
         before = len(self.folder.report.problems)
-        for bound in self._binder.bound(definition, (environment or CONVERSATION_ENVIRONMENT).now):
+        for bound in self._binder.bind(definition, (environment or CONVERSATION_ENVIRONMENT).now):
             task = self._filled(definition, bound, check)
             if len(self.folder.report.problems) > before:
                 break
@@ -202,7 +202,9 @@ class LibraryLoader:
             if bound.subject is not None:
                 task = self._one_of_many(definition, task, bound.name, bound.subject)
             template = written if bound.subject is not None else ""
-            loaded = LoadedTask(task, environment, bound.kept(), solution, definition.tree.file, template=template)
+            loaded = LoadedTask(
+                task, environment, bound.to_snapshot_records(), solution, definition.tree.file, template=template
+            )
             self.tasks.setdefault(task.name, loaded)
 
     def _filled(self, definition: Definition, bound: TaskBindings, check: TaskCheck) -> Task | None:
@@ -212,7 +214,9 @@ class LibraryLoader:
         check.check_task(self._expanded(definition, data))
         if task is None:
             return None
-        return self._personas.cast_filled(definition, task, self._filler(definition, bound.values(), bound.unbound))
+        return self._personas.resolve_and_fill(
+            definition, task, self._filler(definition, bound.values(), bound.unbound)
+        )
 
     def _one_of_many(self, definition: Definition, task: Task, name: str, subject: Entity) -> Task:
         """Return the task for one record of `for_each`, with the record's name in its own."""
@@ -229,10 +233,10 @@ class LibraryLoader:
         name = self._environment_name(definition)
         environment = CONVERSATION_ENVIRONMENT if name is None else self.environments.get(name)
         is_map = isinstance(definition.data, dict)
-        data = self._attachments.take_in(definition, definition.data) if is_map else definition.data
+        data = self._attachments.inline_files(definition, definition.data) if is_map else definition.data
         written = definition.read(ScenarioFile, data)
         self._check(definition, self._info(name)).check_scenario(self._expanded(definition, data))
-        solution = self._attachments.solution(definition)
+        solution = self._attachments.read_solution(definition)
         if written is None or environment is None:
             return
         try:
@@ -240,7 +244,7 @@ class LibraryLoader:
         except ValidationError as error:  # the parts are right, and do not go together
             definition.problem(["setup", "person"], _describe_error(error), "give them an `opening` or `lines`")
             return
-        task = self._personas.cast(definition, task, ("setup", "person", "persona"), ("setup", "persona"))
+        task = self._personas.resolve(definition, task, ("setup", "person", "persona"), ("setup", "persona"))
         task = task.model_copy(update={"name": self._name_of_its_own(task.name, definition)})
         self.tasks[task.name] = LoadedTask(task, environment, {}, solution, definition.tree.file)
 
@@ -257,13 +261,13 @@ class LibraryLoader:
         """Return the data with environment variables replaced, for checks. The stored task keeps the variables."""
 
         def told(path: list[int | str], unknown: UnknownVariable) -> None:
-            definition.problem([*path], str(unknown), unknown.hint, spoils=True)
+            definition.problem([*path], str(unknown), unknown.hint, silences=True)
 
         found = expand_task(data, self._variables, told)
         return found if isinstance(found, dict) else {}
 
     def _check(self, definition: Definition, info: EnvironmentInfo | None) -> TaskCheck:
-        return TaskCheck(CallCheck(self.catalog, definition, self.known, info))
+        return TaskCheck(CallCheck(self.catalog, definition, self.agent, info))
 
     def _check_environment_name(self, definition: Definition, name: str) -> None:
         if self._definitions.is_unknown("environment", name):
@@ -286,7 +290,7 @@ class LibraryLoader:
             return ""
         if candidates:
             return candidates[0]
-        return "" if self.folder.unread or self._definitions.has_any("environment") else None
+        return "" if self.folder.unreadable_texts or self._definitions.has_any("environment") else None
 
     def _info(self, name: str | None) -> EnvironmentInfo | None:
         if name is None:
@@ -303,19 +307,19 @@ class LibraryLoader:
             key: filler.fill(value, [*definition.path, key]) if key in _TEMPLATE_KEYS else value
             for key, value in definition.data.items()
         }
-        filled = self._attachments.take_in(definition, filled, filler)
+        filled = self._attachments.inline_files(definition, filled, filler)
         return filled | ({"entities": bound.entities} if bound.entities else {})
 
     def _filler(self, definition: Definition, values: Mapping[str, Any], unbound: set[str]) -> TemplateFiller:
         def note(path: list[int | str], message: str, hint: str) -> None:
-            self._reporter.mistakes.note(definition.tree, path, message, hint, spoils=True)
+            self._reporter.mistakes.note(definition.tree, path, message, hint, silences=True)
             pass_over(path)
 
         def pass_over(path: list[int | str]) -> None:
             """Silence problems of the values that contain this one: they cannot be valid without it."""
             for end in range(_find_call_depth(path), len(path) + 1):
                 spot = definition.tree.locate(path[:end])
-                self.folder.report.spoiled.add((spot.file, spot.line, spot.column))
+                self.folder.report.silenced.add((spot.file, spot.line, spot.column))
 
         return TemplateFiller(values, unbound, note, pass_over, find=self.catalog.filter)
 
@@ -345,7 +349,7 @@ def load_library(
     catalog: Catalog,
     *,
     needs_task: bool = True,
-    abilities: AgentCapabilities | None = None,
+    capabilities: AgentCapabilities | None = None,
     cache: Path | None = None,
 ) -> Library:
     """Load the library in a folder, or around a file. With `needs_task`, a folder without tasks is an error.
@@ -359,7 +363,7 @@ def load_library(
     folder = SourceFolder(find_root(path))
     only = None if is_folder else path
     with pause_garbage_collection():
-        return LibraryLoader(folder, catalog, needs_task, AgentCheck(abilities, catalog.reads), only, cache).load()
+        return LibraryLoader(folder, catalog, needs_task, AgentCheck(capabilities, catalog.reads), only, cache).load()
 
 
 def find_root(path: Path) -> Path:

@@ -22,20 +22,20 @@ class PersonaLoader:
 
     folder: SourceFolder
     definitions: FolderDefinitions
-    found: dict[str, Persona] = field(default_factory=dict)
+    personas: dict[str, Persona] = field(default_factory=dict)
     _looked_above: bool = False
 
     def load(self, definition: Definition) -> None:
         """Load a persona that a file defines."""
         persona = definition.read(Persona, definition.data)
         if persona is not None:
-            self.found.setdefault(persona.name, persona)
+            self.personas.setdefault(persona.name, persona)
 
-    def cast(self, definition: Definition, task: Task, *places: _KeyPath) -> Task:
+    def resolve(self, definition: Definition, task: Task, *places: _KeyPath) -> Task:
         """Return the task with the persona that its only person names; `places` are the paths where a file may name it."""
-        return _with_people(task, [self._cast(definition, person, *places) for person in task.people])
+        return _with_people(task, [self._resolve(definition, person, *places) for person in task.people])
 
-    def cast_filled(self, definition: Definition, task: Task, filler: TemplateFiller) -> Task:
+    def resolve_and_fill(self, definition: Definition, task: Task, filler: TemplateFiller) -> Task:
         """Return the task with the personas that its people name, and with the templates of those personas filled."""
         is_list = task.scenario is not None and bool(task.scenario.people)
         people = []
@@ -43,7 +43,7 @@ class PersonaLoader:
             place: _KeyPath = (
                 ("scenario", "people", number, "persona") if is_list else ("scenario", "person", "persona")
             )
-            known = self._cast(definition, person, place)
+            known = self._resolve(definition, person, place)
             if isinstance(known.persona, Persona) and isinstance(_get_value(definition.data, place), str):
                 written = known.persona.model_dump(mode="json", exclude_unset=True)
                 filled = {key: filler.fill(value, [*definition.path, *place]) for key, value in written.items()}
@@ -51,7 +51,7 @@ class PersonaLoader:
             people.append(known)
         return _with_people(task, people)
 
-    def _cast(self, definition: Definition, person: ScenarioPerson, *places: _KeyPath) -> ScenarioPerson:
+    def _resolve(self, definition: Definition, person: ScenarioPerson, *places: _KeyPath) -> ScenarioPerson:
         """Return a person with the persona that they name; report a persona that is not defined."""
         name = person.persona
         if not isinstance(name, str):
@@ -61,19 +61,19 @@ class PersonaLoader:
             known = self.definitions.names("persona")
             hint = did_you_mean(name, known) or "a persona is a YAML file with the key `persona`"
             definition.problem(path, f"unknown persona `{name}`", hint)
-        return person.model_copy(update={"persona": self.found.get(name)})
+        return person.model_copy(update={"persona": self.personas.get(name)})
 
     def _is_above(self, name: str) -> bool:
         """Return whether a shared `personas` folder above this one has a persona of this name."""
         if not self._looked_above:
             self._looked_above = True
             for place in find_personas_folders(self.folder.root):
-                self._load_folder(self.folder.outside(place))
-        return name in self.found
+                self._load_folder(self.folder.open_other(place))
+        return name in self.personas
 
     def _load_folder(self, folder: SourceFolder) -> None:
         trees = [tree for path in folder.files() if (tree := folder.read(path)) is not None]
-        definitions = [p for tree in trees for p in self.definitions.split_file(tree) if p.sort == "persona"]
+        definitions = [p for tree in trees for p in self.definitions.split_file(tree) if p.kind == "persona"]
         for definition in definitions:
             self.definitions.define(definition)
         for definition in definitions:

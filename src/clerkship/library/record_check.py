@@ -63,29 +63,33 @@ TimedStep = tuple[timedelta | None, KeyPath, Any]
 
 
 def find_missing_records(
-    steps: Iterable[TimedStep], shelves: Mapping[str, InitialRecords]
+    steps: Iterable[TimedStep], initial_records: Mapping[str, InitialRecords]
 ) -> Iterator[tuple[KeyPath, str]]:
     """Yield a path and a message for each record that does not exist when a step acts on it.
 
     Steps without a time run first, then the others in order of time.
     """
-    there: dict[str, set[str]] = {name: set() for name in shelves}
-    gone: dict[str, set[str]] = {name: set() for name in shelves}
+    there: dict[str, set[str]] = {name: set() for name in initial_records}
+    gone: dict[str, set[str]] = {name: set() for name in initial_records}
     for _, path, step in sorted(steps, key=lambda timed: (timed[0] is not None, timed[0] or timedelta())):
         if step is None:
             return  # it may have put there what the others need
-        name = (step.sandbox or _find_only_sandbox(step.simulator, shelves)) if isinstance(step, RecordStep) else ""
-        if not isinstance(step, RecordStep) or name not in shelves:
+        name = (
+            (step.sandbox or _find_only_sandbox(step.simulator, initial_records))
+            if isinstance(step, RecordStep)
+            else ""
+        )
+        if not isinstance(step, RecordStep) or name not in initial_records:
             continue
-        shelf = shelves[name]
-        for place, key in (*step.needs(), *step.refers(shelf.config)):
-            if key not in there[name] and (key in gone[name] or key not in shelf.read()):
+        records = initial_records[name]
+        for place, key in (*step.needs(), *step.refers(records.config)):
+            if key not in there[name] and (key in gone[name] or key not in records.read()):
                 yield [*path, *place], f"there is no {key} here: neither in the dataset nor by a step before this one"
         made, removed = step.leaves()
         there[name], gone[name] = (there[name] | {*made}) - {*removed}, (gone[name] | {*removed}) - {*made}
 
 
-def _find_only_sandbox(kind: str | None, shelves: Mapping[str, InitialRecords]) -> str:
+def _find_only_sandbox(kind: str | None, initial_records: Mapping[str, InitialRecords]) -> str:
     """Return the only sandbox of a kind, for steps that name none; empty if there is not exactly one."""
-    names = [name for name, shelf in shelves.items() if shelf.kind == kind]
+    names = [name for name, records in initial_records.items() if records.kind == kind]
     return names[0] if len(names) == 1 else ""

@@ -15,12 +15,12 @@ class ProblemReport:
     """The problems in a folder, each once. Problems at a silenced place are dropped."""
 
     problems: dict[InputProblem, None] = field(default_factory=dict)
-    spoiled: set[FileLocation] = field(default_factory=set)
+    silenced: set[FileLocation] = field(default_factory=set)
     calls: int = 0
     """How often a problem was added, including those that were there already."""
     _counts: dict[str, int] = field(default_factory=dict)
 
-    def add(self, file: str, find: Callable[[], InputProblem], *, spoils: bool = False) -> None:
+    def add(self, file: str, find: Callable[[], InputProblem], *, silences: bool = False) -> None:
         """Add a problem, unless its file has too many already. `find` is only called if the problem is needed."""
         self.calls += 1
         count = self._counts.get(file, 0)
@@ -29,21 +29,21 @@ class ProblemReport:
             return
         problem = find()
         place = (problem.file, problem.line, problem.column)
-        if place not in self.spoiled and problem not in self.problems:
+        if place not in self.silenced and problem not in self.problems:
             self.problems[problem] = None
             self._counts[file] = count + 1
-        if spoils:
-            self.spoiled.add(place)
+        if silences:
+            self.silenced.add(place)
 
     def note(
-        self, tree: YamlTree, path: KeyPath, message: str, hint: str = "", *, key: bool = False, spoils: bool = False
+        self, tree: YamlTree, path: KeyPath, message: str, hint: str = "", *, key: bool = False, silences: bool = False
     ) -> None:
-        """Add a problem at a path, or at its key with `key`. With `spoils`, further problems at that place are dropped."""
-        self.add(tree.file, lambda: tree.locate(path, key=key).problem(message, hint), spoils=spoils)
+        """Add a problem at a path, or at its key with `key`. With `silences`, further problems at that place are dropped."""
+        self.add(tree.file, lambda: tree.locate(path, key=key).problem(message, hint), silences=silences)
 
-    def add_problem(self, problem: InputProblem, *, spoils: bool = False) -> None:
+    def add_problem(self, problem: InputProblem, *, silences: bool = False) -> None:
         """Add a problem that already has a place."""
-        self.add(problem.file, lambda: problem, spoils=spoils)
+        self.add(problem.file, lambda: problem, silences=silences)
 
     def sorted(self) -> list[InputProblem]:
         """Return all problems in the order of their places."""
@@ -63,4 +63,4 @@ class Reporter:
     warnings: ProblemReport = field(init=False)
 
     def __post_init__(self) -> None:
-        self.warnings = ProblemReport(spoiled=self.mistakes.spoiled)
+        self.warnings = ProblemReport(silenced=self.mistakes.silenced)

@@ -76,9 +76,9 @@ class SourceFolder:
     included: set[Path] = field(default_factory=set)
     used: set[Path] = field(default_factory=set)
     """Every file that was read, and every file or folder that one of them names; links followed."""
-    unread: list[str] = field(default_factory=list)
+    unreadable_texts: list[str] = field(default_factory=list)
     """The text, as far as it could be had, of files that could not be parsed."""
-    merges: bool = False
+    allow_merge_keys: bool = False
     """Whether its files are somebody else's, and may have merge keys."""
     _open: list[Path] = field(default_factory=list)
     _allowance: ParseBudget = field(default_factory=ParseBudget)
@@ -93,7 +93,7 @@ class SourceFolder:
             found += [Path(folder, name) for name in names if not name.startswith(".") and name.endswith(SUFFIXES)]
         return sorted(found)
 
-    def outside(self, folder: Path) -> "SourceFolder":
+    def open_other(self, folder: Path) -> "SourceFolder":
         """Return another folder that shares the report and the list of used files with this one."""
         return SourceFolder(folder, self.report, used=self.used)
 
@@ -109,10 +109,10 @@ class SourceFolder:
             self.used.add(self.resolve(path))
             return self._parse(path)
         except InvalidYaml as bad:
-            self.unread.append(_read_text_or_empty(path))
+            self.unreadable_texts.append(_read_text_or_empty(path))
             self._note(path, bad.message, bad.hint, bad.line, bad.column)
         except Unreadable as unreadable:
-            self.unread.append(_read_text_or_empty(path))
+            self.unreadable_texts.append(_read_text_or_empty(path))
             self._note(path, unreadable.message, unreadable.hint)
         except RuntimeError:  # how pathlib before 3.13 reports links that go in a circle
             self._note(path, _BROKEN_LINK)
@@ -122,23 +122,23 @@ class SourceFolder:
 
     def _note(self, path: Path, message: str, hint: str = "", line: int = 0, column: int = 0) -> None:
         problem = InputProblem(file=str(path), line=line, column=column, message=message, hint=hint)
-        self.report.add_problem(problem, spoils=True)
+        self.report.add_problem(problem, silences=True)
 
     def _parse(self, path: Path) -> YamlTree:
         text = read_text(path)
         self._allowance.characters -= len(text)
         self._open.append(path)
         include = partial(self._include, path)
-        tree = parse_yaml(text, str(path), include, self._allowance, merges=self.merges)
+        tree = parse_yaml(text, str(path), include, self._allowance, allow_merge_keys=self.allow_merge_keys)
         self._open.pop()
-        for flaw in tree.flaws:
-            self._note(path, flaw.message, flaw.hint, flaw.line, flaw.column)
+        for mistake in tree.mistakes:
+            self._note(path, mistake.message, mistake.hint, mistake.line, mistake.column)
         return tree
 
     def _include(self, origin: Path, target: str, node: Node) -> YamlTree:
         open_files = list(self._open)
         try:
-            path = self.beside(origin, target)
+            path = self.resolve_beside(origin, target)
             self._refuse_runaway(path, node)
             self.included.add(self.resolve(path))
             if path.suffix in SUFFIXES:
@@ -154,14 +154,14 @@ class SourceFolder:
         except InvalidYaml as bad:
             self._note(path, bad.message, bad.hint, bad.line, bad.column)
             self._open = open_files
-            return self._spoil(origin, path, node)
+            return self._silence(origin, path, node)
 
-    def _spoil(self, origin: Path, path: Path, node: Node) -> YamlTree:
+    def _silence(self, origin: Path, path: Path, node: Node) -> YamlTree:
         """Return an empty tree for an included file that is invalid. Its mistake is already reported, so silence the
         rest.
         """
-        self.report.spoiled.add((str(origin), node.start_mark.line + 1, node.start_mark.column + 1))
-        self.report.spoiled.add((str(path), 1, 1))
+        self.report.silenced.add((str(origin), node.start_mark.line + 1, node.start_mark.column + 1))
+        self.report.silenced.add((str(path), 1, 1))
         return YamlTree(str(path), None, build_text_tree(str(path), "").node)
 
     def _refuse_runaway(self, path: Path, node: Node) -> None:
@@ -181,7 +181,7 @@ class SourceFolder:
             self._resolved[path] = path.resolve()
         return self._resolved[path]
 
-    def beside(self, origin: Path, target: str) -> Path:
+    def resolve_beside(self, origin: Path, target: str) -> Path:
         """Return the path of a file, relative to the file that refers to it. Raise Unreadable if it is outside the
         folder.
         """

@@ -54,7 +54,7 @@ class TaskCheck:
         for number, written in enumerate(as_list(goals.get("expected_tools"))):
             for key in as_map(written).keys() & {"tool_called", "tool_group"}:
                 path: KeyPath = ["goals", "expected_tools", number, key]
-                self.calls.known.check_assertion(key, written[key], path, self.calls.definition)
+                self.calls.agent.check_assertion(key, written[key], path, self.calls.definition)
 
     def check_scopes(self) -> None:
         """Warn of an `input_entity_id` that has no effect: the assertion does not use it, and has no template with the
@@ -71,7 +71,7 @@ class TaskCheck:
 
     def _check_slots(self, setup: Mapping[str, Any], key: str) -> None:
         slots = setup.get("initial_slots")
-        self.calls.known.check_slots(slots, [key, "initial_slots"], self.calls.definition)
+        self.calls.agent.check_slots(slots, [key, "initial_slots"], self.calls.definition)
 
     def _check_unused(self, scenario: Mapping[str, Any], people: Sequence[WrittenPart]) -> None:
         """Report keys that have no effect when the agent starts: the person says no opening, and there are no turns."""

@@ -44,7 +44,7 @@ class BadTemplate(Exception):
     def __init__(self, message: str, hint: str = "", *, unknown: str = "") -> None:
         super().__init__(f"{message}; {hint}" if hint else message)
         self.message, self.hint, self.unknown = message, hint, unknown
-        self.at = 0
+        self.offset = 0
         """Where in the text its braces open."""
 
 
@@ -161,7 +161,7 @@ def render_parts(
             end = after
         raise BadTemplate(f"more than {MAX_EXPRESSIONS:,} expressions in one text")
     except BadTemplate as bad:
-        bad.at = start
+        bad.offset = start
         raise
 
 

@@ -45,7 +45,9 @@ class TemplateFiller:
         """Fill the templates of a file that a path refers to. It is not YAML, so it has no variables."""
         if "{{" not in text and "{%" not in text:
             return escape_text(text)
-        parts = self._filled(text, path, lambda bad, hint: complain(bad.at, bad.message, hint), "".join, alone=False)
+        parts = self._filled(
+            text, path, lambda bad, hint: complain(bad.offset, bad.message, hint), "".join, alone=False
+        )
         return escape_text(str(parts))
 
     def _fill_text(self, text: str, path: DataPath) -> Any:

@@ -96,7 +96,7 @@ class SourceLocation(NamedTuple):
     keys: list[int | str]
 
     @property
-    def place(self) -> str:
+    def text(self) -> str:
         """The location as text: `tasks/refill.yml:12:5`."""
         return f"{self.file}:{self.line}:{self.column}"
 
@@ -120,7 +120,7 @@ class YamlTree:
     data: Any
     node: Node
     included: dict[int, "YamlTree"] = field(default_factory=dict)
-    flaws: list[InvalidYaml] = field(default_factory=list)
+    mistakes: list[InvalidYaml] = field(default_factory=list)
     _pairs: dict[int, dict[str, tuple[ScalarNode, Node]]] = field(default_factory=dict)
 
     def locate(self, path: KeyPath, *, key: bool = False) -> SourceLocation:
@@ -177,9 +177,14 @@ def _line_and_column(node: Node) -> tuple[int, int]:
 
 
 def parse_yaml(
-    text: str, file: str, include: Include | None = None, allowance: ParseBudget | None = None, *, merges: bool = False
+    text: str,
+    file: str,
+    include: Include | None = None,
+    allowance: ParseBudget | None = None,
+    *,
+    allow_merge_keys: bool = False,
 ) -> YamlTree:
-    """Parse one document. `merges` allows merge keys, which files of other tools use."""
+    """Parse one document. `allow_merge_keys` allows merge keys, which files of other tools use."""
     try:
         _check_depth(text)
         node = _Composer(text).get_single_node()
@@ -189,8 +194,8 @@ def parse_yaml(
         raise _build_character_error(text, error) from None
     if node is None:
         raise InvalidYaml("the file is empty", 1, 1)
-    reader = _YamlReader(include, allowance or ParseBudget(), merges=merges)
-    return YamlTree(file, reader.read(node), node, reader.included, reader.flaws)
+    reader = _YamlReader(include, allowance or ParseBudget(), allow_merge_keys=allow_merge_keys)
+    return YamlTree(file, reader.read(node), node, reader.included, reader.mistakes)
 
 
 _HINTS = {
@@ -254,10 +259,10 @@ def _check_depth(text: str) -> None:
 class _YamlReader:
     """Converts a tree to plain data. A mistake in one place is recorded, and the rest is still read."""
 
-    def __init__(self, include: Include | None, allowance: ParseBudget, *, merges: bool = False) -> None:
-        self._merges = merges
+    def __init__(self, include: Include | None, allowance: ParseBudget, *, allow_merge_keys: bool = False) -> None:
+        self._allow_merge_keys = allow_merge_keys
         self.included: dict[int, YamlTree] = {}
-        self.flaws: list[InvalidYaml] = []
+        self.mistakes: list[InvalidYaml] = []
         self._include = include
         self._allowance = allowance
         self._open: set[int] = set()
@@ -271,7 +276,7 @@ class _YamlReader:
         if self._allowance.depth >= MAX_DEPTH:
             raise _error_at(node, f"nested deeper than {MAX_DEPTH} levels", kind=YamlTooLarge)
         if node.tag not in (_TAG + "map", _TAG + "seq"):
-            self._flaw(node, f"unknown tag {node.tag}", "only !include is known")
+            self._report(node, f"unknown tag {node.tag}", "only !include is known")
         self._open.add(id(node))
         self._allowance.depth += 1
         try:
@@ -280,8 +285,8 @@ class _YamlReader:
             self._allowance.depth -= 1
             self._open.discard(id(node))
 
-    def _flaw(self, node: Node, message: str, hint: str = "") -> None:
-        self.flaws.append(_error_at(node, message, hint))
+    def _report(self, node: Node, message: str, hint: str = "") -> None:
+        self.mistakes.append(_error_at(node, message, hint))
 
     def _mapping(self, node: MappingNode) -> dict[str, Any]:
         data: dict[str, Any] = {}
@@ -289,15 +294,15 @@ class _YamlReader:
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
                 hint = _TEMPLATE_HINT if isinstance(key, MappingNode) else "quote it if it begins with `{` or `[`"
-                self._flaw(key, "a key must be text", hint)
-            elif key.value == "<<" and key.tag == _PLAIN and self._merges:
+                self._report(key, "a key must be text", hint)
+            elif key.value == "<<" and key.tag == _PLAIN and self._allow_merge_keys:
                 parts = self.read(value)
                 for part in reversed(parts if isinstance(parts, list) else [parts]):
                     merged |= part if isinstance(part, dict) else {}
             elif key.value == "<<" and key.tag == _PLAIN:
-                self._flaw(key, "merge keys are not part of YAML 1.2", "repeat the keys, or use !include")
+                self._report(key, "merge keys are not part of YAML 1.2", "repeat the keys, or use !include")
             elif key.value in data:
-                self._flaw(key, f"duplicate key `{key.value[:60]}`")
+                self._report(key, f"duplicate key `{key.value[:60]}`")
             else:
                 data[key.value] = self.read(value)
         return merged | data if merged else data
@@ -309,9 +314,9 @@ class _YamlReader:
         if node.tag == _TAG + "str":
             return text
         if node.tag != "!include":
-            self._flaw(node, f"unknown tag {node.tag}", "only !include is known")
+            self._report(node, f"unknown tag {node.tag}", "only !include is known")
         elif self._include is None:
-            self._flaw(node, "includes are not allowed here")
+            self._report(node, "includes are not allowed here")
         else:
             return self._included(node, self._include)
         return None
@@ -322,7 +327,7 @@ class _YamlReader:
         except YamlTooLarge as much:
             raise _error_at(node, f"include {node.value}: {much.message}", kind=YamlTooLarge) from None
         except InvalidYaml as bad:
-            self.flaws.append(bad)
+            self.mistakes.append(bad)
             return None
         self.included[id(node)] = tree
         return tree.data
@@ -335,13 +340,13 @@ class _YamlReader:
         if _INT.fullmatch(text):
             number = int(text, 0) if text[:2] in ("0o", "0x") else int(text) if len(text) < 25 else 1 << 64
             if not -(1 << 63) <= number < 1 << 63:
-                self._flaw(node, "a whole number of more than 64 bits", "quote it if it is an identifier")
+                self._report(node, "a whole number of more than 64 bits", "quote it if it is an identifier")
                 return 0
             return number
         if _FLOAT.fullmatch(text) and math.isfinite(value := float(text)):
             return value
         if _FLOAT.fullmatch(text) or _NOT_JSON.fullmatch(text):
-            self._flaw(node, "infinity and not-a-number have no place here", "quote it if it is text")
+            self._report(node, "infinity and not-a-number have no place here", "quote it if it is text")
         return text
 
 

@@ -207,7 +207,7 @@ class RasaSolver:
         """A conversation that nobody has had before."""
         return RasaAgent(self._server)
 
-    def abilities(self) -> AgentCapabilities:
+    def capabilities(self) -> AgentCapabilities:
         """What the server says of its assistant."""
         return fetch_capabilities(self._server)
 

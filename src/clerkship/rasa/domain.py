@@ -27,7 +27,7 @@ def is_domain(path: Path) -> bool:
 def read_domain(path: Path) -> AgentDomain:
     """Read it, all of its files as one; or raise everything that is wrong with it."""
     is_folder = is_existing_folder(path, "there is no such domain", "a file, or a folder of them")
-    folder = SourceFolder(path if is_folder else path.parent, merges=True)
+    folder = SourceFolder(path if is_folder else path.parent, allow_merge_keys=True)
     files = folder.files() if is_folder else [path]
     reading = _DomainReader(folder)
     for file in files:
@@ -133,7 +133,7 @@ class _DomainReader:
 
 def _read_flow_names_beside(path: Path) -> set[str]:
     """Flows are training data, kept in `data` beside the domain; what is wrong there is not ours to say."""
-    data = SourceFolder(path.resolve().parent / "data", merges=True)
+    data = SourceFolder(path.resolve().parent / "data", allow_merge_keys=True)
     files = [file for file in data.files() if _FLOWS_KEY in top_keys(file)] if data.root.is_dir() else []
     written = [tree.data.get(_FLOWS_KEY) for tree in map(data.read, files) if tree and isinstance(tree.data, dict)]
     return {name for flows in written if isinstance(flows, dict) for name in flows}

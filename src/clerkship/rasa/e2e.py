@@ -70,7 +70,7 @@ class E2eFiles:
 
     folder: SourceFolder
     catalog: Catalog
-    known: AgentCheck
+    agent: AgentCheck
     reporter: Reporter
     _expanded: dict[str, Any] = field(default_factory=dict)
     """Each file as it will be run: with environment variables put in."""
@@ -118,7 +118,7 @@ class E2eFiles:
         file = Definition("e2e", tree, [], tree.data, self.reporter)
 
         def report(path: Keys, unknown: UnknownVariable) -> None:
-            file.problem(path, str(unknown), unknown.hint, spoils=True)
+            file.problem(path, str(unknown), unknown.hint, silences=True)
 
         self._expanded[tree.file] = expand(tree.data, self.catalog.variables(), report)
         if "llm_judge" in tree.data and self._generative:
@@ -150,7 +150,7 @@ class E2eFiles:
                 path: Keys = [key, number, name]
                 if name in found:
                     other = file.tree.locate(found[name].path, key=True)
-                    hint = f"the other is at {other.place}"
+                    hint = f"the other is at {other.text}"
                     file.problem(path, f"two {plural} are called `{name[:60]}`", hint, key=True)
                 found.setdefault(name, self._named(file, path, value))
         return found
@@ -215,8 +215,8 @@ class CaseCheck:
 
     def _check_name(self, name: Any, number: int, names: dict[str, int]) -> None:
         if isinstance(name, str) and names.setdefault(name, number) != number:
-            other = self.file.spot("test_cases", names[name], "test_case")
-            hint = f"the other is at {other.place}"
+            other = self.file.locate("test_cases", names[name], "test_case")
+            hint = f"the other is at {other.text}"
             self.file.problem(["test_cases", number, "test_case"], f"two test cases are called {name[:100]!r}", hint)
 
     def _check_case(self, case: Mapping[str, Any], path: Keys) -> None:
@@ -236,7 +236,7 @@ class CaseCheck:
             self._unknown("fixture", name, self.names.fixtures, path)
             return
         for number, slots in enumerate(as_list(self.files.expanded(fixture.tree, fixture.path))):
-            self.files.known.check_slots(slots, [number], fixture)
+            self.files.agent.check_slots(slots, [number], fixture)
             if _CLOCK_SLOT in as_map(slots):
                 message = f"`{_CLOCK_SLOT}` cannot be set: an agent's clock is its own"
                 hint = "a task's environment has a `now`, for agents that ask the playground for the time"
@@ -247,7 +247,7 @@ class CaseCheck:
             self._unknown("metadata", name, self.names.metadata, path)
 
     def _unknown(self, what: str, name: str, known: Mapping[str, Any], path: Keys) -> None:
-        if any(name in text for text in self.files.folder.unread):
+        if any(name in text for text in self.files.folder.unreadable_texts):
             self._is_complete = False
             return
         hint = did_you_mean(name, known) or f"define it in this file, or in a {CONFTEST_NAMES[0]} beside or above it"
@@ -263,7 +263,7 @@ class CaseCheck:
         for key in ("slot_was_set", "slot_was_not_set"):
             for number, slot in enumerate(as_list(step.get(key))):
                 slots = {slot: None} if isinstance(slot, str) else slot
-                self.files.known.check_slots(slots, [*path, key, number], self.file)
+                self.files.agent.check_slots(slots, [*path, key, number], self.file)
         ordered = step.get("assertion_order_enabled") is True
         for number in range(len(as_list(step.get("assertions")))):
             self._check_assertion([*path, "assertions", number], ordered=ordered)
@@ -279,7 +279,7 @@ class CaseCheck:
         elif any("turn" in as_map(part) for part in (call.args if isinstance(call.args, list) else [call.args])):
             self.file.problem(at, "`turn` is not for these files: an assertion is about the step it stands in")
         else:
-            calls = CallCheck(self.files.catalog, self.file, self.files.known, _CONVERSATION)
+            calls = CallCheck(self.files.catalog, self.file, self.files.agent, _CONVERSATION)
             calls.check_assertion(written, path)
             if ordered and call.name == "flow_started" and _needs_all_flows(call.args):
                 message = "`all` of several flows has no one place in an order"

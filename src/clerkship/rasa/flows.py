@@ -56,8 +56,8 @@ def read_flows(paths: Iterable[Path]) -> ProjectFlows:
 
 def _list_files(path: Path) -> tuple[SourceFolder, list[Path]]:
     if not is_existing_folder(path, "there is no such file or folder", "flows are kept in `data`"):
-        return SourceFolder(path.parent, merges=True), [path]
-    folder = SourceFolder(path, merges=True)
+        return SourceFolder(path.parent, allow_merge_keys=True), [path]
+    folder = SourceFolder(path, allow_merge_keys=True)
     return folder, [file for file in folder.files() if _FLOWS_KEY in top_keys(file)]
 
 

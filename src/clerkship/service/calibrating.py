@@ -149,9 +149,9 @@ def plan_calibration(
     conversations, problems = dict[str, Conversation](), list[InputProblem]()
     for item in labelled.items:
         try:
-            conversations[item.labelled.name] = _conversation(item, request.path.name, catalog, store)
+            conversations[item.conversation.name] = _conversation(item, request.path.name, catalog, store)
         except ClerkshipError as error:
-            spot = item.place
+            spot = item.location
             problems.append(InputProblem(file=spot.file, line=spot.line, column=spot.column, message=str(error)))
     if problems:
         raise InputError(problems)
@@ -168,7 +168,7 @@ def plan_calibration(
 
 
 def _conversation(item: LabelledItem, source: str, catalog: RegisteredCatalog, store: Store) -> Conversation:
-    labelled = item.labelled
+    labelled = item.conversation
     if labelled.run is None or labelled.task is None:
         return Conversation(build_snapshot(item, source), build_events(item), "person_done")
     view = show_task(store, labelled.run, labelled.task, labelled.trial or 1)
@@ -202,8 +202,8 @@ def calibrate(plan: CalibrationPlan, tell: Iterable[Tell] = ()) -> Calibrated:
 
 
 def _judge(plan: CalibrationPlan, item: LabelledItem, label: Label, tally: UsageCounter) -> Judgement:
-    found = judge_label(label.criterion, plan.conversations[item.labelled.name], plan.models, tally)
-    return Judgement(item.labelled.name, label, found)
+    found = judge_label(label.criterion, plan.conversations[item.conversation.name], plan.models, tally)
+    return Judgement(item.conversation.name, label, found)
 
 
 def _calibration(plan: CalibrationPlan, judgements: Sequence[Judgement]) -> Calibration:
@@ -214,7 +214,7 @@ def _calibration(plan: CalibrationPlan, judgements: Sequence[Judgement]) -> Cali
     return Calibration(
         judge=plan.judge,
         file=plan.labelled.file.name,
-        labels=plan.labelled.mark,
+        labels=plan.labelled.digest,
         at=now().isoformat(timespec="seconds"),
         overall=sum(by_criterion.values(), Agreement()),
         criteria=by_criterion,

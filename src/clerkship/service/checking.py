@@ -68,7 +68,7 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
         return Validation(None, error.problems)
     file = request.path if request.path.is_file() else None
     tasks = library.select(file=file)
-    warnings = (*library.warnings_of(tasks), *_ungraded(tasks))
+    warnings = (*library.warnings_for(tasks), *_ungraded(tasks))
     return Validation(replace(library, warnings=warnings), ())
 
 
@@ -94,22 +94,22 @@ def load_checked(
     solver = _tried(problems, lambda: None if agent is None else build_agent(agent, settings, catalog))
     _tried(problems, lambda: solver.preflight() if isinstance(solver, SolverWithPreflight) else None)
     hosted = solver if isinstance(solver, PythonProcessSolver) else None  # asked later, when it can be isolated
-    abilities = _tried(
-        problems, lambda: solver.abilities() if isinstance(solver, SolverWithCapabilities) and not hosted else None
+    capabilities = _tried(
+        problems, lambda: solver.capabilities() if isinstance(solver, SolverWithCapabilities) and not hosted else None
     )
-    names = abilities.domain if abilities is not None else None
+    names = capabilities.domain if capabilities is not None else None
     if domain is not None or names is None:
         names = _tried(problems, lambda: domain_for(path, domain))
-    known = (abilities or AgentCapabilities(engine="")).model_copy(update={"domain": names})
+    known = (capabilities or AgentCapabilities(engine="")).model_copy(update={"domain": names})
     try:
-        library = load_library(path, catalog, abilities=known, cache=settings.cache)
+        library = load_library(path, catalog, capabilities=known, cache=settings.cache)
     except InputError as error:
         raise InputError([*error.problems, *problems]) from None
     if hosted is not None:
-        abilities = _tried(problems, lambda: _ask_isolated(hosted, library, settings))
-        if abilities is not None and abilities.emits is not None:
-            known = abilities.model_copy(update={"domain": names})
-            library = load_library(path, catalog, abilities=known, cache=settings.cache)
+        capabilities = _tried(problems, lambda: _ask_isolated(hosted, library, settings))
+        if capabilities is not None and capabilities.emits is not None:
+            known = capabilities.model_copy(update={"domain": names})
+            library = load_library(path, catalog, capabilities=known, cache=settings.cache)
     if problems:
         raise InputError(problems)
     return library, solver
@@ -153,7 +153,7 @@ def check_reachable(solver: Solver) -> None:
     if isinstance(solver, SolverWithPreflight):
         solver.preflight()
     elif isinstance(solver, SolverWithCapabilities):
-        solver.abilities()
+        solver.capabilities()
 
 
 def _ask_isolated(solver: PythonProcessSolver, library: Library, settings: Settings) -> AgentCapabilities:
@@ -162,7 +162,7 @@ def _ask_isolated(solver: PythonProcessSolver, library: Library, settings: Setti
     if level in LEVELS:
         files = task_files(library.root, library.files, settings, solver.paths())
         isolate_import(solver, level, files, settings.store)
-    return solver.abilities()
+    return solver.capabilities()
 
 
 def _tried(problems: list[InputProblem], work: Callable[[], T | None]) -> T | None:

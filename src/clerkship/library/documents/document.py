@@ -132,8 +132,8 @@ def _convert_read_errors() -> Iterator[None]:
 class InlineDocument:
     """One of the `records` in the dataset's own file."""
 
-    def __init__(self, spot: Callable[..., SourceLocation], number: int, record: object) -> None:
-        self._spot, self._number = spot, number
+    def __init__(self, locate: Callable[..., SourceLocation], number: int, record: object) -> None:
+        self._locate, self._number = spot, number
         self.name = f"records[{number}]"
         self.is_lines = self.is_blank = False
         self._data = orjson.dumps(record)
@@ -145,7 +145,7 @@ class InlineDocument:
 
     def problem(self, line: int, path: JsonPath, message: str, hint: str = "") -> InputProblem:
         """Return a problem at a path in the record."""
-        spot = self._spot("records", self._number, *path)
+        spot = self._locate("records", self._number, *path)
         key = format_json_path(("records", self._number, *path))
         return InputProblem(file=spot.file, line=spot.line, column=spot.column, key=key, message=message, hint=hint)
 
@@ -163,22 +163,24 @@ class FileFormats:
     """What is in them, for messages."""
     suffixes: tuple[str, ...] = SUFFIXES
 
-    def fits(self, name: str) -> bool:
+    def is_readable(self, name: str) -> bool:
         """Return whether a file of this name can be read."""
         return name.removesuffix(".gz").endswith(self.suffixes)
 
 
-def open_document(file: Path, forms: FileFormats) -> FileDocument:
+def open_document(file: Path, formats: FileFormats) -> FileDocument:
     """Open the file that a dataset gives. Raise Unreadable."""
     if not file.is_file():
         raise Unreadable("it is not a file", "a folder is named by `folder`" if file.is_dir() else "")
-    if not forms.fits(file.name):
-        hint = f"its name should end in {_join_names(forms.suffixes)}, or that and .gz"
+    if not formats.is_readable(file.name):
+        hint = f"its name should end in {_join_names(formats.suffixes)}, or that and .gz"
         raise Unreadable("it is not known what is in it", hint)
     return FileDocument(file, file.name)
 
 
-def open_document_folder(folder: Path, forms: FileFormats, warn: Callable[[InputProblem], None]) -> list[FileDocument]:
+def open_document_folder(
+    folder: Path, formats: FileFormats, warn: Callable[[InputProblem], None]
+) -> list[FileDocument]:
     """Open every readable file in a folder and its subfolders, in order of name. Raise Unreadable.
 
     Warn about files of other formats, because the author may have meant to include them.
@@ -190,30 +192,30 @@ def open_document_folder(folder: Path, forms: FileFormats, warn: Callable[[Input
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(place, name)
-            if name.startswith(".") or not forms.fits(name):
+            if name.startswith(".") or not formats.is_readable(name):
                 continue
             if not path.resolve().is_relative_to(root):
                 raise Unreadable(f"{name} is a link that leads outside the folder")
             found.append(FileDocument(path, path.relative_to(folder).as_posix()))
     if not found:
-        hint = f"files whose names end in {_join_names(forms.suffixes)} are read, packed with .gz or not"
-        raise Unreadable(f"no {forms.what} is in it", hint)
+        hint = f"files whose names end in {_join_names(formats.suffixes)} are read, packed with .gz or not"
+        raise Unreadable(f"no {formats.what} is in it", hint)
     if sum(document.size for document in found) > MAX_BYTES:
         raise Unreadable(f"it has more than {MAX_BYTES // 1_000_000:,} MB")
-    unread = _build_skipped_files_warning(folder, forms)
+    unread = _build_skipped_files_warning(folder, formats)
     if unread is not None:
         warn(unread)
     return found
 
 
-def _build_skipped_files_warning(folder: Path, forms: FileFormats) -> InputProblem | None:
+def _build_skipped_files_warning(folder: Path, formats: FileFormats) -> InputProblem | None:
     """Return a warning that lists the files that `open_document_folder` skips; None if there are none."""
     names = sorted(
         Path(place, name).relative_to(folder).as_posix()
         for place, folders, files in os.walk(folder)
         for name in files
         if not name.startswith(".")
-        and not forms.fits(name)
+        and not formats.is_readable(name)
         and not name.removesuffix(".gz").endswith(_IGNORED_SUFFIXES)
         and not any(part.startswith(".") for part in Path(place).relative_to(folder).parts)
     )
@@ -221,7 +223,9 @@ def _build_skipped_files_warning(folder: Path, forms: FileFormats) -> InputProbl
         return None
     told = ", ".join(names[:_MAX_SHOWN]) + (f" and {len(names) - _MAX_SHOWN:,} more" if len(names) > _MAX_SHOWN else "")
     message = f"{len(names):,} file{'s are' if len(names) > 1 else ' is'} not read: {told}"
-    return InputProblem(file=str(folder), message=message, hint=f"names that end in {_join_names(forms.suffixes)} are")
+    return InputProblem(
+        file=str(folder), message=message, hint=f"names that end in {_join_names(formats.suffixes)} are"
+    )
 
 
 def _raise_unreadable(error: OSError) -> None:

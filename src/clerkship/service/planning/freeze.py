@@ -138,7 +138,7 @@ def _plan(request: RunRequest, settings: Settings, snapshots: tuple[Snapshot, ..
 def _warnings(selected: SelectedTasks) -> tuple[InputProblem, ...]:
     loaded, environments = selected.loaded, [task.environment for task in selected.tasks]
     missing = warnings_for(loaded.solver, environments, loaded.catalog)
-    return (*loaded.library.warnings_of(selected.tasks), *missing)
+    return (*loaded.library.warnings_for(selected.tasks), *missing)
 
 
 def _hidden(loaded: LoadedSuite) -> tuple[Path, ...]:

@@ -33,7 +33,7 @@ def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatal
     assert solver is not None  # there is an agent, and it could be built
     isolation = level_of(solver, settings.isolate)
     if case is not None:
-        request = replace(request, path=path, tasks=(*request.tasks, library.case(path, case).task.name))
+        request = replace(request, path=path, tasks=(*request.tasks, library.find_case(path, case).task.name))
     return LoadedSuite(request, settings, catalog, library, solver, isolation)
 
 

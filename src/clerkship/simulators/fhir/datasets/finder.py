@@ -90,7 +90,7 @@ def _filter_by_path(query: Entity, chart: Chart, keys: Sequence[str], path: str,
     try:
         if len(keys) <= _MAX_SCANNED:
             return [key for key in keys if values_match(expected, find_values(parse_resource(chart[key]), path))]
-        fitting = set(get_path_index(chart, query.type, path).fitting(expected))
+        fitting = set(get_path_index(chart, query.type, path).find_matches(expected))
     except (InvalidFhirPath, EvaluationError) as bad:
         raise BadBinding(f"`{query.id}`: {bad}") from None
     return [key for key in keys if key in fitting]

@@ -51,7 +51,7 @@ def load_fhir(written: FhirDatasetFile, source: DatasetSource) -> Dataset | None
     files = source.documents(written.file, written.folder, FORMS)
     if files is None:
         return None
-    inline = [InlineDocument(source.spot, number, item) for number, item in enumerate(written.records)]
+    inline = [InlineDocument(source.locate, number, item) for number, item in enumerate(written.records)]
     options = replace(build_options(written.as_of, now), validation=written.validation)
     return _load_or_compile(written.name, [*inline, *files], options, source, (written.generate, now))
 
