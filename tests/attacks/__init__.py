@@ -1,1 +1,1 @@
-"""Tests of the strategies that attack suites."""
+"""Tests of attack strategies."""

@@ -1,4 +1,4 @@
-"""Examples that fit expectations: what a claiming attacker says."""
+"""Examples that satisfy expectations."""
 
 import re
 
@@ -25,7 +25,7 @@ def test_a_pattern_is_found_in_its_example(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("matcher", MATCHERS, ids=str)
-def test_an_example_fits_its_matcher(matcher: dict[str, object]) -> None:
+def test_example_satisfies_its_matcher(matcher: dict[str, object]) -> None:
     assert matches_expected(matcher, example_value(matcher))
 
 

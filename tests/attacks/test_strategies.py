@@ -1,4 +1,4 @@
-"""Each strategy finds the gap it is for, and nothing where the gap is closed."""
+"""Each strategy finds the gap that it is for, and nothing if the gap is closed."""
 
 import json
 from typing import Any
@@ -64,13 +64,11 @@ BORN = {"answer_matches": "1965-03-15"}
 
 @pytest.fixture
 def clinic(bench: Workbench) -> Workbench:
-    """A suite to put a task in."""
     bench.write("clinic.yml", CLINIC)
     return bench
 
 
 def work(bench: Workbench, *assertions: Any, solution: str = "", instruction: str = "Do it.", **more: Any) -> None:
-    """A piece of work with a gate for each assertion."""
     criteria = [{"label": f"c{n}", "gate": True, "assertion": one} for n, one in enumerate(assertions)]
     task = {"name": "Work", "task_item": {"instruction": instruction}, "criteria": criteria, **more}
     if solution:
@@ -80,23 +78,19 @@ def work(bench: Workbench, *assertions: Any, solution: str = "", instruction: st
 
 
 def talk(bench: Workbench, *assertions: Any, solution: str = "", lines: tuple[str, ...] = ("Hello",)) -> None:
-    """A conversation with a gate for each assertion."""
     work(bench, *assertions, solution=solution, scenario={"starts": "person", "person": {"lines": list(lines)}})
 
 
 def run(bench: Workbench, *only: str, **options: Any) -> AttackReport:
-    """Attack what is in the folder."""
     return attack(AttackRequest(path=bench.folder, only=only, **options), Settings(timeout=20), CATALOG)
 
 
 def outcome(bench: Workbench, name: str) -> AttackOutcome:
-    """What one strategy came to."""
     [found] = run(bench, name).outcomes
     return found
 
 
 def passes(bench: Workbench, name: str) -> bool:
-    """Whether the only task passes a strategy, which must apply to it."""
     found = outcome(bench, name)
     assert found.attacked == 1, found.not_attacked
     return found.passed == ("Work",)
@@ -108,7 +102,7 @@ def test_do_nothing_never_passes_a_task_that_only_forbids_something(clinic: Work
 
 
 @pytest.mark.parametrize("name", ["do-nothing", "read-only"])
-def test_inaction_is_no_attack_where_the_task_allows_it(clinic: Workbench, name: str) -> None:
+def test_inaction_does_not_attack_tasks_that_allow_it(clinic: Workbench, name: str) -> None:
     work(clinic, {"never": {"event": "files.file.deleted"}}, allow_inaction=True)
     assert outcome(clinic, name).not_attacked == {"Work": "doing nothing can be right here (allow_inaction)"}
 
@@ -134,7 +128,7 @@ def test_be_polite_passes_a_conversation_that_requires_politeness_alone(clinic: 
     assert not passes(clinic, "be-polite")
 
 
-def test_be_polite_passes_work_that_accepts_any_answer(clinic: Workbench) -> None:
+def test_be_polite_passes_a_task_that_accepts_any_answer(clinic: Workbench) -> None:
     work(clinic, {"answer_matches": {"matches": "\\w"}})
     assert passes(clinic, "be-polite")
 
@@ -152,7 +146,7 @@ def test_order_everything_writes_to_the_paths_that_the_instruction_names(clinic:
     assert passes(clinic, "order-everything")
 
 
-def test_delete_everything_passes_a_task_that_only_wants_something_gone(clinic: Workbench) -> None:
+def test_delete_everything_passes_a_task_that_only_requires_a_deletion(clinic: Workbench) -> None:
     gone = {"file_present": {"path": "inbox/*", "none": True}}
     work(clinic, gone)
     assert passes(clinic, "delete-everything")
@@ -187,13 +181,13 @@ def test_report_everything_claims_what_the_domain_names(clinic: Workbench) -> No
     assert passes(clinic, "report-everything")
 
 
-def test_report_everything_applies_to_conversations_alone(clinic: Workbench) -> None:
+def test_report_everything_applies_only_to_conversations(clinic: Workbench) -> None:
     work(clinic, BORN)
     assert outcome(clinic, "report-everything").not_attacked == {"Work": "not a conversation"}
 
 
 @pytest.mark.parametrize("name", ["harm-instruction", "harm-amount", "harm-note"])
-def test_harm_inside_the_right_change_passes_where_its_elements_are_not_checked(clinic: Workbench, name: str) -> None:
+def test_harm_inside_a_write_passes_if_elements_are_not_checked(clinic: Workbench, name: str) -> None:
     work(clinic, ORDERED, solution=ORDER)
     assert passes(clinic, name)
     clean = {"dosageInstruction.text": 0, "dispenseRequest.quantity": 0, "note": 0}
@@ -203,7 +197,7 @@ def test_harm_inside_the_right_change_passes_where_its_elements_are_not_checked(
 
 
 @pytest.mark.parametrize("write", STOP)
-def test_harm_goes_into_every_way_of_writing(clinic: Workbench, write: str) -> None:
+def test_harm_is_added_by_every_write_method(clinic: Workbench, write: str) -> None:
     solution = f"def on_task(task_item, sandboxes):\n    ehr = sandboxes['ehr']\n    {STOP[write]}\n"
     stopped = {"resource_type": "MedicationRequest", "search": {"_id": "aspirin", "status": "stopped"}, "count": 1}
     work(clinic, {"fhir_resource_state": stopped}, solution=solution)
@@ -213,7 +207,7 @@ def test_harm_goes_into_every_way_of_writing(clinic: Workbench, write: str) -> N
     assert not passes(clinic, "harm-note")
 
 
-def test_harm_goes_into_files_as_text_and_as_json(clinic: Workbench) -> None:
+def test_harm_is_added_to_text_and_json_files(clinic: Workbench) -> None:
     solution = 'def on_task(task_item, sandboxes):\n    sandboxes["drop"].write("out.json", \'{"a": 1}\')\n'
     work(clinic, {"file_present": {"path": "out.json", "fields": [{"path": "a", "expected": 1}]}}, solution=solution)
     assert passes(clinic, "harm-note")
@@ -233,21 +227,21 @@ def test_a_solution_that_writes_nothing_is_no_attack(clinic: Workbench) -> None:
     assert outcome(clinic, "harm-note").not_attacked == {"Work": reason}
 
 
-def test_a_task_without_a_solution_is_not_attacked_by_what_is_based_on_it(clinic: Workbench) -> None:
+def test_task_without_a_solution_is_skipped_by_strategies_that_need_one(clinic: Workbench) -> None:
     work(clinic, BORN)
     report = run(clinic, "harm-note", "harm-undone", "crash-after")
     assert [one.not_attacked for one in report.outcomes] == [{"Work": "no solution"}] * 3
     assert report.exit_code() == 0
 
 
-def test_harm_undone_passes_where_only_the_end_is_looked_at(clinic: Workbench) -> None:
+def test_harm_undone_passes_if_only_the_final_state_is_checked(clinic: Workbench) -> None:
     work(clinic, BORN, solution=LOOK)
     assert passes(clinic, "harm-undone")
     work(clinic, BORN, {"never": {"event": "fhir.resource.deleted"}}, solution=LOOK)
     assert not passes(clinic, "harm-undone")
 
 
-def test_harm_undone_leaves_everything_as_it_was(clinic: Workbench) -> None:
+def test_harm_undone_restores_the_final_state(clinic: Workbench) -> None:
     aspirin = {"resource_type": "MedicationRequest", "count": 1}
     note = {"file_present": {"path": "inbox/note.txt", "text": "A note."}}
     work(
@@ -266,7 +260,7 @@ def test_a_crash_after_the_last_turn_of_a_conversation_never_passes(clinic: Work
     assert not passes(clinic, "crash-after")
 
 
-def test_the_crash_comes_after_the_last_words_of_the_solution(clinic: Workbench) -> None:
+def test_crash_comes_after_the_last_message_of_the_solution(clinic: Workbench) -> None:
     talk(clinic, {"bot_uttered": {"text_matches": "done"}}, solution=TALK, lines=("Hello", "yes"))
     store = clinic.folder.parent / "kept.db"
     run(clinic, "crash-after", store=store)

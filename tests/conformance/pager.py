@@ -1,4 +1,4 @@
-"""A simulator without HTTP: pages are sent and listed over a line protocol of its own."""
+"""A simulator without HTTP: pages are sent and listed over its own line protocol."""
 
 import asyncio
 from typing import Annotated, Any, ClassVar

@@ -1,4 +1,4 @@
-"""The conformance suite for domains: a good one passes, and each check finds what it is for."""
+"""The conformance suite for domains: a valid one passes, and each check finds its violation."""
 
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -16,13 +16,13 @@ from clerkship.events.event import Payload
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.spec import Spec
-from tests.domains import book
-from tests.domains.book import Booking, BookState, SlotOpened
-from tests.domains.fronts import DESK, KIOSK
+from tests.domains import appointment_book
+from tests.domains.appointment_book import Booking, BookState, SlotOpened
+from tests.domains.booking_simulators import DESK, KIOSK
 
 
 @pytest.mark.parametrize("check", DOMAIN_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("spec", [*DOMAINS, book.SPEC], ids=lambda spec: spec.kind)
+@pytest.mark.parametrize("spec", [*DOMAINS, appointment_book.SPEC], ids=lambda spec: spec.kind)
 def test_a_domain_conforms(spec: DomainSpec, check: DomainCheck) -> None:
     check(spec)
 
@@ -45,32 +45,26 @@ COUNTED: list[int] = []
 
 
 class Changed(BookState):
-    """A book that keeps what it is given outside its events."""
+    """A book that stores data outside its events."""
 
     def change_unseen(self, act: ActionContext) -> None:
-        """Change the state without an event."""
         self.records["12:00"] = "p1"
 
     def share(self, act: ActionContext) -> None:
-        """Write to something that all playgrounds have."""
         SHARED["12:00"] = "p1"
 
     def count(self, act: ActionContext) -> None:
-        """Emit something else in every playground."""
         COUNTED.append(1)
         act.emit(SlotOpened(slot=str(len(COUNTED))))
 
     def refuse_late(self, act: ActionContext) -> None:
-        """Emit, then refuse."""
         act.emit(SlotOpened(slot="12:00"))
         raise Refusal(409, "too_late", "it is too late")
 
     def change_base(self, act: ActionContext) -> None:
-        """Write to the dataset under the overlay."""
         self.records.base["09:00"] = "p1"  # type: ignore[attr-defined]
 
     def dump(self) -> Any:
-        """Every slot, those that are shared too."""
         return {**self.records, **SHARED}
 
 
@@ -91,14 +85,14 @@ WRONG: list[tuple[DomainCheck, DomainCall, str]] = [
 @pytest.mark.parametrize(("check", "call", "reason"), WRONG, ids=[check.__name__ for check, _, _ in WRONG])
 def test_the_suite_finds_a_domain_that_does_not_conform(check: DomainCheck, call: DomainCall, reason: str) -> None:
     SHARED.clear()
-    wrong = replace(book.SPEC, state=Changed, exercise=(call, *book.SPEC.exercise))
+    wrong = replace(appointment_book.SPEC, state=Changed, exercise=(call, *appointment_book.SPEC.exercise))
     with pytest.raises(NotConforming, match=reason):
         check_domain(wrong, [check])
 
 
 def test_the_suite_finds_an_exercise_that_leaves_out_an_event() -> None:
     with pytest.raises(NotConforming, match=r"never leads to clinic\.book\.slot\.taken"):
-        check_domain(replace(book.SPEC, exercise=book.SPEC.exercise[:1]))
+        check_domain(replace(appointment_book.SPEC, exercise=appointment_book.SPEC.exercise[:1]))
 
 
 def test_a_call_of_a_domain_returns_a_typed_result() -> None:
@@ -107,59 +101,59 @@ def test_a_call_of_a_domain_returns_a_typed_result() -> None:
         assert booking.slot == "09:00"
         assert booking.reference.startswith("BK_")
 
-    check_domain(replace(book.SPEC, exercise=(*book.SPEC.exercise[:1], check_result)))
+    check_domain(replace(appointment_book.SPEC, exercise=(*appointment_book.SPEC.exercise[:1], check_result)))
 
 
 class CountsOutsideTheLog(BookState):
-    """A book that numbers slots with a counter that no event has."""
+    """A book that numbers slots with a counter that is in no event."""
 
     opened = 0
 
     def number(self, act: ActionContext) -> None:
-        """Open the slot of the next number."""
         self.opened += 1
         act.emit(SlotOpened(slot=f"slot-{self.opened}"))
 
 
 def test_the_suite_finds_a_counter_outside_the_log() -> None:
     calls: tuple[DomainCall, ...] = (lambda state, act: state.number(act),) * 3
-    spec = replace(book.SPEC, state=CountsOutsideTheLog, exercise=(*calls, *book.SPEC.exercise))
+    spec = replace(appointment_book.SPEC, state=CountsOutsideTheLog, exercise=(*calls, *appointment_book.SPEC.exercise))
     with pytest.raises(NotConforming, match="a fork after call 1 of its exercise ended with another log"):
         check_domain(spec)
 
 
 class Reorders(BookState):
-    """A book whose keys have another order once it is rebuilt."""
+    """A book whose keys have another order after a rebuild."""
 
     is_live = False
 
     def wake(self, act: ActionContext) -> None:
-        """Change the order without an event."""
         self.is_live = True
 
     def dump(self) -> Any:
-        """Return every slot."""
         slots = sorted(self.records.items(), reverse=self.is_live)
         return dict(slots)
 
 
 def test_the_suite_compares_the_order_of_keys_of_a_domain() -> None:
-    spec = replace(book.SPEC, state=Reorders, exercise=(lambda state, act: state.wake(act), *book.SPEC.exercise))
+    spec = replace(
+        appointment_book.SPEC,
+        state=Reorders,
+        exercise=(lambda state, act: state.wake(act), *appointment_book.SPEC.exercise),
+    )
     with pytest.raises(NotConforming, match="the log, replayed, gave another state"):
         check_domain(spec, [checks.a_replay_rebuilds_the_domain])
 
 
 def test_a_simulator_is_checked_together_with_its_domains() -> None:
-    unseen = replace(book.SPEC, state=Unseen)
+    unseen = replace(appointment_book.SPEC, state=Unseen)
     with pytest.raises(NotConforming, match="the log, replayed, gave another state"):
         a_replay_rebuilds_the_state(replace(DESK, domains=(unseen,)))
 
 
 class Unseen(BookState):
-    """A book that changes itself whenever a slot is taken, without an event."""
+    """A book that changes itself without an event whenever a slot is taken."""
 
     def take(self, act: ActionContext, slot: str, patient: str) -> Booking:
-        """Take a slot, and change another."""
         booking = super().take(act, slot, patient)
         self.records["unseen"] = patient
         return booking

@@ -1,4 +1,4 @@
-"""Every registered simulator, through the suite that ships."""
+"""All registered simulators pass the conformance suite, and each check finds its violation."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ def test_the_suite_catches_a_write_that_is_acknowledged_and_not_applied() -> Non
         check_simulator(_changed(routes=routes))
 
 
-def test_the_suite_catches_a_route_that_breaks() -> None:
+def test_the_suite_catches_a_failing_route() -> None:
     def breaks(call: RawCall) -> Reply:
         raise KeyError("oops")
 
@@ -87,13 +87,13 @@ def test_the_suite_catches_a_route_that_breaks() -> None:
         check_simulator(_changed(routes=routes))
 
 
-def test_the_suite_catches_an_exercise_that_leaves_something_out() -> None:
+def test_the_suite_catches_an_incomplete_exercise() -> None:
     with pytest.raises(NotConforming, match="leaves out"):
         check_simulator(_changed(exercise=(Request("GET", "/files"),)))
 
 
 class TextFile(Frozen):
-    """A file that can only be text."""
+    """A file with text only."""
 
     path: str
     text: str
@@ -121,10 +121,9 @@ def test_the_suite_catches_an_operation_that_a_model_could_not_call() -> None:
 
 
 class CloseByMessage(WebSocketHandler):
-    """Each message is the ticket to close."""
+    """Each message is the id of a ticket to close."""
 
     def received(self, message: WebSocketMessage) -> WebSocketCall[Any, Any]:
-        """Close it."""
         return WebSocketCall(close_ticket, orjson.loads(message))
 
 
@@ -132,7 +131,6 @@ class DividesByLength(CloseByMessage):
     """Fails if a message is empty."""
 
     def received(self, message: WebSocketMessage) -> WebSocketCall[Any, Any]:
-        """Divide by the length of the message."""
         return WebSocketCall(close_ticket, {"id": str(1 / len(message))})
 
 
@@ -158,7 +156,7 @@ def test_the_suite_sends_garbage_over_websockets() -> None:
         garbage_is_refused(tickets_over_websocket(DividesByLength))
 
 
-def test_the_registry_refuses_a_kind_taken_twice_and_a_spec_that_contradicts_itself() -> None:
+def test_registry_refuses_duplicate_kinds_and_invalid_specs() -> None:
     with pytest.raises(Exception, match="two simulators are called `files`"):
         load_simulators([files.SPEC, files.SPEC])
     with pytest.raises(BrokenSimulator, match=r"does not start with `other\."):
@@ -196,16 +194,14 @@ def test_the_suite_catches_a_simulator_that_changes_the_base() -> None:
 
 
 class SharesGlobal(TicketsState):
-    """Counts what was closed for all playgrounds together."""
+    """Counts closed tickets for all playgrounds together."""
 
     closed: tuple[str, ...] = ()
 
     def change(self, closed: TicketClosed) -> None:
-        """Add to what the class knows."""
         SharesGlobal.closed += (closed.id,)
 
     def dump(self) -> object:
-        """Return what was closed anywhere."""
         return self.closed
 
 
@@ -215,10 +211,9 @@ def test_the_suite_catches_state_that_is_kept_on_the_class() -> None:
 
 
 class KeepsWhatIsNotInTheLog(TicketsState):
-    """Changes its state in a verb, without an event."""
+    """Changes its state without an event."""
 
     def close(self, act: ActionContext, id: str) -> None:
-        """Close a ticket, and then change it once more."""
         super().close(act, id)
         self.records[id] = {"by": act.actor, **self.records[id]}
 
@@ -232,10 +227,9 @@ def test_the_suite_catches_a_state_that_the_log_does_not_rebuild() -> None:
 
 
 class ReordersKeys(TicketsState):
-    """Gives the same data in another order once it is rebuilt."""
+    """Returns the same data in another order after a rebuild."""
 
     def close(self, act: ActionContext, id: str) -> None:
-        """Close a ticket, and then change the order of its keys."""
         super().close(act, id)
         self.records[id] = dict(reversed(self.records[id].items()))
 
@@ -256,7 +250,7 @@ def test_the_suite_compares_the_order_of_keys() -> None:
         ({"exercise_datasets": ()}, "datasets of type records, and its SPEC has no exercise_datasets"),
     ],
 )
-def test_the_suite_catches_an_exercise_that_proves_nothing(changes: dict[str, object], reason: str) -> None:
+def test_the_suite_catches_an_exercise_whose_requests_are_all_refused(changes: dict[str, object], reason: str) -> None:
     with pytest.raises(NotConforming, match=reason):
         the_exercise_is_accepted(tickets(**changes))
 
@@ -265,7 +259,6 @@ class Unlocked(BearerToken):
     """Accepts any token."""
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
-        """Accept it."""
         return True
 
 
@@ -274,6 +267,6 @@ def test_the_suite_catches_a_scheme_that_accepts_anything() -> None:
         a_credential_is_needed_for_every_operation(_changed(authentication=(Unlocked(),)))
 
 
-def test_the_suite_catches_a_simulator_that_refuses_strangers_by_another_status() -> None:
+def test_the_suite_catches_a_wrong_status_without_a_credential() -> None:
     with pytest.raises(NotConforming, match="without a valid credential got a 404"):
         a_credential_is_needed_for_every_operation(_changed(refuse=lambda refusal: Reply(404)))

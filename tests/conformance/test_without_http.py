@@ -1,4 +1,4 @@
-"""A simulator that only has a line protocol passes the conformance suite."""
+"""A simulator with only a line protocol passes the conformance suite."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A domain: state that two simulators share, built into an environment, its log and its grading."""
+"""A domain: state that two simulators share, in an environment, its log and its grading."""
 
 import urllib.error
 import urllib.request
@@ -30,13 +30,13 @@ from clerkship.service.up import PlayRequest, open_play
 from clerkship.settings import Settings
 from clerkship.simulators.registry import KINDS, load_simulators
 from clerkship.store.sqlite import SqliteStore
-from tests.domains import book
-from tests.domains.fronts import DESK, KIOSK
+from tests.domains import appointment_book
+from tests.domains.booking_simulators import DESK, KIOSK
 
 CATALOG = RegisteredCatalog(
-    load_simulators([*(kind.spec for kind in KINDS), DESK, KIOSK]), domains=load_domains([book.SPEC])
+    load_simulators([*(kind.spec for kind in KINDS), DESK, KIOSK]), domains=load_domains([appointment_book.SPEC])
 )
-PAIR = ReactionPair(source="files", target="clinic.book", module="tests.domains.book")
+PAIR = ReactionPair(source="files", target="clinic.book", module="tests.domains.appointment_book")
 CATALOG.reaction_pairs.add(PAIR.name, PAIR)
 ENVIRONMENT = """
 dataset: {name: slots, type: records, records: [{slot: "09:00"}, {slot: "09:30", patient: p9}]}
@@ -68,7 +68,7 @@ task:
 
 
 class Clinic:
-    """A folder with the environment above, and the runs made in it."""
+    """A folder with the environment above, and its runs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "suite"
@@ -77,7 +77,6 @@ class Clinic:
         self.result: RunResult | None = None
 
     def run(self, agent: Any, task: str = TASK, environment: str = ENVIRONMENT) -> TaskRun:
-        """Run a task in the clinic."""
         (self.folder / "clinic.yml").write_text(environment, encoding="utf-8")
         (self.folder / "task.yml").write_text(task, encoding="utf-8")
         request = RunRequest(path=self.folder, agent=PythonSolver("agent", agent))
@@ -86,18 +85,15 @@ class Clinic:
         return task_run
 
     def log(self, task_run: TaskRun) -> list[dict[str, Any]]:
-        """The log as plain data."""
         return [orjson.loads(line) for line in self.store.log(task_run)]
 
     def problems(self, environment: str = ENVIRONMENT, task: str = TASK) -> list[str]:
-        """What `clerkship validate` says."""
         with pytest.raises(InputError) as caught:
             self.run(both, task, environment)
         return [str(problem).replace(f"{self.folder}/", "") for problem in caught.value.problems]
 
 
 def both(task_item: Any, sandboxes: Any) -> str:
-    """Book at the desk, then at the kiosk."""
     sandboxes["desk"].book("10:00", "p1")
     sandboxes["kiosk"].request("PUT", "/slots/09:00")
     return "done"
@@ -126,7 +122,7 @@ def test_an_event_of_a_domain_has_the_callers_actor_and_its_last_event_as_cause(
     assert (opened["actor"], opened["cause"]) == ("scenario", None)
 
 
-def test_a_refusal_of_a_domain_reaches_the_agent_in_the_words_of_the_simulator(clinic: Clinic) -> None:
+def test_refusal_of_a_domain_is_rendered_by_the_simulator(clinic: Clinic) -> None:
     def greedy(task_item: Any, sandboxes: Any) -> str:
         sandboxes["desk"].book("10:00", "p1")
         with pytest.raises(Refused, match=r"409: 10:00 is taken \(slot_taken\)"):
@@ -142,7 +138,7 @@ def test_a_refusal_of_a_domain_reaches_the_agent_in_the_words_of_the_simulator(c
     assert {criterion.label for criterion in task_run.criteria if criterion.passed} >= {"held", "walk-in"}
 
 
-def test_an_agent_does_not_get_a_domain(clinic: Clinic) -> None:
+def test_agent_cannot_access_a_domain(clinic: Clinic) -> None:
     seen: list[object] = []
 
     def curious(task_item: Any, sandboxes: Sandboxes) -> str:
@@ -159,7 +155,7 @@ def test_an_agent_does_not_get_a_domain(clinic: Clinic) -> None:
     assert not [event for event in clinic.log(task_run) if event["source"] == "book" and event["actor"] == "agent"]
 
 
-def test_a_run_with_a_domain_is_rescored_and_rerun_from_the_store_alone(clinic: Clinic) -> None:
+def test_run_with_a_domain_is_rescored_and_rerun_from_the_store(clinic: Clinic) -> None:
     task_run = clinic.run(both)
     (clinic.folder / "clinic.yml").unlink()
     assert clinic.result is not None
@@ -185,24 +181,23 @@ task:
 
 
 class Booker:
-    """Books the first slot that the person names, and no other."""
+    """Books the first slot that the person names."""
 
     books = (1,)
 
     def on_turn(self, message: Message, sandboxes: Any) -> str:
-        """Book, and say so."""
         if message.turn in self.books:
             sandboxes["desk"].book(message.text, f"p{message.turn}")
         return "goodbye" if message.turn == 3 else "booked"
 
 
 class SecondBooker(Booker):
-    """Books the second."""
+    """Books the second slot that the person names."""
 
     books = (2,)
 
 
-def test_a_forked_conversation_begins_with_the_domain_of_that_time(clinic: Clinic) -> None:
+def test_fork_restores_the_domain(clinic: Clinic) -> None:
     environment = ENVIRONMENT.replace("{desk:", "{chat: {kind: chat}, desk:")
     first = clinic.run(Booker, CONVERSATION, environment)
     assert first.verdict == "partial"
@@ -213,7 +208,7 @@ def test_a_forked_conversation_begins_with_the_domain_of_that_time(clinic: Clini
     assert forked.verdict == "pass", forked.criteria
 
 
-def test_a_playground_that_is_up_has_its_domains_and_does_not_list_them(clinic: Clinic, tmp_path: Path) -> None:
+def test_up_builds_domains_and_does_not_list_them(clinic: Clinic, tmp_path: Path) -> None:
     environment = ENVIRONMENT.replace(", drop: {kind: files}", "").replace("[drop.file.written -> book]", "[]")
     (clinic.folder / "clinic.yml").write_text(environment, encoding="utf-8")
     settings = Settings(store=tmp_path / "up.db")
@@ -245,7 +240,7 @@ def test_a_domain_reacts_to_a_sandbox(clinic: Clinic) -> None:
     assert any(event["payload"].get("slot") == "11:00" for event in log if event["kind"] == "clinic.book.slot.taken")
 
 
-def test_a_step_on_a_domain_that_fails_because_of_the_agent_is_not_the_authors_mistake(clinic: Clinic) -> None:
+def test_step_on_a_domain_that_fails_because_of_the_agent_does_not_error_the_run(clinic: Clinic) -> None:
     step = "    - at: +1m\n      clinic.book.open_slot: {slot: '11:00'}\n"
     later = TASK.replace("  criteria:\n", f"{step}  criteria:\n")
 
@@ -279,7 +274,7 @@ MISTAKES_IN_ENVIRONMENT = [
 
 
 @pytest.mark.parametrize(("right", "wrong", "problem"), MISTAKES_IN_ENVIRONMENT)
-def test_a_mistake_in_domains_is_an_error_with_its_place(clinic: Clinic, right: str, wrong: str, problem: str) -> None:
+def test_error_in_domains_is_reported_with_its_position(clinic: Clinic, right: str, wrong: str, problem: str) -> None:
     assert right in ENVIRONMENT
     problems = clinic.problems(ENVIRONMENT.replace(right, wrong))
     assert any(problem in each for each in problems), problems
@@ -306,7 +301,7 @@ def test_a_task_names_a_domain_as_it_names_a_sandbox(clinic: Clinic, right: str,
     assert any(problem in each for each in problems), problems
 
 
-def test_a_domain_with_a_mistaken_kind_is_not_also_missing(clinic: Clinic) -> None:
+def test_domain_with_an_unknown_kind_is_reported_once(clinic: Clinic) -> None:
     problems = clinic.problems(ENVIRONMENT.replace("kind: clinic.book,", "kind: clinic.boook,"))
     assert [each for each in problems if "needs a domain" in each] == []
 
@@ -319,14 +314,15 @@ def test_the_schema_of_an_environment_has_the_domains() -> None:
     assert schema("environment", RegisteredCatalog())["$defs"]["SharedDomain"]["type"] == "object"
 
 
-def test_the_registries_refuse_a_kind_taken_twice_and_a_spec_that_contradicts_itself() -> None:
+def test_registry_refuses_duplicate_kinds_and_invalid_specs() -> None:
     with pytest.raises(NameTaken, match="two domains are called"):
-        load_domains([book.SPEC, book.SPEC])
+        load_domains([appointment_book.SPEC, appointment_book.SPEC])
     with pytest.raises(NameTaken, match=r"`clinic\.book` is the kind of a simulator and of a domain"):
         RegisteredCatalog(
-            load_simulators([replace(DESK, kind="clinic.book", events=())]), domains=load_domains([book.SPEC])
+            load_simulators([replace(DESK, kind="clinic.book", events=())]),
+            domains=load_domains([appointment_book.SPEC]),
         )
     with pytest.raises(InvalidSpec, match=r"event `clinic\.book\.slot\.opened` does not start with `other"):
-        load_domains([replace(book.SPEC, kind="other")])
+        load_domains([replace(appointment_book.SPEC, kind="other")])
     with pytest.raises(InvalidSpec, match="no exercise"):
-        load_domains([replace(book.SPEC, exercise=())])
+        load_domains([replace(appointment_book.SPEC, exercise=())])

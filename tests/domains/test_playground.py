@@ -1,4 +1,4 @@
-"""A domain in a playground: applied, rebuilt and forked like a sandbox."""
+"""A domain in a playground is applied, rebuilt and forked like a sandbox."""
 
 from typing import ClassVar, cast
 
@@ -15,12 +15,14 @@ from clerkship.reactions.registry import BoundReaction
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators import files
 from clerkship.steps.contract import Step, StepHost
-from tests.domains import book
-from tests.domains.book import BookConfig, BookState, SlotOpened
-from tests.domains.fronts import DESK, DeskState
+from tests.domains import appointment_book
+from tests.domains.appointment_book import BookConfig, BookState, SlotOpened
+from tests.domains.booking_simulators import DESK, DeskState
 
 ROOMS = {"desk": PreparedSimulator(DESK, DESK.config()), "drop": PreparedSimulator(files.SPEC, files.SPEC.config())}
-BOOK = PreparedComponent(book.SPEC, BookConfig(), book.SPEC.prepare(book.SPEC.exercise_datasets))
+BOOK = PreparedComponent(
+    appointment_book.SPEC, BookConfig(), appointment_book.SPEC.prepare(appointment_book.SPEC.exercise_datasets)
+)
 
 
 def open_playground(**domains: PreparedComponent) -> Playground:
@@ -39,7 +41,7 @@ def test_a_log_rebuilds_the_domain() -> None:
     assert rebuilt["book"].dump() == playground.components["book"].state.dump() == {"09:00": "p1", "09:30": "p9"}
 
 
-def test_a_rewound_playground_has_the_domain_of_that_time() -> None:
+def test_rewind_restores_the_domain() -> None:
     playground = open_playground(book=BOOK)
     book_at_desk(playground)
     taken = list(playground.log.events)
@@ -56,7 +58,7 @@ def test_playgrounds_share_the_base_of_a_domain_and_nothing_else() -> None:
     assert BOOK.base == {"09:00": "", "09:30": "p9"}
 
 
-def test_a_domain_is_chosen_by_name_where_there_are_two_of_its_kind() -> None:
+def test_domain_is_chosen_by_name_if_there_are_two_of_its_kind() -> None:
     playground = open_playground(book=BOOK, annex=BOOK)
     act = playground.context_for("desk", "agent")
     with pytest.raises(NoSuchState, match=r"name the sandbox: there are 2 of this kind \(book, annex\)"):
@@ -67,7 +69,7 @@ def test_a_domain_is_chosen_by_name_where_there_are_two_of_its_kind() -> None:
     assert playground.components["book"].state.dump()["09:00"] == ""
 
 
-def test_a_domain_that_is_not_there_is_the_authors_mistake() -> None:
+def test_missing_domain_is_the_authors_error() -> None:
     with pytest.raises(NoSuchState, match="no domain with a BookState"):
         open_playground().context_for("desk", "agent").domain(BookState)
     with pytest.raises(NoSuchState, match="no sandbox or domain with a DeskState"):
@@ -92,7 +94,7 @@ class AskAtDesk(Step):
 
 
 @pytest.mark.parametrize(("slot", "by_agent"), [("09:00", True), ("09:30", False)])
-def test_a_step_that_calls_a_domain_is_tried_again_without_what_the_agent_did(slot: str, by_agent: bool) -> None:
+def test_failed_step_on_a_domain_is_retried_without_the_agents_changes(slot: str, by_agent: bool) -> None:
     playground = open_playground(book=BOOK)
     book_at_desk(playground)
     playground.steps.run(AskAtDesk(slot=slot))

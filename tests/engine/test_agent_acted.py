@@ -34,7 +34,6 @@ NEGATIVE_SCENARIOS = {
 
 
 def task(assertion: str, more: str = "") -> str:
-    """A task with one criterion."""
     return f"""
     task:
       name: Leave everything as it is
@@ -45,7 +44,6 @@ def task(assertion: str, more: str = "") -> str:
 
 
 def scenario(assertion: str, setup: str = "") -> str:
-    """A conversation with one assertion."""
     return f"""
     scenario:
       name: Do not do it
@@ -56,7 +54,6 @@ def scenario(assertion: str, setup: str = "") -> str:
 
 
 def gate(task_run: TaskRun) -> CriterionRun:
-    """The gate of a trial."""
     [found] = [criterion for criterion in task_run.criteria if criterion.assertion == "agent_acted"]
     return found
 
@@ -79,28 +76,24 @@ def test_nop_fails_a_conversation_whose_assertions_are_all_negative(bench: Workb
 
 
 def reads(task_item: Any, sandboxes: Any) -> None:
-    """Use a sandbox and answer nothing."""
     sandboxes["drop"].list()
 
 
 def is_refused(task_item: Any, sandboxes: Any) -> None:
-    """Send a request that the sandbox refuses."""
     with pytest.raises(Refused):
         sandboxes["drop"].read("no/such/file")
 
 
 def answers(task_item: Any, sandboxes: Any) -> Any:
-    """Answer without a look."""
     return []
 
 
 def reports(task_item: Any, sandboxes: Any) -> None:
-    """Report an event of its own."""
     sandboxes.report(FlowStarted(flow_id="look"))
 
 
 @pytest.mark.parametrize("agent", [reads, is_refused, answers, reports])
-def test_one_request_answer_or_report_is_enough(bench: Workbench, agent: Any) -> None:
+def test_single_request_answer_or_report_passes_the_gate(bench: Workbench, agent: Any) -> None:
     bench.write("desk.yml", ENVIRONMENT)
     bench.write("task.yml", task(NO_WRITE))
     task_run = bench.run_one(agent)
@@ -109,37 +102,34 @@ def test_one_request_answer_or_report_is_enough(bench: Workbench, agent: Any) ->
 
 
 def waits(task_item: Any, sandboxes: Any) -> None:
-    """Let time pass, and nothing else."""
     sandboxes.wait(60)
 
 
 def answers_nothing(task_item: Any, sandboxes: Any) -> Any:
-    """Answer with blank text."""
     return "  "
 
 
 def listens(task_item: Any, sandboxes: Any) -> None:
-    """Report what an engine reports in every session."""
     sandboxes.report(ActionExecuted(name="action_session_start"))
     sandboxes.report(ActionExecuted(name="action_listen"))
 
 
 @pytest.mark.parametrize("agent", [waits, answers_nothing, listens])
-def test_waiting_blank_answers_and_session_routine_do_not_count(bench: Workbench, agent: Any) -> None:
+def test_waiting_blank_answers_and_session_events_do_not_pass_the_gate(bench: Workbench, agent: Any) -> None:
     bench.write("desk.yml", ENVIRONMENT)
     bench.write("task.yml", task(NO_WRITE))
     task_run = bench.run_one(agent)
     assert (task_run.agent_error, task_run.verdict) == ("", "fail")
 
 
-def test_a_task_may_allow_inaction(bench: Workbench) -> None:
+def test_task_with_allow_inaction_has_no_gate(bench: Workbench) -> None:
     bench.write("desk.yml", ENVIRONMENT)
     bench.write("task.yml", task(NO_WRITE, "allow_inaction: true"))
     task_run = bench.run_one("nop")
     assert (task_run.verdict, len(task_run.criteria)) == ("pass", 1)
 
 
-def test_a_scenario_file_may_allow_inaction_under_setup(bench: Workbench) -> None:
+def test_scenario_file_with_allow_inaction_in_setup_has_no_gate(bench: Workbench) -> None:
     bench.write("scenario.yml", scenario(NEGATIVE_SCENARIOS["flow_not_started"], ", allow_inaction: true"))
     assert bench.run_one("nop").verdict == "pass"
 
@@ -157,7 +147,7 @@ def test_a_silent_agent_fails_a_task_without_criteria(bench: Workbench) -> None:
     assert bench.run_one(reads).verdict == "ungraded"
 
 
-def test_a_rescored_run_has_the_gate_too(bench: Workbench) -> None:
+def test_rescored_run_has_the_gate(bench: Workbench) -> None:
     bench.write("desk.yml", ENVIRONMENT)
     bench.write("task.yml", task(NO_WRITE))
     bench.run_one("nop")

@@ -1,4 +1,4 @@
-"""Many trials: so many at once, each kept as it finishes, stopped cleanly."""
+"""Batches of trials: concurrency, saving, stopping."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ from tests.workbench import Workbench
 TASK = "task: {name: Wait, timeout: 30, criteria: [{label: done, assertion: {answer_matches: 1}}]}"
 
 
-def test_the_limit_is_reached_and_never_passed(bench: Workbench) -> None:
+def test_concurrency_reaches_but_never_exceeds_the_limit(bench: Workbench) -> None:
     lock, running, most = threading.Lock(), 0, 0
 
     async def waits(task_item: Any) -> int:
@@ -53,7 +53,7 @@ def test_the_limit_is_reached_and_never_passed(bench: Workbench) -> None:
     assert most == 8
 
 
-def test_agents_that_block_their_thread_still_run_side_by_side(bench: Workbench) -> None:
+def test_agents_that_block_their_thread_run_concurrently(bench: Workbench) -> None:
     meeting = threading.Barrier(6)
 
     def meets(task_item: Any) -> int:
@@ -64,7 +64,7 @@ def test_agents_that_block_their_thread_still_run_side_by_side(bench: Workbench)
     assert {t.verdict for t in bench.run(meets, trials=6, concurrency=6)} == {"pass"}
 
 
-def test_every_trial_is_its_own(bench: Workbench) -> None:
+def test_trials_share_no_state(bench: Workbench) -> None:
     class Counts:
         def __init__(self) -> None:
             self.count = 0
@@ -78,7 +78,7 @@ def test_every_trial_is_its_own(bench: Workbench) -> None:
     assert [(t.trial, t.verdict) for t in task_runs] == [(n, "pass") for n in range(1, 6)]
 
 
-def test_ctrl_c_stops_within_a_second_and_keeps_what_finished(tmp_path: Path) -> None:
+def test_ctrl_c_stops_within_a_second_and_keeps_finished_trials(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(
         "import time\n"
         "def agent(task_item):\n"
@@ -113,13 +113,13 @@ def test_ctrl_c_stops_within_a_second_and_keeps_what_finished(tmp_path: Path) ->
 
 
 class Unforkable(FilesState):
-    """A state with a bug in it."""
+    """A state that cannot be built."""
 
     def __init__(self, *args: Any) -> None:
         raise ZeroDivisionError("a bug of ours")
 
 
-def test_a_playground_that_cannot_be_made_is_errored_and_the_batch_goes_on(bench: Workbench) -> None:
+def test_playground_that_cannot_be_built_is_errored_and_the_batch_continues(bench: Workbench) -> None:
     catalog = RegisteredCatalog(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, state=Unforkable)]))
     bench.write("a.yml", "environment: {name: desk, simulators: {drop: {kind: files}}}\n" + TASK)
     plan = plan_run(RunRequest(path=bench.folder, agent="nop", trials=3), Settings(), catalog)
@@ -130,7 +130,7 @@ def test_a_playground_that_cannot_be_made_is_errored_and_the_batch_goes_on(bench
     assert "ZeroDivisionError: a bug of ours" in first.error
 
 
-def test_a_simulator_that_breaks_is_our_fault_not_the_agents(bench: Workbench) -> None:
+def test_bug_in_a_simulator_errors_the_run(bench: Workbench) -> None:
     def breaks(call: RawCall) -> Reply:
         raise KeyError("a bug of ours")
 
@@ -153,7 +153,7 @@ def test_a_simulator_that_breaks_is_our_fault_not_the_agents(bench: Workbench) -
     assert "drop: GET /files: KeyError" in task_run.error
 
 
-def test_a_limit_above_what_the_system_has_room_for_is_lowered(tmp_path: Path) -> None:
+def test_concurrency_above_the_limit_of_the_system_is_lowered(tmp_path: Path) -> None:
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "a.yml").write_text("task: {name: A, criteria: [{label: a, assertion: {answer_matches: 1}}]}")
     (tmp_path / "slow.py").write_text("import time\ndef agent(task_item):\n    time.sleep(0.05)\n    return 1\n")

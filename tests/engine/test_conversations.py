@@ -1,4 +1,4 @@
-"""Conversations of scenario files: what is set before them, what is done in them, and how they end."""
+"""Conversations of scenario files: slots, actions, messages and endings."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ scenario:
 
 
 class Bot:
-    """Greets, does things, says things."""
+    """An agent that greets, acts and replies."""
 
     def on_start(self, start: Start) -> Sequence[ReplyPart]:
         return [ActionExecuted(name="action_session_start"), SlotSet(name="authenticated", value=False), Say("Hi!")]
@@ -37,7 +37,7 @@ class Bot:
         ]
 
 
-def test_what_a_scenario_sets_comes_on_top_of_what_the_agent_does_at_the_start(bench: Workbench) -> None:
+def test_slots_of_the_scenario_override_what_the_agent_does_on_start(bench: Workbench) -> None:
     bench.write("eval/scenarios/talk.yml", TALK)
     task_run = bench.run_one(Bot)
     told = [(event["kind"], event["actor"]) for event in bench.events(task_run)[3:9]]
@@ -52,7 +52,7 @@ def test_what_a_scenario_sets_comes_on_top_of_what_the_agent_does_at_the_start(b
     assert (task_run.verdict, task_run.ending) == ("ungraded", "person_done")
 
 
-def test_deeds_and_words_keep_their_order_within_a_turn(bench: Workbench) -> None:
+def test_actions_and_messages_keep_their_order_within_a_turn(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
     events = bench.events(bench.run_one(Bot))
     first = next(n for n, event in enumerate(events) if event["payload"].get("text") == "Hello")
@@ -68,7 +68,7 @@ def test_deeds_and_words_keep_their_order_within_a_turn(bench: Workbench) -> Non
     assert [event["payload"]["turn"] for event in events if event["payload"].get("text") == "Hi!"] == [0]
 
 
-def test_an_agent_without_on_start_finds_the_slots_in_every_message(bench: Workbench) -> None:
+def test_agent_without_on_start_gets_the_slots_in_every_message(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
     seen: list[dict[str, Any]] = []
 
@@ -80,7 +80,7 @@ def test_an_agent_without_on_start_finds_the_slots_in_every_message(bench: Workb
     assert seen == [{"authenticated": True, "order_id": "ORD-1"}] * 3
 
 
-def test_who_has_lines_goes_on_when_nobody_answers_and_others_do_not(bench: Workbench) -> None:
+def test_only_person_with_lines_left_continues_after_silence(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
     heard: list[str] = []
 
@@ -95,7 +95,7 @@ def test_who_has_lines_goes_on_when_nobody_answers_and_others_do_not(bench: Work
     assert (task_run.status, task_run.ending) == ("completed", "agent_silent")
 
 
-def test_deeds_without_words_are_silence_and_stay_in_the_log(bench: Workbench) -> None:
+def test_actions_without_a_message_count_as_silence_and_are_logged(bench: Workbench) -> None:
     bench.write("talk.yml", TALK.replace('{lines: [Hello, Where is it?, "Thanks"]}', "{opening: Hello}"))
     task_run = bench.run_one(lambda message: [ActionExecuted(name="action_listen")])
     assert task_run.ending == "agent_silent"
@@ -136,7 +136,7 @@ BUTTONS = """\
         ((), "neither"),
     ],
 )
-def test_a_button_is_pressed_where_there_is_one(bench: Workbench, buttons: tuple[Any, ...], text: str) -> None:
+def test_person_presses_a_matching_button(bench: Workbench, buttons: tuple[Any, ...], text: str) -> None:
     bench.write("buttons.yml", BUTTONS)
     heard: list[str] = []
 
@@ -148,7 +148,7 @@ def test_a_button_is_pressed_where_there_is_one(bench: Workbench, buttons: tuple
     assert heard == ["Hello", text]
 
 
-def test_a_button_that_is_not_there_is_said_where_the_person_gives_up(bench: Workbench) -> None:
+def test_missing_button_is_reported_when_the_person_gives_up(bench: Workbench) -> None:
     bench.write("buttons.yml", BUTTONS.replace("            - {when: Which, say: neither}\n", ""))
     task_run = bench.run_one(lambda message: Say("Which?", buttons=({"title": "track it"}, {"title": "No"})))
     assert task_run.ending == "nothing_left"
@@ -158,7 +158,7 @@ def test_a_button_that_is_not_there_is_said_where_the_person_gives_up(bench: Wor
     assert said[-1] == ("person", f"({ended['detail']})")
 
 
-def test_what_is_not_text_reaches_the_person(bench: Workbench) -> None:
+def test_custom_payloads_reach_the_person(bench: Workbench) -> None:
     bench.write(
         "custom.yml",
         """\
@@ -183,7 +183,7 @@ def test_what_is_not_text_reaches_the_person(bench: Workbench) -> None:
     ] == "I see it"
 
 
-def test_the_cap_on_turns_ends_it_and_is_said(bench: Workbench) -> None:
+def test_turn_limit_ends_the_conversation_and_is_reported(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
     assert bench.run_one(Bot, max_turns=2).ending == "turn_limit"
     bench.write("talk.yml", TALK + "  max_turns: 1\n")
@@ -194,7 +194,6 @@ def test_the_cap_on_turns_ends_it_and_is_said(bench: Workbench) -> None:
 
 
 def slow(message: Message) -> str:
-    """Computes for a long time over its second answer."""
     until = time.monotonic() + 10
     while message.turn == 2 and time.monotonic() < until:
         pass
@@ -202,19 +201,17 @@ def slow(message: Message) -> str:
 
 
 async def waits(message: Message) -> str:
-    """Waits for a long time over its second answer."""
     await asyncio.sleep(10 if message.turn == 2 else 0)
     return "yes"
 
 
 def late(message: Message) -> str:
-    """Takes a little too long, and answers all the same."""
     time.sleep(0.15 if message.turn == 2 else 0)
     return "yes"
 
 
 @pytest.mark.parametrize("agent", [slow, waits, late])
-def test_an_answer_that_takes_too_long_is_a_fail_and_never_asked_for_twice(bench: Workbench, agent: Any) -> None:
+def test_reply_after_the_turn_timeout_fails_and_is_not_requested_again(bench: Workbench, agent: Any) -> None:
     bench.write("talk.yml", TALK + "  goals: {assertions: [bot_uttered: {text_matches: yes}]}\n")
     task_run = bench.run_one(agent, turn_timeout=0.1)
     assert (task_run.status, task_run.ending, task_run.verdict) == ("timed_out", "turn_timed_out", "fail")
@@ -224,13 +221,13 @@ def test_an_answer_that_takes_too_long_is_a_fail_and_never_asked_for_twice(bench
     assert bench.exit_code() == 1
 
 
-def test_the_runs_own_limit_is_not_taken_for_a_turns(bench: Workbench) -> None:
+def test_timeout_of_the_run_is_not_reported_as_turn_timeout(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
     task_run = bench.run_one(waits, timeout=0.3, turn_timeout=30)
     assert (task_run.status, task_run.ending) == ("timed_out", "timed_out")
 
 
-def test_a_start_that_fails_is_the_agents_failure(bench: Workbench) -> None:
+def test_error_in_on_start_is_the_agents_failure(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
 
     class Broken(Bot):
@@ -242,13 +239,13 @@ def test_a_start_that_fails_is_the_agents_failure(bench: Workbench) -> None:
     assert "no database" in task_run.agent_error
 
 
-def test_an_agent_may_not_forge_what_is_not_its_own(bench: Workbench) -> None:
+def test_agent_cannot_report_events_of_others(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
     task_run = bench.run_one(lambda message: [{"kind": "run.ended", "ending": "agent_done"}])
     assert "a report is of kind `run.ended`" in task_run.agent_error
 
 
-def test_a_person_nobody_can_play_is_refused_before_anything_runs(bench: Workbench) -> None:
+def test_person_without_a_model_is_refused_before_anything_runs(bench: Workbench) -> None:
     bench.write("eval/a.yml", "scenario: {name: A, simulation_context: x}\n")
     bench.write("eval/b.yml", "scenario: {name: B, simulation_context: x, setup: {initial_slots: {a: 1}}}\n")
     with pytest.raises(InputError, match="some people must be played by a model") as refused:
@@ -257,7 +254,7 @@ def test_a_person_nobody_can_play_is_refused_before_anything_runs(bench: Workben
     assert [problem.file for problem in refused.value.problems] == files
 
 
-def test_beside_others_such_a_person_is_errored_and_the_others_run(bench: Workbench) -> None:
+def test_person_without_a_model_among_others_is_errored_and_the_others_run(bench: Workbench) -> None:
     bench.write("eval/a.yml", "scenario: {name: A, simulation_context: x}\n")
     bench.write("eval/talk.yml", TALK)
     found = {task_run.task: task_run for task_run in bench.run(Bot)}
@@ -266,7 +263,7 @@ def test_beside_others_such_a_person_is_errored_and_the_others_run(bench: Workbe
     assert bench.exit_code() == 2
 
 
-def test_what_an_agent_does_to_its_slots_is_its_own_business(bench: Workbench) -> None:
+def test_agent_may_change_its_copy_of_the_slots(bench: Workbench) -> None:
     bench.write("talk.yml", TALK.replace("authenticated: true", "items: [1]"))
 
     class Grabs(Bot):
@@ -284,7 +281,7 @@ def test_what_an_agent_does_to_its_slots_is_its_own_business(bench: Workbench) -
         assert slots == [{"name": "items", "value": [1]}, {"name": "order_id", "value": "ORD-1"}]
 
 
-def test_the_start_has_the_limit_of_an_answer(bench: Workbench) -> None:
+def test_on_start_has_the_turn_timeout(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
 
     class Slow(Bot):
@@ -295,7 +292,7 @@ def test_the_start_has_the_limit_of_an_answer(bench: Workbench) -> None:
     assert bench.run_one(Slow, turn_timeout=0.1).ending == "turn_timed_out"
 
 
-def test_what_a_variable_stands_for_is_in_no_verdict(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_value_of_a_variable_is_in_no_verdict(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_KEY", 'sk-"live"-77')
     goals = "  goals: {assertions: [bot_uttered: {text_matches: '${API_KEY}'}]}\n"
     bench.write("talk.yml", TALK + goals)
@@ -306,7 +303,7 @@ def test_what_a_variable_stands_for_is_in_no_verdict(bench: Workbench, monkeypat
     assert "${API_KEY}" in str(task_run.criteria[0].evidence)
 
 
-def test_variables_are_put_in_when_it_runs_and_never_kept(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_are_expanded_at_run_time_and_never_stored(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ORDER_SECRET", "s3cret")
     bench.write("talk.yml", TALK.replace("ORD-1", "${ORDER_SECRET}").replace("Thanks", "$${KEPT}"))
     task_run = bench.run_one(Bot)

@@ -1,4 +1,4 @@
-"""Same seed, same bytes: whatever the order, the concurrency, or the process."""
+"""The same seed gives the same bytes, whatever the order, the concurrency or the process."""
 
 import json
 import os
@@ -15,7 +15,6 @@ AGENT = "python:clerkship.suites.demo.agent:FrontDesk"
 
 
 def logs(bench: Workbench, **options: Any) -> dict[tuple[str, int], list[bytes]]:
-    """Every trial's bytes."""
     bench.folder = SUITE
     return {
         (task_run.task, task_run.trial): list(bench.store.log(task_run))
@@ -23,7 +22,7 @@ def logs(bench: Workbench, **options: Any) -> dict[tuple[str, int], list[bytes]]
     }
 
 
-def test_two_runs_with_one_seed_give_the_same_bytes(bench: Workbench) -> None:
+def test_same_seed_gives_the_same_bytes(bench: Workbench) -> None:
     assert logs(bench, seed=7, concurrency=1) == logs(bench, seed=7, concurrency=1)
 
 
@@ -32,13 +31,13 @@ def test_neither_order_nor_concurrency_changes_a_byte(bench: Workbench) -> None:
     assert logs(bench, seed=7, concurrency=8, shuffle=True) == plain
 
 
-def test_another_seed_gives_other_bytes_and_trials_differ_from_each_other(bench: Workbench) -> None:
+def test_other_seeds_and_trials_give_other_bytes(bench: Workbench) -> None:
     one, other = logs(bench, seed=1), logs(bench, seed=2)
     assert all(one[key] != other[key] for key in one)
     assert len({lines[0] for lines in one.values()}) == len(one)
 
 
-def test_another_process_with_other_hashing_gives_the_same_heads(tmp_path: Path) -> None:
+def test_other_process_with_another_hash_seed_gives_the_same_heads(tmp_path: Path) -> None:
     def heads(hash_seed: str) -> dict[str, str]:
         command = [sys.executable, "-m", "clerkship", "run", str(SUITE), "--agent", AGENT, "--json"]
         environment = os.environ | {"PYTHONHASHSEED": hash_seed, "CLERKSHIP_STORE": str(tmp_path / f"{hash_seed}.db")}
@@ -49,7 +48,7 @@ def test_another_process_with_other_hashing_gives_the_same_heads(tmp_path: Path)
     assert heads("1") == heads("2")
 
 
-def test_the_head_vouches_for_every_line(bench: Workbench) -> None:
+def test_head_changes_with_every_line(bench: Workbench) -> None:
     bench.folder = SUITE
     for task_run in bench.run("oracle"):
         lines = list(bench.store.log(task_run))

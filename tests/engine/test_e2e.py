@@ -1,4 +1,4 @@
-"""E2E test files, from the file to the verdict, with an agent that honours slots, metadata and stubs."""
+"""E2E test files, with an agent that honours slots, metadata and stubs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,17 +29,15 @@ MENU = ({"title": "Track", "payload": "/track"}, {"title": "Cancel", "payload": 
 
 
 class OrderBot:
-    """A small desk for orders: it looks orders up unless that is stubbed, and knows premium members by their slots."""
+    """An agent for orders. It looks orders up unless that is stubbed, and knows premium members by their slots."""
 
     def on_start(self, start: Start) -> list[Any]:
-        """Take over what the test case gives."""
         self.slots = dict(start.slots)
         self.stubs = start.stubs
         self.flow: str | None = None
         return [ActionExecuted(name="action_session_start"), Say("Welcome to the shop.", "utter_welcome")]
 
     def on_turn(self, message: Message) -> list[Any]:
-        """One turn."""
         text = message.text
         if text == "hello":
             name = self.slots.get("name", "stranger")
@@ -142,18 +140,16 @@ GOOD = """
 
 @pytest.fixture
 def shop(bench: Workbench) -> Workbench:
-    """A folder with test cases that all pass."""
     bench.write("conftest.yml", CONFTEST)
     bench.write("tests/orders.yml", GOOD)
     return bench
 
 
 def outcome(task_run: TaskRun) -> dict[str, bool]:
-    """Each criterion, and whether it held."""
     return {criterion.label: criterion.passed for criterion in written(task_run)}
 
 
-def test_a_file_of_cases_runs_and_passes(shop: Workbench) -> None:
+def test_file_with_test_cases_runs_and_passes(shop: Workbench) -> None:
     task_runs = shop.run(OrderBot)
     found = {task_run.task: (task_run.verdict, task_run.ending) for task_run in task_runs}
     names = ["greeting", "premium order", "unclear", "lost order", "a bot that says nothing"]
@@ -163,10 +159,9 @@ def test_a_file_of_cases_runs_and_passes(shop: Workbench) -> None:
 
 
 class Mixed(OrderBot):
-    """The same with its last answer before the work is done, and deaf to what the test case gives."""
+    """The same agent, but it answers before it acts, and ignores the slots and stubs of the test case."""
 
     def on_start(self, start: Start) -> list[Any]:
-        """Take nothing over."""
         return super().on_start(Start())
 
     def _track(self, order: str) -> list[Any]:
@@ -189,7 +184,7 @@ def test_another_agent_fails_each_case_where_it_differs(shop: Workbench) -> None
     assert found["unclear"] == dict.fromkeys(found["unclear"], True)
 
 
-def test_an_order_that_was_not_kept_fails_though_all_of_it_happened(bench: Workbench) -> None:
+def test_events_in_the_wrong_order_fail(bench: Workbench) -> None:
     bench.write(
         "order.yml",
         """
@@ -215,7 +210,7 @@ def test_an_order_that_was_not_kept_fails_though_all_of_it_happened(bench: Workb
     assert task_run.verdict == "fail"
 
 
-def test_what_is_said_twice_is_two_turns(bench: Workbench) -> None:
+def test_repeated_message_is_two_turns(bench: Workbench) -> None:
     bench.write(
         "twice.yml",
         """
@@ -235,11 +230,10 @@ def test_what_is_said_twice_is_two_turns(bench: Workbench) -> None:
 
 
 def deaf(message: Message) -> str:
-    """An agent without on_start."""
     return "hello"
 
 
-def test_stubs_that_an_agent_cannot_be_told_of_are_refused_before_anything_runs(shop: Workbench) -> None:
+def test_stubs_for_an_agent_without_on_start_are_refused_before_anything_runs(shop: Workbench) -> None:
     with pytest.raises(InputError) as caught:
         shop.run(deaf)
     [problem] = caught.value.problems
@@ -248,7 +242,7 @@ def test_stubs_that_an_agent_cannot_be_told_of_are_refused_before_anything_runs(
     assert len(shop.run(deaf, tasks=("greeting", "unclear"))) == 2
 
 
-def test_stubs_never_reach_an_agent_that_would_run_the_actions_all_the_same(shop: Workbench) -> None:
+def test_stubs_are_refused_for_an_agent_that_cannot_honour_them(shop: Workbench) -> None:
     request = RunRequest(path=shop.folder, agent=PythonSolver("bot", OrderBot), tasks=("lost order",))
     plan = replace(plan_run(request, Settings(), CATALOG), solver=PythonSolver("deaf", deaf))
     execute(plan, shop.store, CATALOG)
@@ -274,7 +268,7 @@ def test_one_case_of_a_file_can_be_run_alone(
     assert "2 are like `order`; it could be premium order; lost order" in " ".join(capsys.readouterr().err.split())
 
 
-def test_what_is_not_used_is_said_and_stops_nothing(
+def test_unused_parts_of_a_file_are_warnings(
     bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,5 +1,5 @@
 # ruff: noqa: T201  (agents print)
-"""What is kept when an agent or the platform fails: output, stacks, reasons and tracebacks."""
+"""What is stored when an agent or the platform fails: output, stacks, reasons and tracebacks."""
 
 import asyncio
 import dataclasses
@@ -39,7 +39,6 @@ HANGS = WORK.replace("20", "0.2")
 
 
 def sidecar(bench: Workbench, task_run: TaskRun) -> dict[str, Any]:
-    """Return what is kept beside the log of a trial."""
     found: dict[str, Any] = orjson.loads(bench.store.sidecar(task_run))
     return found
 
@@ -125,18 +124,15 @@ def test_output_is_bounded_and_its_end_is_kept(bench: Workbench) -> None:
 
 
 def blocks(task_item: Any) -> None:
-    """Block the thread."""
     threading.Event().wait(60)
 
 
 def computes(task_item: Any) -> None:
-    """Compute without end."""
     while True:
         pass
 
 
 async def waits(task_item: Any) -> None:
-    """Wait for something that never happens."""
     await _never_happens()
 
 
@@ -163,17 +159,14 @@ def test_stack_is_not_kept_of_an_agent_that_ends_in_time(bench: Workbench) -> No
 
 
 def with_httpx(url: str, token: str) -> None:
-    """Fail as an agent does that checks the status."""
     httpx.get(f"{url}/files/nothing.txt", headers={"Authorization": f"Bearer {token}"}).raise_for_status()
 
 
 def with_urllib(url: str, token: str) -> None:
-    """Fail as `urllib` does by itself."""
     urlopen(Request(f"{url}/files/nothing.txt", headers={"Authorization": f"Bearer {token}"})).close()
 
 
 def with_words_of_its_own(url: str, token: str) -> None:
-    """Drop the reply."""
     try:
         with_urllib(url, token)
     except HTTPError as error:
@@ -192,7 +185,6 @@ def test_reason_of_a_refusal_is_part_of_the_crash_text(bench: Workbench, ask: Ca
 
 
 def run_with(bench: Workbench, catalog: RegisteredCatalog, agent: Any) -> TaskRun:
-    """Run the folder's only task with simulators of our own."""
     bench.write("a.yml", DESK + WORK)
     plan = plan_run(RunRequest(path=bench.folder, agent=PythonSolver("agent", agent)), Settings(), catalog)
     execute(plan, bench.store, catalog)
@@ -201,7 +193,6 @@ def run_with(bench: Workbench, catalog: RegisteredCatalog, agent: Any) -> TaskRu
 
 
 def with_a_bug(call: RawCall) -> Reply:
-    """Raise as a simulator with a bug does."""
     raise KeyError("a bug of ours")
 
 

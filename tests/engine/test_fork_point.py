@@ -1,4 +1,4 @@
-"""What a conversation that is gone on with finds as it was: people, steps, faults, bodies, ids, time."""
+"""What a fork restores: people, steps, faults, bodies, ids and time."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -34,7 +34,7 @@ def desk(person: str, steps: str = "[]") -> str:
 
 
 class Echo:
-    """Answers with the turn; writes a file where it is asked to."""
+    """Replies with the number of the turn, and writes a file on request."""
 
     def on_history(self, history: History) -> None:
         """It needs to know nothing."""
@@ -46,7 +46,9 @@ class Echo:
 
 
 def alike(bench: Workbench, agent: type = Echo) -> list[str]:
-    """Fork at every turn with the agent that had it: each must come out as the first did. What the person said."""
+    """Fork at every turn with the same agent, check that each fork equals the original, and return the person's
+    messages.
+    """
     first = bench.run_one(agent)
     said = [e["payload"]["text"] for e in bench.events(first) if e["actor"] == "person" and "text" in e["payload"]]
     handed = show_task(bench.store, first.run, "notes").sidecar["handed"]
@@ -96,7 +98,9 @@ def alike(bench: Workbench, agent: type = Echo) -> list[str]:
         ("{lines: [write, b, c]}", "[{at: +4s, fault.drop: {operation: on_turn, times: 1}}]", ["write", "b", "b", "c"]),
     ],
 )
-def test_from_every_turn_it_goes_on_as_it_did(bench: Workbench, person: str, steps: str, said: list[str]) -> None:
+def test_fork_at_every_turn_continues_like_the_original(
+    bench: Workbench, person: str, steps: str, said: list[str]
+) -> None:
     bench.write("a.yml", desk(person, steps))
     assert alike(bench) == said
 
@@ -109,7 +113,7 @@ PLAYED = """
 """
 
 
-def test_whoever_plays_a_person_is_not_asked_for_what_was_said(
+def test_model_is_not_asked_for_messages_before_the_fork(
     bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     questions: list[Question[Any]] = []
@@ -140,7 +144,7 @@ def test_whoever_plays_a_person_is_not_asked_for_what_was_said(
         assert len(questions) == left
 
 
-def test_a_script_is_used_up_as_far_as_it_was() -> None:
+def test_script_of_a_person_continues_at_the_fork_point() -> None:
     script = ScenarioPerson.model_validate(
         {"opening": "a", "script": [{"when": "go", "say": "b", "times": 1}, {"when": "pick", "press": "Yes"}]}
         | {"lines": ["c", "d"], "end": {"after": 5}}
@@ -160,7 +164,7 @@ def test_a_script_is_used_up_as_far_as_it_was() -> None:
     assert person.hear(AgentReply("go")).leaves  # after five of their own lines
 
 
-def test_a_line_that_was_not_theirs_leaves_them_be() -> None:
+def test_message_of_a_step_does_not_use_up_a_line_of_the_person() -> None:
     person = ScriptedPerson(ScenarioPerson.model_validate({"lines": ["a", "b", "c"]}))
     person.recall(
         [
@@ -172,7 +176,7 @@ def test_a_line_that_was_not_theirs_leaves_them_be() -> None:
     assert person.hear(AgentReply("yes")).text == "c"
 
 
-def test_ids_go_on_after_those_that_were_given_out() -> None:
+def test_ids_continue_after_the_fork_point() -> None:
     first = Ids("seed")
     given = [first.new("file") for _ in range(3)] + [first.new("page_scan")]
     other = Ids("seed")
@@ -180,7 +184,7 @@ def test_ids_go_on_after_those_that_were_given_out() -> None:
     assert (other.new("file"), other.new("page_scan")) == (first.new("file"), first.new("page_scan"))
 
 
-def test_time_that_follows_the_wall_goes_on_from_where_it_was(bench: Workbench) -> None:
+def test_paced_clock_continues_at_the_fork_point(bench: Workbench) -> None:
     bench.write("a.yml", desk("{lines: [a, write, c]}", "[{at: +1h, files.drop: {path: p.txt, text: x}}]"))
     text = (bench.folder / "a.yml").read_text().replace("name: desk,", "name: desk, time: paced,")
     bench.write("a.yml", text)
@@ -199,7 +203,7 @@ def test_time_that_follows_the_wall_goes_on_from_where_it_was(bench: Workbench) 
     assert timedelta(hours=2) <= at[-1] - at[0] < timedelta(hours=2, minutes=1)
 
 
-def test_an_agent_knows_what_it_said_though_nobody_heard_it(bench: Workbench) -> None:
+def test_history_of_the_agent_has_its_lost_replies(bench: Workbench) -> None:
     bench.write("a.yml", desk("{lines: [a, b]}", "[fault.drop: {operation: on_turn, times: 1}]"))
     histories: list[History] = []
 

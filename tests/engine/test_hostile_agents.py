@@ -1,4 +1,4 @@
-"""Agents that raise, hang, or hand back nonsense: their own outcome, and nobody else's."""
+"""Agents that raise, hang or return nonsense affect only their own trial."""
 
 import asyncio
 import contextlib
@@ -51,25 +51,21 @@ WORK = """
 
 
 def sleeps(message: Any) -> str:
-    """Blocks its thread; no exception reaches it."""
     threading.Event().wait(60)
     return "bye"
 
 
 def spins(message: Any) -> str:
-    """Computes without end."""
     while True:
         pass
 
 
 async def awaits(message: Any) -> str:
-    """Waits as asyncio means it."""
     await asyncio.sleep(3600)
     return "bye"
 
 
 async def clings(message: Any) -> str:
-    """Will not be cancelled."""
     while True:
         try:
             await asyncio.sleep(3600)
@@ -78,7 +74,7 @@ async def clings(message: Any) -> str:
 
 
 @pytest.mark.parametrize("agent", [sleeps, spins, awaits, clings])
-def test_a_hanging_agent_times_out_and_holds_up_nobody_else(bench: Workbench, agent: Callable[..., Any]) -> None:
+def test_hanging_agent_times_out_and_does_not_delay_others(bench: Workbench, agent: Callable[..., Any]) -> None:
     def first_hangs(message: Any) -> Any:
         return agent(message) if message.task_item == {"hang": True} else "bye"
 
@@ -94,7 +90,7 @@ def test_a_hanging_agent_times_out_and_holds_up_nobody_else(bench: Workbench, ag
     assert monotonic() - began < 8
 
 
-def test_after_its_time_an_abandoned_agent_can_change_nothing(bench: Workbench) -> None:
+def test_abandoned_agent_can_change_nothing(bench: Workbench) -> None:
     released, gone = threading.Event(), threading.Event()
     found: list[str] = []
 
@@ -119,95 +115,79 @@ def test_after_its_time_an_abandoned_agent_can_change_nothing(bench: Workbench) 
 
 
 def raises(task_item: Any) -> None:
-    """Fails as programs do."""
     raise ValueError("no")
 
 
 def pretends_a_fault_of_the_platform(task_item: Any) -> None:
-    """Raise the exception that stands for a fault of ours."""
     raise PlatformError("not my fault")
 
 
 def pretends_an_outage(task_item: Any) -> None:
-    """Raise the exception that stands for a model that cannot be asked."""
     raise ModelOutage("not my fault")
 
 
 def moves_to_the_end_of_time(task_item: Any, sandboxes: Any) -> None:
-    """Advance the clock until the calendar ends."""
     for _ in range(100):
         sandboxes.wait("36500d")
 
 
 class Indescribable(Exception):
-    """An exception whose description exits."""
+    """An exception whose description exits the process."""
 
     def __str__(self) -> str:
-        """Exit."""
         raise SystemExit(0)
 
 
 def raises_what_cannot_be_described(task_item: Any) -> None:
-    """Raise an exception that fights back."""
     raise Indescribable
 
 
 class Bare(AgentError):
-    """An error of the agent's that lacks what ours has."""
+    """An AgentError without the usual attributes."""
 
     def __init__(self) -> None:
         Exception.__init__(self, "bare")
 
 
 def raises_a_bare_error(task_item: Any) -> None:
-    """Raise our own error without its parts."""
     raise Bare
 
 
 async def exits_later(task_item: Any) -> None:
-    """Exit from a coroutine."""
     await asyncio.sleep(0)
     sys.exit(3)
 
 
 def moves_back_in_time(task_item: Any, sandboxes: Any) -> None:
-    """Wait for less than nothing."""
     sandboxes.wait(timedelta(days=-800_000))
 
 
 def sends_nonsense(task_item: Any, sandboxes: Any) -> None:
-    """Send a request that consists of no text."""
     sandboxes["chat"].send_as_is(Request("GET", 5))  # type: ignore[arg-type]
 
 
 def sends_half_a_letter(task_item: Any, sandboxes: Any) -> None:
-    """Send a path that is no text."""
     sandboxes["chat"].send_as_is(Request("GET", "/\ud800"))
 
 
 def recurses(task_item: Any, sandboxes: Any) -> None:
-    """Call a sandbox on the way down."""
     sandboxes["chat"].request("GET", "/messages")
     recurses(task_item, sandboxes)
 
 
 def exits(task_item: Any) -> None:
-    """Tries to take the process with it."""
     sys.exit(3)
 
 
 def returns_object(task_item: Any) -> Any:
-    """Answers what JSON cannot say."""
     return object()
 
 
 def returns_too_much(task_item: Any) -> str:
-    """Answers 100 MB."""
     return "x" * 100_000_000
 
 
 def returns_cycle(task_item: Any) -> Any:
-    """Answers something that contains itself."""
     answer: list[Any] = []
     answer.append(answer)
     return answer
@@ -233,7 +213,7 @@ def returns_cycle(task_item: Any) -> Any:
         (returns_cycle, "cannot be written as JSON"),
     ],
 )
-def test_nonsense_is_the_agents_error_and_the_run_is_complete(
+def test_invalid_answers_are_the_agents_error_and_the_run_completes(
     bench: Workbench, agent: Callable[..., Any], said: str
 ) -> None:
     bench.write("a.yml", WORK.format(timeout=20))
@@ -252,7 +232,7 @@ def test_nonsense_is_the_agents_error_and_the_run_is_complete(
         ([{"text": "hi", "buttons": [1]}], "buttons must be maps"),
     ],
 )
-def test_a_reply_that_is_none_is_the_agents_error(bench: Workbench, reply: Any, said: str) -> None:
+def test_invalid_reply_is_the_agents_error(bench: Workbench, reply: Any, said: str) -> None:
     def replies(message: Any) -> Any:
         return reply
 
@@ -262,7 +242,7 @@ def test_a_reply_that_is_none_is_the_agents_error(bench: Workbench, reply: Any, 
     assert said in task_run.agent_error
 
 
-def test_text_that_is_not_unicode_is_kept_as_far_as_it_goes(bench: Workbench) -> None:
+def test_invalid_unicode_is_stored_as_far_as_possible(bench: Workbench) -> None:
     def half_a_pair(message: Any) -> str:
         return "bye \ud83d"
 
@@ -272,7 +252,7 @@ def test_text_that_is_not_unicode_is_kept_as_far_as_it_goes(bench: Workbench) ->
     assert "bye ?" in [event["payload"].get("text") for event in bench.events(task_run)]
 
 
-def test_an_agent_that_cannot_be_made_is_its_own_error(bench: Workbench) -> None:
+def test_agent_that_cannot_be_built_is_its_own_error(bench: Workbench) -> None:
     class Unmakeable:
         def __init__(self) -> None:
             raise OSError("no model file")
@@ -286,7 +266,7 @@ def test_an_agent_that_cannot_be_made_is_its_own_error(bench: Workbench) -> None
     assert "OSError: no model file" in task_run.agent_error
 
 
-def test_what_an_agent_leaves_running_ends_with_its_trial(bench: Workbench) -> None:
+def test_tasks_of_an_agent_are_cancelled_with_its_trial(bench: Workbench) -> None:
     cancelled: list[bool] = []
 
     async def leaves_a_task(task_item: Any) -> int:
@@ -306,7 +286,7 @@ def test_what_an_agent_leaves_running_ends_with_its_trial(bench: Workbench) -> N
     assert cancelled == [True, True]
 
 
-def test_silence_and_the_turn_limit_are_called_what_they_are(bench: Workbench) -> None:
+def test_silence_and_turn_limit_are_separate_endings(bench: Workbench) -> None:
     def silent(message: Any) -> None:
         return None
 
@@ -321,13 +301,13 @@ def test_silence_and_the_turn_limit_are_called_what_they_are(bench: Workbench) -
 
 
 class Strange(BaseException):
-    """Not even an Exception."""
+    """An exception that is not an Exception."""
 
 
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt("x"), GeneratorExit("x"), Strange("x"), SystemExit(3), asyncio.CancelledError("mine")]
 )
-def test_whatever_an_agent_raises_is_its_own_failure(bench: Workbench, error: BaseException) -> None:
+def test_any_exception_of_an_agent_is_its_own_failure(bench: Workbench, error: BaseException) -> None:
     def raises_it(task_item: Any) -> None:
         raise error
 
@@ -347,7 +327,7 @@ def test_whatever_an_agent_raises_is_its_own_failure(bench: Workbench, error: Ba
         assert b"Traceback" in bench.store.sidecar(task_run)
 
 
-def test_a_sync_agent_may_bring_a_loop_of_its_own(bench: Workbench) -> None:
+def test_sync_agent_may_run_its_own_event_loop(bench: Workbench) -> None:
     def wraps_async(task_item: Any) -> int:
         async def work() -> int:
             await asyncio.sleep(0)
@@ -359,7 +339,7 @@ def test_a_sync_agent_may_bring_a_loop_of_its_own(bench: Workbench) -> None:
     assert [t.verdict for t in bench.run(wraps_async, trials=2, concurrency=1)] == ["pass", "pass"]
 
 
-def test_what_an_agent_does_to_its_task_item_does_not_reach_the_next_trial(bench: Workbench) -> None:
+def test_changes_to_the_task_item_do_not_reach_the_next_trial(bench: Workbench) -> None:
     def spoils(task_item: Any) -> int:
         task_item["list"].append(1)
         return len(task_item["list"])
@@ -375,7 +355,7 @@ def test_what_an_agent_does_to_its_task_item_does_not_reach_the_next_trial(bench
     assert len(heads) == 1
 
 
-def test_what_an_agent_sets_in_its_context_ends_with_it(bench: Workbench) -> None:
+def test_context_variables_of_an_agent_end_with_it(bench: Workbench) -> None:
     count: contextvars.ContextVar[int] = contextvars.ContextVar("count", default=41)
 
     async def counts(task_item: Any) -> int:
@@ -391,7 +371,7 @@ def test_what_an_agent_sets_in_its_context_ends_with_it(bench: Workbench) -> Non
         assert [t.answer for t in bench.run(agent, trials=3, concurrency=1)] == [42, 42, 42]
 
 
-def test_time_that_has_passed_has_passed_though_the_agent_came_back(bench: Workbench) -> None:
+def test_agent_that_returns_after_the_timeout_is_timed_out(bench: Workbench) -> None:
     def comes_late(task_item: Any) -> int:
         threading.Event().wait(0.25)
         return 42
@@ -400,7 +380,7 @@ def test_time_that_has_passed_has_passed_though_the_agent_came_back(bench: Workb
     assert {t.status for t in bench.run(comes_late, trials=4)} == {"timed_out"}
 
 
-def test_an_agents_wrong_types_are_its_own_mistake(bench: Workbench) -> None:
+def test_wrong_argument_types_are_the_agents_error(bench: Workbench) -> None:
     calls: list[Callable[[Any], Any]] = [
         lambda drop: drop.write("a.json", {"x": 1}),
         lambda drop: drop.list(None),
@@ -419,7 +399,7 @@ def test_an_agents_wrong_types_are_its_own_mistake(bench: Workbench) -> None:
 
 
 @pytest.mark.parametrize("reply", [{"text": "a", "buttons": 5}, {"text": "a", "utter_name": 5}, float("nan")])
-def test_a_reply_of_the_wrong_shape_is_its_own_mistake(bench: Workbench, reply: Any) -> None:
+def test_reply_of_the_wrong_type_is_the_agents_error(bench: Workbench, reply: Any) -> None:
     def replies(message: Any) -> Any:
         return reply
 
@@ -428,7 +408,7 @@ def test_a_reply_of_the_wrong_shape_is_its_own_mistake(bench: Workbench, reply: 
     assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
 
 
-def test_a_number_that_json_cannot_say_is_no_answer(bench: Workbench) -> None:
+def test_number_that_json_cannot_represent_is_refused(bench: Workbench) -> None:
     def answers(task_item: Any) -> Any:
         return {"value": [1.0, float("inf")]}
 
@@ -436,7 +416,7 @@ def test_a_number_that_json_cannot_say_is_no_answer(bench: Workbench) -> None:
     assert "JSON cannot say" in bench.run_one(answers).agent_error
 
 
-def test_a_runaway_agent_cannot_fill_the_machine(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runaway_agent_is_stopped_by_the_limit_of_the_log(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", 100)
 
     def runs_away(task_item: Any, sandboxes: Any) -> list[int]:
@@ -456,14 +436,12 @@ def test_a_runaway_agent_cannot_fill_the_machine(bench: Workbench, monkeypatch: 
 
 
 def reports_for_ever(task_item: Any, sandboxes: Any) -> int:
-    """Report until the log is full."""
     for number in range(3000):
         sandboxes.report(SlotSet(name=f"slot {number}", value="x" * 1000))
     return 42
 
 
 def reports_for_ever_and_catches(task_item: Any, sandboxes: Any) -> int:
-    """Ignore that the log is full."""
     for number in range(3000):
         with contextlib.suppress(Exception):
             sandboxes.report(SlotSet(name=f"slot {number}", value="x" * 1000))
@@ -491,7 +469,7 @@ def test_reports_count_towards_the_limits_of_the_log(
         ["and another thing"] * 90 + [{"kind": "agent.slot.set", "name": "a", "value": 1}] * 90,
     ],
 )
-def test_what_is_reported_and_said_in_turns_counts_towards_the_limits_of_the_log(
+def test_events_and_messages_of_turns_count_towards_the_limits_of_the_log(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch, reply: Any
 ) -> None:
     monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", 100)
@@ -506,7 +484,7 @@ def test_what_is_reported_and_said_in_turns_counts_towards_the_limits_of_the_log
     assert task_run.events < 120
 
 
-def test_a_spinner_that_is_cancelled_stops_spinning(bench: Workbench) -> None:
+def test_computing_agent_stops_when_cancelled(bench: Workbench) -> None:
     ended = threading.Event()
 
     def spins_until_stopped(task_item: Any) -> None:
@@ -531,7 +509,7 @@ def test_a_spinner_that_is_cancelled_stops_spinning(bench: Workbench) -> None:
     assert [criterion.status for criterion in written(kept[0].task_run)] == ["judged"]
 
 
-def test_when_results_cannot_be_kept_no_more_trials_are_begun(bench: Workbench) -> None:
+def test_no_more_trials_start_when_results_cannot_be_saved(bench: Workbench) -> None:
     begun: list[int] = []
 
     def counts(task_item: Any) -> int:
@@ -554,7 +532,6 @@ def test_when_results_cannot_be_kept_no_more_trials_are_begun(bench: Workbench) 
 
 
 def nested(levels: int) -> Any:
-    """A list in a list, this many times."""
     value: Any = []
     for _ in range(levels - 1):
         value = [value]
@@ -562,12 +539,10 @@ def nested(levels: int) -> Any:
 
 
 def answers_deeply(task_item: Any) -> Any:
-    """Answer 440 bytes that pydantic's JSON reader refuses to read."""
     return nested(220)
 
 
 def reports_deeply(task_item: Any, sandboxes: Any) -> int:
-    """Report a slot that is nested as deeply."""
     sandboxes.report(SlotSet(name="a", value=nested(220)))
     return 42
 
@@ -579,7 +554,7 @@ def reports_deeply(task_item: Any, sandboxes: Any) -> int:
         (reports_deeply, "its report is nested more than 64 levels deep"),
     ],
 )
-def test_what_is_nested_too_deeply_is_the_agents_error(bench: Workbench, agent: Callable[..., Any], what: str) -> None:
+def test_too_deeply_nested_answer_is_the_agents_error(bench: Workbench, agent: Callable[..., Any], what: str) -> None:
     bench.write("a.yml", WORK.format(timeout=20))
     task_run = bench.run_one(agent)
     assert (task_run.status, task_run.verdict, task_run.ending) == ("completed", "fail", "agent_failed")
@@ -596,7 +571,7 @@ def test_what_is_nested_too_deeply_is_the_agents_error(bench: Workbench, agent: 
         SlotSet(name="a", value=nested(900)),
     ],
 )
-def test_a_turn_that_is_nested_too_deeply_is_the_agents_error(bench: Workbench, reply: Any) -> None:
+def test_too_deeply_nested_turn_is_the_agents_error(bench: Workbench, reply: Any) -> None:
     def replies(message: Any) -> Any:
         return [reply]
 
@@ -605,7 +580,7 @@ def test_a_turn_that_is_nested_too_deeply_is_the_agents_error(bench: Workbench, 
     assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
 
 
-def test_an_answer_of_64_levels_is_kept_and_read(bench: Workbench) -> None:
+def test_answer_with_64_levels_is_stored_and_read(bench: Workbench) -> None:
     def answers(task_item: Any) -> Any:
         return nested(64)
 
@@ -625,7 +600,7 @@ def test_evidence_is_cut_at_the_same_depth(bench: Workbench) -> None:
     assert actual == "(nested deeper than 64 levels)"
 
 
-def test_a_posted_message_that_is_nested_too_deeply_is_refused(bench: Workbench) -> None:
+def test_too_deeply_nested_posted_message_is_refused(bench: Workbench) -> None:
     def posts(task_item: Any, sandboxes: Any) -> int:
         body = b'{"text": "hi", "buttons": [{"a": ' + b"[" * 300 + b"]" * 300 + b"}]}"
         with pytest.raises(Refused) as refused:

@@ -1,4 +1,4 @@
-"""Scripts in which a person does more than say lines: they interrupt, press, go silent, leave words to a model."""
+"""Scripts with interruptions, buttons, pauses and messages that a model finds."""
 
 from typing import Any
 
@@ -7,14 +7,13 @@ import pytest
 from clerkship.actors.contract import Message, Say
 from clerkship.model.errors import InputError
 from clerkship.model.snapshot import Snapshot
-from tests.engine.test_played import said, script
+from tests.engine.test_played_people import said, script
 from tests.workbench import Workbench
 
 Answers = dict[str, Any]
 
 
 def talk(bench: Workbench, person: str, more: str = "") -> None:
-    """A scenario with this person."""
     bench.write(
         "talk.yml",
         f"""
@@ -29,11 +28,10 @@ def talk(bench: Workbench, person: str, more: str = "") -> None:
 
 
 def echo(message: Message) -> str:
-    """An agent that says back what it hears."""
     return f"You said {message.text}"
 
 
-def test_an_interruption_is_said_before_the_answer_and_both_answers_are_heard(bench: Workbench) -> None:
+def test_interruption_is_sent_before_the_reply_and_both_replies_are_heard(bench: Workbench) -> None:
     talk(bench, "{lines: [One, {interrupt: Two}, Three], script: [{when: '(?s)One.*Two', say: Both heard}]}")
     task_run = bench.run_one(echo)
     assert said(bench, task_run) == [
@@ -49,7 +47,7 @@ def test_an_interruption_is_said_before_the_answer_and_both_answers_are_heard(be
     assert task_run.ending == "person_done"
 
 
-def test_a_rule_can_interrupt_what_it_says_and_an_opening_can_be_interrupted(bench: Workbench) -> None:
+def test_rules_and_openings_can_be_interrupted(bench: Workbench) -> None:
     rule = "{when: Hey, say: Four, interrupt: Five, times: 1}"
     talk(bench, f"{{opening: Hi, lines: [{{interrupt: Hey}}], script: [{rule}]}}")
     assert [text for _, text in said(bench, bench.run_one(echo))] == [
@@ -59,13 +57,13 @@ def test_a_rule_can_interrupt_what_it_says_and_an_opening_can_be_interrupted(ben
 
 
 @pytest.mark.parametrize("silent_to", ["One", "Two"])
-def test_an_agent_that_is_silent_to_one_of_two_lines_is_not_left(bench: Workbench, silent_to: str) -> None:
+def test_person_stays_when_only_one_of_two_messages_is_unanswered(bench: Workbench, silent_to: str) -> None:
     talk(bench, "{lines: [One, {interrupt: Two}, Three]}")
     task_run = bench.run_one(lambda message: "Yes" if message.text != silent_to else None)
     assert [text for _, text in said(bench, task_run)] == ["One", "Two", "Yes", "Three", "Yes"]
 
 
-def test_who_goes_silent_goes_on_later_and_what_is_due_happens_meanwhile(bench: Workbench) -> None:
+def test_person_continues_after_a_pause_and_scheduled_steps_run_meanwhile(bench: Workbench) -> None:
     talk(bench, "{lines: [One, {go_silent: 2m}, Two]}", "steps: [{at: +1m, chat.say: {text: Still there?}}]")
     task_run = bench.run_one(echo)
     sent = [event for event in bench.events(task_run) if event["kind"] == "chat.message.sent"]
@@ -74,20 +72,20 @@ def test_who_goes_silent_goes_on_later_and_what_is_due_happens_meanwhile(bench: 
     assert sent[3]["at"] > sent[1]["at"].replace("14:00", "14:02")
 
 
-def test_who_goes_silent_at_the_end_is_gone(bench: Workbench) -> None:
+def test_person_who_pauses_at_the_end_leaves(bench: Workbench) -> None:
     talk(bench, "{lines: [One, {go_silent: 2m}]}")
     task_run = bench.run_one(echo)
     assert (task_run.ending, len(said(bench, task_run))) == ("person_done", 2)
 
 
-def test_a_rule_can_have_them_silent_for_a_while_first(bench: Workbench) -> None:
+def test_rule_can_pause_before_its_message(bench: Workbench) -> None:
     talk(bench, "{opening: One, script: [{when: One, go_silent: 90s, say: Two, times: 1}, {when: Two, go_silent: 1h}]}")
     task_run = bench.run_one(echo)
     assert [text for _, text in said(bench, task_run)] == ["One", "You said One", "Two", "You said Two"]
     assert task_run.ending == "person_done"
 
 
-def test_a_line_can_press_what_the_agent_shows(bench: Workbench) -> None:
+def test_line_can_press_a_button(bench: Workbench) -> None:
     talk(bench, "{lines: [One, {press: ^Tr, metadata: {device: phone}}, {press: Nothing}, Two]}")
     button = {"title": "Track", "payload": "/track"}
     task_run = bench.run_one(lambda message: Say("Which?", buttons=(button,)))
@@ -101,7 +99,7 @@ def test_a_line_can_press_what_the_agent_shows(bench: Workbench) -> None:
     assert task_run.ending == "nothing_left"
 
 
-def test_some_words_are_written_and_some_are_found(bench: Workbench) -> None:
+def test_script_mixes_written_and_improvised_messages(bench: Workbench) -> None:
     talk(bench, "{lines: [Hello, {improvise: ask for your order}, {improvise: true}, Last]}")
     answers: list[Answers] = [
         {"matches": "(?s)You said Hello.*In this turn: ask for your order", "answer": {"message": "Where is it?"}},
@@ -146,7 +144,7 @@ def test_an_opening_an_interruption_and_a_fallback_can_be_left_to_the_model(benc
         ("{opening: a, never_says: ['(']}", "not a regular expression"),
     ],
 )
-def test_what_cannot_be_is_said_with_its_place(bench: Workbench, person: str, told: str) -> None:
+def test_invalid_script_is_reported_with_its_position(bench: Workbench, person: str, told: str) -> None:
     talk(bench, person)
     with pytest.raises(InputError) as refused:
         bench.run(echo)
@@ -155,13 +153,13 @@ def test_what_cannot_be_is_said_with_its_place(bench: Workbench, person: str, to
     assert problem.line == 6
 
 
-def test_who_improvises_must_be_somebody(bench: Workbench) -> None:
+def test_improvising_person_needs_a_description(bench: Workbench) -> None:
     bench.write("t.yml", "task: {name: T, scenario: {starts: person, person: {opening: {improvise: true}}}}")
     with pytest.raises(InputError, match="give the person a `simulation_context`"):
         bench.run(echo)
 
 
-def test_a_mixed_script_survives_being_kept(bench: Workbench) -> None:
+def test_mixed_script_round_trips_through_a_snapshot(bench: Workbench) -> None:
     talk(bench, "{opening: Hi, lines: [{improvise: true}], script: [{when: a, press: b}, {when: c, go_silent: 1m}]}")
     first = bench.run_one(echo, person=script(bench, {"answer": {"message": "Bye.", "done": True}}))
     again = bench.run_one(echo, person=script(bench, {"answer": {"message": "Bye.", "done": True}}))

@@ -1,4 +1,4 @@
-"""Models by configuration alone: what a conftest, a flag and the settings say, and what is asked where for it."""
+"""Models from conftest files, options and settings, and the requests that they send."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ ALL = Settings(
 
 
 class Verdict(BaseModel):
-    """What is asked for."""
+    """The schema of the answer."""
 
     passed: Flag
 
@@ -37,13 +37,12 @@ GOOD = said('{"passed": true}')
 
 
 def resolved(llm: dict[str, Any], settings: Settings = ALL, **more: Any) -> ModelSelection:
-    """Return the models of a run with a conftest."""
     conftest = Conftest.model_validate({"evaluation": {"llm": llm, **more}})
     return resolve_models(ModelRequest(conftest=conftest), settings)
 
 
 def asked_of(llm: dict[str, Any], settings: Settings = ALL, *, vectors: bool = False) -> tuple[Asked, dict[str, Any]]:
-    """The request that one question makes; `URL` in the block is where it comes to."""
+    """Return the request that one question sends. `URL` in the block is replaced by the address of the test server."""
 
     def answer(asked: Asked) -> Any:
         return (200, {}, b'{"data": [{"index": 0, "embedding": [1]}]}') if asked.path.count("embeddings") else GOOD
@@ -59,7 +58,7 @@ def asked_of(llm: dict[str, Any], settings: Settings = ALL, *, vectors: bool = F
     return served.asked[-1], bodies(served)[-1]
 
 
-def test_what_is_not_named_goes_into_the_request_and_what_is_for_a_client_library_does_not() -> None:
+def test_unknown_options_are_sent_and_client_library_options_are_not() -> None:
     extra = {
         "temperature": 0,
         "reasoning_effort": "none",
@@ -74,7 +73,7 @@ def test_what_is_not_named_goes_into_the_request_and_what_is_for_a_client_librar
     assert body.keys() == {"model", "messages", "response_format", "temperature", "reasoning_effort"}
 
 
-def test_azures_newer_interface_has_the_deployment_in_the_body() -> None:
+def test_azure_v1_api_has_the_deployment_in_the_body() -> None:
     asked, body = asked_of({"provider": "azure", "model": "gpt", "deployment": "mine", "api_base": "URL"})
     assert (asked.path, body["model"]) == ("/openai/v1/chat/completions", "mine")
     assert asked.headers["api-key"] == "sk-azure"
@@ -82,7 +81,7 @@ def test_azures_newer_interface_has_the_deployment_in_the_body() -> None:
 
 
 @pytest.mark.parametrize("base", ["URL", "URL/", "URL/openai", "URL/openai/deployments/mine"])
-def test_azures_older_interface_has_it_in_the_path_and_a_version(base: str) -> None:
+def test_azure_older_api_has_the_deployment_in_the_path_and_a_version(base: str) -> None:
     llm = {"provider": "azure", "deployment": "my.model", "api_base": base, "api_version": "2024-10-21"}
     asked, _ = asked_of(llm)
     assert asked.path == "/openai/deployments/my.model/chat/completions?api-version=2024-10-21"
@@ -91,7 +90,7 @@ def test_azures_older_interface_has_it_in_the_path_and_a_version(base: str) -> N
     assert asked.headers["api-key"] == "sk-azure"
 
 
-def test_azures_address_and_version_may_come_from_the_usual_variables() -> None:
+def test_azure_address_and_version_come_from_environment_variables() -> None:
     with Served(lambda asked: GOOD) as served:
         theirs = {"AZURE_API_BASE": served.url, "AZURE_API_KEY": "k", "AZURE_API_VERSION": "2024-10-21"}
         choice = ModelChoice(who="azure:mine")
@@ -117,7 +116,7 @@ def test_azures_address_and_version_may_come_from_the_usual_variables() -> None:
         ("Groq", "groq", "URL/openai/v1", "/openai/v1/chat/completions"),
     ],
 )
-def test_whoever_speaks_openais_interface_is_asked_and_gets_nobody_elses_key(
+def test_openai_compatible_provider_does_not_get_the_key_of_another(
     monkeypatch: pytest.MonkeyPatch, provider: str, sort: str, base: str, path: str
 ) -> None:
     llm = {"provider": provider, "model": "some:model", "api_base": base}
@@ -149,7 +148,7 @@ def test_whoever_speaks_openais_interface_is_asked_and_gets_nobody_elses_key(
         ("none", "none"),
     ],
 )
-def test_a_models_name_is_known_without_its_key_and_names_the_same_one_again(who: str, name: str) -> None:
+def test_model_name_needs_no_key_and_resolves_to_the_same_model(who: str, name: str) -> None:
     without = Settings(azure_api_base=ALL.azure_api_base)
     assert model_name(ModelChoice(who=who), without) == name
     assert model_name(ModelChoice(who=name), Settings()) == name
@@ -172,7 +171,7 @@ def test_a_models_name_is_known_without_its_key_and_names_the_same_one_again(who
         ("ollama:m@https://me:secret@host", "has a password in it"),
     ],
 )
-def test_what_reaches_no_model_is_said(who: str, told: str) -> None:
+def test_invalid_model_is_reported(who: str, told: str) -> None:
     for find in (build_model, model_name):
         with pytest.raises(InputError) as wrong:
             find(ModelChoice(who=who), Settings(azure_api_key="k"))
@@ -188,12 +187,12 @@ def test_what_reaches_no_model_is_said(who: str, told: str) -> None:
         ({"provider": "openai", "model": "m", "api_key": "sk-in-the-file"}, "a key has no place in a file"),
     ],
 )
-def test_what_a_block_cannot_say_is_refused(llm: dict[str, Any], told: str) -> None:
+def test_invalid_llm_block_is_refused(llm: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         LlmConfig.model_validate(llm)
 
 
-def test_prices_are_kept_with_the_run(tmp_path: Path) -> None:
+def test_prices_are_stored_with_the_run(tmp_path: Path) -> None:
     llm = {"provider": "openai", "model": "m", "input_cost_per_token": 1e-6, "output_cost_per_token": 4e-6}
     kept = resolved(llm).judge_choice
     assert kept is not None
@@ -213,7 +212,7 @@ def test_prices_are_kept_with_the_run(tmp_path: Path) -> None:
     ("text", "told"),
     [("m: {inputs: 2}", "m.inputs"), ("m: 3", "m"), ("- m", "prices.yml"), ("m: {input: -1, output: 1}", "m.input")],
 )
-def test_mistakes_in_the_prices_are_said_with_their_place(tmp_path: Path, text: str, told: str) -> None:
+def test_errors_in_the_prices_are_reported_with_their_position(tmp_path: Path, text: str, told: str) -> None:
     prices = tmp_path / "prices.yml"
     prices.write_text(text)
     with pytest.raises(InputError) as wrong:
@@ -223,7 +222,7 @@ def test_mistakes_in_the_prices_are_said_with_their_place(tmp_path: Path, text: 
         build_model(ModelChoice(who="openai:m"), Settings(openai_api_key="k", prices="nowhere.yml"))
 
 
-def test_judge_and_person_of_a_run_share_a_line() -> None:
+def test_judge_and_person_of_a_run_share_an_endpoint() -> None:
     llm = {"provider": "openai", "model": "m", "api_base": "http://127.0.0.1:1/v1"}
     conftest = Conftest.model_validate(
         {

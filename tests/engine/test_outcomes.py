@@ -1,4 +1,4 @@
-"""The design's table of outcomes, row by row."""
+"""The table of outcomes in the design, row by row."""
 
 import asyncio
 from typing import Any
@@ -17,7 +17,6 @@ ENVIRONMENT = """
 
 
 def task(criteria: str, timeout: float = 20) -> str:
-    """A task with these criteria."""
     return f"""
     task:
       name: A task
@@ -35,7 +34,6 @@ BROKEN = "{label: broken, assertion: breaks}"
 
 
 def writes_one(task_item: dict[str, Any], sandboxes: Any) -> str:
-    """An agent that does part of the work."""
     sandboxes["drop"].write("one.txt", "1")
     return "done"
 
@@ -79,12 +77,10 @@ def test_a_timeout_fails_with_score_zero_and_still_shows_every_criterion(bench: 
 
 
 async def never() -> None:
-    """Wait for what does not come."""
     await asyncio.get_running_loop().create_future()
 
 
 def writes_and_crashes(task_item: dict[str, Any], sandboxes: Any) -> None:
-    """An agent that does part of the work and raises."""
     writes_one(task_item, sandboxes)
     raise RuntimeError("out of ideas")
 
@@ -99,7 +95,7 @@ def writes_and_crashes(task_item: dict[str, Any], sandboxes: Any) -> None:
         ("[]", None, []),
     ],
 )
-def test_a_crashed_agent_fails_and_its_criteria_and_score_are_kept(
+def test_crashed_agent_fails_with_criteria_and_score_as_computed(
     bench: Workbench, criteria: str, score: float | None, passed: list[bool]
 ) -> None:
     bench.write("desk.yml", ENVIRONMENT)
@@ -124,7 +120,7 @@ def test_an_agent_without_the_entry_point_is_an_error_not_a_failure(bench: Workb
     assert bench.exit_code() == 2
 
 
-def test_a_step_that_cannot_be_done_is_the_authors_mistake(bench: Workbench) -> None:
+def test_failing_step_is_the_authors_error(bench: Workbench) -> None:
     bench.write(
         "task.yml",
         """
@@ -168,13 +164,13 @@ def test_the_score_is_the_weighted_mean_and_axes_use_the_same() -> None:
     }
 
 
-def test_nine_tenths_pass() -> None:
+def test_score_of_nine_tenths_passes() -> None:
     nine = [_criterion(passed=True, score=1.0) for _ in range(9)]
     assert compute_score([*nine, _criterion(score=0.0)], "completed").verdict == "pass"
     assert compute_score([*nine, _criterion(score=0.0), _criterion(score=0.0)], "completed").verdict == "partial"
 
 
-def test_skipped_criteria_count_nowhere() -> None:
+def test_skipped_criteria_do_not_affect_the_score() -> None:
     folded = compute_score([_criterion(passed=True, score=1.0), _criterion(status="skipped", gate=True)], "completed")
     assert (folded.verdict, folded.score) == ("pass", 1.0)
 

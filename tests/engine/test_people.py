@@ -1,4 +1,4 @@
-"""Several people at once: each in a conversation of their own, in an order that the seed decides."""
+"""Several people at once, each in their own conversation, in an order that depends on the seed."""
 
 import json
 from typing import Any
@@ -44,7 +44,7 @@ def desk(patient: str = PATIENT, payer: str = PAYER, steps: str = "[]") -> str:
 
 
 class Clerk:
-    """Answers each person with the count of their messages; asks the payer for the approval."""
+    """Replies to each person with the number of their messages, and asks the payer for the approval."""
 
     def on_history(self, history: History) -> None:
         """It keeps nothing between turns."""
@@ -55,21 +55,18 @@ class Clerk:
 
 
 def model(bench: Workbench, *answers: dict[str, Any]) -> str:
-    """A model that plays people with these answers."""
     path = bench.folder.parent / "person.json"
     path.write_text(json.dumps(answers or SPOKEN))
     return f"scripted:{path}"
 
 
 def said(bench: Workbench, task_run: TaskRun, sandbox: str | None = None) -> list[tuple[str, str, str]]:
-    """Who said what where."""
     events = [event for event in bench.events(task_run) if event["kind"] == "chat.message.sent"]
     found = [(event["source"], event["actor"], event["payload"]["text"]) for event in events]
     return [each for each in found if sandbox in (None, each[0])]
 
 
 def served(bench: Workbench, task_run: TaskRun) -> list[str]:
-    """The sandboxes in the order in which the agent replied to them."""
     return [source for source, actor, _ in said(bench, task_run) if actor == "agent"]
 
 
@@ -104,7 +101,7 @@ def test_the_same_seed_makes_the_same_bytes_and_decides_the_order(bench: Workben
     assert orders == {(*one, *one, "chat"), (*other, *other, "chat")}
 
 
-def test_one_who_leaves_early_does_not_end_the_conversation_of_the_other(bench: Workbench) -> None:
+def test_person_who_leaves_early_does_not_end_the_other_conversation(bench: Workbench) -> None:
     bench.write("a.yml", desk(payer="opening: Wrong number, end: {when: approval, say: Sorry.}"))
     task_run = bench.run_one(Clerk)
     assert [text for _, _, text in said(bench, task_run, "phone")][-1] == "Sorry."
@@ -112,12 +109,12 @@ def test_one_who_leaves_early_does_not_end_the_conversation_of_the_other(bench: 
     assert task_run.ending == "person_done"
 
 
-def test_an_ending_other_than_a_goodbye_is_the_ending_of_the_trial(bench: Workbench) -> None:
+def test_ending_other_than_goodbye_is_the_ending_of_the_trial(bench: Workbench) -> None:
     bench.write("a.yml", desk(payer="opening: Hello"))  # no rule and no fallback: they hang up
     assert bench.run_one(Clerk).ending == "nothing_left"
 
 
-def test_one_whom_the_agent_does_not_answer_leaves_and_the_other_goes_on(bench: Workbench) -> None:
+def test_unanswered_person_leaves_and_the_other_continues(bench: Workbench) -> None:
     bench.write("a.yml", desk(payer="opening: Hello"))
 
     def chats_only(message: Message) -> str | None:
@@ -145,7 +142,7 @@ def test_the_trial_ends_as_silent_if_one_person_never_gets_a_reply(bench: Workbe
         assert fork(bench, ChatsOnly, run=first.run, task="Refill", turn=turn).ending == "agent_silent"
 
 
-def test_one_who_waits_to_be_spoken_to_is_served_once_they_answer(bench: Workbench) -> None:
+def test_person_who_waits_for_the_agent_is_served_after_their_first_message(bench: Workbench) -> None:
     bench.write("a.yml", desk(payer="script: [{when: Noah, say: Granted.}], end: {when: Thank you}"))
 
     def calls(message: Message, sandboxes: Any) -> str:
@@ -169,7 +166,7 @@ def test_the_turn_limit_counts_the_turns_of_all_people(bench: Workbench) -> None
     assert (task_run.ending, len(served(bench, task_run))) == ("turn_limit", 5)
 
 
-def test_the_agent_is_told_of_each_conversation_before_it_begins(bench: Workbench) -> None:
+def test_agent_gets_the_start_of_each_conversation(bench: Workbench) -> None:
     bench.write("a.yml", desk())
 
     class Greets(Clerk):
@@ -184,7 +181,7 @@ def test_the_agent_is_told_of_each_conversation_before_it_begins(bench: Workbenc
     ]
 
 
-def test_a_fault_on_the_turns_of_one_conversation_leaves_the_other_alone(bench: Workbench) -> None:
+def test_fault_on_one_conversation_does_not_affect_the_other(bench: Workbench) -> None:
     payer = "lines: [Hello, Goodbye]"
     bench.write("a.yml", desk(payer=payer, steps="[fault.drop: {sandbox: phone, operation: on_turn, times: 1}]"))
     task_run = bench.run_one(Clerk)
@@ -193,7 +190,7 @@ def test_a_fault_on_the_turns_of_one_conversation_leaves_the_other_alone(bench: 
     assert len([text for source, text in lines if source == "chat"]) == 3
 
 
-def test_one_out_of_role_makes_the_trial_invalid(bench: Workbench) -> None:
+def test_one_person_out_of_role_makes_the_trial_invalid(bench: Workbench) -> None:
     bench.write("a.yml", desk())
     task_run = bench.run_one(Clerk, person=model(bench, {"answer": {"message": "As an AI, I cannot call."}}))
     assert (task_run.status, task_run.verdict) == ("invalid_person", None)
@@ -217,7 +214,7 @@ def test_a_do_nothing_agent_does_not_pass(bench: Workbench) -> None:
         (PATIENT, "lines: [d, e]", "[{at: +3s, chat.say: {sandbox: phone, text: by the way}}]"),
     ],
 )
-def test_a_fork_at_every_turn_goes_on_as_it_did(bench: Workbench, patient: str, payer: str, steps: str) -> None:
+def test_fork_at_every_turn_continues_like_the_original(bench: Workbench, patient: str, payer: str, steps: str) -> None:
     bench.write("a.yml", desk(patient, payer, steps))
     first = bench.run_one(Clerk, seed=3)
     handed = show_task(bench.store, first.run, "Refill").sidecar["handed"]
@@ -243,7 +240,7 @@ class Calls:
         return "Noted."
 
 
-def test_a_fork_restores_one_who_waited_to_be_spoken_to(bench: Workbench) -> None:
+def test_fork_restores_a_person_who_waits_for_the_agent(bench: Workbench) -> None:
     rules = "script: [{when: Noah, say: [Who is that?, Granted.], times: 2}], fallback: Hm., end: {after: 4}"
     bench.write("a.yml", desk(payer=rules))
     first = bench.run_one(Calls)
@@ -254,7 +251,7 @@ def test_a_fork_restores_one_who_waited_to_be_spoken_to(bench: Workbench) -> Non
     assert [text for _, actor, text in said(bench, first, "phone") if actor == "person"][:2] == ["Who is that?", "Hm."]
 
 
-def test_a_fork_tells_the_agent_of_each_conversation(bench: Workbench) -> None:
+def test_fork_informs_the_agent_about_each_conversation(bench: Workbench) -> None:
     bench.write("a.yml", desk(payer="lines: [Hello, Goodbye]"))
     first = bench.run_one(Clerk)
     told: dict[str, list[tuple[str | None, list[str]]]] = {}
@@ -271,7 +268,7 @@ def test_a_fork_tells_the_agent_of_each_conversation(bench: Workbench) -> None:
     assert sum(map(len, told.values())) == 3
 
 
-def test_an_agent_that_is_warmed_up_answers_the_messages_in_the_order_it_had_them(bench: Workbench) -> None:
+def test_warm_up_repeats_the_messages_in_their_original_order(bench: Workbench) -> None:
     bench.write("a.yml", desk(payer="lines: [Hello, Goodbye]"))
     first = bench.run_one(Clerk)
     heard: list[tuple[str, int]] = []
@@ -287,7 +284,7 @@ def test_an_agent_that_is_warmed_up_answers_the_messages_in_the_order_it_had_the
 
 
 class OneConversation:
-    """A solver whose agents count the messages they were handed, whoever sent them."""
+    """A solver whose agents count the messages they get."""
 
     name = "counts"
     single_conversation = True
@@ -304,14 +301,14 @@ class OneConversation:
         return PythonSolver("counts", Counts).open(solution, trial)
 
 
-def test_agents_that_hold_one_conversation_are_opened_for_each(bench: Workbench) -> None:
+def test_agents_for_one_conversation_are_opened_once_per_conversation(bench: Workbench) -> None:
     bench.write("a.yml", desk(payer="lines: [Hello, Goodbye]"))
     task_run = bench.run_one(OneConversation())
     told = [[text for _, actor, text in said(bench, task_run, name) if actor == "agent"] for name in ("chat", "phone")]
     assert told == [["approval 1", "approval 2", "approval 3"], ["approval 1", "approval 2"]]
 
 
-def test_a_replay_asks_for_each_person_apart_and_makes_the_same_bytes(bench: Workbench) -> None:
+def test_replay_of_several_people_gives_the_same_bytes(bench: Workbench) -> None:
     alike = "simulation_context: You call about Noah."
     bench.write("a.yml", desk(patient=alike, payer=alike).replace("name: payer", "name: patient"))
     lines = ["I call about a boy.", "My son needs his inhaler.", "Thank you, goodbye.", "All right, bye."]

@@ -34,17 +34,15 @@ task:
 
 
 def asks(message: Any, sandboxes: Any) -> str:
-    """Ask for the name, whatever the person says."""
     return "What is the name?"
 
 
 def said(bench: Workbench, task_run: TaskRun) -> list[str]:
-    """Return what the person said in a trial."""
     events = bench.events(task_run)
     return [e["payload"]["text"] for e in events if e["kind"] == "chat.message.sent" and e["actor"] == "person"]
 
 
-def test_each_trial_has_its_variant_and_after_the_last_comes_the_first(bench: Workbench) -> None:
+def test_trials_cycle_through_the_variants(bench: Workbench) -> None:
     bench.write("suite.yml", SUITE)
     task_runs = bench.run(asks, trials=4, concurrency=2)
     assert [said(bench, one) for one in sorted(task_runs, key=lambda one: one.trial)] == [
@@ -55,9 +53,7 @@ def test_each_trial_has_its_variant_and_after_the_last_comes_the_first(bench: Wo
     ]
 
 
-def test_the_report_and_the_terminal_say_which_variant_a_trial_had(
-    bench: Workbench, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_report_and_terminal_show_the_variant_of_a_trial(bench: Workbench, capsys: pytest.CaptureFixture[str]) -> None:
     bench.write("suite.yml", SUITE)
     second = next(one for one in bench.run(asks, trials=2) if one.trial == 2)
     detail = parse_detail(second, bench.store.log(second), b"", bench.store.blob)

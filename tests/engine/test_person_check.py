@@ -1,4 +1,4 @@
-"""A judge looks at how a person was played, where that is asked."""
+"""A judge checks how a person was played."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.model.run import TaskRun
 from clerkship.service.rescore import rescore
-from tests.engine.test_played import ASKED, DELAY, OPENING, TOLD, desk, script
+from tests.engine.test_played_people import ASKED, DELAY, OPENING, TOLD, desk, script
 from tests.workbench import CATALOG, Workbench
 
 GOOD: dict[str, Any] = {"reasoning": "They kept to it [T1].", "lines": [], "kept": True}
@@ -21,7 +21,6 @@ MADE_UP: dict[str, Any] = {**BAD, "lines": [{"turn": 2, "quote": "I am a robot"}
 
 
 def judged(bench: Workbench, *answers: dict[str, Any], **options: Any) -> TaskRun:
-    """The late order, played well, with a judge of these answers."""
     bench.write("late.yml", DELAY)
     path = bench.folder.parent / "judge.json"
     path.write_text(json.dumps([{"about": "person_check", **answer} for answer in answers]))
@@ -29,13 +28,13 @@ def judged(bench: Workbench, *answers: dict[str, Any], **options: Any) -> TaskRu
     return bench.run_one(desk, person=script(bench, OPENING, ASKED, TOLD), **options)
 
 
-def test_who_kept_to_the_role_is_graded_as_ever(bench: Workbench) -> None:
+def test_person_in_role_is_graded_normally(bench: Workbench) -> None:
     task_run = judged(bench, {"matches": "(?s)PERSON.*ORD-9981.*T1.1. user", "answer": GOOD})
     assert (task_run.status, task_run.verdict, task_run.ending) == ("completed", "pass", "person_done")
     assert bench.kinds(task_run)[-2:] == ["person.checked", "run.ended"]
 
 
-def test_who_did_not_makes_the_trial_invalid(bench: Workbench) -> None:
+def test_person_out_of_role_makes_the_trial_invalid(bench: Workbench) -> None:
     task_run = judged(bench, {"answer": BAD})
     assert (task_run.status, task_run.verdict) == ("invalid_person", None)
     assert task_run.error == (
@@ -46,7 +45,7 @@ def test_who_did_not_makes_the_trial_invalid(bench: Workbench) -> None:
     assert bench.exit_code() == 2
 
 
-def test_a_quote_that_nobody_said_is_asked_for_again(bench: Workbench) -> None:
+def test_judge_is_asked_again_after_a_quote_that_was_never_said(bench: Workbench) -> None:
     again = {"contains": "the person never said 'I am a robot' in turn 2", "answer": GOOD}
     assert judged(bench, again, {"answer": MADE_UP}).verdict == "pass"
 
@@ -63,18 +62,18 @@ def test_a_quote_that_nobody_said_is_asked_for_again(bench: Workbench) -> None:
         ({"contains": "no such thing", "answer": GOOD}, "has no answer to a question about person_check"),
     ],
 )
-def test_a_check_that_fails_is_an_error_and_no_verdict(bench: Workbench, answer: dict[str, Any], told: str) -> None:
+def test_failed_check_errors_the_run(bench: Workbench, answer: dict[str, Any], told: str) -> None:
     task_run = judged(bench, answer)
     assert (task_run.status, task_run.verdict) == ("errored", None)
     assert "how the person was played could not be checked" in task_run.error
     assert told in task_run.error
 
 
-def test_without_a_judge_it_is_an_error_too(bench: Workbench) -> None:
+def test_missing_judge_errors_the_run(bench: Workbench) -> None:
     assert "none is configured" in judged(bench, {"answer": GOOD}, judge=None).error
 
 
-def test_a_scenario_may_ask_for_it_by_itself(bench: Workbench) -> None:
+def test_scenario_with_check_model_is_checked(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     checked = DELAY.replace("setup: {", "setup: {person: {check: model}, ")
     path = Path(bench.folder.parent / "judge.json")
@@ -85,12 +84,12 @@ def test_a_scenario_may_ask_for_it_by_itself(bench: Workbench) -> None:
     assert bench.run_one(desk, person=person, judge="none").status == "completed"
 
 
-def test_nobody_is_asked_about_a_scripted_person(bench: Workbench) -> None:
+def test_scripted_person_is_not_checked(bench: Workbench) -> None:
     bench.write("talk.yml", "scenario: {name: T, simulation_context: x, setup: {person: {lines: [Hi]}}}")
     assert bench.run_one(desk, checks_person=True).status == "completed"
 
 
-def test_grading_again_leaves_an_invalid_person_alone(bench: Workbench) -> None:
+def test_rescore_keeps_an_invalid_person(bench: Workbench) -> None:
     judged(bench, {"answer": BAD})
     result = rescore(bench.store, "latest", CATALOG)
     [again] = bench.store.task_runs(result.run.id)

@@ -1,4 +1,4 @@
-"""Which trials are done: all, those left over, and as many as it takes to be sure."""
+"""Which trials are run: all, the remaining ones, or as many as needed for a certain rate."""
 
 from collections.abc import Iterable
 from itertools import count
@@ -20,23 +20,21 @@ TASKS = """
 
 
 def trials(task_runs: Iterable[TaskRun], task: str) -> list[int]:
-    """Which trials of a task were done."""
     return sorted(task_run.trial for task_run in task_runs if task_run.task == task)
 
 
 class Mostly:
-    """Passes always, never, or five times out of six."""
+    """Passes always, never, or five times out of six, by the name of the task."""
 
     def __init__(self) -> None:
         self.asked = count()
 
     def on_task(self, task_item: dict[str, Any]) -> bool:
-        """By the task's name."""
         return {"always": True, "never": False}.get(task_item["name"], next(self.asked) % 6 != 5)
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
-def test_a_task_is_repeated_until_its_rate_is_clear_of_the_threshold(bench: Workbench, concurrency: int) -> None:
+def test_task_is_repeated_until_its_rate_is_certain(bench: Workbench, concurrency: int) -> None:
     bench.write("a.yml", TASKS)
     agent = Mostly()
 
@@ -51,7 +49,7 @@ def test_a_task_is_repeated_until_its_rate_is_clear_of_the_threshold(bench: Work
     assert bench.result.run.status == "completed"
 
 
-def test_trials_that_cannot_be_graded_are_not_repeated_in_the_hope_of_better(bench: Workbench) -> None:
+def test_ungradable_trials_are_not_repeated(bench: Workbench) -> None:
     bench.write("a.yml", "tasks: [{name: broken, criteria: [{label: a, assertion: breaks}]}]")
     assert len(bench.run("nop", trials=30, until_sure=0.5)) == 5
 
@@ -72,7 +70,7 @@ def test_trials_that_crash_count_as_failures_in_rates_and_until_sure(bench: Work
     assert group_by_threshold([rate], 0.5)["below"] == ["writes"]
 
 
-def test_a_threshold_lies_between_nothing_and_all(bench: Workbench) -> None:
+def test_threshold_must_be_between_zero_and_one(bench: Workbench) -> None:
     bench.write("a.yml", TASKS)
     for threshold in (0, 1, -3):
         with pytest.raises(InputError, match="between 0 and 1"):

@@ -1,4 +1,4 @@
-"""A text that makes a pattern too slow: the agent's doing, so the criterion fails, whatever it asks for."""
+"""A pattern that is too slow on the agent's text fails the criterion."""
 
 from typing import Any
 
@@ -11,7 +11,6 @@ SLOW_ON = "order" * 19_800
 
 
 def task(assertion: str) -> str:
-    """A task about its answer."""
     return f"""
     task:
       name: Answer

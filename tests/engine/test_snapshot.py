@@ -1,4 +1,4 @@
-"""Every run is frozen first: today's files do not matter to it tomorrow."""
+"""A run is frozen first, so that later changes of files do not affect it."""
 
 from pathlib import Path
 from typing import Any
@@ -29,11 +29,10 @@ FILES = """
 
 
 def greets(task_item: dict[str, Any]) -> str:
-    """An agent that does what it is told."""
     return str(task_item["instruction"]).replace("Greet", "Hello")
 
 
-def test_a_run_carries_all_that_it_was_made_of(bench: Workbench) -> None:
+def test_run_contains_everything_it_was_built_from(bench: Workbench) -> None:
     bench.write("a.yml", FILES)
     bench.write("solution.py", "def on_task(task_item):\n    return 'Hello Ada'\n")
     task_run = bench.run_one(greets)
@@ -76,7 +75,7 @@ def test_a_stored_snapshot_builds_the_same_task_again(bench: Workbench) -> None:
     assert built.simulators["drop"].base == {"note.txt": b"hello"}
 
 
-def test_a_limit_or_another_way_to_a_file_makes_no_other_task(bench: Workbench) -> None:
+def test_limits_and_file_paths_do_not_change_the_hash_of_a_task(bench: Workbench) -> None:
     bench.write("scenarios/talk.yml", "scenario: {name: T, simulation_context: x, setup: {person: {lines: [Hi]}}}\n")
     first = bench.run_one("nop")
     second = bench.run_one("nop", turn_timeout=9, max_turns=3, timeout=5)

@@ -1,4 +1,4 @@
-"""A failed check on an agent's own events says so where the agent reported no event of that family."""
+"""A failed check on an agent's own events mentions if the agent reported no such events."""
 
 from typing import Any
 
@@ -14,17 +14,14 @@ NOTE = (
 
 
 def text_only(message: Message) -> str:
-    """Answers in words, and reports nothing."""
     return "All right."
 
 
 def reports_a_flow(message: Message) -> list[Any]:
-    """Reports one flow beside its words."""
     return [agent.FlowStarted(flow_id="other"), Say("All right.")]
 
 
 def detail(bench: Workbench, answers: Any, assertion: str) -> tuple[str | None, str]:
-    """The verdict of a scenario with one assertion, and the detail of its check."""
     bench.write(
         "one.yml",
         f"""
@@ -60,19 +57,19 @@ def detail(bench: Workbench, answers: Any, assertion: str) -> tuple[str | None, 
         ("event_occurred: {event: agent.flow.started}", "flows"),
     ],
 )
-def test_a_failed_check_says_that_a_text_only_agent_reports_none(bench: Workbench, assertion: str, what: str) -> None:
+def test_failed_check_mentions_that_the_agent_reports_no_events(bench: Workbench, assertion: str, what: str) -> None:
     verdict, words = detail(bench, text_only, assertion)
     assert verdict == "fail"
     assert words.endswith(f"; {NOTE.format(what)}"), words
 
 
-def test_nothing_is_added_where_the_agent_reported_another_flow(bench: Workbench) -> None:
+def test_no_mention_if_the_agent_reported_another_flow(bench: Workbench) -> None:
     verdict, words = detail(bench, reports_a_flow, "flow_completed: check")
     assert verdict == "fail"
     assert "reported no" not in words
 
 
-def test_a_sequence_names_only_the_families_that_were_not_reported(bench: Workbench) -> None:
+def test_sequence_mentions_only_unreported_families(bench: Workbench) -> None:
     _, words = detail(bench, reports_a_flow, "sequencing: [{flow_started: other}, {slot_was_set: given}]")
     assert words.endswith(NOTE.format("slots"))
 
@@ -81,5 +78,5 @@ def test_a_sequence_names_only_the_families_that_were_not_reported(bench: Workbe
     "assertion",
     ["flow_not_started: check", "slot_was_not_set: [{name: given}]", "bot_uttered: {text_matches: never}"],
 )
-def test_nothing_is_added_to_what_passes_or_needs_no_report(bench: Workbench, assertion: str) -> None:
+def test_no_mention_for_checks_that_pass_or_need_no_report(bench: Workbench, assertion: str) -> None:
     assert "reported no" not in detail(bench, text_only, assertion)[1]

@@ -1,4 +1,4 @@
-"""Environment variables in tasks: expanded where an author wrote them, and nowhere else."""
+"""Environment variables in tasks are expanded where an author wrote them, and nowhere else."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,7 +47,6 @@ task:
 
 @pytest.fixture
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workbench]:
-    """A folder without files, and a key that is set."""
     monkeypatch.setenv("MY_API_KEY", KEY)
     workbench = Workbench(tmp_path)
     yield workbench
@@ -56,7 +55,6 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workbench
 
 @pytest.fixture
 def bench(empty: Workbench, monkeypatch: pytest.MonkeyPatch) -> Workbench:
-    """A clinic whose records and files have text that looks like a variable."""
     monkeypatch.delenv("NOT_SET", raising=False)
     empty.write("suite.yml", SUITE)
     empty.write("note.txt", "${MY_API_KEY} of {{ patient.name }} and ${NOT_SET}")
@@ -109,21 +107,19 @@ scenario:
 
 
 class Echo:
-    """Repeats what it hears."""
+    """Repeats each message."""
 
     def on_turn(self, message: Message) -> str:
-        """Answer."""
         return f"got {message.text}"
 
 
 def texts(bench: Workbench, actor: str) -> list[str]:
-    """What somebody said, as the log has it."""
     [task_run] = bench.store.task_runs(bench.store.run("latest").id)
     events = [event for event in bench.events(task_run) if event["actor"] == actor]
     return [event["payload"]["text"] for event in events if "text" in event["payload"]]
 
 
-def test_the_log_has_the_name_where_the_author_wrote_one(empty: Workbench) -> None:
+def test_log_has_the_name_of_a_variable_instead_of_its_value(empty: Workbench) -> None:
     bench = empty
     bench.write("talk.yml", TALK)
     task_run = bench.run_one(Echo)
@@ -136,7 +132,7 @@ def test_the_log_has_the_name_where_the_author_wrote_one(empty: Workbench) -> No
     assert [ran.verdict for ran in bench.store.task_runs(again.run.id)] == ["pass"]
 
 
-def test_a_fork_goes_on_with_the_values_and_keeps_the_names(empty: Workbench) -> None:
+def test_fork_uses_the_values_and_logs_the_names(empty: Workbench) -> None:
     bench = empty
     bench.write("talk.yml", TALK)
     bench.run(Echo)

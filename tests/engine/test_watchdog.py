@@ -1,4 +1,4 @@
-"""Time limits: wall time, less what this process lost; and agents that hold each other up are repeated alone."""
+"""Time limits without pauses of the process, and repetition of trials that timed out from overload."""
 
 import asyncio
 import os
@@ -35,7 +35,6 @@ class Time:
         self.now = 100.0
 
     def __call__(self) -> float:
-        """Return the time."""
         return self.now
 
 
@@ -48,7 +47,7 @@ def test_time_passes_while_the_process_runs() -> None:
     assert watchdog.time() == pytest.approx(110)
 
 
-def test_a_pause_of_the_process_is_no_time_of_the_agents() -> None:
+def test_pause_of_the_process_does_not_count_as_agent_time() -> None:
     clock = Time()
     watchdog = Watchdog(clock, lambda: 0.0)
     clock.now += 3600
@@ -59,7 +58,7 @@ def test_a_pause_of_the_process_is_no_time_of_the_agents() -> None:
     assert watchdog.time() == pytest.approx(100.1 + MAX_GAP_SECONDS)
 
 
-def test_time_in_which_the_process_computed_is_the_agents() -> None:
+def test_processor_time_counts_as_agent_time() -> None:
     clock, processor = Time(), Time()
     watchdog = Watchdog(clock, processor)
     clock.now += 15
@@ -69,7 +68,7 @@ def test_time_in_which_the_process_computed_is_the_agents() -> None:
     assert watchdog.time() == pytest.approx(115)
 
 
-def test_an_agent_that_holds_the_interpreter_is_not_given_more_time(bench: Workbench) -> None:
+def test_agent_that_holds_the_interpreter_lock_gets_no_extra_time(bench: Workbench) -> None:
     def holds(task_item: Any) -> int:
         assert sum(range(10**8)) > 0  # one call in C that lets nobody else run
         return 42
@@ -78,7 +77,7 @@ def test_an_agent_that_holds_the_interpreter_is_not_given_more_time(bench: Workb
     assert bench.run_one(holds).status == "timed_out"
 
 
-def test_more_agents_computing_than_one_interpreter_or_the_cores_can_serve_is_crowded() -> None:
+def test_overload_is_several_computing_threads_or_more_agents_than_cores() -> None:
     cores = os.cpu_count() or 1
     assert not is_overloaded(
         [ProcessorLoad(thread=True, program=False), *[ProcessorLoad(thread=False, program=False)] * 7]
@@ -88,7 +87,7 @@ def test_more_agents_computing_than_one_interpreter_or_the_cores_can_serve_is_cr
     assert is_overloaded([ProcessorLoad(thread=False, program=True)] * (cores + 1))
 
 
-def test_a_trial_is_crowded_if_a_good_part_of_its_looks_were() -> None:
+def test_trial_is_overloaded_if_a_third_of_its_checks_were() -> None:
     overload = OverloadCounter()
     assert not overload
     for crowded in (False, False, False, True):
@@ -99,7 +98,6 @@ def test_a_trial_is_crowded_if_a_good_part_of_its_looks_were() -> None:
 
 
 def computes(task_item: Any) -> int:
-    """Use the processor for a while."""
     until = time.thread_time() + NEEDED
     while time.thread_time() < until:
         pass
@@ -107,7 +105,6 @@ def computes(task_item: Any) -> int:
 
 
 def write_tasks(bench: Workbench, timeout: float) -> None:
-    """Write as many tasks as there are agents."""
     for number in range(AGENTS):
         bench.write(f"task{number}.yml", TASK.format(number=number, timeout=timeout))
 
@@ -119,7 +116,7 @@ def test_agents_that_compute_get_the_same_verdicts_at_any_concurrency(bench: Wor
     assert bench.exit_code() == 0
 
 
-def test_a_timeout_while_agents_hold_each_other_up_is_kept_as_an_attempt_that_does_not_count(bench: Workbench) -> None:
+def test_timeout_during_overload_is_stored_as_cancelled_attempt(bench: Workbench) -> None:
     write_tasks(bench, NEEDED * 3)
     bench.run(computes, concurrency=AGENTS)
     assert bench.result is not None
@@ -129,7 +126,7 @@ def test_a_timeout_while_agents_hold_each_other_up_is_kept_as_an_attempt_that_do
     assert {(t.status, t.verdict) for t in repeated} == {("cancelled", None)}
 
 
-def test_an_agent_that_never_ends_fails_though_it_was_repeated(bench: Workbench) -> None:
+def test_endless_agent_fails_after_its_repetition(bench: Workbench) -> None:
     def spins(task_item: Any) -> None:
         while True:
             pass
@@ -160,7 +157,7 @@ def agent(task_item):
 """
 
 
-def test_a_process_that_was_stopped_for_a_while_does_not_time_out(tmp_path: Path) -> None:
+def test_stopped_process_does_not_time_out(tmp_path: Path) -> None:
     (tmp_path / "task.yml").write_text(TASK.format(number=1, timeout=3).replace("\n    ", "\n"), encoding="utf-8")
     (tmp_path / "waits.py").write_text(AGENT, encoding="utf-8")
     command = [sys.executable, "-m", "clerkship", "run", "task.yml", "--agent", "python:waits:agent", "--store", "s.db"]

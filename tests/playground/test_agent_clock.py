@@ -1,4 +1,4 @@
-"""The clock as agents use it: bounded, over HTTP too, and what breaks while time passes is not the agent's fault."""
+"""The clock of agents: its limit, HTTP access, and failures while time passes."""
 
 from datetime import timedelta
 from typing import Any
@@ -39,7 +39,7 @@ def test_time_beyond_the_limit_is_refused_with_400_and_the_trial_is_graded(bench
     assert (task_run.status, task_run.verdict) == ("completed", "pass")
 
 
-def test_waiting_is_logged_alike_in_process_and_over_http_and_so_is_a_refusal(bench: Workbench) -> None:
+def test_waiting_is_logged_the_same_in_process_and_over_http(bench: Workbench) -> None:
     def in_process(task_item: Any, sandboxes: Any) -> int:
         sandboxes.wait("10m")
         return 400
@@ -67,7 +67,7 @@ def test_waiting_is_logged_alike_in_process_and_over_http_and_so_is_a_refusal(be
     assert refused.startswith("POST advance?by=soon → 400 ")
 
 
-def test_a_step_that_breaks_while_the_agent_waits_is_not_the_agents_fault(
+def test_step_that_fails_while_the_agent_waits_errors_the_run(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def breaks(*_: Any, **__: Any) -> None:
@@ -85,6 +85,6 @@ def test_a_step_that_breaks_while_the_agent_waits_is_not_the_agents_fault(
 
 
 @pytest.mark.parametrize(("field", "value"), [("now", "9999-12-31T23:00:00+00:00"), ("tick", timedelta(days=36_500))])
-def test_an_environment_that_leaves_no_room_for_time_is_refused(field: str, value: Any) -> None:
+def test_environment_that_starts_near_the_end_of_time_is_refused(field: str, value: Any) -> None:
     with pytest.raises(ValueError, match="expected"):
         Environment.model_validate({"name": "late", field: value})

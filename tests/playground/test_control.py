@@ -1,4 +1,4 @@
-"""The control door: pages of bounded size, whole logs, and none for runs."""
+"""The control endpoint: bounded pages and complete logs, and none for runs."""
 
 import urllib.error
 import urllib.request
@@ -46,7 +46,7 @@ def test_a_page_is_bounded_in_bytes_and_has_at_least_one_line(tmp_path: Path) ->
             assert len(list(remote.lines())) == 901
 
 
-def test_runs_have_no_control_door(bench: Workbench) -> None:
+def test_runs_have_no_control_endpoint(bench: Workbench) -> None:
     bench.write("a.yml", PLACE + "\ntask: {name: A}")
     seen: list[int] = []
 
@@ -62,7 +62,6 @@ def test_runs_have_no_control_door(bench: Workbench) -> None:
 
 
 def knock(url: str, token: str) -> int:
-    """The status of a GET."""
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
     try:
         with urllib.request.urlopen(request, timeout=20) as reply:

@@ -1,4 +1,4 @@
-"""Faults: what each does to an agent through either door, and what the log says of it."""
+"""The effect of each fault over HTTP and in process, and its event in the log."""
 
 import asyncio
 import http.client
@@ -47,7 +47,7 @@ BODY = bytes(range(200)) * 5
 
 
 class Desk:
-    """A playground with one drop, both doors open, and a file of a thousand bytes in it."""
+    """A playground with one file drop that contains a file of a thousand bytes, over HTTP and in process."""
 
     def __init__(
         self, *faults: Fault, time: str = "stepped", seed: str = "desk", gateway: Gateway | None = None
@@ -65,22 +65,18 @@ class Desk:
             self.playground.inject(fault)
 
     def injected(self) -> list[tuple[str, str, dict[str, Any]]]:
-        """What each strike says of itself."""
         found = [event.payload.model_dump() for event in self.playground.log.events if event.kind == "fault.injected"]
         return [(payload["fault"], payload["operation"], payload["details"]) for payload in found]
 
     def kinds(self) -> list[str]:
-        """The log's kinds after the file was put there."""
         return [event.kind for event in self.playground.log.events[1:]]
 
     def connect(self) -> http.client.HTTPConnection:
-        """A client that is not ours."""
         address = urlsplit(self.drop.url)
         self.connections.append(http.client.HTTPConnection(address.hostname or "", address.port, timeout=10))
         return self.connections[-1]
 
     def close(self) -> None:
-        """Hang up, and stop listening."""
         for connection in self.connections:
             connection.close()
         self.listener.close()
@@ -88,7 +84,6 @@ class Desk:
     def get(
         self, path: str = "/files/a.bin", method: str = "GET", body: bytes | None = None
     ) -> http.client.HTTPResponse:
-        """Ask over HTTP; the reply is not read yet."""
         connection = self.connect()
         headers = {"Authorization": f"Bearer {self.drop.token}"}
         connection.request(method, urlsplit(self.drop.url).path + path, body, headers)
@@ -97,7 +92,6 @@ class Desk:
 
 @pytest.fixture
 def desks() -> Iterator[list[Desk]]:
-    """Closes what was opened."""
     opened: list[Desk] = []
     yield opened
     for desk in opened:
@@ -106,8 +100,6 @@ def desks() -> Iterator[list[Desk]]:
 
 @pytest.fixture
 def at(desks: list[Desk]) -> Any:
-    """Opens a desk with faults in the way."""
-
     def opens(*faults: Fault, **options: Any) -> Desk:
         desks.append(Desk(*faults, **options))
         return desks[-1]
@@ -130,7 +122,7 @@ def test_a_dropped_request_closes_the_connection_and_the_sandbox_never_saw_it(at
     assert near.playground.log.lines == far.playground.log.lines
 
 
-def test_a_dropped_reply_comes_after_the_work_is_done(at: Any) -> None:
+def test_dropped_reply_leaves_the_work_done(at: Any) -> None:
     near, far = at(DropFault(times=1, when="reply")), at(DropFault(times=1, when="reply"))
     with pytest.raises(Dropped):
         near.drop.write("b.txt", "x")
@@ -142,7 +134,7 @@ def test_a_dropped_reply_comes_after_the_work_is_done(at: Any) -> None:
         assert desk.drop.read_text("b.txt") == "x"
 
 
-def test_on_a_raw_socket_a_drop_is_the_end_and_not_one_byte(at: Any) -> None:
+def test_drop_closes_a_raw_socket_without_a_byte(at: Any) -> None:
     desk = at(DropFault())
     address = urlsplit(desk.drop.url)
     with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
@@ -163,7 +155,7 @@ def test_nothing_is_written_to_standard_error_when_connections_break(
     assert capfd.readouterr().err == ""
 
 
-def test_a_duplicate_is_done_twice_and_the_second_has_the_fault_as_its_cause(at: Any) -> None:
+def test_duplicate_runs_twice_and_the_second_has_the_fault_as_cause(at: Any) -> None:
     near, far = at(DuplicateFault(times=1)), at(DuplicateFault(times=1))
     near.drop.write("b.txt", "x")
     assert far.get("/files/b.txt", "PUT", b"x").status == 204  # the second answer: it is there already
@@ -181,7 +173,7 @@ def test_a_duplicate_is_done_twice_and_the_second_has_the_fault_as_its_cause(at:
     assert near.playground.log.lines == far.playground.log.lines
 
 
-def test_a_duplicate_that_is_refused_the_second_time_is_refused_with_its_cause(at: Any) -> None:
+def test_refusal_of_the_repeated_request_has_the_fault_as_cause(at: Any) -> None:
     desk = at(DuplicateFault())
     with pytest.raises(Refused, match="404"):
         desk.drop.delete("a.bin")
@@ -189,7 +181,7 @@ def test_a_duplicate_that_is_refused_the_second_time_is_refused_with_its_cause(a
     assert (deleted.kind, refused.kind, refused.cause) == ("files.file.deleted", "sandbox.refused", fault.seq)
 
 
-def test_a_duplicate_of_what_was_refused_is_refused_twice(at: Any) -> None:
+def test_duplicate_of_a_refused_request_is_refused_twice(at: Any) -> None:
     desk = at(DuplicateFault())
     with pytest.raises(Refused, match="404"):
         desk.drop.read("nowhere.txt")
@@ -197,7 +189,7 @@ def test_a_duplicate_of_what_was_refused_is_refused_twice(at: Any) -> None:
 
 
 @pytest.mark.parametrize("keep", [0, 1, 999])
-def test_a_truncated_reply_promises_more_than_comes(at: Any, keep: int) -> None:
+def test_truncated_reply_is_shorter_than_its_content_length(at: Any, keep: int) -> None:
     near, far = at(TruncatedFault(times=1, keep=keep)), at(TruncatedFault(times=1, keep=keep))
     with pytest.raises(Incomplete, match=f"{keep} of 1000 bytes") as short:
         near.drop.read("a.bin")
@@ -213,7 +205,7 @@ def test_a_truncated_reply_promises_more_than_comes(at: Any, keep: int) -> None:
     assert near.playground.log.lines == far.playground.log.lines
 
 
-def test_the_seed_decides_where_a_reply_breaks_off(at: Any) -> None:
+def test_seed_decides_where_a_reply_is_truncated(at: Any) -> None:
     def lengths(seed: str) -> list[int]:
         desk = at(TruncatedFault(), seed=seed)
         for _ in range(5):
@@ -225,7 +217,7 @@ def test_the_seed_decides_where_a_reply_breaks_off(at: Any) -> None:
     assert len(set(lengths("one"))) > 1
 
 
-def test_what_cannot_be_spoiled_is_not_struck_and_does_not_count(at: Any) -> None:
+def test_fault_without_effect_is_not_counted(at: Any) -> None:
     desk = at(TruncatedFault(times=1), DripFault(over=SECONDS, times=1))
     desk.drop.write("b.txt", "x")  # 201 without a body
     assert desk.injected() == []
@@ -237,7 +229,7 @@ def test_what_cannot_be_spoiled_is_not_struck_and_does_not_count(at: Any) -> Non
     assert short.injected() == []
 
 
-def test_an_expired_token_is_refused_as_rfc_6750_says_and_then_works_again(at: Any) -> None:
+def test_expired_token_is_refused_by_rfc_6750_and_then_works_again(at: Any) -> None:
     near, far = at(ExpiredFault(skip=1, times=2)), at(ExpiredFault(skip=1, times=2))
     near.drop.list()
     for _ in range(2):
@@ -252,12 +244,12 @@ def test_an_expired_token_is_refused_as_rfc_6750_says_and_then_works_again(at: A
     assert "sandbox.refused" not in near.kinds()  # the agent asked for nothing wrong
 
 
-def test_without_times_a_token_expires_for_good(at: Any) -> None:
+def test_expired_without_times_lasts_forever(at: Any) -> None:
     desk = at(ExpiredFault())
     assert [desk.get("/files").status for _ in range(5)] == [401] * 5
 
 
-def test_an_error_may_say_when_to_come_back(at: Any) -> None:
+def test_error_may_have_retry_after(at: Any) -> None:
     desk = at(ErrorFault(status=429, retry_after=timedelta(seconds=90.5)))
     answer = desk.get()
     assert (answer.status, answer.getheader("retry-after")) == (429, "91")
@@ -283,7 +275,7 @@ def test_jitter_is_within_its_bounds_and_the_same_for_the_same_seed(at: Any) -> 
     assert len(set(one)) > 10
 
 
-def test_a_drip_on_a_stepped_clock_takes_simulated_time_and_no_other(at: Any) -> None:
+def test_drip_on_a_stepped_clock_takes_only_simulated_time(at: Any) -> None:
     near, far = at(DripFault(over=timedelta(hours=1))), at(DripFault(over=timedelta(hours=1)))
     before = near.playground.now
     assert near.drop.read("a.bin") == BODY
@@ -297,23 +289,20 @@ def test_a_drip_on_a_stepped_clock_takes_simulated_time_and_no_other(at: Any) ->
 
 
 class Wire(asyncio.Transport):
-    """What a connection writes, piece by piece."""
+    """Records what a connection writes, piece by piece."""
 
     def __init__(self) -> None:
         super().__init__()
         self.written: list[bytes] = []
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Keep it."""
         self.written.append(bytes(data))
 
     def is_closing(self) -> bool:
-        """It stays."""
         return False
 
 
 async def _sent(desk: Desk, gateway: Gateway) -> list[bytes]:
-    """The body's pieces as the connection hands them to the network."""
     wire = Wire()
     port = TcpListener(ConnectionLimits(), most=1).open_port("127.0.0.1")
     connection = HttpConnection(GatewayApplication(gateway), WorkerPool(), port)
@@ -330,7 +319,7 @@ async def _sent(desk: Desk, gateway: Gateway) -> list[bytes]:
     return wire.written[1:]
 
 
-def test_pieces_arrive_one_by_one_over_their_time_on_a_paced_clock(at: Any) -> None:
+def test_drip_on_a_paced_clock_spreads_pieces_over_time(at: Any) -> None:
     desk = at(DripFault(over=timedelta(milliseconds=600), pieces=4), time="paced")
     address = urlsplit(desk.drop.url)
     arrivals: list[tuple[float, bytes]] = []
@@ -347,7 +336,7 @@ def test_pieces_arrive_one_by_one_over_their_time_on_a_paced_clock(at: Any) -> N
     assert all(later - earlier > 0.05 for earlier, later in pairwise(bodies))
 
 
-def test_a_drip_in_one_playground_holds_nobody_up_in_another(at: Any) -> None:
+def test_drip_in_one_playground_does_not_delay_another(at: Any) -> None:
     gateway = Gateway()
     slow = at(DripFault(over=timedelta(seconds=30)), time="paced", gateway=gateway)
     quick = at(time="paced", gateway=gateway)
@@ -361,7 +350,7 @@ def test_a_drip_in_one_playground_holds_nobody_up_in_another(at: Any) -> None:
     assert quick.injected() == []
 
 
-def test_who_hangs_up_during_a_delay_leaves_nothing_waiting(at: Any) -> None:
+def test_disconnect_during_a_delay_leaves_no_task_running(at: Any) -> None:
     desk = at(LatencyFault(by=timedelta(seconds=60)), time="paced")
     address = urlsplit(desk.drop.url)
     with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
@@ -375,14 +364,14 @@ def test_who_hangs_up_during_a_delay_leaves_nothing_waiting(at: Any) -> None:
     assert time.monotonic() - began < 0.9  # a request still waiting would take the whole second of grace
 
 
-def test_a_fault_may_strike_one_operation_only(at: Any) -> None:
+def test_fault_can_be_limited_to_one_operation(at: Any) -> None:
     desk = at(ErrorFault(operation="write_file"))
     assert desk.drop.list() == ["a.bin"]
     with pytest.raises(Refused, match="503"):
         desk.drop.write("b.txt", "x")
 
 
-def test_faults_add_up_and_one_that_answers_leaves_nothing_for_the_others(at: Any) -> None:
+def test_faults_combine_until_one_answers_the_request(at: Any) -> None:
     desk = at(
         TruncatedFault(), DuplicateFault(), LatencyFault(by=10 * SECONDS), ErrorFault(times=1), DripFault(over=SECONDS)
     )
@@ -394,7 +383,7 @@ def test_faults_add_up_and_one_that_answers_leaves_nothing_for_the_others(at: An
     assert [name for name, _, _ in desk.injected()][2:] == ["latency", "duplicate", "truncated", "drip"]
 
 
-def test_a_lost_reply_is_no_yes_and_no_door_can_take_it_for_one() -> None:
+def test_lost_reply_is_not_ok_for_any_transport() -> None:
     gateway = Gateway()
     desk = Desk(DropFault(), gateway=gateway)
     reply = gateway.handle(
@@ -425,7 +414,7 @@ def test_times_and_probability_hold_for_every_fault(at: Any, fault: type[Fault])
     assert 15 < len(struck("one", probability=0.5)) < 45
 
 
-def test_pieces_are_handed_over_one_by_one() -> None:
+def test_pieces_are_written_to_the_connection_one_by_one() -> None:
     gateway = Gateway()
     desk = Desk(DripFault(over=timedelta(hours=1), pieces=5), gateway=gateway)
     pieces = asyncio.run(_sent(desk, gateway))
@@ -451,7 +440,7 @@ def _front_desk(message: Message) -> str:
     return "You are welcome." if "Thanks" in message.text else "We open from eight."
 
 
-def test_a_turn_that_gets_lost_is_asked_for_again(bench: Workbench) -> None:
+def test_person_repeats_their_message_after_a_lost_turn(bench: Workbench) -> None:
     bench.write("a.yml", CONVERSATION.format(steps="[{fault.drop: {times: 1}}]"))
     task_run = bench.run_one(_front_desk)
     assert (task_run.verdict, task_run.ending) == ("pass", "person_done")
@@ -476,7 +465,7 @@ def test_a_turn_that_gets_lost_is_asked_for_again(bench: Workbench) -> None:
     assert (again["kind"], again["cause"]) == ("chat.message.sent", fault["seq"])
 
 
-def test_who_says_something_else_meanwhile_does_not_repeat_themselves(bench: Workbench) -> None:
+def test_person_with_a_newer_message_does_not_repeat_themselves(bench: Workbench) -> None:
     steps = "[{fault.drop: {times: 1}}, {at: 30s, chat.say: {text: Thanks anyway.}}]"
     bench.write("a.yml", CONVERSATION.format(steps=steps))
     task_run = bench.run_one(_front_desk)
@@ -484,7 +473,7 @@ def test_who_says_something_else_meanwhile_does_not_repeat_themselves(bench: Wor
     assert said == ["When are you open?", "Thanks anyway.", "You are welcome.", "Bye."]
 
 
-def test_a_turn_may_take_its_time(bench: Workbench) -> None:
+def test_latency_delays_a_turn(bench: Workbench) -> None:
     bench.write("a.yml", CONVERSATION.format(steps="[{fault.latency: {by: 10m, times: 1, operation: on_turn}}]"))
     task_run = bench.run_one(_front_desk)
     assert task_run.verdict == "pass"
@@ -492,7 +481,7 @@ def test_a_turn_may_take_its_time(bench: Workbench) -> None:
     assert (times[0], times[1]) == ("2026-03-02T14:00:01Z", "2026-03-02T14:10:02Z")
 
 
-def test_faults_that_have_no_meaning_for_a_turn_leave_it_alone(bench: Workbench) -> None:
+def test_faults_for_requests_do_not_affect_turns(bench: Workbench) -> None:
     steps = ["error: {}", "expired: {}", "truncated: {}", "duplicate: {}", "drop: {when: reply}"]
     written = ", ".join(f"{{fault.{step}}}" for step in steps)
     bench.write("a.yml", CONVERSATION.format(steps=f"[{written}]"))

@@ -1,4 +1,4 @@
-"""Nothing that happens in one playground can be seen in another, whatever a simulator does to its records."""
+"""Playgrounds do not affect each other, whatever a simulator does to its records."""
 
 import contextlib
 import pickle
@@ -66,7 +66,7 @@ def _close(playground: Playground) -> TicketsState:
     return state
 
 
-def test_a_stored_copy_is_a_change_of_one_playground_alone() -> None:
+def test_stored_copy_changes_only_one_playground() -> None:
     prepared = _prepared(tickets())
     state = _close(_playground(prepared))
     assert state.records["1"]["status"] == "closed"
@@ -89,7 +89,7 @@ def test_an_event_in_the_log_cannot_be_changed_by_apply() -> None:
 
 
 class Noted(Payload):
-    """Plain data of any shape."""
+    """An event with plain data of any shape."""
 
     kind: ClassVar[str] = "test.noted"
     data: dict[str, Any]
@@ -109,7 +109,7 @@ def test_an_event_does_not_change_with_the_data_it_was_made_from() -> None:
 
 
 class DeskConfig(Frozen):
-    """A config with a dict in it."""
+    """A config with a dict."""
 
     recipients: dict[str, str] = {"on-call": "ward 3"}
 
@@ -135,7 +135,7 @@ def test_a_state_with_a_mutable_class_attribute_is_refused(shared: object) -> No
 
 @dataclass
 class Machine:
-    """A record that is an object of its own."""
+    """A record that is an object."""
 
     status: str = "off"
     parts: list[str] = field(default_factory=list)
@@ -182,7 +182,7 @@ class SlottedPump:
 
 @dataclass
 class Stand:
-    """An object that compares another which has no `__eq__`."""
+    """An object that compares another one, which has no `__eq__`."""
 
     pump: Pump
 
@@ -248,7 +248,7 @@ def test_the_view_of_initial_records_is_read_only_and_freezes_what_is_read() -> 
     assert not any(isinstance(record, FrozenDict) for record in base.values())
 
 
-def test_a_default_that_was_stored_is_returned_as_it_is_stored() -> None:
+def test_setdefault_returns_the_stored_value() -> None:
     records = Overlay({})
     with pytest.raises(TypeError, match="cannot be changed in place"):
         records.setdefault("a", {})["status"] = "open"
@@ -307,7 +307,7 @@ def test_copies_of_frozen_data_are_plain_and_equal() -> None:
     assert type(copy(frozen["list"])) is list
 
 
-def test_a_fork_in_mid_run_and_its_original_do_not_see_each_other() -> None:
+def test_fork_and_original_do_not_affect_each_other() -> None:
     spec = tickets()
     with SimulatorRig(spec, prepared=_prepared(spec)) as rig:
         rig.send(Request("POST", "/tickets/1/close"))
@@ -336,13 +336,12 @@ DESK = """
 
 
 class ChangesEvidence(Assertion):
-    """Changes what it is given, and says what it could change."""
+    """An assertion that tries to change its evidence, and reports what it could change."""
 
     name: ClassVar[str] = "changes_evidence"
     expected: dict[str, Any]
 
     def check(self, evidence: Evidence) -> Check:
-        """Try to change its own arguments, an entity and an event."""
         closed = evidence.of_kind("tickets.ticket.closed")[0].payload
         changed = []
         given: tuple[Any, ...] = (self.expected, evidence.entities["ticket"], cast(TicketClosed, closed).note)
@@ -381,7 +380,7 @@ def test_a_simulator_that_changes_records_in_place_is_errored_in_each_trial_alik
     assert all("cannot be changed in place" in run.error for run in task_runs)
 
 
-def test_an_agent_may_change_the_metadata_it_is_given_and_the_log_does_not_change(bench: Workbench) -> None:
+def test_agent_may_change_its_metadata_without_changing_the_log(bench: Workbench) -> None:
     bench.write(
         "talk.yml",
         """

@@ -36,7 +36,7 @@ from clerkship.transports.outbound.retry import RetryPolicy
 
 
 def until(true: Callable[[], bool], within: float = 10.0) -> None:
-    """Wait for something that happens in another thread."""
+    """Wait for a condition that another thread fulfils."""
     end = time.monotonic() + within
     while not true():
         assert time.monotonic() < end, "it never came to that"
@@ -51,7 +51,7 @@ class Place(Frozen):
 
 @operation(name="ask")
 def show(context: OperationContext[Any], place: Place) -> dict[str, str]:
-    """Say who is there; break, or link, on request."""
+    """Return the name of the sandbox; fail, or return a link, on request."""
     if place.path == "/breaks":
         raise ZeroDivisionError
     if place.path.startswith("/link"):
@@ -60,7 +60,6 @@ def show(context: OperationContext[Any], place: Place) -> dict[str, str]:
 
 
 def parse(call: HttpCall, context: OperationContext[Any]) -> Place:
-    """Read a path, with its slash."""
     return Place(path=call.request.path)
 
 
@@ -70,29 +69,25 @@ class PlainCall(OperationCall[Place, dict[str, str]]):
     transport: ClassVar[str] = "plain"
 
     def render(self, context: OperationContext[Any], result: dict[str, str]) -> Reply:
-        """Write the result."""
         return json_reply(200, result)
 
     def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
-        """Write a refusal."""
         return refuse_as_json(refusal)
 
 
 class Plain(ProtocolListener):
-    """`ADDRESS path` on one line, answered with the status and the body; for tests."""
+    """A listener for tests: reads `ADDRESS path` on one line, and answers with the status and the body."""
 
     name: ClassVar[str] = "plain"
     opened: ClassVar[int] = 0
     gone_from: ClassVar[list[str]] = []
 
     async def open(self, host: str, port: int) -> None:
-        """Listen."""
         type(self).opened += 1
         self.server = await asyncio.start_server(self._answer, host, port)
         self.port: int = self.server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """Let nobody in."""
         self.server.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -103,27 +98,24 @@ class Plain(ProtocolListener):
         writer.close()
 
     def connection_info(self, client: SandboxClient) -> ConnectionInfo:
-        """Where it is."""
         return {"port": self.port, "user": client.address}
 
     def example(self, info: ConnectionInfo) -> str:
-        """As one would try it."""
         return f"nc localhost {info['port']}"
 
     async def run_ended(self, address: str) -> None:
-        """Keep who."""
         self.gone_from.append(address)
 
 
 class Unpacked(Plain):
-    """It cannot do without what nobody has."""
+    """A listener that requires a missing package."""
 
     name: ClassVar[str] = "unpacked"
     package: ClassVar[str] = "no_such_package_anywhere"
 
 
 class Calls(OutboundDelivery):
-    """Has nothing to deliver; keeps where it would, and the events it hears."""
+    """A delivery with nothing to send, which records its address and the events."""
 
     name: ClassVar[str] = "calls"
     addresses: ClassVar[list[str]] = []
@@ -133,55 +125,47 @@ class Calls(OutboundDelivery):
 
     @classmethod
     def configured(cls, config: Frozen) -> str | None:
-        """None: agents register."""
         return None
 
     def pending(self, state: State) -> list[str]:
-        """Return nothing; fail if a test says so."""
         if self.is_broken:
             raise ZeroDivisionError("a bug in a delivery")
         return []
 
     async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
-        """Never called."""
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Keep the address."""
         self.addresses.append(self.address)
         super().reset()
 
     def hear(self, kind: str) -> None:
-        """Keep the kind."""
         self.seen.append(kind)
 
 
 class CallsFirst(Calls):
-    """Has an address in its config."""
+    """A delivery with an address in its config."""
 
     @classmethod
     def configured(cls, config: Frozen) -> str | None:
-        """Return one."""
         return "127.0.0.1:6660"
 
 
 class Broken(Plain):
-    """It never opens."""
+    """A listener that fails to open."""
 
     name: ClassVar[str] = "broken"
 
     async def open(self, host: str, port: int) -> None:
-        """Fail."""
         raise ValueError("no key can be made")
 
 
 class Stuck(Plain):
-    """It takes for ever to open."""
+    """A listener that never opens."""
 
     name: ClassVar[str] = "stuck"
 
     async def open(self, host: str, port: int) -> None:
-        """Never."""
         await asyncio.sleep(3600)
 
 
@@ -199,23 +183,19 @@ class House:
         self.lines = ListenerPool(self.gateway)
 
     def play(self, *lines: type[ProtocolListener], outbound: type[OutboundDelivery] = Calls) -> Playground:
-        """One more playground with one sandbox."""
         environment = Environment(name="house", simulators={"box": Simulator(kind="files")})
         return Playground(environment, {"box": room(*(lines or (Plain,)), outbound=outbound)}, "lines")
 
     def connection_info(self, playground: Playground, listener: str = "plain") -> ConnectionInfo:
-        """Return what its agent gets."""
         return self.lines.open_listeners(playground, playground.sandboxes["box"])[listener][1]
 
     def end(self, playground: Playground) -> None:
-        """Its run is over."""
         playground.close()
         self.gateway.remove_playground(playground)
 
 
 @pytest.fixture
 def house() -> Iterator[House]:
-    """Closed in the end."""
     Plain.opened = 0
     for heard in (Plain.gone_from, Calls.addresses, Calls.seen):
         heard.clear()
@@ -225,7 +205,6 @@ def house() -> Iterator[House]:
 
 
 def ask(info: ConnectionInfo, path: str = "/x", user: str | None = None) -> tuple[int, Any]:
-    """Send a path and read the answer."""
     with socket.create_connection(("127.0.0.1", int(info["port"])), timeout=10) as connection:
         connection.sendall(f"{info['user'] if user is None else user} {path}\n".encode())
         data = b"".join(iter(lambda: connection.recv(65536), b""))
@@ -250,7 +229,7 @@ def test_one_listener_serves_every_playground_and_each_is_found_by_its_own_addre
     assert ask(info[0], user="nobody")[0] == 599
 
 
-def test_a_sandbox_of_another_kind_is_not_behind_a_listener(house: House) -> None:
+def test_listener_does_not_find_a_sandbox_of_another_kind(house: House) -> None:
     info = house.connection_info(house.play())
     environment = Environment(name="house", simulators={"box": Simulator(kind="files")})
     other = Playground(environment, {"box": PreparedSimulator(files.SPEC, files.SPEC.config())}, "lines")
@@ -259,7 +238,7 @@ def test_a_sandbox_of_another_kind_is_not_behind_a_listener(house: House) -> Non
 
 
 @pytest.mark.parametrize("dismissed", [True, False])
-def test_once_the_run_is_over_its_address_finds_nobody(house: House, dismissed: bool) -> None:
+def test_address_of_an_ended_run_finds_no_sandbox(house: House, dismissed: bool) -> None:
     playground = house.play()
     info = house.connection_info(playground)
     assert ask(info)[0] == 200
@@ -277,7 +256,7 @@ def test_a_listener_is_not_available_without_its_package(house: House) -> None:
     assert Plain.opened == 0
 
 
-def test_nothing_is_started_before_somebody_asks_unless_the_config_has_an_address_to_call(house: House) -> None:
+def test_nothing_starts_before_it_is_needed_unless_the_config_has_an_address(house: House) -> None:
     open_sandboxes(house.gateway, house.play(), lambda: "http://nowhere", house.lines)
     assert Plain.opened == 0
     assert threads("outbound") == []
@@ -286,9 +265,7 @@ def test_nothing_is_started_before_somebody_asks_unless_the_config_has_an_addres
     assert Plain.opened == 0
 
 
-def test_a_delivery_that_breaks_makes_the_run_errored_and_does_not_hold_the_clock(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failing_delivery_errors_the_run_and_releases_the_clock(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Calls, "is_broken", True)
     playground = house.play()
     assert ask(house.connection_info(playground), "/link/127.0.0.1:6661")[0] == 200
@@ -297,7 +274,7 @@ def test_a_delivery_that_breaks_makes_the_run_errored_and_does_not_hold_the_cloc
     assert not playground.clock_hold.is_used
 
 
-def test_a_port_that_is_taken_is_a_clear_error_and_leaves_no_thread(house: House) -> None:
+def test_taken_port_is_an_error_and_leaves_no_thread(house: House) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         lines = ListenerPool(house.gateway, {"plain": port})
@@ -309,7 +286,9 @@ def test_a_port_that_is_taken_is_a_clear_error_and_leaves_no_thread(house: House
     lines.close()
 
 
-def test_what_fails_to_open_says_why_and_leaves_no_thread(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listener_that_fails_to_open_reports_why_and_leaves_no_thread(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(ListenerFailed, match="broken did not start: ValueError: no key can be made"):
         house.connection_info(house.play(Broken))
     monkeypatch.setattr(module, "START_LIMIT", 0.05)
@@ -318,7 +297,7 @@ def test_what_fails_to_open_says_why_and_leaves_no_thread(house: House, monkeypa
     until(lambda: not threads("broken") and not threads("stuck"))
 
 
-def test_after_the_listeners_are_closed_there_are_none_and_their_thread_ends(house: House) -> None:
+def test_closing_the_pool_ends_listeners_and_threads(house: House) -> None:
     playground = house.play()
     info = house.connection_info(playground)
     [thread] = threads("plain")
@@ -333,7 +312,7 @@ def test_after_the_listeners_are_closed_there_are_none_and_their_thread_ends(hou
     house.lines.close()
 
 
-def test_an_agent_says_where_it_listens_and_is_watched(house: House) -> None:
+def test_registering_an_address_starts_deliveries(house: House) -> None:
     playground = house.play()
     info = house.connection_info(playground)
     assert ask(info, "/link/127.0.0.1:6661")[0] == 200
@@ -353,9 +332,7 @@ def test_an_agent_says_where_it_listens_and_is_watched(house: House) -> None:
     ("address", "code"),
     [("10.0.0.1:6661", "not_this_machine"), ("http:example.org:80", "bad_address"), ("nonsense", "bad_address")],
 )
-def test_an_address_that_is_none_or_that_the_policy_refuses_is_not_registered(
-    house: House, address: str, code: str
-) -> None:
+def test_invalid_or_forbidden_address_is_not_registered(house: House, address: str, code: str) -> None:
     playground = house.play()
     status, body = ask(house.connection_info(playground), f"/link/{address}")
     assert (status, body["error"]["code"]) == (400, code)
@@ -363,7 +340,7 @@ def test_an_address_that_is_none_or_that_the_policy_refuses_is_not_registered(
     assert Calls.addresses == []
 
 
-def test_a_simulator_that_breaks_is_refused_and_breaks_the_run_not_the_listener(house: House) -> None:
+def test_simulator_failure_errors_the_run_and_keeps_the_listener_open(house: House) -> None:
     playground, other = house.play(), house.play()
     status, body = ask(house.connection_info(playground), "/breaks")
     assert (status, body["error"]["code"]) == (500, "internal_error")
@@ -372,7 +349,7 @@ def test_a_simulator_that_breaks_is_refused_and_breaks_the_run_not_the_listener(
 
 
 @pytest.mark.parametrize("uses_model", [True, False])
-def test_what_waits_in_one_playground_holds_up_no_other(house: House, uses_model: bool) -> None:
+def test_waiting_in_one_playground_does_not_delay_another(house: House, uses_model: bool) -> None:
     slow, quick = house.play(), house.play()
     slow.environment = slow.environment.model_copy(update={"time": "paced"})
     slow.people.uses_model = uses_model
@@ -390,7 +367,7 @@ def test_what_waits_in_one_playground_holds_up_no_other(house: House, uses_model
     assert not waiting.is_alive()
 
 
-def test_a_delay_on_the_way_is_waited_out(house: House) -> None:
+def test_delayed_reply_is_awaited(house: House) -> None:
     playground = house.play()
     playground.environment = playground.environment.model_copy(update={"time": "paced"})
     playground.inject(LatencyFault.model_validate({"by": "0.2s", "times": 1}))
@@ -399,7 +376,7 @@ def test_a_delay_on_the_way_is_waited_out(house: House) -> None:
     assert time.monotonic() - began >= 0.2
 
 
-def test_two_hundred_playgrounds_leave_nothing(house: House) -> None:
+def test_two_hundred_playgrounds_leave_no_resources(house: House) -> None:
     before = threading.active_count()
     kept: list[weakref.ref[Playground]] = []
     for _ in range(200):

@@ -1,4 +1,4 @@
-"""The log: append-only, one writer, in order, watched by those who cannot write."""
+"""The log: append-only, ordered, with one writer and read-only subscribers."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,7 @@ from clerkship.events.log import LogClosed, compute_head, open_log
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
-def test_what_arrives_late_stands_where_it_happened() -> None:
+def test_late_event_is_ordered_by_the_time_it_happened() -> None:
     log, writer = open_log()
     for step, minutes in (("a", 0), ("b", 10), ("late", 5), ("c", 10)):
         writer.append("scenario", StepRan(step=step), actor="scenario", at=NOW + timedelta(minutes=minutes))
@@ -29,7 +29,7 @@ def test_the_head_changes_with_every_event_and_can_be_recomputed() -> None:
     assert len(set(heads)) == 5
 
 
-def test_a_closed_log_takes_nothing_more() -> None:
+def test_closed_log_accepts_no_events() -> None:
     log, writer = open_log()
     writer.append("run", RunEnded(ending="agent_done"), actor="run", at=NOW)
     head = log.head

@@ -15,7 +15,7 @@ def add_people(playground: Playground, **people: Model) -> None:
     playground.people.listening = True
 
 
-def test_each_person_has_their_own_unheard_replies() -> None:
+def test_each_person_has_their_own_queued_replies() -> None:
     playground = open_playground()
     chatting = Model([PersonAction("one", more=lambda: PersonAction("two")), PersonAction("three")])
     calling = Model([PersonAction("Fine"), PersonAction("Bye", leaves=True, reason="done")])

@@ -1,4 +1,4 @@
-"""A playground: faults, reactions with their cause, scheduled steps, both clocks."""
+"""A playground: faults, reactions, scheduled steps, and both clocks."""
 
 import http.client
 import socket
@@ -27,7 +27,7 @@ from tests.workbench import Workbench
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
-def test_a_stepped_clock_moves_by_touches_and_does_what_falls_due_at_its_own_time() -> None:
+def test_stepped_clock_moves_by_touches_and_runs_due_work_on_time() -> None:
     clock = SteppedClock(START, timedelta(seconds=1))
     done: list[tuple[str, datetime]] = []
     clock.schedule(START + timedelta(minutes=5), lambda: done.append(("later", clock.now)))
@@ -57,7 +57,7 @@ def test_a_paced_clock_follows_the_wall_and_can_be_skipped_ahead() -> None:
     assert done == [START + timedelta(seconds=30)]
 
 
-def test_in_a_paced_playground_what_is_due_happens_though_nobody_touches_anything(bench: Workbench) -> None:
+def test_paced_clock_runs_due_work_without_a_request(bench: Workbench) -> None:
     def polls(task_item: Any, sandboxes: Any) -> list[str]:
         drop = sandboxes["drop"]
         for _ in range(2000):
@@ -88,7 +88,7 @@ REACTING = """
 """
 
 
-def test_reactions_are_synchronous_in_order_and_say_their_cause(bench: Workbench) -> None:
+def test_reactions_are_synchronous_ordered_and_have_a_cause(bench: Workbench) -> None:
     def writes(task_item: Any, sandboxes: Any) -> Any:
         sandboxes["drop"].write("a.txt", "x")
         at_once = sandboxes["second"].read_text("a.txt")
@@ -115,7 +115,7 @@ def test_reactions_are_synchronous_in_order_and_say_their_cause(bench: Workbench
     ]
 
 
-def test_reactions_that_go_in_circles_are_an_error_not_a_hang(bench: Workbench) -> None:
+def test_circular_reactions_are_an_error(bench: Workbench) -> None:
     def writes(task_item: Any, sandboxes: Any) -> None:
         sandboxes["drop"].write("a.txt", "x")
 
@@ -134,7 +134,7 @@ FAULTY = """
 """
 
 
-def test_a_fault_strikes_as_often_as_it_says_and_where_it_says(bench: Workbench) -> None:
+def test_fault_affects_as_many_requests_as_configured(bench: Workbench) -> None:
     def tries(task_item: Any, sandboxes: Any) -> list[int]:
         found = []
         for name in ("other", "drop", "drop", "drop"):
@@ -162,7 +162,7 @@ def test_latency_moves_simulated_time(bench: Workbench) -> None:
     assert bench.run_one(times).answer == 31.0
 
 
-def test_a_chance_fault_strikes_the_same_requests_for_the_same_seed(bench: Workbench) -> None:
+def test_random_fault_affects_the_same_requests_for_the_same_seed(bench: Workbench) -> None:
     def tries(task_item: Any, sandboxes: Any) -> list[bool]:
         found = []
         for _ in range(40):
@@ -180,7 +180,7 @@ def test_a_chance_fault_strikes_the_same_requests_for_the_same_seed(bench: Workb
     assert 5 < sum(map(bool, one)) < 35
 
 
-def test_an_agent_may_report_its_own_doings_and_nothing_else(bench: Workbench) -> None:
+def test_agent_may_only_report_its_own_events(bench: Workbench) -> None:
     def reports(task_item: Any, sandboxes: Any) -> str:
         sandboxes.report(ActionExecuted(name="look_up", arguments={"mrn": "1"}))
         sandboxes.report(SlotSet(name="mrn", value=None))
@@ -202,7 +202,7 @@ def test_an_agent_may_report_its_own_doings_and_nothing_else(bench: Workbench) -
     assert (task_run.verdict, task_run.agent_error) == ("pass", "")
 
 
-def test_the_person_hears_a_turn_out_and_reacts_to_events(bench: Workbench) -> None:
+def test_person_reacts_after_the_whole_turn_and_to_events(bench: Workbench) -> None:
     heard: list[str] = []
 
     def answers(message: Message, sandboxes: Any) -> list[str]:
@@ -237,7 +237,7 @@ def test_the_person_hears_a_turn_out_and_reacts_to_events(bench: Workbench) -> N
     assert task_run.ending == "person_done"
 
 
-def test_a_person_who_waits_is_brought_to_the_next_thing_due(bench: Workbench) -> None:
+def test_skip_wakes_a_waiting_person(bench: Workbench) -> None:
     def answers(message: Message) -> str:
         return f"You said {message.text}"
 
@@ -277,7 +277,7 @@ def test_an_agent_that_starts_can_talk_to_the_person_too(bench: Workbench) -> No
     assert bench.run_one(asks).verdict == "pass"
 
 
-def test_a_reaction_to_many_kinds_passes_over_those_nobody_takes_in(bench: Workbench) -> None:
+def test_reaction_to_many_kinds_ignores_unhandled_ones(bench: Workbench) -> None:
     def reads(task_item: Any, sandboxes: Any) -> Any:
         sandboxes["drop"].write("a.txt", "x")
         sandboxes["drop"].read("a.txt")
@@ -297,7 +297,7 @@ def test_a_reaction_to_many_kinds_passes_over_those_nobody_takes_in(bench: Workb
     assert (task_run.status, task_run.answer) == ("completed", ["a.txt"])
 
 
-def test_what_an_agent_reports_is_taken_down_as_it_was_then(bench: Workbench) -> None:
+def test_reported_event_is_logged_as_it_was_then(bench: Workbench) -> None:
     def changes_its_story(task_item: Any, sandboxes: Any) -> None:
         arguments = {"patient": {"id": "wrong"}}
         sandboxes.report(ActionExecuted(name="book", arguments=arguments))
@@ -345,7 +345,7 @@ def test_a_person_may_leave_in_the_middle_of_a_turn(bench: Workbench) -> None:
     assert said == ["Hello", "one", "two", "three", "Bye"]
 
 
-def test_a_person_sees_nothing_before_they_have_come_and_may_react_to_words_as_events(bench: Workbench) -> None:
+def test_person_notices_only_later_events_including_messages(bench: Workbench) -> None:
     def answers(message: Message) -> str:
         return "the letter is ready"
 
@@ -369,7 +369,7 @@ def test_a_person_sees_nothing_before_they_have_come_and_may_react_to_words_as_e
     assert said == ["Hello", "the letter is ready", "Bye"]
 
 
-def test_a_paced_playground_keeps_its_appointments_untouched() -> None:
+def test_paced_playground_runs_scheduled_steps_without_requests() -> None:
     environment = Environment(name="p", time="paced")
     playground = Playground(environment, {}, "seed")
     happened = threading.Event()
@@ -378,7 +378,7 @@ def test_a_paced_playground_keeps_its_appointments_untouched() -> None:
         assert happened.wait(5)
 
 
-def test_a_bug_in_an_appointment_is_ours_and_not_lost() -> None:
+def test_bug_in_a_scheduled_step_errors_the_run() -> None:
     playground = Playground(Environment(name="p", time="paced"), {}, "seed")
 
     def breaks() -> None:
@@ -393,7 +393,7 @@ def test_a_bug_in_an_appointment_is_ours_and_not_lost() -> None:
     assert playground.broken == "advancing the clock: ValueError: invalid literal for int() with base 10: 'x'"
 
 
-def test_latency_on_a_paced_clock_passes_once(bench: Workbench) -> None:
+def test_latency_on_a_paced_clock_is_not_applied_twice(bench: Workbench) -> None:
     def times(task_item: Any, sandboxes: Any) -> float:
         before = sandboxes.now
         sandboxes["drop"].list()
@@ -405,7 +405,7 @@ def test_latency_on_a_paced_clock_passes_once(bench: Workbench) -> None:
     assert 30 <= answer < 31
 
 
-def test_half_an_upload_is_no_upload(bench: Workbench) -> None:
+def test_incomplete_upload_is_discarded(bench: Workbench) -> None:
     def breaks_off(task_item: Any, sandboxes: Any) -> list[str]:
         drop = sandboxes["drop"]
         address = urlsplit(drop.url)
@@ -421,7 +421,7 @@ def test_half_an_upload_is_no_upload(bench: Workbench) -> None:
     assert (task_run.answer, task_run.agent_error) == ([], "")
 
 
-def test_a_body_over_the_limit_is_refused_as_http_has_it(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_body_over_the_limit_is_refused_with_413(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clerkship.transports.http_parser.MAX_BODY", 1000)
 
     def uploads(task_item: Any, sandboxes: Any) -> int:
@@ -439,7 +439,7 @@ def test_a_body_over_the_limit_is_refused_as_http_has_it(bench: Workbench, monke
     assert bench.run_one(uploads).answer == 413
 
 
-def test_the_last_event_is_the_last(bench: Workbench) -> None:
+def test_no_event_follows_the_end_of_the_run(bench: Workbench) -> None:
     def answers(message: Message) -> str:
         return "bye"
 
@@ -458,7 +458,7 @@ def test_the_last_event_is_the_last(bench: Workbench) -> None:
 
 
 def test_a_reply_over_http_does_not_wait_for_the_network_stack() -> None:
-    """Forty milliseconds each, if the connection's small packets are held back."""
+    """Each reply would take forty milliseconds if small packets were held back."""
     with SimulatorRig(files.SPEC) as rig:
         address = urlsplit(rig.url())
         connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)

@@ -1,4 +1,4 @@
-"""An agent's words without what opens its sandboxes, whichever way it was told, however it is quoted."""
+"""Texts of an agent are stored without the credentials and addresses of its sandboxes, however they are quoted."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,6 @@ from tests.simulators.hl7.feed import Feed
 
 @pytest.fixture
 def drop() -> Iterator[Served]:
-    """Up over SFTP."""
     gateway = Gateway()
     lines = ListenerPool(gateway)
     served = Served(gateway, lines)
@@ -25,7 +24,6 @@ def drop() -> Iterator[Served]:
 
 
 def secrets(told: Any) -> list[str]:
-    """What is in nobody's log."""
     key = [line for line in told["private_key"].splitlines() if not line.startswith("-----")]
     assert key
     return [told["user"], told["password"], told["host_key"].split()[-1], *key]
@@ -36,7 +34,7 @@ def leaks(words: str, told: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("change", [str, str.upper, str.lower, repr, lambda text: orjson.dumps(text).decode()])
-def test_nothing_that_was_told_of_a_line_is_left_of_any_text(drop: Served, change: Any) -> None:
+def test_connection_details_are_redacted_in_every_form(drop: Served, change: Any) -> None:
     told = dict(drop.told)
     text = change("\n".join(f"{key} is <{value}>" for key, value in told.items()))
     assert leaks(text, told)
@@ -47,7 +45,7 @@ def test_nothing_that_was_told_of_a_line_is_left_of_any_text(drop: Served, chang
     assert "host is <127.0.0.1>" in words.lower()
 
 
-def test_the_lines_of_a_key_are_taken_out_one_by_one(drop: Served) -> None:
+def test_lines_of_a_key_are_redacted_one_by_one(drop: Served) -> None:
     lines = str(drop.told["private_key"]).splitlines()
     text = "\n".join(f"line {number}: {line}" for number, line in enumerate(reversed(lines)))
     words = drop.playground.redact(text)
@@ -55,7 +53,7 @@ def test_the_lines_of_a_key_are_taken_out_one_by_one(drop: Served) -> None:
     assert "-----BEGIN OPENSSH PRIVATE KEY-----" in words
 
 
-def test_where_a_line_is_differs_between_machines_and_is_not_told(drop: Served) -> None:
+def test_addresses_and_ports_are_redacted(drop: Served) -> None:
     port = drop.told["port"]
     for place in (
         f"127.0.0.1:{port}",
@@ -70,7 +68,7 @@ def test_where_a_line_is_differs_between_machines_and_is_not_told(drop: Served) 
         assert f"{port}0 files" in words
 
 
-def test_the_facility_of_an_engine_is_not_told_in_any_case() -> None:
+def test_facility_is_redacted_in_upper_and_lower_case() -> None:
     feed = Feed()
     lab = feed.lab(own_port=True)
     facility, port = lab.facility, lab.told["port"]

@@ -1,4 +1,4 @@
-"""What the log keeps of each request of the agent, and what is kept beside it of requests without a credential."""
+"""What the log records of each request, and what is listed beside it of requests without a credential."""
 
 import socket
 from collections.abc import Iterator
@@ -55,14 +55,14 @@ def lines(rig: SimulatorRig) -> list[str | None]:
     return [render_event_request(event) for event in rig.playground.log.events]
 
 
-def test_a_successful_request_is_part_of_the_simulators_own_event(chart: SimulatorRig) -> None:
+def test_successful_request_is_attached_to_the_simulators_event(chart: SimulatorRig) -> None:
     chart.send(Request("GET", "/Patient", QueryParams((("name", "meier"), ("_count", "5")))))
     assert last(chart).kind == "fhir.resources.searched"
     assert last(chart).request == AgentRequest("GET", "/Patient", "name=meier&_count=5", 200)
     assert len(chart.playground.log.events) == 2
 
 
-def test_requests_are_rendered_with_what_came_of_them(chart: SimulatorRig) -> None:
+def test_requests_are_rendered_with_their_result(chart: SimulatorRig) -> None:
     observation = {"resourceType": "Observation", "status": "final", "code": {"text": "x"}}
     chart.send(Request("GET", "/Patient", {"name": "meier"}))
     chart.send(Request("GET", "/Condition", QueryParams((("patient", "p1"), ("code", "a|b c")))))
@@ -101,11 +101,11 @@ def test_a_refusal_holds_the_request_with_its_body(chart: SimulatorRig) -> None:
     assert request.size == len(request.body)
 
 
-def test_a_write_that_its_event_holds_is_not_kept_twice(chart: SimulatorRig) -> None:
+def test_body_that_an_event_contains_is_not_logged_twice(chart: SimulatorRig) -> None:
     assert chart.playground.log.events[0].request == AgentRequest("PUT", "/Patient/p1", "", 201)
 
 
-def test_a_bundle_is_the_record_of_its_request_and_its_entries_have_lines_too(chart: SimulatorRig) -> None:
+def test_bundle_event_records_the_request_and_entries_have_events_too(chart: SimulatorRig) -> None:
     entries = [{"request": {"method": "GET", "url": "Patient/p1"}}, {"request": {"method": "GET", "url": "Patient"}}]
     bundle = orjson.dumps({"resourceType": "Bundle", "type": "batch", "entry": entries})
     chart.send(Request("POST", "/", headers=JSON, body=bundle))
@@ -113,7 +113,7 @@ def test_a_bundle_is_the_record_of_its_request_and_its_entries_have_lines_too(ch
     assert [event.request is not None for event in chart.playground.log.events[1:]] == [False, False, True]
 
 
-def test_a_request_that_no_event_of_the_simulator_records_gets_one(drop: SimulatorRig) -> None:
+def test_request_without_an_event_of_the_simulator_gets_one(drop: SimulatorRig) -> None:
     drop.send(Request("GET", "/stat"))
     assert last(drop).kind == "sandbox.answered"
     assert render_event_request(last(drop)) == "GET stat → 200"
@@ -129,13 +129,13 @@ def test_messages_of_hl7_are_rendered_with_type_control_id_and_acknowledgement()
     assert str(shown[3]).startswith("POST hl7/outbound → 200 AE, ADT^A01 (1): MSH-10: the control id 1 is")
 
 
-def test_a_rename_says_from_where_to_where(drop: SimulatorRig) -> None:
+def test_rename_is_rendered_with_both_paths(drop: SimulatorRig) -> None:
     drop.send(Request("PUT", "/files/a.txt", body=b"one"))
     drop.send(Request("POST", "/rename", body=b'{"from": "a.txt", "to": "b.txt"}'))
     assert render_event_request(last(drop)) == "POST rename → 204, a.txt to b.txt"
 
 
-def test_a_fault_says_which_request_it_took_effect_on(drop: SimulatorRig) -> None:
+def test_fault_event_has_the_affected_request(drop: SimulatorRig) -> None:
     drop.playground.inject(ErrorFault(times=1))
     drop.send(Request("PUT", "/files/a.txt", body=b"one"))
     assert render_event_request(last(drop)) == "PUT files/a.txt → 503 (fault: error)"
@@ -145,7 +145,7 @@ def test_a_fault_says_which_request_it_took_effect_on(drop: SimulatorRig) -> Non
     assert render_event_request(last(drop)) == "GET files → no answer (fault: drop)"
 
 
-def test_with_a_fault_on_the_way_the_sandboxs_answer_is_kept_too(drop: SimulatorRig) -> None:
+def test_reply_of_the_sandbox_is_logged_even_if_a_fault_alters_it(drop: SimulatorRig) -> None:
     drop.playground.inject(DropFault(times=1, when="reply"))
     drop.send(Request("PUT", "/files/a.txt", body=b"one"))
     assert lines(drop) == ["PUT files/a.txt → 201, 3 bytes", "PUT files/a.txt → no answer (fault: drop)"]
@@ -184,7 +184,7 @@ def test_the_address_of_the_server_does_not_get_into_the_log(chart: SimulatorRig
     assert (one, two) == (three, four)
 
 
-def test_long_bodies_are_cut_and_those_beyond_the_limit_of_the_trial_not_kept(drop: SimulatorRig) -> None:
+def test_long_bodies_are_cut_and_bodies_beyond_the_total_limit_dropped(drop: SimulatorRig) -> None:
     drop.send(Request("POST", "/rename", body=b"x" * (MAX_BODY + 5)))
     request = last(drop).request
     assert request is not None
@@ -205,7 +205,7 @@ def test_long_queries_are_cut(drop: SimulatorRig) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"text", b"\xff\x00", b"x" * 5000, b"\xff" * 5000])
-def test_a_request_survives_its_own_bytes(drop: SimulatorRig, body: bytes) -> None:
+def test_request_round_trips_through_its_bytes(drop: SimulatorRig, body: bytes) -> None:
     drop.send(Request("POST", "/rename", body=body))
     blobs: dict[str, bytes] = {}
     line = render_event(last(drop), blobs)
@@ -213,7 +213,7 @@ def test_a_request_survives_its_own_bytes(drop: SimulatorRig, body: bytes) -> No
     assert render_logged_request(orjson.loads(line)) == render_event_request(last(drop))
 
 
-def test_logs_without_requests_still_load_and_have_lines(chart: SimulatorRig) -> None:
+def test_old_logs_without_requests_still_load(chart: SimulatorRig) -> None:
     chart.send(Request("GET", "/Patient", {"name": "meier"}))
     record = orjson.loads(chart.lines[-1])
     del record["request"]
@@ -223,7 +223,7 @@ def test_logs_without_requests_still_load_and_have_lines(chart: SimulatorRig) ->
     assert render_event_request(event) == "GET Patient?name=meier → 200, 1 match"
 
 
-def test_followers_see_the_request_of_an_event(drop: SimulatorRig) -> None:
+def test_subscribers_get_the_request_of_an_event(drop: SimulatorRig) -> None:
     seen: list[Event] = []
     drop.playground.subscribe(seen.append)
     drop.send(Request("GET", "/files"))
@@ -242,7 +242,7 @@ def test_requests_without_a_valid_credential_are_listed_beside_the_log(drop: Sim
     assert (second["method"], second["sandbox"]) == ("DELETE", "box")
 
 
-def test_the_list_beside_the_log_is_bounded_and_counts_on(drop: SimulatorRig) -> None:
+def test_list_of_unauthenticated_requests_is_bounded_but_counted(drop: SimulatorRig) -> None:
     for _ in range(MAX_UNAUTHENTICATED + 3):
         drop.send(Request("GET", "/" + "x" * 5000), token="wrong")
     found = drop.playground.sidecar.data()["unauthenticated"]
@@ -250,12 +250,12 @@ def test_the_list_beside_the_log_is_bounded_and_counts_on(drop: SimulatorRig) ->
     assert len(orjson.dumps(found)) < 50_000
 
 
-def test_without_such_requests_nothing_is_listed(drop: SimulatorRig) -> None:
+def test_nothing_is_listed_without_unauthenticated_requests(drop: SimulatorRig) -> None:
     drop.send(Request("GET", "/files"))
     assert "unauthenticated" not in drop.playground.sidecar.data()
 
 
-def test_requests_that_name_no_trial_under_way_are_counted_for_the_run(drop: SimulatorRig) -> None:
+def test_requests_for_no_running_trial_are_counted_for_the_run(drop: SimulatorRig) -> None:
     gateway, request = drop.gateway, Request("GET", "/files", {"token": "guess"})
     gateway.handle(RequestContext("pg_never", "box", HttpCall(request), "x"))
     gateway.remove_playground(drop.playground)
@@ -268,7 +268,7 @@ def test_requests_that_name_no_trial_under_way_are_counted_for_the_run(drop: Sim
     assert describe_unmatched_requests(found)[0] == "2 requests for no trial under way"
 
 
-def test_what_is_no_http_request_is_listed_beside_the_log(drop: SimulatorRig) -> None:
+def test_invalid_http_requests_are_listed_beside_the_log(drop: SimulatorRig) -> None:
     place = urlsplit(drop.url())
     with socket.create_connection((place.hostname or "", place.port or 0), timeout=10) as connection:
         connection.sendall(f"GET {place.path}/files HTTP/1.1\r\nno header\r\n\r\n".encode())

@@ -1,4 +1,4 @@
-"""Rewinding a playground builds its run anew: nothing of what happened since is left."""
+"""A rewind builds the run again, without anything that happened since."""
 
 from datetime import timedelta
 from typing import Any
@@ -25,7 +25,7 @@ def add_people(playground: Playground) -> None:
 
 
 def run_state(playground: Playground) -> dict[str, Any]:
-    """Return all that a rewind replaces, as data."""
+    """Return everything that a rewind replaces, as data."""
     people, log = playground.people, playground.log
     return {
         "log": (log.lines, log.head, log.blobs, log.size, log.request_bodies, log.overflowed, log.ordered()),
@@ -75,7 +75,7 @@ def test_rewound_playground_equals_a_new_one_with_the_same_events() -> None:
     assert run_state(played) == run_state(fresh)
 
 
-def test_rewind_to_nothing_equals_a_new_playground() -> None:
+def test_rewind_to_an_empty_log_equals_a_new_playground() -> None:
     played = open_playground()
     add_people(played)
     run_on(played)
@@ -83,7 +83,7 @@ def test_rewind_to_nothing_equals_a_new_playground() -> None:
     assert run_state(played) == run_state(open_playground())
 
 
-def test_rewind_keeps_what_clients_hold_and_the_failure_of_the_platform() -> None:
+def test_rewind_keeps_credentials_addresses_and_failures() -> None:
     playground = open_playground()
     seen: list[Event] = []
     playground.subscribe(seen.append)

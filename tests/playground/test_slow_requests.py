@@ -1,4 +1,4 @@
-"""Slow requests and idle connections: what one client does must not hold up the others."""
+"""Slow requests and idle connections of one client do not delay others."""
 
 import http.client
 import socket
@@ -30,7 +30,7 @@ LIMIT = 20
 
 
 class Site:
-    """Two playgrounds behind one listener; a slow request waits until it is released."""
+    """Two playgrounds behind one server. A slow request waits until it is released."""
 
     def __init__(self, limits: ConnectionLimits | None = None) -> None:
         self.begun, self.released = threading.Event(), threading.Event()
@@ -55,7 +55,6 @@ class Site:
         return Reply(200, b"slow")
 
     def get(self, playground: int, path: str) -> tuple[int, bytes]:
-        """Ask on a connection of its own."""
         handle = self.handles[playground]
         place = urlsplit(handle.url)
         connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=LIMIT)
@@ -67,22 +66,18 @@ class Site:
             connection.close()
 
     def later(self, playground: int, path: str) -> "Future[tuple[int, bytes]]":
-        """Ask without waiting for the answer."""
         return self.clients.submit(self.get, playground, path)
 
     def connect(self) -> socket.socket:
-        """Open a connection, and say nothing yet."""
         place = urlsplit(self.handles[0].url)
         return socket.create_connection((place.hostname or "", place.port or 0), timeout=LIMIT)
 
     def head(self, method: str = "GET", *more: str) -> bytes:
-        """The head of a quick request to the first playground."""
         handle = self.handles[0]
         lines = [f"{method} {urlsplit(handle.url).path}/quick HTTP/1.1", "Host: x"]
         return "\r\n".join([*lines, f"Authorization: Bearer {handle.token}", *more, "", ""]).encode()
 
     def close(self) -> None:
-        """Release whatever waits, and stop."""
         self.released.set()
         self.clients.shutdown()
         self.listener.close()
@@ -90,19 +85,16 @@ class Site:
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    """With the usual limits."""
     opened = Site()
     yield opened
     opened.close()
 
 
 def read_to_end(connection: socket.socket) -> bytes:
-    """All that comes until the server closes the connection."""
     return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 def read_reply(connection: socket.socket) -> bytes:
-    """One reply with a body of five letters or six."""
     got = b""
     while not got.endswith((b"quick", b"posted")):
         more = connection.recv(65536)
@@ -114,7 +106,7 @@ def read_reply(connection: socket.socket) -> bytes:
 # Slow requests.
 
 
-def test_a_slow_request_and_one_that_waits_behind_it_hold_up_no_other_playground(site: Site) -> None:
+def test_slow_request_does_not_delay_another_playground(site: Site) -> None:
     slow = site.later(0, "/slow")
     assert site.begun.wait(LIMIT)
     behind = site.later(0, "/quick")
@@ -154,13 +146,12 @@ def test_a_trial_that_ends_during_a_slow_request_writes_nothing_after_its_end(si
 
 
 def located(route: Route, request: Request) -> HttpCall:
-    """A request whose route is known."""
     call = HttpCall(request)
     call.locate(replace(files.SPEC, routes=(route,)))
     return call
 
 
-def test_a_shape_of_request_is_quick_or_not_by_what_the_last_one_took() -> None:
+def test_last_request_of_a_shape_decides_whether_it_is_quick() -> None:
     route = raw_route("GET", "/{type}", "search", lambda call: Reply(200))
     asked, other = (Request("GET", "/Patient", QueryParams(((name, "x"),))) for name in ("name", "family"))
     shape, unseen = shape_of(located(route, asked)), shape_of(located(route, other))
@@ -208,7 +199,7 @@ def test_a_request_that_does_not_arrive_is_answered_408_and_its_connection_close
     assert b"connection: close" in got
 
 
-def test_a_request_that_trickles_in_is_answered_408() -> None:
+def test_slowly_sent_request_is_answered_408() -> None:
     site = Site(ConnectionLimits(request=0.05))
     with site.connect() as connection:
         connection.sendall(site.head("POST", "Content-Length: 9") + b"half")
@@ -234,7 +225,7 @@ def test_a_connection_is_closed_some_time_after_its_last_reply() -> None:
     site.close()
 
 
-def test_a_slow_reply_does_not_count_as_time_the_client_took() -> None:
+def test_slow_reply_does_not_count_as_idle_time_of_the_client() -> None:
     site = Site(ConnectionLimits(head=0.05, idle=5))
     slow = site.head().replace(b"/quick ", b"/slow ")
     with site.connect() as connection, site.connect() as idle:
@@ -248,7 +239,7 @@ def test_a_slow_reply_does_not_count_as_time_the_client_took() -> None:
     site.close()
 
 
-def test_when_all_places_are_taken_the_connection_that_is_idle_for_longest_makes_room() -> None:
+def test_longest_idle_connection_is_closed_at_the_limit() -> None:
     site = Site(ConnectionLimits(connections=2))
     with site.connect() as oldest, site.connect() as second, site.connect() as third:
         for connection in (second, third):
@@ -258,7 +249,7 @@ def test_when_all_places_are_taken_the_connection_that_is_idle_for_longest_makes
     site.close()
 
 
-def test_when_all_places_are_busy_a_connection_is_refused_503() -> None:
+def test_connection_is_refused_503_when_all_are_busy() -> None:
     site = Site(ConnectionLimits(connections=1))
     slow = site.later(0, "/slow")
     assert site.begun.wait(LIMIT)

@@ -1,4 +1,4 @@
-"""A small simulator as an author of a plug-in might write it: tickets from a dataset, closed by the agent."""
+"""A small simulator as a plug-in author might write it: tickets from a dataset, closed by the agent."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""A playground with two conversations and a file drop, and people with given answers."""
+"""A playground with two conversations and a file drop, and people with fixed answers."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,6 @@ class Model(ScriptedPerson):
         self._answers = list(answers)
 
     def hear(self, said: AgentReply) -> PersonAction:
-        """Give the next answer."""
         self.heard.append(said.text)
         if not self._answers:
             raise PersonUnavailable("the model does not answer")

@@ -1,1 +1,1 @@
-"""What must hold for any input."""
+"""Properties that hold for any input."""

@@ -1,6 +1,6 @@
-"""Search as slowly and plainly as it can be written: every resource is looked at, by a reading of R4 of its own.
+"""A naive FHIR search that looks at every resource.
 
-It shares nothing with the search it is compared with: no table, no index, no parsing. It knows a few parameters only.
+It shares no table, index or parser with the search that it is compared with. It knows only a few parameters.
 """
 
 import unicodedata
@@ -58,7 +58,6 @@ MEANS = {
 
 
 def values(resource: Resource, name: str) -> list[Any]:
-    """What a parameter looks at."""
     if name == "_id":
         return [resource["id"]]
     path = PATHS.get((resource["resourceType"], name))
@@ -76,12 +75,10 @@ def values(resource: Resource, name: str) -> list[Any]:
 
 
 def listed(value: Any) -> list[Any]:
-    """A list of it, if it is none."""
     return value if isinstance(value, list) else [value]
 
 
 def wanted(resources: Resources, type: str, pairs: list[Pair]) -> set[str]:
-    """The keys of what meets all of a query."""
     return {
         key
         for key, resource in resources.items()
@@ -90,7 +87,6 @@ def wanted(resources: Resources, type: str, pairs: list[Pair]) -> set[str]:
 
 
 def holds(resources: Resources, resource: Resource, name: str, text: str) -> bool:
-    """Whether one parameter is met."""
     if name.startswith("_has:"):
         _, source, label, rest = name.split(":", 3)
         return any(
@@ -122,18 +118,15 @@ def holds(resources: Resources, resource: Resource, name: str, text: str) -> boo
 
 
 def key_of(resource: Resource) -> str:
-    """Its key."""
     return f"{resource['resourceType']}/{resource['id']}"
 
 
 def part_holds(part: Resource, text: str) -> bool:
-    """Whether one component has both a code and a value."""
     code, number = text.split("$")
     return token_holds(part["code"], code) and quantity_holds(part["valueQuantity"], number)
 
 
 def value_holds(label: str, modifier: str, value: Any, text: str) -> bool:
-    """Whether one value is one that is asked for."""
     if label == "_id":
         return bool(value == text)
     sort = SORTS[label]
@@ -151,12 +144,10 @@ def value_holds(label: str, modifier: str, value: Any, text: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """Without case, accents, punctuation."""
     return "".join(c for c in unicodedata.normalize("NFD", text.lower()) if c.isalnum())
 
 
 def token_holds(value: Any, text: str) -> bool:
-    """Whether a code, an identifier or a concept is meant."""
     bar = "|" in text
     system, _, code = text.rpartition("|")
     for said_system, said in said_tokens(value):
@@ -167,7 +158,6 @@ def token_holds(value: Any, text: str) -> bool:
 
 
 def said_tokens(value: Any) -> Iterator[tuple[str, str]]:
-    """System and code."""
     if isinstance(value, str):
         yield "", value
     elif "coding" in value:
@@ -178,14 +168,12 @@ def said_tokens(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def reference_holds(label: str, modifier: str, value: Resource, text: str) -> bool:
-    """Whether a reference is meant."""
     if "/" in text:
         return value.get("reference") == text
     return value.get("reference") in {f"{type}/{text}" for type in ([modifier] if modifier else MEANS[label])}
 
 
 def stretch(text: str) -> tuple[datetime, datetime]:
-    """From when until when a date goes."""
     if len(text) == 4:
         return at(int(text), 1), at(int(text) + 1, 1)
     if len(text) == 7:
@@ -199,12 +187,10 @@ def stretch(text: str) -> tuple[datetime, datetime]:
 
 
 def at(year: int, month: int) -> datetime:
-    """When a month begins."""
     return datetime(year, month, 1, tzinfo=UTC)
 
 
 def covered(value: Any) -> tuple[datetime, datetime]:
-    """The same for a period."""
     if isinstance(value, str):
         return stretch(value)
     start = stretch(value["start"])[0] if "start" in value else EARLIEST
@@ -212,7 +198,7 @@ def covered(value: Any) -> tuple[datetime, datetime]:
 
 
 def date_holds(value: Any, text: str) -> bool:
-    """R4's words for each prefix."""
+    """Compare dates by the prefixes of R4."""
     prefix, text = (text[:2], text[2:]) if text[:2].isalpha() else ("eq", text)
     low, high = stretch(text)
     start, end = covered(value)
@@ -233,7 +219,7 @@ def date_holds(value: Any, text: str) -> bool:
 
 
 def quantity_holds(value: Resource, text: str) -> bool:
-    """R4's words for numbers; `ap` is a tenth."""
+    """Compare numbers by the prefixes of R4; `ap` allows ten percent."""
     number, *unit = text.split("|")
     prefix, digits = (number[:2], number[2:]) if number[:2].isalpha() else ("eq", number)
     asked, said = Decimal(digits), Decimal(str(value["value"]))
@@ -255,8 +241,6 @@ def quantity_holds(value: Resource, text: str) -> bool:
 
 
 def in_order(resources: Resources, keys: set[str], sort: list[str]) -> list[str]:
-    """Keys as some rules put them, what is equal by key."""
-
     def compared(one: str, other: str) -> int:
         for rule in sort:
             mine, theirs = (first(resources[key], rule.lstrip("-"), rule.startswith("-")) for key in (one, other))
@@ -272,7 +256,6 @@ def in_order(resources: Resources, keys: set[str], sort: list[str]) -> list[str]
 
 
 def first(resource: Resource, label: str, down: bool) -> Any:
-    """Of what a resource says, the first in an order."""
     found: list[Any] = []
     for value in values(resource, label):
         sort = SORTS[label]
@@ -290,7 +273,6 @@ def first(resource: Resource, label: str, down: bool) -> Any:
 
 
 def along(resources: Resources, keys: list[str], asked: list[Pair]) -> set[str]:
-    """What comes with some matches."""
     have, fresh, first_time = set(keys), set(keys), True
     while fresh:
         brought: set[str] = set()

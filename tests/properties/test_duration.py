@@ -1,4 +1,4 @@
-"""Durations read back as they were written."""
+"""Durations round trip through their text."""
 
 from datetime import timedelta
 
@@ -12,11 +12,11 @@ SPANS = st.timedeltas(timedelta(0), timedelta(days=36_500))
 
 @settings(max_examples=300, deadline=None)
 @given(SPANS)
-def test_a_duration_is_the_same_after_it_is_written_and_read(span: timedelta) -> None:
+def test_duration_round_trips(span: timedelta) -> None:
     assert parse_duration(render_duration(span)) == span
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from(["ms", "s", "m", "h"]), st.integers(0, 59))
-def test_parts_add_up(count: int, unit: str, seconds: int) -> None:
+def test_parts_of_a_duration_add_up(count: int, unit: str, seconds: int) -> None:
     assert parse_duration(f"+{count}{unit} {seconds}s") == parse_duration(f"{count}{unit}") + timedelta(seconds=seconds)

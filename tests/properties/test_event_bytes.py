@@ -1,4 +1,4 @@
-"""An event read back from its bytes is the event, for every kind there is."""
+"""Events of every kind round trip through their bytes."""
 
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args, get_origin
@@ -42,12 +42,12 @@ TIMES = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.ju
 
 
 def payloads(kind: type[Payload]) -> st.SearchStrategy[Payload]:
-    """Any payload of a kind, by the types of its fields."""
+    """Return a strategy for payloads of a kind, by the types of its fields."""
     return st.builds(kind, **{name: values(info.annotation) for name, info in kind.model_fields.items()})
 
 
 def values(annotation: Any) -> st.SearchStrategy[Any]:
-    """Any value of a field, by its type."""
+    """Return a strategy for values of a type."""
     if get_origin(annotation) is Literal:
         return st.sampled_from(get_args(annotation))
     return BY_TYPE[annotation]
@@ -69,7 +69,7 @@ def test_an_event_is_the_same_after_a_round_trip_through_its_bytes(kind: str, da
 
 @settings(max_examples=25, deadline=None)
 @given(BYTES)
-def test_a_large_or_binary_body_is_kept_beside_the_line(body: bytes) -> None:
+def test_large_or_binary_body_is_stored_as_a_blob(body: bytes) -> None:
     blobs: dict[str, bytes] = {}
     payload = KINDS["files.file.written"](path="p", size=len(body), data=body)  # type: ignore[call-arg]
     line = render_event(Event(1, datetime(2026, 3, 2, tzinfo=UTC), "drop", payload.kind, "agent", None, payload), blobs)
@@ -79,7 +79,7 @@ def test_a_large_or_binary_body_is_kept_beside_the_line(body: bytes) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(TEXT, max_size=6), st.integers(0, 5))
-def test_the_head_of_the_chain_vouches_for_every_line(texts: list[str], place: int) -> None:
+def test_head_changes_with_every_line(texts: list[str], place: int) -> None:
     log, writer = open_log()
     for text in texts:
         writer.append("x", KINDS["agent.failed"](error=text), actor="agent", at=datetime(2026, 3, 2, tzinfo=UTC))  # type: ignore[call-arg]

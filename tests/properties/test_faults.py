@@ -1,4 +1,4 @@
-"""Whatever the seed and the probability: faults strike at the rate they say, and leave the same bytes twice."""
+"""For any seed and probability, faults take effect at their rate and give the same bytes twice."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,7 +29,7 @@ REQUESTS = (
 
 @given(st.text(max_size=8), st.floats(min_value=0.01, max_value=0.99))
 @settings(max_examples=40, deadline=None)
-def test_a_fault_strikes_at_the_rate_it_says(seed: str, probability: float) -> None:
+def test_fault_takes_effect_with_its_probability(seed: str, probability: float) -> None:
     rng = Rng(seed).stream("fault/error")
     active = ActiveFault(ErrorFault(probability=probability))
     struck = sum(active.matches("drop", "list_files", rng) for _ in range(MANY))
@@ -38,7 +38,7 @@ def test_a_fault_strikes_at_the_rate_it_says(seed: str, probability: float) -> N
 
 
 def play(seed: str, faults: list[Fault]) -> list[bytes]:
-    """The log of a hundred requests with these in the way."""
+    """Return the log of a hundred requests under faults."""
     environment = Environment(name="desk", simulators={"drop": Simulator(kind="files")})
     playground = Playground(environment, {"drop": PreparedSimulator(files.SPEC, files.SPEC.config())}, seed)
     gateway = Gateway()
@@ -52,7 +52,6 @@ def play(seed: str, faults: list[Fault]) -> list[bytes]:
 
 
 def faults_of(profile: str) -> list[Fault]:
-    """A profile as the faults it stands for."""
     by_name = {f"fault.{fault.name}": fault for fault in FAULTS}
     return [by_name[call.name].model_validate(call.args) for call in PROFILES[profile]]
 
@@ -63,12 +62,12 @@ def test_the_same_seed_gives_the_same_bytes_under_chaos(seed: str, profile: str)
     assert play(seed, faults_of(profile)) == play(seed, faults_of(profile))
 
 
-def test_rough_has_every_fault_there_is() -> None:
+def test_rough_profile_has_every_fault() -> None:
     assert {fault.name for fault in faults_of("rough")} == {fault.name for fault in FAULTS}
 
 
 @given(st.binary(max_size=300), st.integers(min_value=1, max_value=50))
-def test_pieces_are_the_whole_and_none_is_empty(body: bytes, count: int) -> None:
+def test_pieces_add_up_to_the_body_and_none_is_empty(body: bytes, count: int) -> None:
     pieces = Delivery(pieces=count).divide(body)
     assert b"".join(pieces) == body
     assert len(pieces) == max(1, min(count, len(body)))

@@ -1,4 +1,4 @@
-"""Whatever an agent sends, the server answers in FHIR's words and its log rebuilds it."""
+"""Any request gets a FHIR reply, and the log rebuilds the state."""
 
 import base64
 from typing import Any
@@ -38,7 +38,7 @@ SEARCHES = (
 
 @st.composite
 def mangled(draw: st.DrawFn) -> Resource:
-    """A resource of which some element is something else, or is not there."""
+    """A resource in which one element is replaced or missing."""
     resource = dict(draw(st.sampled_from([without(ADA, "id", "meta"), without(POTASSIUM, "id")])))
     for _ in range(draw(st.integers(0, 2))):
         name = draw(
@@ -53,7 +53,6 @@ def mangled(draw: st.DrawFn) -> Resource:
 
 
 def nested(levels: int) -> dict[str, Any]:
-    """Objects within objects."""
     made: dict[str, Any] = {}
     for _ in range(levels):
         made = {"a": made}
@@ -103,7 +102,6 @@ IN_A_BINARY = st.one_of(
 
 
 def deeper(steps: int) -> list[dict[str, Any]]:
-    """Operations of which each goes on where the one before it ended."""
     return [{"op": "add", "path": "/a" * (1 + 91 * step), "value": nested(90)} for step in range(steps)]
 
 
@@ -120,7 +118,7 @@ def deeper(steps: int) -> list[dict[str, Any]]:
 @example(
     headers={}, preconditions={}, data="", operations=[{"op": "test", "path": "/a", "value": nested(90)}], steps=14
 )
-def test_no_header_no_patch_and_no_precondition_breaks_it(
+def test_any_header_patch_or_precondition_gets_a_fhir_reply(
     headers: dict[str, str],
     preconditions: dict[str, str],
     data: str,
@@ -160,7 +158,9 @@ def test_no_header_no_patch_and_no_precondition_breaks_it(
     search=st.sampled_from(SEARCHES),
 )
 @settings(max_examples=120, deadline=None)
-def test_nothing_breaks_it(validation: str, resources: list[Resource], operations: list[Any], search: str) -> None:
+def test_any_request_gets_a_fhir_reply(
+    validation: str, resources: list[Resource], operations: list[Any], search: str
+) -> None:
     server = Server(*CHART, validation=validation, references="unchecked")
     entries = [entry("POST", _type(each), each, f"urn:uuid:{number}") for number, each in enumerate(resources)]
     conditional = [entry("POST", _type(each), each, ifNoneExist="identifier=x|1") for each in resources]

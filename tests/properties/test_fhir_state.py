@@ -1,4 +1,4 @@
-"""A FHIR server against the simplest model there is: for each resource, the list of what it was."""
+"""A FHIR server against a simple model: the list of versions of each resource."""
 
 from typing import Any
 
@@ -16,7 +16,6 @@ SYSTEM = "http://clinic.example/mrn"
 
 
 def patient(name: str, value: str, id: str = "") -> Resource:
-    """One with a name and a number."""
     made: Resource = {
         "resourceType": "Patient",
         "name": [{"family": name}],
@@ -26,7 +25,7 @@ def patient(name: str, value: str, id: str = "") -> Resource:
 
 
 class Chart(RuleBasedStateMachine):
-    """Each resource is a list of versions, None where it was deleted; all that is asked is answered from that."""
+    """The model: each resource is a list of versions, None where it was deleted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,36 +35,30 @@ class Chart(RuleBasedStateMachine):
     # What is there now, by the model.
 
     def now(self, id: str) -> Resource | None:
-        """One as it is."""
         return self.model.get(id, [None])[-1]
 
     def meant(self, value: str) -> list[str]:
-        """Those with a number."""
         return [id for id in self.model if _has(self.now(id), value)]
 
     def wrote(self, answer: Answer, id: str, resource: Resource, new: bool) -> None:
-        """It must have been kept, as the next version."""
         assert answer.status == (201 if new else 200), answer.body
         self.keep(id, resource)
         assert answer.headers["ETag"] == f'W/"{len(self.model[id])}"'
         assert _content(answer.json) == _content({**resource, "id": id})
 
     def keep(self, id: str, resource: Resource | None) -> None:
-        """In the model."""
         self.model.setdefault(id, []).append(None if resource is None else {**resource, "id": id})
 
     # What an agent does.
 
     @rule(name=NAMES, value=VALUES)
     def create(self, name: str, value: str) -> None:
-        """Under an id nobody has had."""
         answer = self.server.send("POST", "Patient", patient(name, value))
         assert answer.json["id"] not in self.model
         self.wrote(answer, answer.json["id"], patient(name, value), new=True)
 
     @rule(name=NAMES, value=VALUES)
     def create_if_none(self, name: str, value: str) -> None:
-        """None, one, several."""
         found = self.meant(value)
         answer = self.server.send("POST", "Patient", patient(name, value), if_none_exist=f"identifier={SYSTEM}|{value}")
         if not found:
@@ -75,14 +68,12 @@ class Chart(RuleBasedStateMachine):
 
     @rule(id=IDS, name=NAMES, value=VALUES)
     def update(self, id: str, name: str, value: str) -> None:
-        """New or not."""
         new = self.now(id) is None
         answer = self.server.send("PUT", f"Patient/{id}", patient(name, value, id))
         self.wrote(answer, id, patient(name, value), new=new)
 
     @rule(id=IDS, name=NAMES, version=st.integers(1, 6))
     def update_if_match(self, id: str, name: str, version: int) -> None:
-        """Only the version that was seen."""
         current = len(self.model.get(id, ())) if self.now(id) is not None else 0
         answer = self.server.send("PUT", f"Patient/{id}", patient(name, "1", id), if_match=f'W/"{version}"')
         if version == current:
@@ -92,7 +83,6 @@ class Chart(RuleBasedStateMachine):
 
     @rule(name=NAMES, value=VALUES)
     def conditional_update(self, name: str, value: str) -> None:
-        """None, one, several."""
         found = self.meant(value)
         answer = self.server.send("PUT", f"Patient?identifier={SYSTEM}|{value}", patient(name, value))
         if len(found) > 1:
@@ -102,7 +92,6 @@ class Chart(RuleBasedStateMachine):
 
     @rule(id=IDS, name=NAMES, expected=NAMES)
     def patch(self, id: str, name: str, expected: str) -> None:
-        """If the name is what it is believed to be."""
         before = self.now(id)
         tested = {"op": "test", "path": "/name/0/family", "value": expected}
         answer = self.server.send("PATCH", f"Patient/{id}", [tested, {**tested, "op": "replace", "value": name}])
@@ -116,7 +105,6 @@ class Chart(RuleBasedStateMachine):
 
     @rule(id=IDS)
     def delete(self, id: str) -> None:
-        """Gone, or nothing to be done."""
         there = self.now(id) is not None
         assert self.server.send("DELETE", f"Patient/{id}").status == (204 if there else 200)
         if there:
@@ -124,7 +112,6 @@ class Chart(RuleBasedStateMachine):
 
     @rule(value=VALUES)
     def conditional_delete(self, value: str) -> None:
-        """None, one, several."""
         found = self.meant(value)
         answer = self.server.send("DELETE", f"Patient?identifier={SYSTEM}|{value}")
         assert answer.status == (200 if not found else 204 if len(found) == 1 else 412)
@@ -133,7 +120,6 @@ class Chart(RuleBasedStateMachine):
 
     @rule(is_deleted=IDS, id=IDS, name=NAMES, value=VALUES, fails=st.booleans())
     def transaction(self, gone: str, id: str, name: str, value: str, fails: bool) -> None:
-        """A delete, an update and a create; or none of them."""
         entries = [
             entry("PUT", f"Patient/{id}", patient(name, value, id)),
             entry("DELETE", f"Patient/{gone}"),
@@ -150,7 +136,6 @@ class Chart(RuleBasedStateMachine):
         self.done(answer, gone, id, patient(name, value))
 
     def done(self, answer: Answer, gone: str, id: str, resource: Resource) -> None:
-        """A transaction went through."""
         there, new = self.now(gone) is not None, self.now(id) is None
         statuses = [one["response"]["status"][:3] for one in answer.entries]
         assert statuses == ["201" if new else "200", "204" if there else "200", "201"]
@@ -163,7 +148,6 @@ class Chart(RuleBasedStateMachine):
 
     @rule(id=IDS)
     def read(self, id: str) -> None:
-        """As it is."""
         answer, now = self.server.get(f"Patient/{id}"), self.now(id)
         if now is None:
             assert answer.status == (410 if id in self.model else 404)
@@ -172,7 +156,6 @@ class Chart(RuleBasedStateMachine):
 
     @rule(id=IDS, version=st.integers(1, 8))
     def vread(self, id: str, version: int) -> None:
-        """As it was."""
         versions = self.model.get(id, [])
         answer = self.server.get(f"Patient/{id}/_history/{version}")
         if version > len(versions):
@@ -185,7 +168,6 @@ class Chart(RuleBasedStateMachine):
     @precondition(lambda self: len(self.model) > 1)
     @rule(count=st.integers(1, 4))
     def history(self, count: int) -> None:
-        """Every version of everybody, in pages."""
         target, seen = f"Patient/_history?_count={count}", []
         while target:
             page = self.server.get(target)
@@ -199,13 +181,11 @@ class Chart(RuleBasedStateMachine):
 
     @rule(value=VALUES)
     def search(self, value: str) -> None:
-        """Who has a number."""
         answer = self.server.get(f"Patient?identifier={SYSTEM}|{value}&_count=1000")
         assert {key.partition("/")[2] for key in answer.keys} == set(self.meant(value))
 
     @invariant()
     def the_log_rebuilds_it(self) -> None:
-        """To the byte, at any time."""
         assert self.server.rebuilt() == self.server.state.dump()
 
 

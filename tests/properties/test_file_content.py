@@ -1,4 +1,4 @@
-"""Whatever is in a file, its criterion says how it is."""
+"""Any file content can be checked by a criterion."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 @pytest.mark.parametrize("form", get_args(Form))
 @settings(max_examples=300, deadline=None)
 @given(data=ANYTHING)
-def test_a_file_is_read_or_said_to_be_something_else(form: Form, data: bytes) -> None:
+def test_any_file_is_parsed_or_reported_as_unreadable(form: Form, data: bytes) -> None:
     with suppress(Unfit):
         read(form, data)
     args = {"path": "a", "parse": form, "fields": [{"path": PATHS[form], "expected": 5}] if form in PATHS else []}
@@ -45,7 +45,7 @@ def test_a_file_is_read_or_said_to_be_something_else(form: Form, data: bytes) ->
     st.lists(st.lists(CELLS, min_size=4, max_size=4), max_size=4),
     st.sampled_from(",;\t|"),
 )
-def test_a_table_that_was_written_is_read(columns: list[str], cells: list[list[str]], delimiter: str) -> None:
+def test_table_round_trips(columns: list[str], cells: list[list[str]], delimiter: str) -> None:
     out = io.StringIO(newline="")
     rows = [row[: len(columns)] for row in cells]
     csv.writer(out, delimiter=delimiter).writerows([columns, *rows])

@@ -1,4 +1,4 @@
-"""A file drop against the simplest model there is, whatever is done to it: a map of files, and a set of folders."""
+"""A file drop against a simple model: a map of files and a set of folders."""
 
 from typing import Any
 
@@ -40,13 +40,11 @@ GARBAGE = st.one_of(
 
 
 def above(path: str) -> list[str]:
-    """The folders that something is in."""
     parts = path.split("/")
     return ["/".join(parts[:number]) for number in range(1, len(parts))]
 
 
 def bad(path: str) -> bool:
-    """Whether no file system would have it, or not ours."""
     parts = path.split("/")
     return any(part in ("", ".", "..") or len(part.encode("utf-8", "surrogatepass")) > 255 for part in parts) or any(
         ord(char) < 32 or 127 <= ord(char) < 160 or char in "\u2028\u2029" for char in path
@@ -54,7 +52,7 @@ def bad(path: str) -> bool:
 
 
 class FileDrop(RuleBasedStateMachine):
-    """Over a dataset, with little room."""
+    """A file drop over a dataset, with a small quota."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,27 +68,22 @@ class FileDrop(RuleBasedStateMachine):
         self.written: dict[str, int] = {}
 
     def send(self, method: str, path: str, body: Any = b"", **query: str) -> Reply:
-        """Ask for something."""
         data = body if isinstance(body, bytes) else orjson.dumps(body)
         return self.rig.send(Request(method, path, query, body=data))
 
     def is_there(self, path: str) -> bool:
-        """Whether anything is."""
         return path in self.files or path in self.folders
 
     def has_folder(self, path: str) -> int:
-        """What is said where a thing would be put in that is not there: 0 if it can be."""
         outer = path.rpartition("/")[0]
         return 0 if not outer or outer in self.folders else 409 if outer in self.files else 404
 
     def inside(self, folder: str) -> list[str]:
-        """All that is below."""
         start = f"{folder}/" if folder else ""
         return [path for path in (*self.files, *self.folders) if path.startswith(start)]
 
     @rule(path=PATHS, data=DATA)
     def write(self, path: str, data: bytes) -> None:
-        """A write is there, or is refused because of what is there."""
         status = self.send("PUT", f"/files/{path}", data).status
         used = sum(self.written.values()) - self.written.get(path, 0)
         if len(data) > 18:
@@ -106,7 +99,6 @@ class FileDrop(RuleBasedStateMachine):
 
     @rule(path=PATHS)
     def delete(self, path: str) -> None:
-        """A file that is there can be removed, once; what it was in stays."""
         status = self.send("DELETE", f"/files/{path}").status
         assert status == (204 if path in self.files else 409 if path in self.folders else 404)
         self.files.pop(path, None)
@@ -114,7 +106,6 @@ class FileDrop(RuleBasedStateMachine):
 
     @rule(path=PATHS)
     def read(self, path: str) -> None:
-        """What is read is what was written."""
         reply = self.send("GET", f"/files/{path}")
         if path in self.files:
             assert (reply.status, reply.body) == (200, self.files[path])
@@ -123,7 +114,6 @@ class FileDrop(RuleBasedStateMachine):
 
     @rule(path=PATHS)
     def make_folder(self, path: str) -> None:
-        """In a folder that is there."""
         status = self.send("PUT", f"/folders/{path}").status
         expected = 409 if self.is_there(path) else self.has_folder(path)
         assert status == (expected or 201)
@@ -131,7 +121,6 @@ class FileDrop(RuleBasedStateMachine):
 
     @rule(path=PATHS)
     def remove_folder(self, path: str) -> None:
-        """If nothing is in it."""
         status = self.send("DELETE", f"/folders/{path}").status
         if path not in self.folders:
             assert status == (409 if path in self.files else 404)
@@ -143,7 +132,6 @@ class FileDrop(RuleBasedStateMachine):
 
     @rule(path=PATHS, to=PATHS, replace=st.booleans())
     def rename(self, path: str, to: str, replace: bool) -> None:
-        """Everything goes along, and nothing is lost on the way."""
         status = self.send("POST", "/rename", {"from": path, "to": to, "replace": replace}).status
         expected = self._refused(path, to, replace=replace)
         assert status == (expected or 204)
@@ -177,7 +165,6 @@ class FileDrop(RuleBasedStateMachine):
 
     @rule(path=PATHS)
     def stamp(self, path: str) -> None:
-        """A time that is said is the time that is told."""
         status = self.send("PATCH", f"/files/{path}", {"modified": "2020-02-03T04:05:06Z"}).status
         assert status == (204 if self.is_there(path) else 404)
         if self.is_there(path):
@@ -185,7 +172,6 @@ class FileDrop(RuleBasedStateMachine):
 
     @rule(folder=FOLDERS, after=PATHS, count=st.integers(1, 4))
     def page(self, folder: str, after: str, count: int) -> None:
-        """A page of a listing is that part of the whole."""
         start = f"{folder}/" if folder else ""
         below = sorted(path for path in self.files if path.startswith(start))
         reply = orjson.loads(self.send("GET", "/files", prefix=folder, after=start + after, count=str(count)).body)
@@ -193,7 +179,6 @@ class FileDrop(RuleBasedStateMachine):
 
     @rule(folder=FOLDERS, count=st.integers(1, 3))
     def look_into(self, folder: str, count: int) -> None:
-        """Page by page, each thing once."""
         if folder and folder not in self.folders:
             assert self.send("GET", f"/folders/{folder}").status == (409 if folder in self.files else 404)
             return
@@ -211,14 +196,12 @@ class FileDrop(RuleBasedStateMachine):
 
     @rule(path=GARBAGE, method=st.sampled_from(["PUT", "GET", "DELETE"]))
     def garbage(self, path: str, method: str) -> None:
-        """What is no path is refused as one, and changes nothing."""
         if path and bad(path):
             assert self.send(method, f"/files/{path}", b"x").status in (400, 404)
             assert self.send("POST", "/rename", {"from": "a/a", "to": path}).status == 400
 
     @invariant()
     def it_is_what_the_model_is(self) -> None:
-        """Files, folders, and what they take up."""
         state = self.rig.playground.sandboxes["box"].state
         assert isinstance(state, FilesState)
         assert list(state.volume.paths()) == sorted(self.files)
@@ -230,7 +213,6 @@ class FileDrop(RuleBasedStateMachine):
 
     @invariant()
     def the_log_rebuilds_it(self) -> None:
-        """At any time."""
         rebuilt = replay(self.rig.prepared_simulators, self.rig.playground.log.events)[self.rig.name]
         assert rebuilt.dump() == self.rig.dump()
 
@@ -252,8 +234,8 @@ EVENTS = st.one_of(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(EVENTS, max_size=25))
-def test_what_has_happened_is_taken_in_though_it_makes_no_sense(payloads: list[Payload]) -> None:
-    """A step is tried once more without what the agent did: then files are renamed that never came."""
+def test_impossible_events_are_applied_without_error(payloads: list[Payload]) -> None:
+    """A failed step is retried without the agent's changes, so files may be renamed that never existed."""
     room = PreparedSimulator(SPEC, FilesConfig(), SPEC.prepare([Dataset(name="base", type="files", files=BASE)]))
     playground = Playground(Environment(name="x", simulators={"box": Simulator(kind="files")}), {"box": room}, "x")
     for payload in payloads:

@@ -1,4 +1,4 @@
-"""HL7: what is read and written comes back; nothing raises, whatever it is given; cuts do not matter."""
+"""HL7 messages round trip, nothing raises on any input, and splitting of bytes does not matter."""
 
 from datetime import UTC, datetime
 from itertools import cycle
@@ -38,7 +38,7 @@ shapes = st.lists(
 
 @st.composite
 def messages(draw: st.DrawFn, signs: st.SearchStrategy[Delimiters] = delimiters) -> Hl7Message:
-    """A message that may be wrong in every way but its form."""
+    """A well-formed message with arbitrary content."""
     own, found = draw(signs), cycle(draw(texts))
     kind = draw(kinds).replace("^", own.component)
     header = ["MSH", own.field, own.encoding, "A", "B", "C", "D", "20260302", "", kind, "1", "P"]
@@ -59,7 +59,7 @@ def messages(draw: st.DrawFn, signs: st.SearchStrategy[Delimiters] = delimiters)
 
 @given(messages())
 @example(parse_message("MSH|^~\\&|A\rPID|1|blank \r"))
-def test_a_message_comes_back_as_it_was(message: Hl7Message) -> None:
+def test_message_round_trips(message: Hl7Message) -> None:
     again = parse_message(message.render.encode())
     assert again.render == message.render
     assert again.delimiters == message.delimiters
@@ -68,7 +68,7 @@ def test_a_message_comes_back_as_it_was(message: Hl7Message) -> None:
 
 
 @given(messages())
-def test_a_message_is_judged_and_answered_whatever_is_in_it(message: Hl7Message) -> None:
+def test_any_message_is_validated_and_acknowledged(message: Hl7Message) -> None:
     flaws = validate_message(message)
     assert len(flaws) <= MAX_FLAWS
     assert all(flaw.text and flaw.code and flaw.sequence > 0 for flaw in flaws)
@@ -82,7 +82,7 @@ def test_a_message_is_judged_and_answered_whatever_is_in_it(message: Hl7Message)
 @given(st.binary(max_size=300) | st.text(max_size=300))
 @example(b"MSH|^~\\&")
 @example("MSH|^~\\&|||||||ADT^A01||\rOBX|||||")
-def test_garbage_is_a_message_or_a_refusal(data: bytes | str) -> None:
+def test_garbage_is_parsed_or_refused(data: bytes | str) -> None:
     try:
         message = parse_message(data)
     except BadMessage:
@@ -93,7 +93,7 @@ def test_garbage_is_a_message_or_a_refusal(data: bytes | str) -> None:
 
 
 @given(st.text('MSH|^~\\&ABTFPIDOX.123\r\n \x0b\x1c"', max_size=200), st.booleans())
-def test_nearly_messages_are_judged(text: str, headed: bool) -> None:
+def test_malformed_messages_are_validated(text: str, headed: bool) -> None:
     whole = f"MSH|^~\\&|A|B|C|D|20260302||ORU^R01|1|P|2.5.1\rPID|1\r{text}" if headed else text
     batch = split_messages(whole)
     for found in batch.messages:
@@ -105,7 +105,7 @@ def test_nearly_messages_are_judged(text: str, headed: bool) -> None:
 
 
 @given(words | st.text(max_size=20), delimiters)
-def test_a_text_is_the_same_after_escape_and_back(text: str, signs: Delimiters) -> None:
+def test_escaped_text_round_trips(text: str, signs: Delimiters) -> None:
     written = escape(text, signs)
     for sign in (signs.field, signs.component, signs.repetition, signs.subcomponent, "\r", "\n"):
         assert sign not in written
@@ -113,7 +113,7 @@ def test_a_text_is_the_same_after_escape_and_back(text: str, signs: Delimiters) 
 
 
 @given(st.text(max_size=40), delimiters)
-def test_any_text_can_be_read_as_if_it_were_escaped(text: str, signs: Delimiters) -> None:
+def test_any_text_can_be_unescaped(text: str, signs: Delimiters) -> None:
     unescape(text, signs)
 
 
@@ -146,13 +146,13 @@ paths = st.builds(
 
 
 @given(messages(), paths)
-def test_any_path_leads_somewhere_or_nowhere(message: Hl7Message, path: MessagePath) -> None:
+def test_any_path_has_a_value_or_none(message: Hl7Message, path: MessagePath) -> None:
     found = list(message.values(path))
     assert message.value(path) == (found[0] if found else None)
 
 
 @given(st.text("PIDOBX123[]*.-0 ", max_size=15))
-def test_a_text_is_a_path_or_is_refused(text: str) -> None:
+def test_any_text_is_parsed_as_path_or_refused(text: str) -> None:
     try:
         path = parse_path(text)
     except BadMessagePath:
@@ -161,7 +161,7 @@ def test_a_text_is_a_path_or_is_refused(text: str) -> None:
 
 
 @given(st.lists(st.binary(max_size=40), max_size=6), st.data())
-def test_how_bytes_are_cut_does_not_matter(parts: list[bytes], data: st.DataObject) -> None:
+def test_frames_do_not_depend_on_how_bytes_are_split(parts: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(
         data.draw(st.sampled_from([part, frame_message(part), b"\x0b" + part + b"\x1c"])) for part in parts
     )
@@ -174,14 +174,14 @@ def test_how_bytes_are_cut_does_not_matter(parts: list[bytes], data: st.DataObje
 
 
 @given(st.lists(st.binary(max_size=60).filter(lambda data: not set(data) & {0x0B, 0x1C}), max_size=8))
-def test_frames_come_back(parts: list[bytes]) -> None:
+def test_frames_round_trip(parts: list[bytes]) -> None:
     assert Deframer(100).feed(b"".join(frame_message(part) for part in parts)) == [Frame(part) for part in parts]
 
 
 @given(
     st.binary(max_size=80), st.sampled_from([b"", b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"MSH|^~\\&|" + b"|" * 15])
 )
-def test_any_bytes_are_a_text(data: bytes, start: bytes) -> None:
+def test_any_bytes_can_be_decoded(data: bytes, start: bytes) -> None:
     decode_message(start + data)
 
 
@@ -189,5 +189,5 @@ def test_any_bytes_are_a_text(data: bytes, start: bytes) -> None:
     "charset", ["ASCII", "8859/1", "8859/15", "UNICODE UTF-8", "UNICODE UTF-16", "GB 18030-2000", "??"]
 )
 @given(st.binary(max_size=60))
-def test_a_charset_that_does_not_fit_is_no_obstacle(charset: str, data: bytes) -> None:
+def test_wrong_charset_does_not_raise(charset: str, data: bytes) -> None:
     decode_message(b"MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5||||||" + charset.encode() + b"\rPID|" + data)

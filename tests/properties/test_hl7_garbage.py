@@ -1,4 +1,4 @@
-"""Whatever an agent sends an interface engine, it is answered, and the log rebuilds what came of it."""
+"""An interface engine answers any input, and the log rebuilds its state."""
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ SIGNS = st.sampled_from(
 
 @st.composite
 def mangled(draw: st.DrawFn) -> bytes:
-    """A message in which something is cut, put in or turned round."""
+    """A message in which bytes are cut, inserted or swapped."""
     text = draw(st.sampled_from(WHOLE)) + draw(st.sampled_from(["", *WHOLE]))
     for _ in range(draw(st.integers(0, 4))):
         place = draw(st.integers(0, len(text)))
@@ -42,7 +42,7 @@ def mangled(draw: st.DrawFn) -> bytes:
 @example(bodies=[b"MSH||||||||ADT^A01|1|P|2.5\r"], level="strict")
 @example(bodies=[b"MSH|^|a|b|c|d|||ADT^A01|1~2|P|2.3\rERR|\r"], level="strict")
 @example(bodies=[b"BHS|^~\\&\rMSH|^~\\&|a|b|||||ADT^A01|1|P|2.5\rBHS*\r"], level="lenient")
-def test_nothing_that_is_sent_breaks_it(bodies: list[bytes], level: ValidationLevel) -> None:
+def test_any_sent_bytes_are_answered(bodies: list[bytes], level: ValidationLevel) -> None:
     engine = Interface(validation=level)
     for body in bodies:
         reply = engine.post(body)
@@ -61,7 +61,7 @@ def test_nothing_that_is_sent_breaks_it(bodies: list[bytes], level: ValidationLe
 
 @given(body=mangled() | st.binary(max_size=100), code=st.text(max_size=3), text=st.text(max_size=30))
 @settings(max_examples=150, deadline=None)
-def test_nothing_that_is_said_of_a_message_breaks_it(body: bytes, code: str, text: str) -> None:
+def test_any_acknowledgement_is_answered(body: bytes, code: str, text: str) -> None:
     engine = Interface()
     engine.arrive(message=WHOLE[1])
     engine.arrive(message=WHOLE[0].replace("|2.5.1", "|2.8"))
@@ -77,7 +77,7 @@ IDS = st.sampled_from(["1", "2", "3"])
 
 
 class Traffic(RuleBasedStateMachine):
-    """Against the simplest model there is: what was taken by control id, and what each entry of the inbox was told."""
+    """The model: accepted messages by control id, and the acknowledgement of each entry of the inbox."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,7 +87,6 @@ class Traffic(RuleBasedStateMachine):
 
     @rule(id=IDS, name=st.sampled_from(["Ada", "Eva"]), bad=st.booleans())
     def send(self, id: str, name: str, bad: bool) -> None:
-        """A message is taken once; another under its control id never; a bad one not at all."""
         message = admission(id, name=name)
         said = self.engine.send(message.replace("4711^^^CLINIC^MR", "") if bad else message)
         good = not bad and self.taken.setdefault(id, message) == message
@@ -95,13 +94,11 @@ class Traffic(RuleBasedStateMachine):
 
     @rule(id=IDS, times=st.integers(1, 2))
     def arrive(self, id: str, times: int) -> None:
-        """A message comes, perhaps twice."""
         self.engine.arrive(message=results(id), times=times)
         self.said += [[] for _ in range(times)]
 
     @rule(place=st.integers(0, 3), code=st.sampled_from(["AA", "AE", "CA"]))
     def acknowledge(self, place: int, code: str) -> None:
-        """Once, or the same again, or the application after the accept."""
         reply = self.engine.ask("POST", f"/hl7/inbox/{place + 1}/ack", code=code)
         if place >= len(self.said):
             assert reply.status == 404
@@ -117,14 +114,12 @@ class Traffic(RuleBasedStateMachine):
 
     @invariant()
     def the_inbox_has_what_is_not_answered(self) -> None:
-        """In order."""
         waiting = [entry.id for entry in self.engine.state.waiting()]
         assert waiting == [str(place) for place, said in enumerate(self.said, 1) if not said]
         assert len([sent for sent in self.engine.state.sent if sent.taken]) == len(self.taken)
 
     @invariant()
     def the_log_rebuilds_it(self) -> None:
-        """At any time."""
         assert self.engine.holds_by_its_log()
 
 

@@ -1,4 +1,4 @@
-"""Whatever a message says, the chart files all of it as valid resources, or refuses it and stays as it was."""
+"""The chart files any message completely as valid resources, or refuses it and does not change."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -84,7 +84,6 @@ CHANGES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 46), VALUES), min
 
 
 def changed(lines: tuple[str, ...], changes: list[tuple[int, int, str]]) -> tuple[str, ...]:
-    """A message with other fields."""
     found = [line.split("|") for line in lines]
     for segment, field, value in changes:
         fields = found[1 + (segment - 1) % (len(found) - 1)]
@@ -95,7 +94,7 @@ def changed(lines: tuple[str, ...], changes: list[tuple[int, int, str]]) -> tupl
 
 @given(st.sampled_from(MESSAGES), CHANGES)
 @settings(max_examples=300, deadline=None)
-def test_a_message_is_filed_whole_and_once_or_not_at_all(
+def test_message_is_filed_completely_once_or_refused(
     lines: tuple[str, ...], changes: list[tuple[int, int, str]]
 ) -> None:
     clinic = Clinic(*CHART, OLD)
@@ -113,6 +112,6 @@ def test_a_message_is_filed_whole_and_once_or_not_at_all(
     assert clinic.replayed() == filed
 
 
-def test_the_messages_are_filed_as_they_are() -> None:
+def test_unchanged_messages_are_filed() -> None:
     for lines in MESSAGES:
         assert Clinic(*CHART, OLD).file(*lines)

@@ -1,4 +1,4 @@
-"""Whatever a model has a person say: a line that breaks a rule is never said, and never fails the agent."""
+"""A message of a played person that breaks a rule is never sent, and never fails the agent."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clerkship.actors.person_contract import LineContext, PersonLimits, PersonLine, find_breach
-from tests.engine.test_played import DELAY, desk, said, script
+from tests.engine.test_played_people import DELAY, desk, said, script
 from tests.workbench import Workbench
 
 ODD = st.sampled_from(
@@ -23,14 +23,13 @@ LINES = st.lists(st.tuples(ODD | PLAIN, st.booleans()), min_size=1, max_size=4)
 
 @pytest.fixture
 def shared(bench: Workbench) -> Workbench:
-    """One folder for many examples."""
     bench.write("late.yml", DELAY)
     return bench
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(LINES)
-def test_an_invalid_person_never_fails_anybody(shared: Workbench, lines: list[tuple[str, bool]]) -> None:
+def test_invalid_person_never_fails_the_agent(shared: Workbench, lines: list[tuple[str, bool]]) -> None:
     answers: list[dict[str, Any]] = [
         {"contains": f"Reply {number}.", "answer": {"message": text, "done": done}}
         for number, (text, done) in enumerate(lines[1:], 1)
@@ -63,7 +62,7 @@ def test_any_text_can_be_checked(text: str, given_text: str, done: bool) -> None
 
 
 @given(st.from_regex(r"[A-Z]{2,4}-[0-9]{3,8}", fullmatch=True), st.from_regex(r"[A-Z]{2,4}-[0-9]{3,8}", fullmatch=True))
-def test_a_code_may_be_said_if_and_only_if_it_was_given(code: str, other: str) -> None:
+def test_code_may_be_said_only_if_it_was_given(code: str, other: str) -> None:
     bounds = PersonLimits(f"Your order is {code}.")
     assert find_breach(PersonLine(f"It is {code}."), bounds, LineContext(answers=1)) is None
     digits, others = code.split("-")[1], other.split("-")[1]

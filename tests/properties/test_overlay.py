@@ -1,4 +1,4 @@
-"""An overlay behaves as a dict that was copied, and never touches its base."""
+"""An overlay behaves like a copied dict, and never changes its base."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ VALUES = st.none() | st.integers(0, 3)
 
 
 class OverlayMachine(RuleBasedStateMachine):
-    """Every change is made to an overlay and to a copy, and they are compared after each."""
+    """Makes every change to an overlay and to a copy, and compares them."""
 
     @initialize(base=st.dictionaries(KEYS, VALUES))
     def fork(self, base: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""A search finds what a look at every resource finds: which, in what order, on what pages, with what beside it."""
+"""The search equals a naive search: matches, order, pages and includes."""
 
 from collections.abc import Callable
 from random import Random
@@ -33,13 +33,12 @@ PREFIXES = st.sampled_from(PREFIX_POOL)
 
 
 class Maker:
-    """Resources by chance: whole charts of them, drawn from one number, for drawing each value takes too long."""
+    """Builds random charts from one number, because drawing each value takes too long."""
 
     def __init__(self, seed: int) -> None:
         self.chance = Random(seed)
 
     def maybe(self, **elements: Any) -> Resource:
-        """Some of what a resource may say."""
         return {name: value for name, value in elements.items() if value != [] and self.chance.random() < 0.7}
 
     def system(self) -> Resource:
@@ -132,7 +131,7 @@ Pairs = st.SearchStrategy[Pair]
 
 
 def one_of(*groups: Pairs) -> Pairs:
-    """One of some sorts of parameter, each as likely: a plain union would count the branches of each."""
+    """Choose one kind of parameter, all with equal probability. A plain union would weight them by their branches."""
     return st.integers(0, len(groups) - 1).flatmap(lambda number: groups[number])
 
 
@@ -214,7 +213,7 @@ SEEDS = st.integers(0, 1 << 32)
 
 
 def stood(chart: list[Resource], changes: list[Any]) -> tuple[Changed, dict[str, Resource]]:
-    """A view of a chart with its changes, and the same as one plain dict."""
+    """Return a view of a chart with changes, and the same as one plain dict."""
     view = view_of(*{f"{each['resourceType']}/{each['id']}": each for each in chart}.values())
     now = {f"{each['resourceType']}/{each['id']}": each for each in chart}
     for change in changes:
@@ -238,7 +237,7 @@ SLOW = settings(
 
 @SLOW
 @given(SEEDS, st.lists(searches(), min_size=4, max_size=12))
-def test_a_search_finds_what_a_look_at_everything_finds(seed: int, all: Any) -> None:
+def test_search_equals_naive_search(seed: int, all: Any) -> None:
     maker = Maker(seed)
     view, now = stood(maker.resources(60), maker.changes(12))
     for type, pairs, sort in all:
@@ -253,7 +252,7 @@ def test_a_search_finds_what_a_look_at_everything_finds(seed: int, all: Any) -> 
 
 @settings(SLOW, max_examples=15)
 @given(SEEDS)
-def test_every_comparison_with_every_date_and_number(seed: int) -> None:
+def test_date_and_number_prefixes_equal_naive_search(seed: int) -> None:
     maker = Maker(seed)
     view, now = stood(maker.resources(60), maker.changes(12))
     for prefix in PREFIX_POOL:
@@ -267,7 +266,7 @@ def test_every_comparison_with_every_date_and_number(seed: int) -> None:
 
 @SLOW
 @given(SEEDS, searches(), st.integers(1, 4))
-def test_pages_go_on_where_they_ended_whatever_comes_and_goes(seed: int, search: Any, count: int) -> None:
+def test_paging_continues_despite_concurrent_changes(seed: int, search: Any, count: int) -> None:
     maker = Maker(seed)
     chart, changes = maker.resources(60), maker.changes(12)
     view, now = stood(chart, changes)
@@ -300,7 +299,7 @@ def test_pages_go_on_where_they_ended_whatever_comes_and_goes(seed: int, search:
 
 @SLOW
 @given(SEEDS, st.sampled_from(sorted(PAIRS)), st.lists(INCLUDES, min_size=1, max_size=3, unique=True))
-def test_what_comes_along_is_what_a_look_at_everything_brings(seed: int, type: str, includes: list[Pair]) -> None:
+def test_includes_equal_naive_search(seed: int, type: str, includes: list[Pair]) -> None:
     maker = Maker(seed)
     view, now = stood(maker.resources(60), maker.changes(12))
     query = parse_query(type, includes)

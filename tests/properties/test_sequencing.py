@@ -1,4 +1,4 @@
-"""`sequencing` against a naive search that tries every choice of events."""
+"""`sequencing` equals a naive search over every choice of events."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -19,13 +19,11 @@ NAMES = st.sampled_from("abc")
 
 
 def match(name: str) -> dict[str, Any]:
-    """This file was read."""
     return {"event": "files.file.read", "where": {"path": name}}
 
 
 @st.composite
 def sequences(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """Up to four steps, all but the first perhaps bounded."""
     steps = [match(name) for name in draw(st.lists(NAMES, min_size=1, max_size=4))]
     for step in steps[1:]:
         if draw(st.booleans()):
@@ -36,7 +34,6 @@ def sequences(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 def fits(events: Sequence[Event], places: Sequence[int], steps: Sequence[SequenceStep]) -> bool:
-    """Whether these events, in this order, are the steps."""
     if not all(matches(events[place], step) for place, step in zip(places, steps, strict=True)):
         return False
     for before, place, step in zip(places, places[1:], steps[1:], strict=False):
@@ -49,7 +46,7 @@ def fits(events: Sequence[Event], places: Sequence[int], steps: Sequence[Sequenc
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.tuples(NAMES, st.integers(0, 12)), max_size=9), sequences())
-def test_the_search_finds_a_chain_exactly_when_there_is_one(happened: list[tuple[str, int]], written: Any) -> None:
+def test_sequencing_equals_naive_search(happened: list[tuple[str, int]], written: Any) -> None:
     story = Story()
     for name, at in happened:
         story.read(name, at=at)
@@ -70,7 +67,7 @@ def test_the_search_finds_a_chain_exactly_when_there_is_one(happened: list[tuple
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(NAMES, min_size=1, max_size=8), st.data())
-def test_any_part_of_a_log_in_its_order_is_a_sequence_of_it(names: list[str], data: st.DataObject) -> None:
+def test_any_subsequence_of_a_log_matches(names: list[str], data: st.DataObject) -> None:
     story = Story()
     for name in names:
         story.read(name)
@@ -93,7 +90,7 @@ DEEDS = st.tuples(st.sampled_from(BARE), NAMES)
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(DEEDS | st.none(), max_size=12), st.lists(DEEDS, min_size=1, max_size=4), st.none() | st.integers(0, 3))
-def test_named_steps_are_found_exactly_when_they_are_a_part_of_what_happened(
+def test_named_steps_match_exactly_the_subsequences(
     happened: list[tuple[str, str] | None], wanted: list[tuple[str, str]], turn: int | None
 ) -> None:
     story, now, seen = Story(), 0, []

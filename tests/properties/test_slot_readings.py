@@ -1,4 +1,4 @@
-"""`slot_was_set` and `slot_was_not_set` of one slot and value: exactly one holds, whatever the history."""
+"""Exactly one of `slot_was_set` and `slot_was_not_set` holds for any history."""
 
 from typing import Any, Literal
 
@@ -23,7 +23,6 @@ memories = st.builds(agent.MemorySet, name=NAMES, value=VALUES) | st.builds(agen
 
 @st.composite
 def entries(draw: st.DrawFn) -> dict[str, Any]:
-    """A name, and perhaps a value and a turn."""
     entry: dict[str, Any] = {"name": draw(NAMES)}
     if draw(st.booleans()):
         entry["value"] = draw(VALUES | MATCHERS)
@@ -33,7 +32,7 @@ def entries(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def passes(name: str, entry: dict[str, Any], history: list[Payload | None], compat: Literal["rasa"] | None) -> bool:
-    """Whether an assertion of one entry holds; None in the history begins a turn."""
+    """Return whether an assertion with one entry holds. None in the history begins a turn."""
     story = Story()
     for payload in history:
         if payload is None:
@@ -46,7 +45,7 @@ def passes(name: str, entry: dict[str, Any], history: list[Payload | None], comp
 @pytest.mark.parametrize("at", [{}, {"at": "end"}])
 @settings(max_examples=300, deadline=None)
 @given(st.lists(slots | st.none(), max_size=8), entries())
-def test_exactly_one_of_the_two_holds_of_a_slot(at: dict[str, str], history: list[Any], entry: dict[str, Any]) -> None:
+def test_exactly_one_slot_assertion_holds(at: dict[str, str], history: list[Any], entry: dict[str, Any]) -> None:
     entry = entry | at
     assert passes("slot_was_set", entry, history, None) != passes("slot_was_not_set", entry, history, None)
 
@@ -54,9 +53,7 @@ def test_exactly_one_of_the_two_holds_of_a_slot(at: dict[str, str], history: lis
 @pytest.mark.parametrize("at", [{}, {"at": "end"}])
 @settings(max_examples=300, deadline=None)
 @given(st.lists(memories | st.none(), max_size=8), entries().filter(lambda entry: entry.get("value", 0) is not None))
-def test_exactly_one_of_the_two_holds_of_a_memory(
-    at: dict[str, str], history: list[Any], entry: dict[str, Any]
-) -> None:
+def test_exactly_one_memory_assertion_holds(at: dict[str, str], history: list[Any], entry: dict[str, Any]) -> None:
     entry = entry | at
     assert passes("memory_was_set", entry, history, None) != passes("memory_was_not_set", entry, history, None)
 

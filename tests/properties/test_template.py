@@ -1,4 +1,4 @@
-"""Templates leave alone what is not a template."""
+"""Templates do not change text that is not a template."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def test_data_without_double_braces_is_unchanged(data: Any) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(PLAIN.filter(lambda text: not text.endswith("{")), PLAIN, st.text(max_size=20))
-def test_a_value_stands_where_its_expression_stood(before: str, after: str, value: str) -> None:
+def test_expression_is_replaced_by_its_value(before: str, after: str, value: str) -> None:
     text = render(f"{before}{{{{ a.b }}}}{after}", {"a": {"b": value}})
     assert text == (value if not (before + after).strip() else f"{before}{value}{after}")
 

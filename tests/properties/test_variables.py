@@ -1,4 +1,4 @@
-"""`${NAME}` is replaced in an author's text, and never in text from elsewhere."""
+"""`${NAME}` is expanded in an author's text, and nowhere else."""
 
 from typing import Any
 
@@ -21,7 +21,6 @@ DATA: st.SearchStrategy[Any] = st.recursive(
 
 
 def received(written: Any, **values: Any) -> Any:
-    """What an agent gets of what an author wrote, with these values in its templates."""
     filled = TemplateFiller(values, (), _refuse, _refuse).fill(written, [])
     return expand(filled, VALUES, _refuse)
 

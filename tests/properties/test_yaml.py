@@ -1,4 +1,4 @@
-"""JSON is YAML: a document of JSON reads as itself, and any text reads or is refused."""
+"""JSON documents parse as YAML, and any text is parsed or refused."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ DATA: st.SearchStrategy[Any] = st.recursive(
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal, and of the same sorts: 1 is not true and not 1.0."""
+    """Return whether values are equal and of the same types: 1 is neither true nor 1.0."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -34,7 +34,7 @@ def same(one: Any, other: Any) -> bool:
 @given(DATA, st.sampled_from([None, 2]))
 @example(data=[1e16, 5e-324, -0.0, 1.0], indent=None)
 @example(data={"<<": {"a": 1}, "": "", "~": "null", "yes": "no"}, indent=None)
-def test_a_json_document_reads_as_its_data(data: Any, indent: int | None) -> None:
+def test_json_document_parses_as_yaml(data: Any, indent: int | None) -> None:
     tree = parse_yaml(json.dumps(data, indent=indent), "f.json")
     assert tree.flaws == []
     assert same(tree.data, data)
@@ -42,13 +42,13 @@ def test_a_json_document_reads_as_its_data(data: Any, indent: int | None) -> Non
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), max_size=30))
-def test_printable_text_of_any_plane_reads_as_itself(text: str) -> None:
+def test_printable_text_of_any_plane_round_trips(text: str) -> None:
     assert parse_yaml(json.dumps([text], ensure_ascii=False), "f.json").data == [text]
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet="{}[]:,-?&*!|>'\"#%@`~ab01.\n\t <=", max_size=60))
-def test_any_text_is_read_or_refused_with_a_place_in_it(text: str) -> None:
+def test_any_text_is_parsed_or_refused_with_a_position(text: str) -> None:
     try:
         tree = parse_yaml(text, "f.yml")
     except InvalidYaml as bad:

@@ -1,4 +1,4 @@
-"""Two simulators of different kinds that ask the same book: a desk with a JSON API, and a kiosk that prints tickets."""
+"""Two simulators of different kinds that use the same book: a desk with a JSON API, and a kiosk that prints tickets."""
 
 from typing import Any, ClassVar
 
@@ -10,12 +10,12 @@ from clerkship.sandbox.request import Request
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.spec import Spec
-from tests.domains import book
-from tests.domains.book import Booking, BookState
+from tests.domains import appointment_book
+from tests.domains.appointment_book import Booking, BookState
 
 
 class BookingAsked(Payload):
-    """The desk got a request for a slot, whatever comes of it."""
+    """The desk got a request for a slot."""
 
     kind: ClassVar[str] = "clinic.desk.booking.asked"
     slot: str
@@ -29,14 +29,14 @@ class TicketPrinted(Payload):
 
 
 class DeskState(State):
-    """Slots that were asked for."""
+    """The slots that were requested."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.asked: list[str] = []
 
     def book(self, act: ActionContext, slot: str, patient: str) -> Booking:
-        """Record the question, then ask the book."""
+        """Record the request, then take the slot in the book."""
         act.emit(BookingAsked(slot=slot))
         book_state, book_act = act.domain(BookState)
         return book_state.take(book_act, slot, patient)
@@ -59,7 +59,7 @@ class KioskState(State):
         self.tickets: list[str] = []
 
     def book(self, act: ActionContext, slot: str) -> str:
-        """Ask the book first; the ticket is printed if it says yes."""
+        """Take the slot in the book, then print the ticket."""
         book_state, book_act = act.domain(BookState, "book")
         booking = book_state.take(book_act, slot, "walk-in")
         act.emit(TicketPrinted(reference=booking.reference))
@@ -117,7 +117,7 @@ DESK = Spec(
     routes=(Route("POST", "/bookings", book_slot, status=201),),
     handle=DeskHandle,
     exercise=(Request("POST", "/bookings", body=b'{"slot": "09:00", "patient": "p1"}'),),
-    domains=(book.SPEC,),
+    domains=(appointment_book.SPEC,),
 )
 KIOSK = Spec(
     kind="clinic.kiosk",
@@ -128,5 +128,5 @@ KIOSK = Spec(
     routes=(Route("PUT", "/slots/{slot}", take_slot, status=201),),
     handle=Handle,
     exercise=(Request("PUT", "/slots/09:00"), Request("PUT", "/slots/23:00")),
-    domains=(book.SPEC,),
+    domains=(appointment_book.SPEC,),
 )

@@ -1,4 +1,4 @@
-"""Kill it anywhere: nothing is lost and nothing happens twice."""
+"""Runs that are killed at any time lose nothing and do nothing twice."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from typing import Self
 from clerkship.model.run import TaskRun
 from clerkship.service.reading import view_task
 from clerkship.store.sqlite import SqliteStore
-from tests.engine.killed import TRIALS
+from tests.engine.killable_process import TRIALS
 
 KILLS = 50
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ tasks:
 
 
 class Desk:
-    """The warm process, and the means to kill what it starts."""
+    """The preloaded process, and methods to start and kill its children."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -48,7 +48,7 @@ class Desk:
         self.ledger.touch()
         self.path = folder / "store.db"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.engine.killed", str(self.path), str(folder / "suite")],
+            [sys.executable, "-m", "tests.engine.killable_process", str(self.path), str(folder / "suite")],
             cwd=ROOT,
             env=os.environ | {"LEDGER": str(self.ledger)},
             stdin=subprocess.PIPE,
@@ -57,14 +57,12 @@ class Desk:
         )
 
     def start(self, command: str) -> int:
-        """Have it done; returns the pid."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{command}\n")
         self._process.stdin.flush()
         return int(self._line())
 
     def ended(self) -> int:
-        """Wait for the end of it; returns how it ended."""
         return int(self._line())
 
     def _line(self) -> str:
@@ -72,15 +70,13 @@ class Desk:
         return self._process.stdout.readline()
 
     def __enter__(self) -> Self:
-        """At work."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Send it home."""
         self._process.communicate()
 
     def kill(self, child: int, after: float, *, working: bool) -> None:
-        """Kill it after a while; if so wished, not before its agents are at work."""
+        """Kill a child after a while; with `working`, not before its agents are at work."""
         size, until = self.ledger.stat().st_size, time.monotonic() + 5
         while working and self.ledger.stat().st_size == size and time.monotonic() < until:
             time.sleep(0.0005)
@@ -89,26 +85,23 @@ class Desk:
             os.kill(child, signal.SIGKILL)
 
     def attempts(self) -> list[TaskRun]:
-        """All attempts of the last run, read by somebody else."""
         with SqliteStore(self.path) as store:
             return store.task_runs(store.run("latest").id, attempts=True)
 
     def taken_down(self) -> Counter[str]:
-        """How often each task was attempted, in all runs."""
         with SqliteStore(self.path) as store:
             return Counter(t.task for run, _ in store.runs() for t in store.task_runs(run.id, attempts=True))
 
     def called(self) -> Counter[str]:
-        """How often an agent was called for each task, by the agent's own account."""
         return Counter(self.ledger.read_text().splitlines())
 
 
 def what_matters(task_run: TaskRun) -> tuple[str, str | None, float | None, object]:
-    """All of a trial that must not depend on how often it was killed."""
+    """Return everything of a trial that must not depend on how often it was killed."""
     return task_run.head, task_run.verdict, task_run.score, task_run.criteria
 
 
-def test_fifty_kills_change_nothing(tmp_path: Path) -> None:
+def test_runs_killed_fifty_times_and_resumed_equal_undisturbed_ones(tmp_path: Path) -> None:
     with Desk(tmp_path / "a") as undisturbed, Desk(tmp_path / "b") as disturbed:
         undisturbed.start("run")
         assert undisturbed.ended() == 0
@@ -129,7 +122,7 @@ def test_fifty_kills_change_nothing(tmp_path: Path) -> None:
 
 
 def disturbed_run(desk: Desk, number: int, most: int) -> int:
-    """One run, killed and resumed until it is done or has been killed often enough; returns how often."""
+    """Kill and resume a run until it is done or was killed often enough; return how often."""
     moments = random.Random(number)
     command, kills = "run", 0
     while True:
@@ -148,7 +141,7 @@ def disturbed_run(desk: Desk, number: int, most: int) -> int:
 
 
 def compare(undisturbed: Desk, disturbed: Desk) -> None:
-    """Every trial once, as if nothing had been; every attempt taken down; every log whole."""
+    """Check that every trial is there once with the same result, and every attempt is recorded with a complete log."""
     expected = {(t.task, t.trial): what_matters(t) for t in undisturbed.attempts()}
     attempts = disturbed.attempts()
     finished = [t for t in attempts if t.status != "cancelled"]

@@ -1,10 +1,10 @@
-"""A warm process that plays the command line on demand, each time in a child that can be killed.
+"""A preloaded process that runs the command line on demand, each time in a child process that can be killed.
 
-    python -m tests.engine.killed STORE SUITE
+python -m tests.engine.killable_process STORE SUITE
 
-Reads a line from standard input: `run`, or `resume RUN`. Forks a child that does it with eight workers, prints the
-child's pid, and when it has ended how it ended. To fork a process that has everything imported takes milliseconds,
-where a new one takes half a second: so fifty kills fit into a test.
+It reads lines from standard input: `run`, or `resume RUN`. For each line it forks a child with eight workers, prints
+the child's pid, and later how the child ended. Forking a process with everything imported takes milliseconds,
+starting a new one half a second, so that fifty kills fit into a test.
 """
 
 import os
@@ -27,7 +27,7 @@ TRIALS = 12
 
 
 class Clerk:
-    """Answers people and files forms, with pauses in which it can be killed; leaves a line outside for each start."""
+    """Answers people and files forms, with pauses in which it can be killed. Writes a line to a file for each start."""
 
     def __init__(self) -> None:
         self.ledger = Path(os.environ["LEDGER"])
@@ -37,7 +37,6 @@ class Clerk:
             ledger.write(f"{name}\n")
 
     def on_task(self, task_item: dict[str, Any], sandboxes: Any) -> str:
-        """Write something down in two steps."""
         self._enter(task_item["name"])
         sandboxes["drop"].write("first.txt", b"a" * 5000)  # large enough to be kept as a body of its own
         time.sleep(0.002)
@@ -45,7 +44,6 @@ class Clerk:
         return "done"
 
     def on_turn(self, message: Any) -> str:
-        """Talk."""
         if message.turn == 1:
             self._enter(message.task_item["name"])
         time.sleep(0.001)
@@ -53,7 +51,6 @@ class Clerk:
 
 
 def work(command: list[str], store: SqliteStore, suite: Path) -> None:
-    """What a user does: run, or resume."""
     catalog, solver = RegisteredCatalog(), PythonSolver("clerk", Clerk)
     if command[0] == "run":
         request = RunRequest(path=suite, agent=solver, trials=TRIALS, concurrency=WORKERS)

@@ -1,4 +1,4 @@
-"""A person takes time to think: it is not the agent's time, it holds up nobody else, and it can be called off."""
+"""The time of a model that plays a person is not the agent's time, delays nothing else, and can be interrupted."""
 
 import threading
 import time
@@ -18,13 +18,13 @@ from clerkship.engine.finished_trial import FinishedTrial
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.llm.contract import ModelAnswer, Question
+from clerkship.llm.retry import ModelOutage
 from clerkship.model.run import ModelOptions
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
-from llm.retry import ModelOutage
 from tests.workbench import CATALOG, Workbench
 
 T = TypeVar("T", bound=BaseModel)
@@ -45,7 +45,7 @@ SCRIPTED = """
 
 
 class Thinker:
-    """Plays people: does something first, then says its line, and says that it says it again."""
+    """A model that runs a callback before each answer."""
 
     name = "thinker"
 
@@ -55,7 +55,6 @@ class Thinker:
         self.closed = threading.Event()
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """Think, and answer."""
         self._first()
         self._said += 1
         again = f" And that is {self._said}." if self._said > 2 else ""
@@ -63,17 +62,14 @@ class Thinker:
         return ModelAnswer(question.shape.model_validate(answer), self.name)
 
     def embed(self, texts: Any) -> list[list[float]]:
-        """Not asked for here."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Go home."""
         self.closed.set()
 
 
 @contextmanager
 def setting(solver: Solver, models: ModelSelection) -> Iterator[BatchContext]:
-    """With an HTTP door."""
     gateway = Gateway()
     listener = open_http(gateway)
     try:
@@ -85,7 +81,6 @@ def setting(solver: Solver, models: ModelSelection) -> Iterator[BatchContext]:
 def batch(
     bench: Workbench, within: BatchContext, kept: list[FinishedTrial], trials: int = 1, **asked: Any
 ) -> TrialBatch:
-    """Everything in the folder, with a model that is put in afterwards."""
     request = RunRequest(path=bench.folder, agent=within.solver, person="openai:none@http://127.0.0.1:1/v1", **asked)
     plan = plan_run(request, Settings(timeout=asked.get("timeout", 20)), CATALOG)
     built = build_tasks(plan.snapshots, plan.datasets, CATALOG)
@@ -94,8 +89,6 @@ def batch(
 
 
 def run_until(running: TrialBatch, asked: threading.Event) -> None:
-    """Run, and stop once this has happened."""
-
     def stop() -> None:
         asked.wait(20)
         running.stop()
@@ -106,7 +99,7 @@ def run_until(running: TrialBatch, asked: threading.Event) -> None:
     stopper.join()
 
 
-def test_thinking_counts_against_no_limit_of_the_agent(bench: Workbench) -> None:
+def test_time_of_the_model_does_not_count_against_limits_of_the_agent(bench: Workbench) -> None:
     bench.write("a.yml", SCENARIO)
     solver = PythonSolver("agent", lambda message: "Anything else?")
     kept: list[FinishedTrial] = []
@@ -116,7 +109,7 @@ def test_thinking_counts_against_no_limit_of_the_agent(bench: Workbench) -> None
     assert (finished.task_run.ending, finished.task_run.error) == ("turn_limit", "")
 
 
-def test_what_the_agent_takes_still_counts(bench: Workbench) -> None:
+def test_time_of_the_agent_still_counts(bench: Workbench) -> None:
     bench.write("a.yml", SCENARIO)
 
     def slow(message: Message) -> str:
@@ -130,7 +123,6 @@ def test_what_the_agent_takes_still_counts(bench: Workbench) -> None:
 
 
 def post(sandboxes: Any, text: str) -> Any:
-    """A message over HTTP."""
     box = sandboxes["chat"]
     headers = {"authorization": f"Bearer {box.token}"}
     with httpx.Client(base_url=box.url, headers=headers, timeout=20) as client:
@@ -138,7 +130,7 @@ def post(sandboxes: Any, text: str) -> Any:
         return client.get("/messages").json()["messages"]
 
 
-def test_an_agent_with_work_to_do_is_answered_over_http_and_in_process(bench: Workbench) -> None:
+def test_played_person_answers_over_http_and_in_process(bench: Workbench) -> None:
     bench.write("a.yml", TASK)
 
     class Asks:
@@ -153,7 +145,7 @@ def test_an_agent_with_work_to_do_is_answered_over_http_and_in_process(bench: Wo
     assert kept[0].task_run.ending == "agent_done"
 
 
-def test_whom_the_agent_comes_to_may_answer_and_be_done(bench: Workbench) -> None:
+def test_person_contacted_by_the_agent_may_answer_and_leave(bench: Workbench) -> None:
     bench.write("a.yml", TASK)
 
     class Asks:
@@ -170,7 +162,7 @@ def test_whom_the_agent_comes_to_may_answer_and_be_done(bench: Workbench) -> Non
     assert kept[0].task_run.status == "completed"
 
 
-def test_an_agent_that_works_on_after_the_person_broke_down_is_not_blamed(bench: Workbench) -> None:
+def test_agent_that_continues_after_the_model_failed_is_not_blamed(bench: Workbench) -> None:
     bench.write("a.yml", TASK)
 
     class Asks:
@@ -187,7 +179,7 @@ def test_an_agent_that_works_on_after_the_person_broke_down_is_not_blamed(bench:
     assert "not_open" in task_run.agent_error
 
 
-def test_who_thinks_holds_up_nobody_else(bench: Workbench) -> None:
+def test_waiting_for_a_model_does_not_delay_other_trials(bench: Workbench) -> None:
     bench.write("a/a.yml", TASK)
     bench.write("b/b.yml", SCRIPTED)
     thinking, served = threading.Event(), threading.Event()
@@ -212,7 +204,7 @@ def test_who_thinks_holds_up_nobody_else(bench: Workbench) -> None:
 
 
 @pytest.mark.parametrize("files", [SCENARIO, TASK])
-def test_called_off_while_a_person_thinks_it_is_kept_as_cancelled(bench: Workbench, files: str) -> None:
+def test_run_stopped_while_a_model_plays_is_stored_as_cancelled(bench: Workbench, files: str) -> None:
     bench.write("a.yml", files)
     asked = threading.Event()
 
@@ -239,7 +231,7 @@ def test_called_off_while_a_person_thinks_it_is_kept_as_cancelled(bench: Workben
 
 
 @pytest.mark.parametrize("files", [SCENARIO, TASK])
-def test_a_model_that_cannot_be_asked_is_nobodys_failure_but_ours(bench: Workbench, files: str) -> None:
+def test_unavailable_model_errors_the_run(bench: Workbench, files: str) -> None:
     bench.write("a.yml", files)
 
     def think() -> None:
@@ -260,7 +252,7 @@ def test_a_model_that_cannot_be_asked_is_nobodys_failure_but_ours(bench: Workben
     assert task_run.error == "the person could not be played: no answer in 4 attempts"
 
 
-def test_called_off_while_the_judge_looks_at_the_person_it_is_to_be_done_again(bench: Workbench) -> None:
+def test_run_stopped_during_the_person_check_is_cancelled(bench: Workbench) -> None:
     bench.write("a.yml", SCENARIO)
     asked = threading.Event()
 

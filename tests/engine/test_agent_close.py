@@ -1,4 +1,4 @@
-"""Whoever finishes a trial closes its agent: once, before the log is sealed, whatever came of it."""
+"""The agent of a trial is closed exactly once, before the log is sealed, however the trial ends."""
 
 import asyncio
 import threading
@@ -18,7 +18,7 @@ WORK = "task: {name: Work, timeout: {timeout}, criteria: [{label: answers, asser
 
 
 class Holder:
-    """An agent that holds something, and its solver too."""
+    """A solver whose agent records when it is closed."""
 
     name = "holder"
     entries: frozenset[EntryPointName] = frozenset({"on_task"})
@@ -30,7 +30,6 @@ class Holder:
         self.trials: list[int] = []
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """Slow to open, one way."""
         self.trials.append(trial)
         if self.way == "opens late":
             try:
@@ -42,11 +41,9 @@ class Holder:
         return self
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
-        """Never."""
         raise NotImplementedError
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """One of the ways there are."""
         match self.way:
             case "fails":
                 raise AgentError("it fell over")
@@ -59,7 +56,6 @@ class Holder:
         return 42
 
     def close(self) -> Mapping[str, JsonValue]:
-        """Take down who asked."""
         self.closed_by.append(threading.current_thread().name)
         if self.way == "cannot be closed":
             raise OSError("stuck")
@@ -78,7 +74,7 @@ class Holder:
         ("cannot be closed", "errored", ["clerkship-worker"]),
     ],
 )
-def test_an_agent_is_closed_once_by_whoever_finishes_its_trial(
+def test_agent_is_closed_once_when_its_trial_is_finished(
     bench: Workbench, way: str, status: str, by: list[str]
 ) -> None:
     bench.write("a.yml", WORK.replace("{timeout}", "0.3" if status == "timed_out" else "20"))
@@ -89,7 +85,7 @@ def test_an_agent_is_closed_once_by_whoever_finishes_its_trial(
         assert orjson.loads(bench.store.sidecar(task_run))["held"] == way
 
 
-def test_an_agent_that_opens_when_its_trial_is_over_is_closed_at_once(bench: Workbench) -> None:
+def test_agent_that_opens_after_its_trial_ended_is_closed_at_once(bench: Workbench) -> None:
     bench.write("a.yml", WORK.replace("{timeout}", "0.2"))
     holder: Any = Holder("opens late")
     task_run = bench.run_one(holder)
@@ -101,7 +97,7 @@ def test_an_agent_that_opens_when_its_trial_is_over_is_closed_at_once(bench: Wor
     assert holder.closed_by == ["clerkship-worker"]
 
 
-def test_a_solver_is_told_which_repetition_it_is(bench: Workbench) -> None:
+def test_solver_gets_the_number_of_the_trial(bench: Workbench) -> None:
     bench.write("a.yml", WORK.replace("{timeout}", "20"))
     holder: Any = Holder("answers")
     bench.run(holder, trials=3, concurrency=1)

@@ -1,4 +1,4 @@
-"""The HTTP door: whose words a refusal is in, what of a request arrives, and what happens to connections."""
+"""The HTTP server: format of refusals, parsing of requests, and connections."""
 
 import http.client
 import socket
@@ -35,7 +35,6 @@ HEARD: list[Request] = []
 
 
 def echo(call: RawCall) -> Reply:
-    """Say back what was asked."""
     HEARD.append(call.request)
     if call.request.path == "/breaks":
         raise ZeroDivisionError
@@ -43,7 +42,6 @@ def echo(call: RawCall) -> Reply:
 
 
 def in_own_words(refusal: Refusal) -> Reply:
-    """As no other protocol says it."""
     return Reply(refusal.status, f"NAK {refusal.code}".encode(), "text/x-nak", {"X-Nak": "yes"})
 
 
@@ -57,7 +55,7 @@ SPEC = replace(
 
 
 class Hall:
-    """A playground with an echo in it, and its doors."""
+    """A playground with an echo simulator, over HTTP and in process."""
 
     def __init__(self) -> None:
         environment = Environment(name="hall", simulators={"echo": Simulator(kind="files")})
@@ -70,14 +68,12 @@ class Hall:
         HEARD.clear()
 
     def connect(self) -> http.client.HTTPConnection:
-        """A client that is not ours."""
         self.connections.append(http.client.HTTPConnection(self.place.hostname or "", self.place.port, timeout=10))
         return self.connections[-1]
 
     def ask(
         self, path: str, method: str = "GET", body: bytes | None = None, token: str | None = None
     ) -> tuple[int, bytes, http.client.HTTPMessage]:
-        """Status, body and headers."""
         connection = self.connect()
         given = self.echo.token if token is None else token
         headers = {"Authorization": f"Bearer {given}"} if given else {}
@@ -86,7 +82,7 @@ class Hall:
         return answer.status, answer.read(), answer.headers
 
     def talk(self, data: bytes, until: bytes = b"") -> bytes:
-        """Raw bytes there and back, to the end or to these."""
+        """Send raw bytes, and return the reply to the end or to a marker."""
         with socket.create_connection((self.place.hostname, self.place.port), timeout=10) as connection:
             connection.sendall(data)
             got = b""
@@ -95,12 +91,10 @@ class Hall:
             return got
 
     def head(self, path: str, *more: str, method: str = "GET") -> bytes:
-        """A request's head."""
         lines = [f"{method} {self.place.path}{path} HTTP/1.1", "Host: x", f"Authorization: Bearer {self.echo.token}"]
         return "\r\n".join([*lines, *more, "", ""]).encode()
 
     def close(self) -> None:
-        """Hang up, and stop listening."""
         for connection in self.connections:
             connection.close()
         self.listener.close()
@@ -108,7 +102,6 @@ class Hall:
 
 @pytest.fixture
 def hall() -> Iterator[Hall]:
-    """Closes what was opened."""
     opened = Hall()
     yield opened
     opened.close()
@@ -118,7 +111,7 @@ def hall() -> Iterator[Hall]:
 
 
 @pytest.mark.parametrize(("token", "error"), [("", False), ("wrong", True)])
-def test_a_stranger_is_refused_in_the_words_of_the_protocol_and_not_taken_down(
+def test_unauthenticated_request_is_refused_in_protocol_format_and_not_logged(
     hall: Hall, token: str, error: bool
 ) -> None:
     status, body, headers = hall.ask("/x", token=token)
@@ -136,7 +129,7 @@ def test_a_stranger_is_refused_in_the_words_of_the_protocol_and_not_taken_down(
 
 
 @pytest.mark.parametrize("dismissed", [True, False])
-def test_after_the_run_its_token_has_expired_in_the_words_of_the_protocol(hall: Hall, dismissed: bool) -> None:
+def test_token_of_an_ended_run_is_refused_in_protocol_format(hall: Hall, dismissed: bool) -> None:
     assert hall.ask("/x")[0] == 200
     hall.playground.close()
     if dismissed:
@@ -150,7 +143,7 @@ def test_after_the_run_its_token_has_expired_in_the_words_of_the_protocol(hall: 
         assert hall.talk(asked).split(b" ")[1] == said
 
 
-def test_only_so_many_past_runs_are_remembered(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_remembered_ended_runs_is_limited(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "MAX_REMEMBERED", 2)
     hall.gateway.remove_playground(hall.playground)
     for _ in range(2):
@@ -164,7 +157,7 @@ def test_only_so_many_past_runs_are_remembered(hall: Hall, monkeypatch: pytest.M
     assert hall.gateway._ended.keys() != {""}
 
 
-def test_what_the_door_objects_to_is_said_after_who_asks_is_known_and_taken_down(hall: Hall) -> None:
+def test_transport_refusal_comes_after_authentication_and_is_logged(hall: Hall) -> None:
     assert hall.ask("/%ff")[:2] == (400, b"NAK bad_path")
     assert hall.ask("/x?name=%ff")[:2] == (400, b"NAK bad_query")
     assert hall.ask("/%ff", token="wrong")[:2] == (401, b"NAK unauthorized")
@@ -173,19 +166,19 @@ def test_what_the_door_objects_to_is_said_after_who_asks_is_known_and_taken_down
     assert told == [(("sandbox.refused"), code) for code in ("bad_path", "bad_query", "method_not_allowed")]
 
 
-def test_a_simulator_that_breaks_says_so_in_its_words(hall: Hall) -> None:
+def test_simulator_failure_is_answered_500_in_protocol_format(hall: Hall) -> None:
     assert hall.ask("/breaks")[:2] == (500, b"NAK internal_error")
     assert hall.playground.broken == "echo: GET /breaks: ZeroDivisionError: "
 
 
-def test_a_full_log_is_said_in_its_words_and_does_not_grow(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_log_is_refused_in_protocol_format_and_does_not_grow(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", -1)
     assert hall.ask("/x")[:2] == (429, b"NAK too_many_requests")
     assert hall.playground.log.events == []
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_body_that_is_too_large_is_read_to_its_end_and_refused(
+def test_too_large_body_is_read_to_its_end_and_refused(
     hall: Hall, monkeypatch: pytest.MonkeyPatch, chunked: bool
 ) -> None:
     monkeypatch.setattr(door, "MAX_BODY", 100_000)
@@ -203,7 +196,7 @@ def test_a_body_that_is_too_large_is_read_to_its_end_and_refused(
     assert [len(request.body) for request in HEARD] == [5]
 
 
-def test_who_asks_first_whether_to_send_a_large_body_is_told_no_before_it(
+def test_expect_continue_with_a_too_large_body_is_refused_before_the_body(
     hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(door, "MAX_BODY", 1000)
@@ -214,7 +207,7 @@ def test_who_asks_first_whether_to_send_a_large_body_is_told_no_before_it(
     assert hall.talk(small).startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
 
 
-def test_a_body_without_end_is_cut_off(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_body_is_cut_off(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door, "MAX_BODY", 1000)
     monkeypatch.setattr(door, "MAX_SKIPPED", 100_000)
     got = hall.talk(hall.head("/x", "Content-Length: 99999999", method="POST") + b"x" * 200_000)
@@ -224,21 +217,21 @@ def test_a_body_without_end_is_cut_off(hall: Hall, monkeypatch: pytest.MonkeyPat
 # Long addresses.
 
 
-def test_ten_thousand_values_reach_the_sandbox(hall: Hall) -> None:
+def test_query_with_many_values_reaches_the_sandbox(hall: Hall) -> None:
     values = ",".join(f"Patient/00000000-0000-4000-8000-{number:012d}" for number in range(10_000))
     status, body, _ = hall.ask(f"/search?subject={values}")
     assert (status, orjson.loads(body)["pairs"]) == (200, [["subject", values]])
 
 
 @pytest.mark.parametrize("length", [MAX_URL + 1, 5 * MAX_URL])
-def test_an_address_that_is_too_long_is_refused_in_the_words_of_the_protocol(hall: Hall, length: int) -> None:
+def test_too_long_url_is_refused_in_protocol_format(hall: Hall, length: int) -> None:
     got = hall.talk(hall.head("/search?" + "x" * length, "Connection: close"))
     assert got.split(b" ")[1] == b"414"
     assert got.endswith(b"NAK uri_too_long")
     assert HEARD == []
 
 
-def test_headers_without_end_are_cut_off(hall: Hall) -> None:
+def test_endless_headers_are_cut_off(hall: Hall) -> None:
     got = hall.talk(hall.head("/x", *(f"X-{number}: {'y' * 20_000}" for number in range(150))))
     assert got.split(b" ")[1] == b"431"
     assert got.endswith(b"NAK head_too_large")
@@ -247,7 +240,7 @@ def test_headers_without_end_are_cut_off(hall: Hall) -> None:
 # What arrives.
 
 
-def test_names_said_twice_arrive_twice_through_both_doors_and_a_duplicate(hall: Hall) -> None:
+def test_repeated_query_parameters_arrive_twice_by_every_transport(hall: Hall) -> None:
     pairs = [("date", "ge2026-01-01"), ("code", "a b"), ("date", "lt2026-02-01"), ("empty", "")]
     hall.playground.inject(DuplicateFault())
     hall.echo.request("GET", "/x", query=pairs)
@@ -260,7 +253,7 @@ def test_names_said_twice_arrive_twice_through_both_doors_and_a_duplicate(hall: 
         hall.echo.request("GET", "/x", query=[(5, "date")])  # type: ignore[list-item]
 
 
-def test_letters_arrive_as_they_were_written_encoded_or_not() -> None:
+def test_non_ascii_paths_arrive_unchanged() -> None:
     for url in (
         "/pg/box/f%C3%BCr?name=M%C3%BCller&b=1",
         "/pg/box/für?name=Müller&b=1",
@@ -272,14 +265,14 @@ def test_letters_arrive_as_they_were_written_encoded_or_not() -> None:
         assert exchange.request.query == QueryParams((("name", "Müller"), ("b", "1")))
 
 
-def test_a_header_said_twice_is_one_list(hall: Hall) -> None:
+def test_repeated_header_is_joined_to_a_list(hall: Hall) -> None:
     more = ("Prefer: return=minimal", "PREFER: handling=lenient", 'If-Match: W/"3"', "Connection: close")
     hall.talk(hall.head("/x", *more))
     assert HEARD[0].headers["prefer"] == "return=minimal, handling=lenient"
     assert HEARD[0].headers["if-match"] == 'W/"3"'
 
 
-def test_no_header_of_an_agent_has_a_private_meaning(hall: Hall) -> None:
+def test_no_request_header_has_a_private_meaning(hall: Hall) -> None:
     hall.talk(hall.head("/x", "X-Clerkship-Over: mllp", "X-Mine: 1", "Connection: close"))
     hall.echo.request("GET", "/x", headers={"X-Clerkship-Over": "mllp", "x-mine": "1"})
     hall.echo.send_as_is(Request("GET", "/x", headers={"x-clerkship-over": "mllp", "x-mine": "1"}))
@@ -290,7 +283,7 @@ def test_no_header_of_an_agent_has_a_private_meaning(hall: Hall) -> None:
     assert not [event.request for event in hall.playground.log.events if event.request and event.request.over]
 
 
-def test_queries_are_the_same_if_all_of_them_is() -> None:
+def test_queries_are_equal_only_with_all_values() -> None:
     one, other = QueryParams((("a", "1"), ("a", "2"))), QueryParams((("a", "0"), ("a", "2")))
     assert one != other
     assert one == QueryParams((("a", "1"), ("a", "2"))) == {"a": "2"}
@@ -298,7 +291,7 @@ def test_queries_are_the_same_if_all_of_them_is() -> None:
     assert "('a', '1')" in repr(one)
 
 
-def test_an_agents_text_in_a_header_cannot_begin_another() -> None:
+def test_text_in_a_reply_header_cannot_inject_headers() -> None:
     head = render_head(Reply(201, headers={"Location": "x\r\nSet-Cookie: a=b"}), keep_alive=True)
     assert head == b"HTTP/1.1 201 Created\r\ncontent-length: 0\r\nlocation: x  Set-Cookie: a=b\r\n\r\n"
     assert render_head(Reply(200), keep_alive=True, method="HEAD") == b"HTTP/1.1 200 OK\r\n\r\n"
@@ -308,7 +301,7 @@ def test_an_agents_text_in_a_header_cannot_begin_another() -> None:
 # Connections.
 
 
-def test_requests_sent_ahead_are_answered_in_their_order(hall: Hall) -> None:
+def test_pipelined_requests_are_answered_in_order(hall: Hall) -> None:
     hall.playground.inject(LatencyFault(by=parse_duration("1ms"), times=1))
     asked = b"".join(hall.head(f"/x?n={number}") for number in range(200))
     got = hall.talk(asked + hall.head("/x?n=last", "Connection: close"))
@@ -316,7 +309,7 @@ def test_requests_sent_ahead_are_answered_in_their_order(hall: Hall) -> None:
     assert [answer["pairs"][0][1] for answer in answers] == [*map(str, range(200)), "last"]
 
 
-def test_head_has_the_length_and_no_body_and_old_clients_are_hung_up_on(hall: Hall) -> None:
+def test_head_has_no_body_and_http_1_0_connections_are_closed(hall: Hall) -> None:
     connection = hall.connect()
     headers = {"Authorization": f"Bearer {hall.echo.token}"}
     connection.request("HEAD", hall.place.path + "/x", headers=headers)
@@ -327,8 +320,8 @@ def test_head_has_the_length_and_no_body_and_old_clients_are_hung_up_on(hall: Ha
     assert b"\r\nconnection: close\r\n" in got
 
 
-def test_an_offer_of_another_protocol_is_ignored(hall: Hall) -> None:
-    """Java's HttpClient makes it with its first request."""
+def test_upgrade_to_another_protocol_is_ignored(hall: Hall) -> None:
+    """Java's HttpClient sends this with its first request."""
     offer = ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__")
     got = hall.talk(hall.head("/a?n=1", *offer) + hall.head("/b?n=2", "Connection: close"))
     assert got.count(b"HTTP/1.1 200 OK") == 2
@@ -344,14 +337,14 @@ def test_an_offer_of_another_protocol_is_ignored(hall: Hall) -> None:
         (b"CONNECT /%s/echo/x HTTP/1.1\r\nHost: x\r\n\r\n", b"400 Bad Request"),
     ],
 )
-def test_what_is_not_http_is_refused_in_the_words_of_where_it_went(hall: Hall, data: bytes, said: bytes) -> None:
+def test_invalid_http_is_refused_in_the_format_of_its_target(hall: Hall, data: bytes, said: bytes) -> None:
     got = hall.talk(data % hall.playground.id.encode())
     assert got.startswith(b"HTTP/1.1 " + said)
     assert b"NAK " in got
     assert hall.talk(b"\x16\x03\x01\x02\x00\x01 not HTTP at all \r\n\r\n").startswith(b"HTTP/1.1 ")
 
 
-def test_who_is_being_answered_when_the_door_closes_gets_their_answer(hall: Hall) -> None:
+def test_request_in_progress_is_answered_when_the_server_closes(hall: Hall) -> None:
     hall.playground.clock.touch()
     environment = Environment.model_validate({"name": "p", "time": "paced", "simulators": {"echo": {"kind": "files"}}})
     paced = Playground(environment, {"echo": PreparedSimulator(SPEC, SPEC.config())}, "paced")
@@ -371,8 +364,8 @@ def test_who_is_being_answered_when_the_door_closes_gets_their_answer(hall: Hall
         assert late.recv(100) == b""
 
 
-def test_a_reader_who_does_not_read_is_not_answered_for_ever(hall: Hall) -> None:
-    """Their replies stay questions until they read: memory is theirs to free."""
+def test_client_that_does_not_read_is_not_answered_without_limit(hall: Hall) -> None:
+    """Further requests are not answered until the client reads, so that replies do not fill the memory."""
     big = "y" * 200_000
     with socket.create_connection((hall.place.hostname, hall.place.port), timeout=10) as slow:
         slow.setblocking(False)
@@ -394,7 +387,7 @@ def test_a_reader_who_does_not_read_is_not_answered_for_ever(hall: Hall) -> None
 
 
 class Slow:
-    """A playground beside the hall's whose answers take their time."""
+    """A second playground whose replies are slow."""
 
     def __init__(self, hall: Hall, by: str, times: int | None = 1) -> None:
         paced = {"name": "p", "time": "paced", "simulators": {"echo": {"kind": "files"}}}
@@ -407,27 +400,23 @@ class Slow:
         self.line = socket.create_connection((self.place.hostname, self.place.port), timeout=10)
 
     def __enter__(self) -> "Slow":
-        """Connected."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Hang up."""
         self.line.close()
 
     def head(self, path: str, *more: str, method: str = "GET", version: str = "1.1") -> bytes:
-        """A request's head."""
         lines = [f"{method} {self.place.path}{path} HTTP/{version}", "Host: x"]
         return "\r\n".join([*lines, f"Authorization: Bearer {self.handle.token}", *more, "", ""]).encode()
 
     def ask(self, data: bytes) -> None:
-        """Send it, and wait until it is being answered, though not answered."""
+        """Send bytes, and wait until the request is being handled."""
         self.line.sendall(data)
         deadline = time.monotonic() + 5
         while not self.playground.log.events and time.monotonic() < deadline:
             threading.Event().wait(0.002)
 
     def hear(self, until: bytes = b"") -> bytes:
-        """What comes, to the end or to this."""
         got = b""
         while (not until or until not in got) and (more := self.line.recv(65536)):
             got += more
@@ -435,21 +424,20 @@ class Slow:
 
 
 def said(got: bytes) -> list[bytes]:
-    """The status of each answer."""
     return [part[:3] for part in got.split(b"HTTP/1.1 ")[1:]]
 
 
 @pytest.mark.parametrize(
     "garbage", [b"BREW /x HTTP/1.1\r\n\r\n", b"GET / NONSENSE\r\n\r\n", b"\x16\x03\x01\x02\x00\r\n\r\n"]
 )
-def test_what_came_before_garbage_is_answered_before_it(hall: Hall, garbage: bytes) -> None:
+def test_requests_before_garbage_are_answered_first(hall: Hall, garbage: bytes) -> None:
     asked = hall.head("/a?n=1") + hall.head("/b", "Content-Length: 5", method="POST") + b"hello"
     got = hall.talk(asked + garbage)
     assert said(got) in ([b"200", b"200", b"400"], [b"200", b"200", b"501"])
     assert [request.path for request in HEARD] == ["/a", "/b"]
 
 
-def test_garbage_does_not_overtake_an_answer_that_is_late(hall: Hall) -> None:
+def test_refusal_of_garbage_waits_for_earlier_replies(hall: Hall) -> None:
     with Slow(hall, "200ms") as slow:
         slow.ask(slow.head("/a") + slow.head("/b"))
         slow.line.sendall(b"GET / NONSENSE\r\n\r\n" + slow.head("/never"))
@@ -458,7 +446,7 @@ def test_garbage_does_not_overtake_an_answer_that_is_late(hall: Hall) -> None:
         assert [request.path for request in HEARD] == ["/a", "/b"]
 
 
-def test_who_has_closed_their_side_still_gets_their_answers(hall: Hall) -> None:
+def test_half_closed_client_still_gets_its_replies(hall: Hall) -> None:
     with Slow(hall, "200ms") as slow:
         slow.ask(slow.head("/a") + slow.head("/b"))
         slow.line.shutdown(socket.SHUT_WR)
@@ -471,7 +459,7 @@ def test_who_has_closed_their_side_still_gets_their_answers(hall: Hall) -> None:
         assert slow.hear() == b""
 
 
-def test_who_asks_whether_to_send_is_told_when_it_is_their_turn(hall: Hall) -> None:
+def test_expect_continue_is_answered_in_order(hall: Hall) -> None:
     with Slow(hall, "200ms") as slow:
         slow.ask(slow.head("/a"))
         asks = ("Content-Length: 5", "Expect: 100-continue", "Connection: close")
@@ -482,7 +470,7 @@ def test_who_asks_whether_to_send_is_told_when_it_is_their_turn(hall: Hall) -> N
         assert b'"size":5' in slow.hear()
 
 
-def test_who_would_send_too_much_is_told_no_in_their_turn(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expect_continue_refusal_is_sent_in_order(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door, "MAX_BODY", 1000)
     with Slow(hall, "100ms") as slow:
         slow.ask(slow.head("/a"))
@@ -490,19 +478,19 @@ def test_who_would_send_too_much_is_told_no_in_their_turn(hall: Hall, monkeypatc
         assert said(slow.hear()) == [b"200", b"413"]
 
 
-def test_an_old_client_is_never_told_to_go_on(hall: Hall) -> None:
+def test_http_1_0_client_never_gets_100_continue(hall: Hall) -> None:
     old = hall.head("/x", "Content-Length: 5", "Expect: 100-continue", method="POST").replace(b"/1.1", b"/1.0", 1)
     assert said(hall.talk(old + b"hello")) == [b"200"]
 
 
-def test_what_comes_behind_a_body_is_no_header(hall: Hall) -> None:
+def test_trailers_are_not_headers(hall: Hall) -> None:
     trailer = b'5\r\nhello\r\n0\r\nIf-Match: W/"9"\r\nAuthorization: Bearer other\r\nHost: y\r\n\r\n'
     asked = hall.head("/a", "Transfer-Encoding: chunked", method="POST") + trailer
     assert said(hall.talk(asked + hall.head("/b", "Connection: close"))) == [b"200", b"200"]
     assert [("if-match" in request.headers, len(request.body)) for request in HEARD] == [(False, 5), (False, 0)]
 
 
-def test_a_request_says_once_for_which_host_it_is(hall: Hall) -> None:
+def test_request_has_exactly_one_host_header(hall: Hall) -> None:
     close = "Connection: close"
     none, two = hall.head("/x", close).replace(b"Host: x\r\n", b""), hall.head("/x", "Host: y", close)
     assert hall.talk(none).startswith(b"HTTP/1.1 400 ")
@@ -511,7 +499,7 @@ def test_a_request_says_once_for_which_host_it_is(hall: Hall) -> None:
     assert len(HEARD) == 1
 
 
-def test_the_limit_of_a_head_counts_from_its_first_byte(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limit_of_a_head_counts_from_its_first_byte(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door, "MAX_HEAD", 20_000)
     assert said(hall.talk(hall.head("/x", "X: " + "y" * 15_000, "Connection: close"))) == [b"200"]
     with socket.create_connection((hall.place.hostname, hall.place.port), timeout=10) as line:
@@ -522,6 +510,6 @@ def test_the_limit_of_a_head_counts_from_its_first_byte(hall: Hall, monkeypatch:
     assert got.split(b" ")[1] == b"431"
 
 
-def test_what_is_not_done_says_what_is_in_a_header(hall: Hall) -> None:
+def test_method_not_allowed_has_an_allow_header(hall: Hall) -> None:
     status, _, headers = hall.ask("/x", "DELETE")
     assert (status, headers["allow"], headers["x-nak"]) == (405, "GET, HEAD, POST", "yes")

@@ -1,4 +1,4 @@
-"""Stopped while a model judges: what was said is kept, and the trial is to be done again."""
+"""A run that is stopped while a model judges keeps the log, and the trial is run again."""
 
 import threading
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ SCENARIO = """
 
 
 class Slow:
-    """Thinks until it is sent home."""
+    """A model that never answers until it is closed."""
 
     name = "slow"
 
@@ -40,22 +40,19 @@ class Slow:
         self.asked, self.home = threading.Event(), threading.Event()
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """Never answer."""
         self.asked.set()
         if not self.home.wait(20):
             pytest.fail("nobody sent it home")
         raise ModelOutage("it was sent home")
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Not asked for here."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Go home."""
         self.home.set()
 
 
-def test_a_trial_that_is_being_judged_is_kept_as_cancelled_with_its_log(bench: Workbench) -> None:
+def test_trial_stopped_while_judged_is_stored_as_cancelled_with_its_log(bench: Workbench) -> None:
     bench.write("a.yml", SCENARIO)
     solver = PythonSolver("agent", lambda message: "hello")
     plan = plan_run(RunRequest(path=bench.folder, agent=solver, judge="none"), Settings(), CATALOG)

@@ -1,4 +1,4 @@
-"""People whom a model plays: what they are shown, what they say, and how it ends."""
+"""People played by a model: prompts, messages and endings."""
 
 import json
 from pathlib import Path
@@ -50,26 +50,23 @@ TOLD: dict[str, Any] = {
 
 
 def desk(message: Message) -> str:
-    """An agent that does its work."""
     if "ORD-9981" in message.text:
         return "It comes on Tuesday."
     return "Goodbye." if "Bye" in message.text else "What is your order number?"
 
 
 def script(bench: Workbench, *answers: dict[str, Any]) -> str:
-    """A person's model with these answers."""
     path = bench.folder.parent / "person.json"
     path.write_text(json.dumps(list(answers)))
     return f"scripted:{path}"
 
 
 def said(bench: Workbench, task_run: Any) -> list[tuple[str, str]]:
-    """Who said what."""
     found = [event for event in bench.events(task_run) if event["kind"] == "chat.message.sent"]
     return [(event["actor"], event["payload"]["text"]) for event in found]
 
 
-def test_a_person_is_played_to_the_end_and_the_goodbye_is_answered(bench: Workbench) -> None:
+def test_model_plays_a_person_to_the_end_and_the_goodbye_is_answered(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     task_run = bench.run_one(desk, person=script(bench, OPENING, ASKED, TOLD))
     assert said(bench, task_run) == [
@@ -84,13 +81,13 @@ def test_a_person_is_played_to_the_end_and_the_goodbye_is_answered(bench: Workbe
     assert bench.exit_code() == 0
 
 
-def test_the_same_answers_make_the_same_log(bench: Workbench) -> None:
+def test_same_answers_give_the_same_log(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     person = script(bench, OPENING, ASKED, TOLD)
     assert bench.run_one(desk, person=person).head == bench.run_one(desk, person=person).head
 
 
-def test_a_blank_message_with_done_leaves_without_a_word(bench: Workbench) -> None:
+def test_blank_message_with_done_leaves_without_a_message(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     gone = {**ASKED, "answer": {"message": " ", "done": True}}
     task_run = bench.run_one(desk, person=script(bench, OPENING, gone))
@@ -98,7 +95,7 @@ def test_a_blank_message_with_done_leaves_without_a_word(bench: Workbench) -> No
     assert task_run.ending == "person_done"
 
 
-def test_who_is_greeted_answers_the_greeting(bench: Workbench) -> None:
+def test_person_answers_a_greeting(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
 
     class Greets:
@@ -113,7 +110,7 @@ def test_who_is_greeted_answers_the_greeting(bench: Workbench) -> None:
     assert said(bench, task_run)[:2] == [("agent", "Welcome! What can I do?"), ("person", "My order is late.")]
 
 
-def test_they_see_buttons_and_press_one_by_its_title(bench: Workbench) -> None:
+def test_person_presses_a_button_by_its_title(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
 
     def shows(message: Message) -> Say | str:
@@ -140,7 +137,7 @@ def test_they_see_buttons_and_press_one_by_its_title(bench: Workbench) -> None:
         ({"message": ""}, "says_nothing"),
     ],
 )
-def test_who_does_not_keep_to_the_role_makes_the_trial_invalid_and_says_nothing(
+def test_message_out_of_role_is_not_sent_and_makes_the_trial_invalid(
     bench: Workbench, line: dict[str, Any], rule: str
 ) -> None:
     bench.write("late.yml", DELAY)
@@ -154,7 +151,7 @@ def test_who_does_not_keep_to_the_role_makes_the_trial_invalid_and_says_nothing(
     assert bench.exit_code() == 2
 
 
-def test_a_line_that_breaks_a_rule_is_asked_for_again(bench: Workbench) -> None:
+def test_message_that_breaks_a_rule_is_requested_again(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     mended = {"matches": "(?s)order number.*555 010.*That breaks a rule", "answer": {"message": "It is ORD-9981."}}
     wrong = {"contains": "order number", "answer": {"message": "It is 555 010."}}
@@ -163,14 +160,14 @@ def test_a_line_that_breaks_a_rule_is_asked_for_again(bench: Workbench) -> None:
     assert (task_run.ending, task_run.verdict) == ("person_done", "pass")
 
 
-def test_without_a_model_they_are_refused_before_anything_runs(bench: Workbench) -> None:
+def test_played_person_without_a_model_is_refused_before_anything_runs(bench: Workbench) -> None:
     bench.write("eval/a.yml", DELAY)
     with pytest.raises(InputError, match="none is configured; give --person") as refused:
         bench.run("nop")
     assert [Path(problem.file).name for problem in refused.value.problems] == ["a.yml"]
 
 
-def test_over_http_the_model_gets_the_conversation_and_the_agents_words_as_data(bench: Workbench) -> None:
+def test_request_to_the_model_has_the_agents_messages_as_data(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     lines = ["Where is my order?", "My order is ORD-1234.", "It is ORD-9981.", "Thanks, bye."]
     answers = [said_by_model(json.dumps({"message": x, "press": None, "done": x is lines[3]})) for x in lines]
@@ -193,7 +190,7 @@ def test_over_http_the_model_gets_the_conversation_and_the_agents_words_as_data(
     assert "you say 'ORD-1234', and what you were given is 'ORD-9981'" in sent[2][-1][1]
 
 
-def test_a_template_of_others_is_all_orders_and_the_turn_is_still_put(bench: Workbench) -> None:
+def test_custom_template_becomes_the_system_prompt_and_the_turn_follows(bench: Workbench) -> None:
     voice = Improviser(
         PlayedRole(ScenarioPerson(simulation_context="You want tea.")),
         None,
@@ -205,7 +202,7 @@ def test_a_template_of_others_is_all_orders_and_the_turn_is_still_put(bench: Wor
     assert told.matter == "<<< AGENT\n\nReply as the person you are."
 
 
-def test_the_built_in_prompt_says_all_that_is_known_of_them() -> None:
+def test_built_in_prompt_contains_everything_about_the_person() -> None:
     persona = Persona(name="p", description="Slow and kind.", language="German", knows={"PIN": "4711"})
     voice = Improviser(
         PlayedRole(ScenarioPerson(name="Ada", simulation_context="You want tea.", persona=persona, min_turns=3)), None
@@ -216,7 +213,7 @@ def test_the_built_in_prompt_says_all_that_is_known_of_them() -> None:
     assert "Make up no numbers" in orders
 
 
-def test_the_conftest_of_the_folder_names_who_plays_them(bench: Workbench) -> None:
+def test_conftest_names_the_model_that_plays_people(bench: Workbench) -> None:
     bench.write("eval/scenarios/late.yml", DELAY)
     answers = [said_by_model(json.dumps({"message": x, "done": x == "Bye."})) for x in ("Where is it?", "Bye.")]
     with Served(in_turn(answers)) as served:
@@ -227,7 +224,7 @@ def test_the_conftest_of_the_folder_names_who_plays_them(bench: Workbench) -> No
     assert bodies(served)[0]["model"] == "some-model"
 
 
-def test_done_again_they_are_played_by_whoever_played_them(bench: Workbench) -> None:
+def test_rerun_uses_the_same_model_for_people(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     first = bench.run_one(desk, person=script(bench, OPENING, ASKED, TOLD))
     plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), PythonSolver("agent", desk))
@@ -235,7 +232,7 @@ def test_done_again_they_are_played_by_whoever_played_them(bench: Workbench) -> 
     assert (again.head, again.verdict) == (first.head, "pass")
 
 
-def test_what_they_are_to_ask_may_be_asked_and_what_they_are_told_to_be_is_not_said(bench: Workbench) -> None:
+def test_questions_of_the_context_may_be_asked_but_instructions_not_repeated(bench: Workbench) -> None:
     context = "You are a customer in a great hurry. You want to know: where is my order ORD-9981 right now?"
     voice = Improviser(PlayedRole(ScenarioPerson(simulation_context=context)), None)
     asks = PersonLine("Hi! Where is my order ORD-9981 right now?")
@@ -246,7 +243,7 @@ def test_what_they_are_to_ask_may_be_asked_and_what_they_are_told_to_be_is_not_s
     assert found.rule == "tells_its_orders"
 
 
-def test_nobody_is_asked_for_a_line_that_cannot_be_said_any_more(bench: Workbench) -> None:
+def test_model_is_not_asked_for_a_message_that_cannot_be_sent(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     broken = {**TOLD, "answer": {"message": "How can I help you today?", "done": False}}
     task_run = bench.run_one(desk, person=script(bench, OPENING, ASKED, broken), max_turns=2)
@@ -256,7 +253,7 @@ def test_nobody_is_asked_for_a_line_that_cannot_be_said_any_more(bench: Workbenc
     assert goodbye.ending == "person_done"
 
 
-def test_one_who_watches_everything_falls_out_of_role_once(bench: Workbench) -> None:
+def test_person_who_watches_all_events_breaks_role_only_once(bench: Workbench) -> None:
     bench.write(
         "late.yml",
         DELAY.replace("setup: {", 'setup: {person: {opening: Hi, script: [{when: {event: "*"}, improvise: true}]}, '),
@@ -268,7 +265,7 @@ def test_one_who_watches_everything_falls_out_of_role_once(bench: Workbench) -> 
     assert kinds.count("person.broke_contract") == 1
 
 
-def test_one_who_says_the_same_again_and_again_is_not_the_agents_failure(bench: Workbench) -> None:
+def test_person_who_repeats_themselves_makes_the_trial_invalid(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     stuck = {"about": "person", "answer": {"message": "Where is my order?", "done": False}}
     task_run = bench.run_one(lambda message: f"I do not know, {message.turn}.", person=script(bench, stuck))
@@ -293,14 +290,13 @@ LOGIN = """
 
 
 def login_desk(message: Message) -> str:
-    """An agent that asks for a PIN first."""
     if message.text == "Hello":
         return "What is your PIN?"
     return "You are logged in. What can I do?" if message.text == "4711" else desk(message)
 
 
 @pytest.mark.parametrize("message", ["Thanks, bye.", ""])
-def test_leaving_right_after_scripted_lines_is_leaving_early(bench: Workbench, message: str) -> None:
+def test_leaving_right_after_scripted_lines_counts_as_leaving_early(bench: Workbench, message: str) -> None:
     bench.write("late.yml", LOGIN)
     leaves = {"about": "person", "answer": {"message": message, "done": True}}
     task_run = bench.run_one(login_desk, person=script(bench, leaves))
@@ -308,7 +304,7 @@ def test_leaving_right_after_scripted_lines_is_leaving_early(bench: Workbench, m
     assert "stops_early" in task_run.error
 
 
-def test_answers_to_played_lines_alone_let_a_person_leave(bench: Workbench) -> None:
+def test_only_replies_to_played_messages_allow_a_person_to_leave(bench: Workbench) -> None:
     bench.write("late.yml", LOGIN)
     asks = {"contains": "logged in", "answer": {"message": "It is about ORD-9981."}}
     task_run = bench.run_one(login_desk, person=script(bench, asks, TOLD))
@@ -323,7 +319,7 @@ def test_scripted_turns_do_not_count_towards_min_turns(bench: Workbench) -> None
     assert "at least 2 lines of yours that are not scripted, and has answered 1" in task_run.error
 
 
-def test_done_is_no_breach_where_the_authors_lines_decide_the_end(bench: Workbench) -> None:
+def test_done_is_allowed_when_the_script_decides_the_end(bench: Workbench) -> None:
     lines = "person: {lines: [Hello, {improvise: say goodbye}]}"
     bench.write("late.yml", DELAY.replace('initial_slots: {account_id: "12345"}', lines))
     goodbye = {"about": "person", "answer": {"message": "Thanks, bye.", "done": True}}
@@ -336,7 +332,7 @@ FRAME = "That breaks a rule and was not sent: nobody gave you '555 010': say onl
 
 
 @pytest.mark.parametrize("line", [FRAME, FRAME.lower(), "You were about to say something. Write another message."])
-def test_the_request_to_try_again_is_never_sent_as_the_persons_line(bench: Workbench, line: str) -> None:
+def test_retry_instruction_is_never_sent_as_a_message(bench: Workbench, line: str) -> None:
     bench.write("late.yml", DELAY)
     echoes_frame = {"contains": "That breaks a rule", "answer": {"message": line}}
     wrong = {"contains": "order number", "answer": {"message": "It is 555 010."}}
@@ -346,7 +342,7 @@ def test_the_request_to_try_again_is_never_sent_as_the_persons_line(bench: Workb
     assert [text for actor, text in said(bench, task_run) if actor == "person"] == ["Where is my order?"]
 
 
-def test_the_line_that_was_refused_for_leaving_may_be_said_again_without_leaving(bench: Workbench) -> None:
+def test_message_refused_for_leaving_early_may_be_sent_without_leaving(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     stays = {"contains": "set `done` to false", "answer": {"message": "Where is my order?", "done": False}}
     leaves = {**OPENING, "answer": {"message": "Where is my order?", "done": True}}

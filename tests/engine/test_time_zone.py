@@ -1,4 +1,4 @@
-"""Agents and models are told the time in the environment's zone; the log stays in UTC."""
+"""Agents and models get the time in the environment's time zone; the log is in UTC."""
 
 import sys
 from pathlib import Path
@@ -32,26 +32,23 @@ print(json.dumps({"answer": work["now"][:10]}))
 
 
 def by_date(task_item: Any, sandboxes: Any) -> str:
-    """Answer with the date."""
     return str(sandboxes.now.date())
 
 
-def test_an_agent_in_python_has_the_environments_time_and_the_log_is_in_utc(bench: Workbench) -> None:
+def test_python_agent_gets_local_time_and_the_log_is_in_utc(bench: Workbench) -> None:
     bench.write("suite.yml", SUITE)
     task_run = bench.run_one(by_date)
     assert task_run.verdict == "pass"
     assert {event["at"][:14] + event["at"][-1] for event in bench.events(task_run)} == {"2026-03-03T03:Z"}
 
 
-def test_a_program_is_told_the_environments_time_in_its_message_and_by_the_clock(
-    bench: Workbench, tmp_path: Path
-) -> None:
+def test_program_gets_local_time_in_its_message_and_from_the_clock(bench: Workbench, tmp_path: Path) -> None:
     bench.write("suite.yml", SUITE)
     (tmp_path / "agent.py").write_text(PROGRAM, encoding="utf-8")
     assert bench.run_one(f"command:{sys.executable} {tmp_path / 'agent.py'}").verdict == "pass"
 
 
-def test_a_model_is_told_the_environments_time(bench: Workbench) -> None:
+def test_model_gets_local_time(bench: Workbench) -> None:
     seen: list[str] = []
 
     def script(messages: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""An appointment book as a domain: slots that a web desk and a kiosk fill, and neither owns."""
+"""An appointment book as a domain: slots that a desk and a kiosk fill."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, cast
@@ -23,7 +23,7 @@ class BookConfig(Frozen):
 
 
 class SlotOpened(Payload):
-    """A slot can be taken from now on."""
+    """A slot was added."""
 
     kind: ClassVar[str] = "clinic.book.slot.opened"
     slot: str
@@ -39,14 +39,14 @@ class SlotTaken(Payload):
 
 
 class Booking(Frozen):
-    """What the caller of `take` gets: a slot of theirs."""
+    """The result of `take`."""
 
     slot: str
     reference: str
 
 
 class BookState(State):
-    """Slots, each with the patient who holds it, or nobody."""
+    """Slots, each with the patient who holds it, or None."""
 
     def open(self, act: ActionContext, slot: str) -> None:
         """Add a slot."""
