@@ -57,5 +57,5 @@ def _acknowledgments() -> Iterator[tuple[str, str, str, str]]:
 
 def _acknowledge(accept: str, application: str, fate: AckOutcome) -> str:
     message = Hl7Message([build_segment("MSH", {9: "ADT^A01", 10: "1", 15: accept, 16: application})])
-    answer = plan_acks(message, MessageVerdict(fate))
-    return f"{answer.code if answer.now else '–'}, {answer.later or '–'}"
+    plan = plan_acks(message, MessageVerdict(fate))
+    return f"{plan.code if plan.now else '–'}, {plan.deferred or '–'}"

@@ -118,7 +118,7 @@ class ComponentRig:
         fork, other = self.playground, original.playground
         fork.rewind(SavedLog(original.logged_events(), other.log.lines, other.log.blobs))
         fork.advance(other.now - fork.now)
-        fork.ids.return_to(other.ids.mark())
+        fork.ids.restore(other.ids.mark())
         fork.rng = deepcopy(other.rng)
 
     def check_events(self) -> None:

@@ -79,7 +79,7 @@ def implied_checks(evidence: Evidence) -> tuple[tuple[Criterion, Assertion], ...
     There is none under `compat: rasa`, which has no such rule, and if the agent never had a turn.
     """
     task = evidence.task
-    if task.allow_inaction or evidence.as_rasa or not had_turn(evidence):
+    if task.allow_inaction or evidence.is_rasa_compatible or not had_turn(evidence):
         return ()
     return (AGENT_ACTED_CHECK,)
 

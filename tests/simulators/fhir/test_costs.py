@@ -94,7 +94,7 @@ def test_elements_are_counted_in_slices_as_they_are_in_parsed_data(size: int, mo
 @pytest.mark.parametrize("number", ["1.50", "100000000000000000000", "1e5", "0.10"])
 def test_a_number_keeps_its_digits_wherever_a_slice_ends(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for size in range(1, 20):
-        monkeypatch.setattr(exact, "_SLICE", size)
+        monkeypatch.setattr(exact, "_SLICE_BYTES", size)
         body = f'{{"a":"xyz","value":{number},"z":[1,2,3]}}'.encode()
         assert exact.dumps(exact.loads(body)) == body
 

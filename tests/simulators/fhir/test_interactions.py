@@ -86,4 +86,4 @@ def test_a_refused_call_leaves_nothing() -> None:
 @pytest.mark.parametrize("type", ["batch", "transaction"])
 def test_an_entry_may_have_no_parameters_that_its_interaction_does_not_know(type: str) -> None:
     answer = Server().send("POST", "", bundle(type, entry("POST", "Patient?colour=red", NEW)))
-    assert b"`colour` is not a parameter here" in answer.body
+    assert b"unknown parameter `colour`" in answer.body

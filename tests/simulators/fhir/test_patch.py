@@ -169,7 +169,7 @@ def test_a_patch_of_many_steps_makes_nothing_too_deep_to_be_read(last: dict[str,
     with server.untouched():
         answer = server.send("PATCH", "Patient/ada", [*deeper, last])
         assert (answer.status, answer.codes) == (422, ["processing"])
-        assert "nested more than 100 deep" in answer.json["issue"][0]["diagnostics"]
+        assert "nested more than 100 levels deep" in answer.json["issue"][0]["diagnostics"]
 
 
 @pytest.mark.parametrize("op", ["add", "copy", "move", "replace"])

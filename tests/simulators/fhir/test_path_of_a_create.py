@@ -13,5 +13,5 @@ def test_one_create_passes_few_files() -> None:
     command = [sys.executable, "-m", "tests.simulators.fhir.path_of_a_create"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     files = done.stdout.split()
-    assert "simulators/fhir/writing.py" in files
+    assert "simulators/fhir/write.py" in files
     assert len(files) <= MAX_FILES, files

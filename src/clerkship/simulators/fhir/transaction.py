@@ -260,7 +260,7 @@ class Transaction:
     def rollback(self) -> None:
         """Discard the changes and release the ids they used."""
         if self._ids is not None:
-            self.act.ids.return_to(self._ids)
+            self.act.ids.restore(self._ids)
             self._ids = None
         self._clear()
 

@@ -1,0 +1,186 @@
+"""The language of the project: class names, banned phrases, docstrings of public functions, and the glossary."""
+
+import ast
+import io
+import re
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from clerkship.report.outcome import OUTCOMES
+from scripts.reference.build import build_pages
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "clerkship"
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if "scaffolds" not in path.parts)
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# The texts of prompts are part of the keys of recorded answers, so they do not change for their style.
+PAGES.remove(ROOT / "docs" / "reference" / "prompts.md")
+PAGES += sorted((ROOT / "examples").rglob("*.md")) + sorted((ROOT / "suites").rglob("*.md"))
+
+# Phrases, not words: each of them has a plain equivalent, and none has another use in this project.
+BANNED_PHRASES = (
+    "what is no answer",
+    "now so, now so",
+    "another turn than the recording",
+    "nobody's reading",
+    "somebody's hand",
+    "a stranger's",
+    "what came of it",
+    "what comes of it",
+    "what becomes of it",
+    "what was made of it",
+    "take down what",
+    "taken down",
+    "takes down",
+    "takes it down",
+    "words and deeds",
+    "deeds and words",
+    "in the way of requests",
+    "through either door",
+    "the only door",
+    "at the door",
+    "behind the door",
+    "the house",
+    "nobody can say",
+    "nobody knows",
+    "nobody is asked",
+    "nobody was asked",
+    "asks nobody",
+    "whoever",
+    "whomever",
+    "falls out of their role",
+    "fell out of their role",
+    "is held against",
+    "holds against",
+    "to be had",
+    "made anew",
+    "told apart by",
+    "in two minds",
+    "comes to its end",
+    "came to their end",
+    "for nobody",
+    "of one mind",
+)
+_BANNED = re.compile("|".join(rf"\b{re.escape(phrase)}" for phrase in BANNED_PHRASES), re.IGNORECASE)
+# Personification of callers, clients and agents. Plain text for users may say "somebody" of a real person.
+_BANNED_IN_DOCSTRINGS = re.compile(r"\b(somebody|somebody's|whoever|nobody's)\b", re.IGNORECASE)
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def _docstrings(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the docstrings of a module, with their lines; those below constants and fields too."""
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
+
+
+def _comments(path: Path) -> Iterator[tuple[int, str]]:
+    text = path.read_text(encoding="utf-8")
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def _strings(path: Path) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def test_class_names_are_unique() -> None:
+    modules: dict[str, list[str]] = defaultdict(list)
+    for path in MODULES:
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.ClassDef):
+                modules[node.name].append(f"{_name(path)}:{node.lineno}")
+    assert {name: places for name, places in modules.items() if len(places) > 1} == {}
+
+
+def test_limits_are_named_max() -> None:
+    limits = re.compile(r"^_?(MOST|LONGEST|LARGEST|DEEPEST|BIGGEST)(_|$)")
+    names = [
+        f"{_name(path)}:{node.lineno} {node.id}"
+        for path in MODULES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and limits.match(node.id)
+    ]
+    assert names == []
+
+
+def test_source_has_no_banned_phrases() -> None:
+    texts = [(path, line, text) for path in MODULES for line, text in (*_strings(path), *_comments(path))]
+    found = {f"{_name(path)}:{line}: {match[0]}" for path, line, text in texts if (match := _BANNED.search(text))}
+    assert sorted(found) == []
+
+
+def test_docstrings_and_comments_have_no_personification() -> None:
+    texts = [(path, line, text) for path in MODULES for line, text in (*_docstrings(path), *_comments(path))]
+    found = [f"{_name(path)}:{line}: {text[:80]}" for path, line, text in texts if _BANNED_IN_DOCSTRINGS.search(text)]
+    assert found == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_page_has_no_banned_phrases(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert [f"{number}: {match[0]}" for number, line in enumerate(lines, 1) if (match := _BANNED.search(line))] == []
+
+
+def test_public_functions_and_classes_have_docstrings() -> None:
+    missing = [
+        f"{_name(path)}:{node.lineno} {node.name}"
+        for path in MODULES
+        for node in _tree(path).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and not node.name.startswith("_")
+        and ast.get_docstring(node) is None
+    ]
+    assert missing == []
+
+
+def _glossary() -> set[str]:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    return {term.strip("`").lower() for term in re.findall(r"^\| ([^|]+?) \|", text, re.MULTILINE)}
+
+
+PROPER_NAMES = {"fhir r4", "hl7 v2", "pytest", "reference", "files", "conftest"}
+
+
+def _terms_of_reference() -> Iterator[str]:
+    """Yield the titles of its pages, the parts of YAML files, the fields of events, and the commands on runs."""
+    pages = build_pages()
+    for text in pages.values():
+        yield from re.findall(r"^# (.+)$", text, re.MULTILINE)
+    yield from re.findall(r"^## ([a-z_]+)(?:$|[.,\[])", pages["files.md"], re.MULTILINE)
+    yield from re.findall(r"^\| `(actor|cause|kind|source)` \|", pages["events.md"], re.MULTILINE)
+    yield from re.findall(r"^\| `(weight|axis|gate|assertion)` \|", pages["files.md"], re.MULTILINE)
+    yield from re.findall(r"^## clerkship (resume|rerun|rescore|fork)$", pages["commands.md"], re.MULTILINE)
+
+
+def test_glossary_covers_the_terms_of_the_reference() -> None:
+    glossary = _glossary()
+    terms = {term.lower() for term in _terms_of_reference()} - PROPER_NAMES
+    assert len(terms) > 25
+    assert sorted(term for term in terms if term not in glossary and term.removesuffix("s") not in glossary) == []
+
+
+def test_glossary_defines_every_verdict_and_status() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").lower()
+    assert [name for name, (words, _) in OUTCOMES.items() if words.lower() not in text] == []
+
+
+@pytest.mark.parametrize("guide", sorted((ROOT / "docs" / "guide").glob("*.md")), ids=lambda path: path.name)
+def test_guide_links_to_the_glossary(guide: Path) -> None:
+    assert "(../glossary.md)" in guide.read_text(encoding="utf-8")
