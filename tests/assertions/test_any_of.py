@@ -201,7 +201,7 @@ def test_an_assertion_that_passes_on_inaction_is_warned_about(tmp_path: Path, ne
     (tmp_path / "suite.yml").write_text(SUITE.replace("file_present: {path: order}", nested))
     [warning] = [str(warning) for warning in load_library(tmp_path, CATALOG).warnings]
     name = nested.partition(":")[0]
-    assert f"`{name}` can also pass when the agent does nothing, and then so does this `any_of`" in warning
+    assert f"`{name}` can also pass when the agent does nothing, and then this `any_of` passes too" in warning
     assert "suite.yml:12" in warning
 
 

@@ -78,7 +78,7 @@ def test_what_is_wrong_with_it_is_said_with_its_place(capfd: pytest.CaptureFixtu
     (tmp_path / "a.ndjson").write_text('{"resourceType":"Patient","id":"a"}\n{"resourceType":"Patient","gender":"f"}\n')
     assert "a.ndjson:2" in shown(capfd, str(tmp_path / "a.ndjson"), code=2)
     (tmp_path / "b.txt").write_text("x")
-    assert "it is not known what is in it" in shown(capfd, str(tmp_path / "b.txt"), code=2)
+    assert "its format is unknown" in shown(capfd, str(tmp_path / "b.txt"), code=2)
 
 
 def test_those_of_a_type_are_listed_and_those_that_a_search_finds(capfd: pytest.CaptureFixture[str]) -> None:

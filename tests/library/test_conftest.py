@@ -181,5 +181,5 @@ def test_mistakes_are_said_with_their_place_before_anything_runs(
 def test_two_of_them_are_one_too_many(tmp_path: Path) -> None:
     folder = project(tmp_path, GOOD)
     (folder / "scenarios" / "conftest.yaml").write_text("evaluation: {llm: {provider: openai, model: m}}")
-    with pytest.raises(InputError, match="a second conftest for one run"):
+    with pytest.raises(InputError, match="a run can have only one conftest"):
         load_library(folder, build_catalog_without_plugins())

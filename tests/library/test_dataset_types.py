@@ -8,7 +8,7 @@ from tests.library.shelf import Shelf
 @pytest.mark.parametrize(
     ("dataset", "message"),
     [
-        ("{name: d, type: recrds}", "dataset.type: unknown type of dataset `recrds`; did you mean `records`?"),
+        ("{name: d, type: recrds}", "dataset.type: unknown dataset type `recrds`; did you mean `records`?"),
         ("{name: d, type: files, records: [{}]}", "dataset.records: unknown key `records`"),
         ("{name: d, type: 5}", "dataset.type: expected text, not 5"),
         ("{name: d}", "dataset: `type` is missing"),

@@ -128,7 +128,7 @@ def test_a_task_uses_a_plugins_dataset_type_finder_and_filter(folder: Path, tmp_
         ("file: nights.txt", "file: task.yml", "dataset.file: task.yml: a line has no `=`; write name=number"),
         ("shift: night", "shft: night", "dataset.shft: unknown key `shft`; did you mean `shift`?"),
         ("acme.digits", "acme.digit", "unknown filter `acme.digit`; did you mean `acme.digits`?"),
-        ("acme.roster", "acme.rota", "unknown type of dataset `acme.rota`; did you mean `acme.roster`?"),
+        ("acme.roster", "acme.rota", "unknown dataset type `acme.rota`; did you mean `acme.roster`?"),
     ],
 )
 def test_a_mistake_is_reported_at_its_place(folder: Path, old: str, new: str, message: str) -> None:

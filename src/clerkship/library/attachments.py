@@ -22,9 +22,9 @@ from clerkship.model.path import lookup
 from clerkship.model.variables import escape_text
 
 MAX_STEP_FILE_BYTES = 5_000_000
-"""Bytes of a dataset's file that a step may take: each task keeps a copy with its run."""
+"""Maximum size of a dataset's file in a step. Each run stores a copy of it with each task."""
 _STEP_PLACES = (("scenario",), ("scenario", "steps"), ("setup", "steps"))
-"""Where there may be steps, in a task or in a scenario file."""
+"""Paths of steps, in a task or in a scenario file."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Attachments:
     datasets: Mapping[str, Dataset]
     definitions: FolderDefinitions
     used_datasets: set[str] = dataclasses.field(default_factory=set)
-    """Datasets that steps take files from."""
+    """Datasets from which steps use files."""
 
     def read_solution(self, definition: Definition) -> str | None:
-        """Return the source of the solution, which the agent `oracle` runs; None if there is none or it cannot be used."""
+        """Return the source of the solution for the agent `oracle`; None if there is none or it is invalid."""
         name = definition.fields.get("solution")
         if not isinstance(name, str):
             return None
@@ -71,19 +71,19 @@ class Attachments:
         return data
 
     def _step(self, definition: Definition, step: Any, path: KeyPath, filler: TemplateFiller | None) -> Any:
-        found = {
+        args_by_name = {
             name: self._args(definition, args, [*path, name], filler)
             for name, args in as_map(step).items()
             if name != "at" and isinstance(args, dict)
         }
-        return {**step, **found} if found else step
+        return {**step, **args_by_name} if args_by_name else step
 
     def _args(
         self, definition: Definition, args: dict[str, Any], path: KeyPath, filler: TemplateFiller | None
     ) -> dict[str, Any]:
         try:
             model = self.catalog.step(str(path[-1]))
-        except UnknownName:  # that is said elsewhere
+        except UnknownName:  # reported by CallCheck
             return args
         beside: Mapping[str, str] = getattr(model, "beside", {})
         stored: Mapping[str, tuple[str, str]] = getattr(model, "stored", {})
@@ -113,13 +113,13 @@ class Attachments:
             return args
         self.folder.included |= {file, self.folder.resolve(file)}
 
-        def complain(offset: int, message: str, hint: str) -> None:
-            lines = re.split(r"\r\n|\r|\n", text[:offset])  # of some messages the lines end in a carriage return
+        def report(offset: int, message: str, hint: str) -> None:
+            lines = re.split(r"\r\n|\r|\n", text[:offset])  # the lines of some HL7 messages end in a carriage return
             place = {"line": len(lines), "column": len(lines[-1]) + 1}
             problem = InputProblem(file=str(file), **place, message=message, hint=hint)
             self.folder.report.add_problem(problem)
 
-        filled = escape_text(text) if filler is None else filler.fill_file(text, here, complain)
+        filled = escape_text(text) if filler is None else filler.fill_file(text, here, report)
         return {key: value for key, value in args.items() if key != field} | {target: filled}
 
     def _from_dataset(
@@ -131,24 +131,28 @@ class Attachments:
         self.used_datasets.add(name)
         if dataset is None:
             if self.definitions.is_unknown("dataset", name):
-                hint = did_you_mean(name, self.definitions.names("dataset")) or "there is no dataset here"
+                hint = did_you_mean(name, self.definitions.names("dataset")) or "this folder has no dataset"
                 definition.problem([*path, named], f"unknown dataset `{name[:100]}`", hint)
             return args
         data = dataset.files.get(args[field])
         if not self.catalog.dataset_type(dataset.type).has_files:
-            hint = "name a dataset that holds files"
-            definition.problem([*path, named], f"`{name}` is a dataset of type {dataset.type}, of no files", hint)
+            hint = "use a dataset of files"
+            definition.problem(
+                [*path, named], f"`{name}` is a dataset of type {dataset.type}, which has no files", hint
+            )
         elif data is None:
             hint = did_you_mean(args[field], dataset.files)
             definition.problem([*path, field], f"no file `{args[field][:100]}` in the dataset `{name}`", hint)
         elif len(data) > MAX_STEP_FILE_BYTES:
-            message = f"`{args[field]}` has {len(data) / 1e6:.1f} MB, and a step may take {MAX_STEP_FILE_BYTES // 1_000_000} MB"
+            message = f"`{args[field]}` has {len(data) / 1e6:.1f} MB; the limit for a step is {MAX_STEP_FILE_BYTES // 1_000_000} MB"
             definition.problem(
-                [*path, field], message, "name the dataset in the environment, to be there from the start"
+                [*path, field],
+                message,
+                "add the dataset to the environment instead, so that the file is there from the start",
             )
         else:
-            kept = {key: value for key, value in args.items() if key not in (field, named)}
-            return kept | {target: base64.b64encode(data).decode()}
+            others = {key: value for key, value in args.items() if key not in (field, named)}
+            return others | {target: base64.b64encode(data).decode()}
         return args
 
 

@@ -26,22 +26,22 @@ def check_writable(path: Path) -> None:
     """Check that a calibration can be saved to a file. Raise InputError if not, before any model is called."""
     if path.is_dir():
         raise InputError.of(
-            "it is a folder", file=str(path), hint=f"name a file, such as {path / CALIBRATION_FILE_NAME}"
+            "it is a folder", file=str(path), hint=f"give a file, such as {path / CALIBRATION_FILE_NAME}"
         )
     if path.exists():
         load_calibrations(path)
-    there = path if path.exists() else next(folder for folder in path.absolute().parents if folder.exists())
-    if not (there == path or there.is_dir()):
-        raise InputError.of("it is no folder", file=str(there))
-    if not os.access(there, os.W_OK):
-        raise InputError.of("it cannot be written to", file=str(there))
+    existing = path if path.exists() else next(folder for folder in path.absolute().parents if folder.exists())
+    if not (existing == path or existing.is_dir()):
+        raise InputError.of("it is not a folder", file=str(existing))
+    if not os.access(existing, os.W_OK):
+        raise InputError.of("it cannot be written to", file=str(existing))
 
 
 def save_calibration(path: Path, calibration: Calibration) -> None:
     """Write a calibration to a file. It replaces an older one of the same judge; others stay."""
-    kept = load_calibrations(path) if path.exists() else ()
-    others = [found for found in kept if found.judge != calibration.judge]
-    every = sorted([*others, calibration], key=lambda found: found.judge.model_dump_json())
+    existing = load_calibrations(path) if path.exists() else ()
+    others = [other for other in existing if other.judge != calibration.judge]
+    every = sorted([*others, calibration], key=lambda each: each.judge.model_dump_json())
     text = CalibrationFile(calibrations=tuple(every)).model_dump_json(indent=2)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,10 +21,10 @@ from clerkship.model.path import split_path
 from clerkship.model.scenario import ScenarioPerson
 
 _DATA_KEYS = ("where", "fields", "expected", "text", "value", "arguments", "buttons", "assertions")
-"""Keys of arguments that hold data, not names; assertions inside another are checked by themselves."""
+"""Keys of arguments that hold data, not names. Nested assertions are checked separately."""
 
 WrittenPart = tuple[KeyPath, Mapping[str, Any]]
-"""A part of a file with its path."""
+"""A part of a file, with its path."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class CallCheck:
     definition: Definition
     agent: AgentCheck
     environment: EnvironmentInfo | None
-    """None if it is not known: then what needs none is checked."""
+    """None if it is unknown; then only what needs no environment is checked."""
 
     def check_assertion(self, written: Any, path: KeyPath) -> AssertionCall | None:
         """Check an assertion and return it; return None if it does not have the form of one."""
@@ -76,7 +76,7 @@ class CallCheck:
             if named in taken:
                 here = [*path, "sandbox"] if "sandbox" in person else path
                 self.definition.problem(
-                    here, f"two people are on the sandbox `{named}`", "give each a sandbox of their own"
+                    here, f"two people are on the sandbox `{named}`", "put each person on their own sandbox"
                 )
             taken |= {named} if isinstance(named, str) else set()
 
@@ -102,13 +102,13 @@ class CallCheck:
         return parsed
 
     def _check_alternatives(self, args: JsonValue, path: KeyPath) -> None:
-        """Check each assertion of an `any_of`. Warn of one that passes on inaction, because then the whole passes too."""
+        """Check each assertion of an `any_of`. Warn of one that passes on inaction, because it makes the whole pass."""
         for within, call in nested_calls(args):
             here = [*path, *within]
             self._check_call("assertion", call.name, call.args, here)
             if self.catalog.passes_on_inaction(call):
-                message = f"`{call.name}` can also pass when the agent does nothing, and then so does this `any_of`"
-                hint = "make it a criterion of its own, or assert what must happen"
+                message = f"`{call.name}` can also pass when the agent does nothing, and then this `any_of` passes too"
+                hint = "make it a separate criterion, or assert what must happen"
                 self.definition.warning([*here, call.name], message, hint)
 
     def _check_names(self, data: Any, path: KeyPath) -> None:
@@ -117,7 +117,7 @@ class CallCheck:
             sandbox, event = part.get("sandbox"), part.get("event")
             info = self.environment
             if isinstance(sandbox, str) and info is not None and sandbox not in info.components:
-                hint = did_you_mean(sandbox, info.components) or "it has no sandboxes"
+                hint = did_you_mean(sandbox, info.components) or "the environment has no sandboxes"
                 self.definition.problem([*here, "sandbox"], f"no sandbox `{sandbox}` in {info.name}", hint)
             if isinstance(event, str):
                 self._check_event(event, as_map(part.get("where")), here)
@@ -127,17 +127,17 @@ class CallCheck:
 
         A condition on an unknown field would never match, so a `never` on it would always pass.
         """
-        meant = self.catalog.payloads(name)
-        if not meant:
+        payloads = self.catalog.payloads(name)
+        if not payloads:
             known = set(self.catalog.event_names())
             message = f"unknown event `{name}`"
             if "*" in name:
                 known = {f"{kind.split('.')[0]}.*" for kind in known}
-                message = f"no event is like `{name}`"
+                message = f"no event matches `{name}`"
             hint = self.catalog.missing(name) or did_you_mean(name, known)
             self.definition.problem([*path, "event"], message, hint)
             return
-        fields = {field for names in meant.values() for field in names}
+        fields = {field for names in payloads.values() for field in names}
         for key in where:
             first = next(iter(split_path(key)), "")
             if first not in fields:
@@ -150,7 +150,7 @@ class CallCheck:
         if info is None:
             return
         if named in info.domains:
-            message = f"`{named}` is a domain: it gets no requests that a fault could strike"
+            message = f"`{named}` is a domain: it gets no requests, so a fault has no effect on it"
             self.definition.problem([*path, "sandbox"], message, did_you_mean(str(named), info.sandboxes))
             return
         kinds = [kind for name, kind in info.sandboxes.items() if named in (None, name)]
@@ -175,8 +175,8 @@ class CallCheck:
         known = [name for name, other in info.components.items() if fits(other)]
         mistaken = [name for name, other in info.components.items() if not is_known(self.catalog.event_kinds, other)]
         if named is None and len(known) != 1 and not mistaken:
-            there = f"there are {', '.join(known)}" if known else "the environment has none"
-            self.definition.problem(path, f"name a `sandbox` of kind {kind}", there)
+            hint = f"use one of {', '.join(known)}" if known else "the environment has none"
+            self.definition.problem(path, f"`sandbox` is missing: expected one of kind {kind}", hint)
         elif named is not None and named in info.components and named not in known and named not in mistaken:
             what = "domain" if named in info.domains else "sandbox"
             message = f"`{named}` is not a {what} of kind {kind}"

@@ -35,7 +35,7 @@ def find_conftest_above(root: Path) -> Path | None:
 
 
 def find_conftest_near(file: Path) -> Path | None:
-    """Return the conftest for a file that is not a scenario: beside it, in `eval` above it, or in an `eval` beside it."""
+    """Return the conftest for a file that is not a scenario: beside it, in `eval` above it, or in `eval` beside it."""
     folder = file.resolve().parent
     return _find_first([folder, *find_evaluation_folders(folder), folder / EVALUATION_FOLDER])
 
@@ -47,7 +47,7 @@ def _find_first(folders: Iterable[Path]) -> Path | None:
 
 def _read_data(path: Path) -> Any:
     tree = SourceFolder(path.parent).read(path)
-    return tree.data if tree is not None else {"evaluation": None}  # what is wrong with it is said when it is read
+    return tree.data if tree is not None else {"evaluation": None}  # its mistakes are reported when it is read
 
 
 def read_template(conftest: Path, name: str) -> tuple[Path, str]:
@@ -59,12 +59,12 @@ def read_template(conftest: Path, name: str) -> tuple[Path, str]:
     project = folder.parent if folder.name == EVALUATION_FOLDER else folder
     path = project / name
     if Path(name).is_absolute() or not path.resolve().is_relative_to(project):
-        raise Unreadable("it is outside the project", f"paths are from {project.name}/, and stay in it")
+        raise Unreadable("it is outside the project", f"paths are relative to {project.name}/ and must stay in it")
     if not path.exists():
-        raise Unreadable("there is no such file", f"it is looked for from {project.name}/")
+        raise Unreadable("there is no such file", f"paths are relative to {project.name}/")
     text = read_text(path)
     if not text.strip():
-        raise Unreadable("it is empty")
+        raise Unreadable("the file is empty")
     return path, text
 
 
@@ -74,20 +74,20 @@ def check_template(key: str, path: Path, text: str) -> InputProblem | None:
     try:
         filled = [check.prompt(text).fill(**values) for values in check.sample_values()]
     except BadPrompt as bad:
-        hint = f"it can use {', '.join(check.variables)}" if "is undefined" in bad.said else ""
+        hint = f"available variables: {', '.join(check.variables)}" if "is undefined" in bad.said else ""
         return InputProblem(file=str(path), line=bad.line, column=1 if bad.line else 0, message=bad.said, hint=hint)
-    strange = Prompt(check.name, text).find_unknown_block()
-    if strange:
-        name, known = strange
-        hint = did_you_mean(name, known) or f"there is {', '.join(known)}"
-        return InputProblem(file=str(path), message=f"it builds on a template that has no block `{name}`", hint=hint)
+    unknown_block = Prompt(check.name, text).find_unknown_block()
+    if unknown_block:
+        name, known = unknown_block
+        hint = did_you_mean(name, known) or f"known: {', '.join(known)}"
+        return InputProblem(file=str(path), message=f"the template that it extends has no block `{name}`", hint=hint)
     unused = [
         names for names in check.needed if not any(_SAMPLE_TEXT.format(name) in "".join(filled[0]) for name in names)
     ]
     if unused:
         names = " or ".join(f"`{name}`" for name in unused[0])
         return InputProblem(
-            file=str(path), message=f"it never says {names}", hint=f"put {{{{ {unused[0][0]} }}}} into it"
+            file=str(path), message=f"the template does not use {names}", hint=f"add {{{{ {unused[0][0]} }}}}"
         )
     return None
 
@@ -96,9 +96,9 @@ class _PromptCheck(NamedTuple):
     """What is needed to check a custom prompt template."""
 
     name: str
-    """Of the built-in one that it stands for."""
+    """Name of the built-in prompt that it replaces."""
     needed: tuple[tuple[str, ...], ...]
-    """Variables without which it makes no sense, each with those that do as well."""
+    """Required variables; each item lists alternatives, of which one is enough."""
     optional: tuple[str, ...] = ()
 
     @property
@@ -125,7 +125,7 @@ _SAMPLES: dict[str, Any] = {
     "approached": True,
     "first": True,
 }
-"""What is put in where that is no text."""
+"""Sample values of variables that are not text."""
 PROMPT_CHECKS = {
     "criteria_judge_prompt": _PromptCheck(
         "criterion",
@@ -146,7 +146,7 @@ PROMPT_CHECKS = {
         ),
     ),
 }
-"""By the key that names the template in a conftest."""
+"""By the key of the template in a conftest."""
 
 
 @dataclass
@@ -157,15 +157,15 @@ class ConftestReader:
     reporter: Reporter
     conftest: Conftest | None = None
     prompts: dict[str, str] = field(default_factory=dict)
-    """The texts of prompts, by the name of the prompt that each replaces."""
+    """Texts of custom prompts, by the name of the prompt that each replaces."""
 
     def load(self, definitions: Iterable[Definition]) -> None:
         """Read the conftest in the folder, or the one of the `eval` folder above it."""
-        found = [definition for definition in definitions if definition.kind == CONFTEST_STEM] or self._above()
-        for definition in found[1:]:
-            hint = f"the other is {found[0].tree.file}"
-            definition.problem([], "a second conftest for one run", hint)
-        for definition in found[:1]:
+        conftests = [definition for definition in definitions if definition.kind == CONFTEST_STEM] or self._read_above()
+        for definition in conftests[1:]:
+            hint = f"the other is {conftests[0].tree.file}"
+            definition.problem([], "a run can have only one conftest", hint)
+        for definition in conftests[:1]:
             self.read(definition)
 
     def read(self, definition: Definition) -> None:
@@ -174,7 +174,7 @@ class ConftestReader:
         for place, name in (self.conftest.prompts() if self.conftest is not None else {}).items():
             self._read_prompt(definition, place, name)
 
-    def _above(self) -> list[Definition]:
+    def _read_above(self) -> list[Definition]:
         path = find_conftest_above(self.folder.root)
         tree = self.folder.open_other(path.parent).read(path) if path is not None else None
         is_one = path is not None and tree is not None and is_conftest(path, tree.data)
@@ -188,9 +188,9 @@ class ConftestReader:
             definition.problem(place, f"{name}: {unreadable.message}", unreadable.hint)
             return
         self.folder.included.add(path)
-        wrong = check_template(place[1], path, text)
-        if wrong is not None:
-            self.reporter.mistakes.add_problem(wrong)
+        problem = check_template(place[1], path, text)
+        if problem is not None:
+            self.reporter.mistakes.add_problem(problem)
         self.prompts[PROMPT_CHECKS[place[1]].name] = text
 
 

@@ -19,7 +19,7 @@ from clerkship.model.dataset import Dataset
 from clerkship.model.errors import InputProblem
 
 CACHE_FORMAT = "1"
-"""Raised whenever the same files would give another dataset, for a reason that is in none of the parts of a key."""
+"""Increment it whenever the same files would give another dataset and no part of the key changes."""
 MAX_ENTRIES = 64
 _HEADER = b"clerkship dataset " + CACHE_FORMAT.encode()
 
@@ -52,28 +52,32 @@ class DatasetCache:
             return None
         try:
             with (self._folder / key).open("rb") as opened:
-                mark, head, body = opened.readline().rstrip(b"\n"), opened.readline().rstrip(b"\n"), opened.read()
-            if mark != _HEADER + b" " + hashlib.sha256(head).hexdigest().encode():
+                header_line, head, body = (
+                    opened.readline().rstrip(b"\n"),
+                    opened.readline().rstrip(b"\n"),
+                    opened.read(),
+                )
+            if header_line != _HEADER + b" " + hashlib.sha256(head).hexdigest().encode():
                 return None
-            told = orjson.loads(head)
+            header = orjson.loads(head)
             dataset = Dataset.parse(name, body)
-            if hashlib.sha256(body).hexdigest() != told["hash"]:
+            if hashlib.sha256(body).hexdigest() != header["hash"]:
                 return None
-            warnings = tuple((number, InputProblem(**problem)) for number, problem in told["warnings"])
+            warnings = tuple((number, InputProblem(**problem)) for number, problem in header["warnings"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        dataset.__dict__["hash"] = told["hash"]  # worked out just now; once is enough
+        dataset.__dict__["hash"] = header["hash"]  # a cached property; it was just computed
         return CachedDataset(dataset, warnings)
 
-    def save(self, key: str, kept: CachedDataset) -> None:
+    def save(self, key: str, entry: CachedDataset) -> None:
         """Write an entry. Errors of the file system are ignored."""
         if self._folder is None:
             return
-        warnings = [(number, problem.model_dump()) for number, problem in kept.warnings]
-        head = orjson.dumps({"hash": kept.dataset.hash, "warnings": warnings})
-        mark = _HEADER + b" " + hashlib.sha256(head).hexdigest().encode()
+        warnings = [(number, problem.model_dump()) for number, problem in entry.warnings]
+        head = orjson.dumps({"hash": entry.dataset.hash, "warnings": warnings})
+        header_line = _HEADER + b" " + hashlib.sha256(head).hexdigest().encode()
         with contextlib.suppress(OSError):
-            write_atomically(self._folder / key, (mark, b"\n", head, b"\n", kept.dataset.data))
+            write_atomically(self._folder / key, (header_line, b"\n", head, b"\n", entry.dataset.data))
             self._prune()
 
     def _prune(self) -> None:

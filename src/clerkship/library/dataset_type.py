@@ -1,4 +1,4 @@
-"""A type of dataset: its keys, how it is loaded, and how its records are found. Simulators and plug-ins provide types."""
+"""A type of dataset: its keys, how it is loaded, how its records are found. Simulators and plug-ins provide types."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -26,13 +26,13 @@ class DatasetSource:
     """Where a dataset is defined, and what its type needs to load it."""
 
     folder: SourceFolder
-    """Files are read from here and nowhere else."""
+    """The only folder from which files are read."""
     locate: Callable[..., SourceLocation]
-    """Return the place of a key in the file that defines the dataset."""
+    """Return the location of a key in the file that defines the dataset."""
     problem: Callable[[InputProblem], None]
-    """Report a mistake; the dataset cannot be used then."""
+    """Report a mistake. The dataset cannot be used."""
     warn: Callable[[InputProblem], None]
-    """Report something that may be a mistake."""
+    """Report a warning."""
     now: Callable[[], datetime]
     """Return the time in the environments that use the dataset; raises Disagreement where it differs."""
     cache: DatasetCache = field(default_factory=lambda: DatasetCache(None))
@@ -52,18 +52,18 @@ class DatasetSource:
 
     def documents(self, file: str | None, folder: str | None, formats: FileFormats) -> list[FileDocument] | None:
         """Open the files that the keys `file` and `folder` give; return None after a reported mistake."""
-        found: list[FileDocument] = []
+        documents: list[FileDocument] = []
         if file is not None:
             document = self.read("file", file, lambda path: open_document(path, formats))
             if document is None:
                 return None
-            found.append(document)
+            documents.append(document)
         tree = (
             self.read("folder", folder, lambda path: open_document_folder(path, formats, self.warn))
             if folder is not None
             else []
         )
-        return [*found, *tree] if tree is not None else None
+        return [*documents, *tree] if tree is not None else None
 
     def note(self, key: str, message: str, hint: str = "") -> None:
         """Report a mistake at a key."""
@@ -76,14 +76,14 @@ class DatasetType:
 
     name: str
     summary: str
-    """What is in such a dataset, in a line."""
+    """The content of such a dataset, in one line."""
     model: type[DatasetFile]
-    """The keys of such a dataset in a file; its JSON Schema is a part of the schema of datasets."""
+    """The model of its keys in a file. Its JSON Schema becomes part of the schema of datasets."""
     load: Callable[[Any, DatasetSource], Dataset | None]
-    """Make a dataset of what a file says, an instance of `model`; return None after a mistake was reported."""
+    """Return the dataset for an instance of `model`; None after a reported mistake."""
     finder: Callable[[Dataset], EntityFinder] = RecordFinder
-    """Make what finds the records of a dataset for `entities` and `for_each`."""
+    """Return the finder for `entities` and `for_each`."""
     has_files: bool = False
-    """Whether its datasets hold files that steps can name."""
+    """Whether its datasets contain files that steps can use."""
     built_in: Mapping[str, DatasetFile] = field(default_factory=dict)
-    """Datasets that can be named without a file that defines them."""
+    """Datasets that need no file, by name."""

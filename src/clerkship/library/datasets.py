@@ -37,7 +37,7 @@ class DatasetLoader:
         try:
             model = self.catalog.dataset_type(type).model if isinstance(type, str) else DatasetFile
         except UnknownName as unknown:
-            definition.problem(["type"], f"unknown type of dataset `{unknown.name[:60]}`", unknown.hint)
+            definition.problem(["type"], f"unknown dataset type `{unknown.name[:60]}`", unknown.hint)
             return
         written = definition.read(model, definition.data)
         dataset = self._load(written, definition.locate) if written is not None else None
@@ -58,15 +58,15 @@ class DatasetLoader:
     def _load(self, written: DatasetFile, locate: Callable[..., SourceLocation]) -> Dataset | None:
         now = partial(self._now, written.name)
         mistakes, warnings = self.reporter.mistakes, self.reporter.warnings
-        source = DatasetSource(self.folder, spot, mistakes.add_problem, warnings.add_problem, now, self.cache)
+        source = DatasetSource(self.folder, locate, mistakes.add_problem, warnings.add_problem, now, self.cache)
         return self.catalog.dataset_type(written.type).load(written, source)
 
     def _now(self, name: str) -> datetime:
         """Return the current time of the environments that use a dataset. Raise ConflictingTimes if they differ."""
-        users = [place for place in self.environments.values() if name in place.datasets]
+        users = [environment for environment in self.environments.values() if name in environment.datasets]
         if not users:
             users = list(self.environments.values()) if len(self.environments) == 1 else [CONVERSATION_ENVIRONMENT]
-        if len({place.now for place in users}) > 1:
+        if len({environment.now for environment in users}) > 1:
             told = ", ".join(f"{place.name} at {place.now.isoformat()}" for place in users[:5])
             raise ConflictingTimes(
                 f"the dates of `{name}` are around the now of its environments, and they differ: {told}"
@@ -85,13 +85,13 @@ def _locate(definition: Definition, path: KeyPath, *keys: int | str) -> SourceLo
 def find_dataset_names(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, KeyPath, str]]:
     """Yield every mention of a dataset in environments and tasks: the definition, the path in it, and the name."""
     for definition in definitions:
-        places: list[tuple[KeyPath, Any]] = [
+        mentions: list[tuple[KeyPath, Any]] = [
             (["datasets", number], name) for number, name in enumerate(as_list(definition.fields.get("datasets")))
         ]
         for number, entity in enumerate(as_list(definition.fields.get("entities"))):
-            places.append((["entities", number, "dataset"], as_map(entity).get("dataset")))
-        places.append((["for_each", "dataset"], as_map(definition.fields.get("for_each")).get("dataset")))
-        yield from ((definition, path, name) for path, name in places if isinstance(name, str))
+            mentions.append((["entities", number, "dataset"], as_map(entity).get("dataset")))
+        mentions.append((["for_each", "dataset"], as_map(definition.fields.get("for_each")).get("dataset")))
+        yield from ((definition, path, name) for path, name in mentions if isinstance(name, str))
 
 
 def find_unused_datasets(
@@ -109,10 +109,10 @@ def find_unused_datasets(
 
 def _find_loaded_types(environment: Environment, catalog: Catalog) -> set[str | None]:
     """Return the types of dataset that the simulators of an environment are loaded from."""
-    found: set[str | None] = set()
+    types: set[str | None] = set()
     for simulator in environment.simulators.values():
         try:
-            found.add(catalog.simulator(simulator.kind).dataset)
-        except UnknownName:  # reported where it is named
+            types.add(catalog.simulator(simulator.kind).dataset)
+        except UnknownName:  # reported with the simulator
             continue
-    return found
+    return types

@@ -17,12 +17,12 @@ from clerkship.library.yaml import YamlTree
 from clerkship.model.names import did_you_mean
 
 _ONE_PER_FILE = ("scenario",)
-"""What a file has one of, and which goes by the file's name."""
+"""Kinds of which a file has at most one, identified by the file's name."""
 _SCENARIO_KEYS = ("simulation_context", "setup", "goals")
 _KINDS = ("task", "environment", "dataset", "benchmark", "persona")
 _PLURALS = {f"{kind}s": kind for kind in _KINDS}
 _NAMED_BY_FILE = ("scenario", "e2e", "conftest", LABELLED_KEY)
-"""Definitions that are told apart by the names of their files."""
+"""Kinds of definition that are identified by the name of their file."""
 
 
 @dataclass
@@ -32,9 +32,9 @@ class FolderDefinitions:
     folder: SourceFolder
     reporter: Reporter
     built_in: Collection[str]
-    """Datasets that need no file."""
+    """Names of datasets that need no file."""
     skipped_files: list[str] = field(default_factory=list)
-    """Files of another tool's project, which define nothing here."""
+    """Files of another tool's project, which are ignored."""
     scenarios: set[str] = field(default_factory=set)
     """Names of scenarios and of their files."""
     labels: Counter[str] = field(default_factory=Counter)
@@ -53,14 +53,14 @@ class FolderDefinitions:
         self.skipped_files += [str(path) for path in files if is_project_file(path)]
         others = set(self.skipped_files)
         trees = [(path, self.folder.read(path)) for path in files if str(path) not in others]
-        for path, tree in trees:  # after all were read: then it is known which are included
+        for path, tree in trees:  # after all were read, because only then the included files are known
             if tree is not None and self.folder.resolve(path) not in self.folder.included:
                 yield tree
 
     def _of_file(self, tree: YamlTree) -> list[Definition]:
         if not isinstance(tree.data, dict) or not tree.data:
             message = "expected a map with `task`, `scenario`, `test_cases`, `environment` or `dataset`"
-            self.reporter.mistakes.note(tree, [], message, "text and lists are for other files to !include")
+            self.reporter.mistakes.note(tree, [], message, "files with text or a list can only be used by !include")
             return []
         kind = _classify_file(tree)
         return [self._definition(kind, tree, [], tree.data)] if kind is not None else self.split_file(tree)
@@ -76,12 +76,12 @@ class FolderDefinitions:
         if key in _PLURALS and isinstance(value, list):
             return [self._definition(_PLURALS[key], tree, [key, number], item) for number, item in enumerate(value)]
         if key in _PLURALS:
-            hint = f"write `{_PLURALS[key]}` for a single one"
+            hint = f"write `{_PLURALS[key]}` for a single definition"
             self.reporter.mistakes.note(tree, [key], f"expected a list under `{key}`", hint)
         else:
             hint = did_you_mean(key, [*_PLURALS, *_KINDS, *_ONE_PER_FILE, *TEST_KEYS])
             if key in _SCENARIO_KEYS:
-                hint = "put what a scenario says under `scenario:`, indented"
+                hint = "put it under `scenario:`, indented"
             self.reporter.mistakes.note(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
         return []
 

@@ -35,13 +35,13 @@ class TaskBindings:
     now: datetime
     records: dict[str, Record] = field(default_factory=dict)
     unbound: set[str] = field(default_factory=set)
-    """Ids of entities that could not be had: their own mistake has been reported."""
+    """Ids of entities without a record. Their mistakes are already reported."""
     entities: list[Any] = field(default_factory=list)
-    """As they are written, their templates filled in."""
+    """The entities as in the file, with their templates filled."""
     name: str = ""
-    """Which of the tasks of one template it is."""
+    """Name of the record of `for_each`."""
     subject: Entity | None = None
-    """The record that it was made for, as an entity."""
+    """The record of `for_each`, as an entity."""
 
     def values(self) -> dict[str, Any]:
         """Return the value of each name in templates."""
@@ -83,17 +83,17 @@ class EntityBinder:
 
     def _subjects(self, definition: Definition, query: ForEach, now: datetime) -> list[ForEachRecord]:
         if query.id == NOW_NAME:
-            definition.problem([FOR_EACH_KEY, "id"], f"the id `{NOW_NAME}` is taken")
+            definition.problem([FOR_EACH_KEY, "id"], f"the id `{NOW_NAME}` is reserved for the current time")
             return []
         dataset = self._dataset(definition, query, [FOR_EACH_KEY])
         if dataset is None:
             return []
         try:
-            found = self.finder.find_all(query, dataset, now)
+            records = self.finder.find_all(query, dataset, now)
         except BadBinding as bad:
             definition.problem([FOR_EACH_KEY], str(bad))
             return []
-        return [ForEachRecord(build_record_name(record, number), record) for number, record in enumerate(found)]
+        return [ForEachRecord(build_record_name(record, number), record) for number, record in enumerate(records)]
 
     def _bind(self, definition: Definition, bound: TaskBindings) -> TaskBindings:
         """Add the records of the task's own entities. Each may refer to those before it."""
@@ -106,7 +106,7 @@ class EntityBinder:
                 bound.unbound.add(str(item.get("id")) if isinstance(item, dict) else "")
                 continue
             if entity.id in bound.records or entity.id in bound.unbound or entity.id == NOW_NAME:
-                definition.problem([*path, "id"], f"the id `{entity.id}` is taken")
+                definition.problem([*path, "id"], f"the id `{entity.id}` is already used")
             elif (record := self._find(definition, entity, path, bound)) is not None:
                 bound.records[entity.id] = record
             else:

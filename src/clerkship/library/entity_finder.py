@@ -57,9 +57,9 @@ class PathIndex(Generic[K]):
 
     def find_matches(self, expected: Any) -> Sequence[K]:
         """Return the keys of the records that match."""
-        wanted = _to_lookup_key(expected)
-        if wanted is not None and not is_matcher(expected):
-            return self._keys.get(wanted, ())
+        lookup_key = _to_lookup_key(expected)
+        if lookup_key is not None and not is_matcher(expected):
+            return self._keys.get(lookup_key, ())
         return [key for key, values in self._values.items() if self._fit(expected, values)]
 
 
@@ -84,8 +84,8 @@ class RecordFinder:
         numbers = set(range(len(self._records)))
         for path, expected in query.where.items():
             numbers &= set(self._index(path).find_matches(expected))
-        found = [self._records[number] for number in sorted(numbers)]
-        return [r for r in found if query.type in (None, r.get("type"), r.get("resourceType"))]
+        records = [self._records[number] for number in sorted(numbers)]
+        return [r for r in records if query.type in (None, r.get("type"), r.get("resourceType"))]
 
     def _index(self, path: str) -> PathIndex[int]:
         if path not in self._indexes:
@@ -115,7 +115,9 @@ class NoRecordFinder(RecordFinder):
 
     def find(self, query: Entity, now: datetime) -> Sequence[Record]:
         """Raise BadBinding."""
-        raise BadBinding(f"`{query.id}` finds no {describe_query(query)} in {self._name}; it holds files, not records")
+        raise BadBinding(
+            f"`{query.id}` matches no {describe_query(query)} in {self._name}; it holds files, not records"
+        )
 
 
 class DatasetFinder:
@@ -128,30 +130,30 @@ class DatasetFinder:
     def find_all(self, query: ForEach, dataset: Dataset, now: datetime) -> list[Record]:
         """Return the matching records, up to the limit, as templates read them. Raise BadBinding if there are none."""
         finder = self._finder(dataset)
-        found = self._found(finder, query, now)
-        if not found:
+        records = self._find(finder, query, now)
+        if not records:
             raise _build_no_match_error(query, dataset, finder)
-        return [finder.view(record, now) for record in found[: query.limit]]
+        return [finder.view(record, now) for record in records[: query.limit]]
 
     def find_one(self, query: Entity, dataset: Dataset, now: datetime) -> Record:
         """Return the only matching record. Raise BadBinding if there is none, or more than one."""
         finder = self._finder(dataset)
-        found = self._found(finder, query, now)
-        if len(found) == 1:
-            return finder.view(found[0], now)
-        if not found:
+        records = self._find(finder, query, now)
+        if len(records) == 1:
+            return finder.view(records[0], now)
+        if not records:
             raise _build_no_match_error(query, dataset, finder)
-        names = ", ".join(map(finder.title, found[:_MAX_SHOWN]))
-        more = ", …" if len(found) > _MAX_SHOWN else ""
-        count = f"{len(found):,} of {dataset.name} fit {describe_query(query)}"
-        raise BadBinding(f"`{query.id}` must find one record, but {count}: {names}{more}")
+        names = ", ".join(map(finder.title, records[:_MAX_SHOWN]))
+        more = ", …" if len(records) > _MAX_SHOWN else ""
+        count = f"{len(records):,} of {dataset.name} match {describe_query(query)}"
+        raise BadBinding(f"`{query.id}` must match one record, but {count}: {names}{more}")
 
     def _finder(self, dataset: Dataset) -> EntityFinder:
         if dataset.name not in self._finders:
             self._finders[dataset.name] = self._open_finder(dataset)
         return self._finders[dataset.name]
 
-    def _found(self, finder: EntityFinder, query: Entity, now: datetime) -> Sequence[Record]:
+    def _find(self, finder: EntityFinder, query: Entity, now: datetime) -> Sequence[Record]:
         try:
             return finder.find(query, now)
         except PatternTooSlow as slow:
@@ -159,13 +161,13 @@ class DatasetFinder:
 
 
 def _build_no_match_error(query: Entity, dataset: Dataset, finder: EntityFinder) -> BadBinding:
-    return BadBinding(f"`{query.id}` finds no {describe_query(query)} in {dataset.name}; {finder.summary(query)}")
+    return BadBinding(f"`{query.id}` matches no {describe_query(query)} in {dataset.name}; {finder.summary(query)}")
 
 
 def describe_query(query: Entity) -> str:
     """Return a query in words."""
-    told = ", ".join(f"{path} {describe_expected(expected)}" for path, expected in query.where.items())
-    return f"{query.type or 'record'}{f' with {told}' if told else ''}"
+    conditions = ", ".join(f"{path} {describe_expected(expected)}" for path, expected in query.where.items())
+    return f"{query.type or 'record'}{f' with {conditions}' if conditions else ''}"
 
 
 def build_record_name(record: Record, number: int) -> str:

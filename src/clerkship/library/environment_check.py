@@ -21,7 +21,7 @@ from clerkship.model.errors import PlatformError
 from clerkship.model.names import did_you_mean
 
 _COMPONENTS: Mapping[str, type[ComponentConfig]] = {"simulators": Simulator, "domains": SharedDomain}
-"""Keys of an environment that have sandboxes and domains."""
+"""Keys of an environment that define sandboxes and domains."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class EnvironmentInfo:
     sandboxes: Mapping[str, str]
     domains: Mapping[str, str]
     initial_records: Mapping[str, InitialRecords]
-    """The records that its charts begin with, as far as they could be read."""
+    """The initial records of its sandboxes, as far as they could be loaded."""
 
     @property
     def components(self) -> Mapping[str, str]:
@@ -100,8 +100,8 @@ class EnvironmentCheck:
             ("domains", "domain", info.domains, of_domains),
         ):
             for name in names.keys() & taken.keys():
-                message = f"`{name}` is the name of {taken[name]}"
-                self.definition.problem([key, name], message, f"call the {what} something else", key=True)
+                message = f"the name `{name}` is reserved: it is {taken[name]}"
+                self.definition.problem([key, name], message, f"give the {what} another name", key=True)
 
     def _check_component(self, choice: ComponentConfig, path: KeyPath, datasets: Collection[str]) -> None:
         is_domain = isinstance(choice, SharedDomain)
@@ -111,10 +111,10 @@ class EnvironmentCheck:
             self.definition.problem([*path, "kind"], f"unknown {unknown.what} `{choice.kind}`", unknown.hint)
         else:
             self.definition.read(entry.config, choice.config, [*path, "config"])
-        for number, wanted in enumerate(choice.datasets or ()):
-            if wanted not in datasets:
-                hint = did_you_mean(wanted, datasets) or "it names none under `datasets`"
-                message = f"`{wanted}` is not a dataset of this environment"
+        for number, name in enumerate(choice.datasets or ()):
+            if name not in datasets:
+                hint = did_you_mean(name, datasets) or "the environment lists none under `datasets`"
+                message = f"`{name}` is not a dataset of this environment"
                 self.definition.problem([*path, "datasets", number], message, hint)
 
     def _check_called_domains(self, kind: str, path: KeyPath, info: EnvironmentInfo) -> None:
@@ -136,17 +136,17 @@ class EnvironmentCheck:
         if all(name in components and is_known(self.catalog.event_kinds, components[name]) for name in names):
             try:
                 self._check_pair(reaction, path, components[reaction.source], components[reaction.target])
-            except PlatformError as broken:
-                self.definition.problem(path, str(broken))
+            except PlatformError as error:
+                self.definition.problem(path, str(error))
 
     def _check_pair(self, reaction: Reaction, path: KeyPath, source: str, target: str) -> None:
         kinds = [kind.removeprefix(f"{source}.") for kind in self.catalog.event_kinds(source)]
-        meant = [kind for kind in kinds if reaction.matches(kind)]
-        if not meant:
+        matching = [kind for kind in kinds if reaction.matches(kind)]
+        if not matching:
             hint = did_you_mean(reaction.event, kinds)
             self.definition.problem(path, f"{source} has no event `{reaction.event}`", hint)
             return
         taken = self.catalog.reactions(source, target)
-        if not any(f"{source}.{kind}" in taken for kind in meant):
-            hint = f"it takes in {', '.join(self.catalog.reacts_to(target)) or 'nothing'}"
-            self.definition.problem(path, f"{target} does not take in {source}.{reaction.event}", hint)
+        if not any(f"{source}.{kind}" in taken for kind in matching):
+            hint = f"it reacts to {', '.join(self.catalog.reacts_to(target)) or 'no event'}"
+            self.definition.problem(path, f"{target} does not react to {source}.{reaction.event}", hint)

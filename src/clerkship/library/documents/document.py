@@ -20,14 +20,14 @@ from clerkship.model.errors import InputProblem
 
 MAX_BYTES = 2_000_000_000
 MAX_TEXT_BYTES = 200_000_000
-"""Bytes of one JSON text: it is parsed as a whole, which takes several times its length."""
+"""Maximum size of one JSON text. It is parsed as a whole, which takes several times its size in memory."""
 CHUNK_SIZE = 1 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """A byte order mark, which some editors write."""
 _LINE_SUFFIXES = (".ndjson", ".jsonl")
 SUFFIXES = (".json", *_LINE_SUFFIXES)
 _IGNORED_SUFFIXES = (".yml", ".yaml", ".py", ".md", "LICENSE", "Makefile")
-"""What lies beside data in a folder, and nobody takes for it."""
+"""Files that are often beside data files; no warning is given about them."""
 _MAX_SHOWN = 5
 JsonPath = tuple[int | str, ...]
 
@@ -115,7 +115,7 @@ class _TextLengthCheck:
         self._length = self._length + len(chunk) if end < 0 else len(chunk) - 1 - end
         if self._length > MAX_TEXT_BYTES:
             what = "it is one JSON text of" if self._whole else "one of its lines has"
-            hint = "write one record per line, to an .ndjson file"
+            hint = "write one record per line into an .ndjson file"
             raise Unreadable(f"{what} more than {MAX_TEXT_BYTES // 1_000_000} MB", hint)
 
 
@@ -125,7 +125,7 @@ def _convert_read_errors() -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, zlib.error) as error:  # gzip raises BadGzipFile, an OSError without a strerror
-        why = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"
+        why = getattr(error, "strerror", None) or f"not a complete gzip file ({error})"
         raise Unreadable(f"it cannot be read: {why}") from None
 
 
@@ -133,7 +133,7 @@ class InlineDocument:
     """One of the `records` in the dataset's own file."""
 
     def __init__(self, locate: Callable[..., SourceLocation], number: int, record: object) -> None:
-        self._locate, self._number = spot, number
+        self._locate, self._number = locate, number
         self.name = f"records[{number}]"
         self.is_lines = self.is_blank = False
         self._data = orjson.dumps(record)
@@ -145,9 +145,11 @@ class InlineDocument:
 
     def problem(self, line: int, path: JsonPath, message: str, hint: str = "") -> InputProblem:
         """Return a problem at a path in the record."""
-        spot = self._locate("records", self._number, *path)
+        location = self._locate("records", self._number, *path)
         key = format_json_path(("records", self._number, *path))
-        return InputProblem(file=spot.file, line=spot.line, column=spot.column, key=key, message=message, hint=hint)
+        return InputProblem(
+            file=location.file, line=location.line, column=location.column, key=key, message=message, hint=hint
+        )
 
 
 def format_json_path(path: JsonPath) -> str:
@@ -160,7 +162,7 @@ class FileFormats:
     """The files that a type of dataset can read, by suffix. Each may be compressed (`.gz`)."""
 
     what: str
-    """What is in them, for messages."""
+    """What the files contain, for messages."""
     suffixes: tuple[str, ...] = SUFFIXES
 
     def is_readable(self, name: str) -> bool:
@@ -171,10 +173,10 @@ class FileFormats:
 def open_document(file: Path, formats: FileFormats) -> FileDocument:
     """Open the file that a dataset gives. Raise Unreadable."""
     if not file.is_file():
-        raise Unreadable("it is not a file", "a folder is named by `folder`" if file.is_dir() else "")
+        raise Unreadable("it is not a file", "use `folder` for a folder" if file.is_dir() else "")
     if not formats.is_readable(file.name):
-        hint = f"its name should end in {_join_names(formats.suffixes)}, or that and .gz"
-        raise Unreadable("it is not known what is in it", hint)
+        hint = f"expected a name that ends in {_join_names(formats.suffixes)}, with .gz or without"
+        raise Unreadable("its format is unknown", hint)
     return FileDocument(file, file.name)
 
 
@@ -186,8 +188,8 @@ def open_document_folder(
     Warn about files of other formats, because the author may have meant to include them.
     """
     if not folder.is_dir():
-        raise Unreadable("it is not a folder", "a file is named by `file`")
-    root, found = folder.resolve(), list[FileDocument]()
+        raise Unreadable("it is not a folder", "use `file` for a file")
+    root, documents = folder.resolve(), list[FileDocument]()
     for place, folders, names in os.walk(folder, onerror=_raise_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
@@ -196,16 +198,16 @@ def open_document_folder(
                 continue
             if not path.resolve().is_relative_to(root):
                 raise Unreadable(f"{name} is a link that leads outside the folder")
-            found.append(FileDocument(path, path.relative_to(folder).as_posix()))
-    if not found:
-        hint = f"files whose names end in {_join_names(formats.suffixes)} are read, packed with .gz or not"
-        raise Unreadable(f"no {formats.what} is in it", hint)
-    if sum(document.size for document in found) > MAX_BYTES:
+            documents.append(FileDocument(path, path.relative_to(folder).as_posix()))
+    if not documents:
+        hint = f"expected files that end in {_join_names(formats.suffixes)}, with .gz or without"
+        raise Unreadable(f"it contains no {formats.what}", hint)
+    if sum(document.size for document in documents) > MAX_BYTES:
         raise Unreadable(f"it has more than {MAX_BYTES // 1_000_000:,} MB")
-    unread = _build_skipped_files_warning(folder, formats)
-    if unread is not None:
-        warn(unread)
-    return found
+    warning = _build_skipped_files_warning(folder, formats)
+    if warning is not None:
+        warn(warning)
+    return documents
 
 
 def _build_skipped_files_warning(folder: Path, formats: FileFormats) -> InputProblem | None:
@@ -221,8 +223,10 @@ def _build_skipped_files_warning(folder: Path, formats: FileFormats) -> InputPro
     )
     if not names:
         return None
-    told = ", ".join(names[:_MAX_SHOWN]) + (f" and {len(names) - _MAX_SHOWN:,} more" if len(names) > _MAX_SHOWN else "")
-    message = f"{len(names):,} file{'s are' if len(names) > 1 else ' is'} not read: {told}"
+    listed = ", ".join(names[:_MAX_SHOWN]) + (
+        f" and {len(names) - _MAX_SHOWN:,} more" if len(names) > _MAX_SHOWN else ""
+    )
+    message = f"{len(names):,} file{'s are' if len(names) > 1 else ' is'} not read: {listed}"
     return InputProblem(
         file=str(folder), message=message, hint=f"names that end in {_join_names(formats.suffixes)} are"
     )

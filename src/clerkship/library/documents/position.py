@@ -21,40 +21,40 @@ class JsonPositions:
         """Return the line and column of a path, or of its nearest existing parent."""
         at = self._after_space(0)
         for part in path:
-            found = self._inside(at).get(part)
-            if found is None:
+            child = self._find_children(at).get(part)
+            if child is None:
                 break
-            at = found
+            at = child
         line = self._text.count("\n", 0, at) + 1
         return line, at - (self._text.rfind("\n", 0, at) + 1) + 1
 
     def _after_space(self, at: int) -> int:
-        found = _SPACE.match(self._text, at)
-        return found.end() if found is not None else at
+        space = _SPACE.match(self._text, at)
+        return space.end() if space is not None else at
 
-    def _inside(self, at: int) -> dict[int | str, int]:
+    def _find_children(self, at: int) -> dict[int | str, int]:
         if at not in self._children:
             try:
-                self._children[at] = self._walk(at)
+                self._children[at] = self._scan_children(at)
             except (ValueError, IndexError, RecursionError):
                 self._children[at] = {}
         return self._children[at]
 
-    def _walk(self, at: int) -> dict[int | str, int]:
+    def _scan_children(self, at: int) -> dict[int | str, int]:
         """Return the start of each child of the map or list at an offset."""
         opening = self._text[at]
-        found: dict[int | str, int] = {}
+        children: dict[int | str, int] = {}
         if opening not in "{[":
-            return found
+            return children
         at = self._after_space(at + 1)
         while self._text[at] not in "}]":
-            name: int | str = len(found)
+            name: int | str = len(children)
             if opening == "{":
                 name, at = scanstring(self._text, at + 1)
                 at = self._after_space(self._after_space(at) + 1)
-            found[name] = at
+            children[name] = at
             _, at = _DECODER.raw_decode(self._text, at)
             at = self._after_space(at)
             if self._text[at] == ",":
                 at = self._after_space(at + 1)
-        return found
+        return children
