@@ -221,5 +221,7 @@ def _secret(name: str, text: str) -> str:
             hint="use a random one, such as `openssl rand -hex 32` prints",
         )
     if not (text.isascii() and text.isprintable()):
-        raise InputError.of(f"CLERKSHIP_{name.upper()} has a sign in it that no key has", hint="was it copied whole?")
+        raise InputError.of(
+            f"CLERKSHIP_{name.upper()} contains a character that no key has", hint="was it copied completely?"
+        )
     return text

@@ -149,7 +149,7 @@ def test_without_a_judge_it_passes_if_an_assertion_that_needs_none_does(ending: 
     skips = ending == "agent_done"
     evidence = story.evidence(ending=ending, model=judge_model)
     [found] = check_criteria([(criterion, built(*nested))], evidence, skip_judged=skips)
-    reason = "no model was to be asked" if skips else "the run is timed out, and no model was asked"
+    reason = "judging was turned off" if skips else "the run is timed out, and no model was asked"
     assert (found.status, found.passed, found.detail) == ("skipped", False, reason)
     story.wrote("note")
     evidence = story.evidence(ending=ending, model=judge_model)

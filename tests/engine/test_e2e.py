@@ -248,7 +248,7 @@ def test_stubs_are_refused_for_an_agent_that_cannot_honour_them(shop: Workbench)
     execute(plan, shop.store, CATALOG)
     [task_run] = shop.store.task_runs(plan.run.id)
     assert (task_run.status, task_run.verdict) == ("errored", None)
-    assert task_run.error == "deaf has no on_start to be told which actions are stubbed"
+    assert task_run.error == "deaf has no on_start, which is needed to pass the stubs of actions"
 
 
 def test_one_case_of_a_file_can_be_run_alone(

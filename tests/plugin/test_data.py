@@ -184,7 +184,7 @@ PLUGIN = Plugin(contract=2, {what})
         ),
         ("filters={'shout': str.upper}", "filter `shout` does not start with its prefix, `acme.`"),
         ("filters={'acme.shout': 5}", "the filter `acme.shout` is a int, not a function"),
-        ("dataset_types=(TYPE, TYPE)", "the dataset type `acme.list` is there already"),
+        ("dataset_types=(TYPE, TYPE)", "the dataset type `acme.list` exists already"),
     ],
 )
 def test_a_plugin_whose_data_breaks_a_rule_is_broken(site: Path, what: str, reason: str) -> None:

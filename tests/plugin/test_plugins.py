@@ -15,7 +15,7 @@ from clerkship.conformance import DOMAIN_CHECKS
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.registry import UnknownName
 from clerkship.model.errors import InputError
-from clerkship.plugin.load import Installed
+from clerkship.plugin.load import InstalledPlugins
 from clerkship.service.conforming import conform
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
@@ -144,7 +144,9 @@ def test_a_plugins_things_work_wherever_a_name_can_stand(site: Path, tmp_path: P
     assert store.run(plan.run.id).plugins == {"acme-pager": "0.1.0"}
     assert rescore(store, plan.run.id, catalog).exit_code() == 0
     assert plan_rerun(store, plan.run.id, catalog, Settings()).run.plugins == {"acme-pager": "0.1.0"}
-    newer = RegisteredCatalog(plugins=Installed(tuple(replace(plugin, version="0.2.0") for plugin in catalog.plugins)))
+    newer = RegisteredCatalog(
+        plugins=InstalledPlugins(tuple(replace(plugin, version="0.2.0") for plugin in catalog.plugins))
+    )
     with pytest.raises(InputError, match=r"begun with acme-pager 0\.1\.0, and here is acme-pager 0\.2\.0"):
         plan_resume(store, plan.run.id, newer, Settings())
     store.close()
@@ -167,7 +169,7 @@ def test_a_plugins_domain_is_known_conforms_and_is_named_in_a_run(site: Path, tm
 
 DOMAIN_CHANGES = [
     ("domains=(NOTES,)", "domains=(Notes,)", "one of its domains is the class Notes, not a DomainSpec"),
-    ("domains=(NOTES,)", "domains=(NOTES, NOTES)", "the domain `acme.notes` is there already"),
+    ("domains=(NOTES,)", "domains=(NOTES, NOTES)", "the domain `acme.notes` exists already"),
     ('kind="acme.notes"', 'kind="acme.ledger"', "event `acme.notes.noted` does not start with `acme.ledger.`"),
     ('kind="acme.notes"', 'kind="acme.notes.more"', "domain `acme.notes.more` is not called `acme.` and one word more"),
 ]
@@ -184,7 +186,7 @@ def test_a_domain_cannot_have_the_kind_of_a_simulator(site: Path) -> None:
     lay_down_simulator(site)
     lay_down(site, "acme_zone", DOMAIN.replace("acme.notes", "acme.pager"))
     [broken] = RegisteredCatalog().broken
-    assert broken.reason == "the domain `acme.pager` has the kind of a simulator"
+    assert broken.reason == "the domain `acme.pager` has the same kind as a simulator"
 
 
 def test_a_run_without_plugins_names_none(site: Path, tmp_path: Path) -> None:
@@ -257,7 +259,7 @@ BROKEN = {
     "a bad name": (HEALTHY.format(prefix="acme.It is"), "`acme.It is.fine` is not small letters"),
     "a name twice": (
         HEALTHY.format(prefix="acme").replace("(Fine,)", "(Fine, Fine)"),
-        "the assertion `acme.fine` is there already",
+        "the assertion `acme.fine` exists already",
     ),
     "no docstring": (HEALTHY.format(prefix="acme").replace('"Always holds."', ""), "Fine has no docstring"),
     "no name": (HEALTHY.format(prefix="acme").replace("name: Cl", "nmae: Cl"), "assertion Fine has no `name`"),
@@ -278,7 +280,7 @@ BROKEN = {
     ),
     "a pair twice": (
         PAIR.format(module="x").replace("reactions=(", "reactions=2 * ("),
-        "the reaction `acme.pager to acme.pager` is there already",
+        "the reaction `acme.pager to acme.pager` exists already",
     ),
 }
 
@@ -331,7 +333,7 @@ def test_a_spec_that_contradicts_itself_is_a_broken_plugin(site: Path, change: t
 def test_our_own_first_words_are_no_prefix(site: Path, prefix: str) -> None:
     lay_down(site, "greedy", HEALTHY.format(prefix=prefix), prefix)
     [broken] = RegisteredCatalog().broken
-    assert broken.reason == f"the prefix `{prefix}` is Clerkship's own"
+    assert broken.reason == f"the prefix `{prefix}` is reserved for Clerkship"
 
 
 def test_a_prefix_with_capitals_is_none(site: Path) -> None:
@@ -347,7 +349,7 @@ def test_two_packages_share_a_prefix_as_long_as_no_name_is_there_twice(site: Pat
     assert [plugin.package for plugin in catalog.plugins] == ["acme-one", "acme-two"]
     [broken] = catalog.broken
     assert str(broken) == (
-        "plug-in `acme` (acme-zero 0.1.0) is broken: the assertion `acme.fine` is there already, "
+        "plug-in `acme` (acme-zero 0.1.0) is broken: the assertion `acme.fine` exists already, "
         "from plug-in `acme` (acme-one 0.1.0)"
     )
 
@@ -360,7 +362,7 @@ def test_what_is_not_installed_is_said_to_be_so(site: Path, monkeypatch: pytest.
     lay_down(site, "acme_one", "raise RuntimeError('never imported')")
     monkeypatch.setenv("CLERKSHIP_PLUGINS", "off")
     assert RegisteredCatalog().broken == []
-    with pytest.raises(UnknownName, match="turned off, by CLERKSHIP_PLUGINS"):
+    with pytest.raises(UnknownName, match="turned off by CLERKSHIP_PLUGINS"):
         RegisteredCatalog().simulator("acme.pager")
     monkeypatch.setenv("CLERKSHIP_PLUGINS", "maybe")
     with pytest.raises(InputError, match="expected `on` or `off`"):

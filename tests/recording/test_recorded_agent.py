@@ -156,7 +156,7 @@ def test_several_agents_are_told_apart(desk: Workbench) -> None:
     record(desk)
     desk.run(PythonSolver("other", lambda message: "No."), judge="none", tape="record", tapes_agent=True)
     with pytest.raises(
-        InputError, match=r"more than one agent is recorded: agent, other; say which with --agent recor"
+        InputError, match=r"more than one agent is recorded: agent, other; choose one with --agent recor"
     ):
         replay(desk)
     assert replay(desk, "recorded:other")[0].verdict == "fail"
@@ -166,7 +166,9 @@ def test_several_agents_are_told_apart(desk: Workbench) -> None:
 
 
 def test_what_cannot_be_recorded_or_played_is_said_before_the_run(desk: Workbench) -> None:
-    with pytest.raises(InputError, match="no agent is recorded for these tasks; --record --record-agent does that"):
+    with pytest.raises(
+        InputError, match="no agent is recorded for these tasks; record one with --record --record-agent"
+    ):
         replay(desk)
     with pytest.raises(InputError, match="agent `recorded` plays what was recorded; give --replay"):
         desk.run("recorded", judge="none")

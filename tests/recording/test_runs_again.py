@@ -329,7 +329,7 @@ def test_refreshing_where_nothing_is_missing_needs_no_key(
     request = RunRequest(path=scenario.folder, agent=PythonSolver("agent", agent), tape="refresh")
     [warning] = plan_run(request, Settings(timeout=20), CATALOG).warnings
     assert "JUDGES_OWN_KEY is not set" in warning.message
-    assert "only what was recorded is answered" in warning.message
+    assert "only recorded answers are available" in warning.message
     before = (scenario.folder / CASSETTE).read_bytes()
     assert go(scenario, tape="refresh").criteria == first.criteria
     assert (told(scenario).replayed, told(scenario).written) == (2, 0)

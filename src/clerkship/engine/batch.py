@@ -79,9 +79,8 @@ class TrialBatch:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        signals = [
-            number for number in _STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN
-        ]  # as under `nohup`
+        # Signals that are ignored, as under `nohup`, stay ignored.
+        signals = [number for number in _STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         previous = {number: signal.signal(number, self._on_signal) for number in signals}
         try:
             yield
@@ -91,7 +90,7 @@ class TrialBatch:
 
     def _on_signal(self, number: int, frame: object) -> None:
         self.stop()
-        signal.signal(number, signal.default_int_handler)  # the second one raises
+        signal.signal(number, signal.default_int_handler)  # a second signal raises KeyboardInterrupt
 
     def _wait_seconds(self) -> float:
         """Return how long to wait for results.
@@ -99,16 +98,15 @@ class TrialBatch:
         Workers are added while no results come in. So agents that wait get all workers, and agents that only compute
         do not compete for one interpreter.
         """
-        return (
-            START_WORKER_AFTER if len(self._workers) < self.concurrency and not self._jobs.empty() else WATCH_INTERVAL
-        )
+        can_start_worker = len(self._workers) < self.concurrency and not self._jobs.empty()
+        return START_WORKER_AFTER if can_start_worker else WATCH_INTERVAL
 
     def _start_worker(self) -> None:
         self._workers.append(Worker(self.context, self._jobs, self._submit))
 
-    def _submit(self, done: WorkerResult) -> None:
+    def _submit(self, result: WorkerResult) -> None:
         """Submit a result. Called by workers, which wait here if results come faster than they can be saved."""
-        self._results.put(done)
+        self._results.put(result)
         while self._results.qsize() > MAX_UNSAVED and not self._stopping:
             self._results_taken.wait(WATCH_INTERVAL)
 
@@ -134,10 +132,9 @@ class TrialBatch:
                 self.concurrency = len(self._workers)  # the limit of the system
                 return
 
-    def _process(self, done: Iterable[WorkerResult]) -> None:
-        items = list(done)
-        self._save_trials([item.finished for item in items if item.finished is not None])
-        for item in items:
+    def _process(self, results: list[WorkerResult]) -> None:
+        self._save_trials([item.finished for item in results if item.finished is not None])
+        for item in results:
             if item.worker.retired and item.worker in self._workers:
                 self._workers.remove(item.worker)
                 self._start_worker()
@@ -210,6 +207,6 @@ class TrialBatch:
         for _ in range(len(self._workers) + 1):
             self._jobs.put(None)
 
-    def _process_last(self, done: list[WorkerResult]) -> bool:
-        self._save_trials([item.finished for item in done if item.finished is not None])
-        return bool(done)
+    def _process_last(self, results: list[WorkerResult]) -> bool:
+        self._save_trials([item.finished for item in results if item.finished is not None])
+        return bool(results)

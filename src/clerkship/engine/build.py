@@ -74,19 +74,19 @@ class BuiltTask:
         return {sandbox: person.for_trial(number) for sandbox, person in self.people.items()}
 
     def build_people(
-        self, seed: str, asker: TrialModel | None, prompts: Prompts, trial: int = 1
+        self, seed: str, model: TrialModel | None, prompts: Prompts, trial: int = 1
     ) -> dict[str, SimulatedPerson]:
         """Build the people of one trial, by sandbox. The seed decides in which order they take turns."""
         people = list(self.people_for_trial(trial).items())
         return {
             sandbox: ScriptedPerson(
-                person, self._build_voice(sandbox, person, asker, prompts) if person.needs_model else None
+                person, self._build_improviser(sandbox, person, model, prompts) if person.needs_model else None
             )
             for sandbox, person in (people if len(people) < 2 else shuffle(people, derive_seed(seed, "people")))
         }
 
-    def _build_voice(
-        self, sandbox: str, person: ScenarioPerson, asker: TrialModel | None, prompts: Prompts
+    def _build_improviser(
+        self, sandbox: str, person: ScenarioPerson, model: TrialModel | None, prompts: Prompts
     ) -> Improviser | None:
         """Build the model that finds a person's words; return None if all are written.
 
@@ -94,17 +94,17 @@ class BuiltTask:
         """
         if not person.needs_model:
             return None
-        if asker is None:
+        if model is None:
             raise InputError.of("the person must be played by a model, and none is configured", hint=NO_PERSON_HINT)
-        given = f"{self.slots.decode()}\n{self.snapshot.environment.now:%Y-%m-%d}"
+        known_text = f"{self.slots.decode()}\n{self.snapshot.environment.now:%Y-%m-%d}"
         is_approached = self.scenario.starts == "agent" or not person.can_begin
         return Improviser(
-            PlayedRole(person, given, is_approached), asker, prompts, sandbox if len(self.people) > 1 else ""
+            PlayedRole(person, known_text, is_approached), model, prompts, sandbox if len(self.people) > 1 else ""
         )
 
     @lazy_property
     def observers(self) -> frozenset[str]:
-        """The sandboxes and domains that record what is done to them. Sandboxes that only carry a conversation do not."""
+        """The sandboxes and domains that record what is done to them, unlike those that only carry a conversation."""
         return frozenset(name for name, simulator in self.simulators.items() if not simulator.spec.converses).union(
             self.options.domains
         )
@@ -121,7 +121,7 @@ def build_tasks(
     """Resolve the names in snapshots. Tasks of the same environment share its prepared simulators and domains."""
     prepared: dict[str, tuple[Mapping[str, PreparedSimulator], Mapping[str, PreparedComponent]]] = {}
     keys: dict[int, str] = {}
-    """The environment of each task as JSON, by identity. Tasks read from a store have equal but separate environments."""
+    """Environments as JSON, by identity. Tasks that are read from a store have equal but separate environments."""
     built = []
     for snapshot in snapshots:
         environment = snapshot.environment
@@ -156,8 +156,8 @@ def _build_task(
         scenario=scenario,
         steps=tuple((call.at, _validate(catalog.step(call.name), call.args or {}, task)) for call in scenario.steps),
         checks=tuple(
-            (written, _build_assertion(criterion.assertion, task, catalog))
-            for written, criterion in zip(snapshot.task.criteria, task.criteria, strict=True)
+            (original, _build_assertion(criterion.assertion, task, catalog))
+            for original, criterion in zip(snapshot.task.criteria, task.criteria, strict=True)
         ),
         people={_find_sandbox(person, simulators): person for person in scenario.all_people},
         task_item=orjson.dumps(task.task_item),
@@ -187,10 +187,10 @@ def _validate(model: type[M], args: Any, task: Task) -> M:
         return freeze_fields(model.model_validate(args))  # all trials of the task share it
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, (getattr(model, "name", ""), *first["loc"])))
+        location = ".".join(map(str, (getattr(model, "name", ""), *first["loc"])))
         reason = first["msg"].removeprefix("Value error, ")
         raise InputError.of(
-            f"task {task.name!r}: {place}: {reason}", hint="has an environment variable changed?"
+            f"task {task.name!r}: {location}: {reason}", hint="has an environment variable changed?"
         ) from None
 
 

@@ -127,10 +127,10 @@ class RegisteredCatalog(Registrations):
         if name not in self._payloads:
             kinds = [kind for kind in (*self.simulators, *self.domains) if _may_match(name, kind)]
             own = [event for kind in kinds for event in self.component(kind).events]
-            meant = [
+            matching = [
                 event for event in (*LIFECYCLE_EVENTS, *self.agent_events.values(), *own) if _matches(name, event.kind)
             ]
-            self._payloads[name] = {event.kind: event.model_fields.keys() for event in meant}
+            self._payloads[name] = {event.kind: event.model_fields.keys() for event in matching}
         return self._payloads[name]
 
     def event_names(self) -> Collection[str]:

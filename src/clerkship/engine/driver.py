@@ -139,10 +139,10 @@ class ConversationDriver:
             if state.turns >= max_turns:
                 return "turn_limit"
             state.turns += 1
-            said, sandbox = cast(Utterance, message.payload), message.source
+            utterance, sandbox = cast(Utterance, message.payload), message.source
             playground.sidecar.record_message(len(playground.log.events), sandbox if len(queue) > 1 else None)
-            metadata = deepcopy(said.metadata)  # the agent may change its copy
-            to_agent = Message(said.text, said.turn, sandbox, task_item, metadata, slots)
+            metadata = deepcopy(utterance.metadata)  # the agent may change its copy
+            to_agent = Message(utterance.text, utterance.turn, sandbox, task_item, metadata, slots)
             self._time.start_turn(self._turn_timeout)
             turn = await self._agent.on_turn(to_agent, self._sandboxes)
             self._time.end_turn()

@@ -91,7 +91,7 @@ class ForkPoint:
         sandboxes: Sandboxes,
         playground: Playground,
         starts: Sequence[Start],
-        limited: WithTurnTimeout,
+        with_timeout: WithTurnTimeout,
     ) -> None:
         """Tell the agent what happened, or have it answer each message again.
 
@@ -104,18 +104,22 @@ class ForkPoint:
             )
             for start in starts:
                 playground.rewind(self._log_until(agent_start))
-                await limited(cast(AgentWithStart, agent).on_start(start, sandboxes))
+                await with_timeout(cast(AgentWithStart, agent).on_start(start, sandboxes))
         if self.choose_briefing(agent) == "history":
             for start in starts:
                 playground.rewind(self.log)
-                await limited(cast(AgentWithHistory, agent).on_history(self.history(start.sandbox, start), sandboxes))
+                await with_timeout(
+                    cast(AgentWithHistory, agent).on_history(self.history(start.sandbox, start), sandboxes)
+                )
             return
         task_item, slots = starts[0].task_item, starts[0].slots
         for turn in self.turns:
             playground.rewind(self._log_until(turn.start))
-            said = cast(Utterance, events[turn.message].payload)
-            message = Message(said.text, said.turn, turn.sandbox, task_item, deepcopy(said.metadata), slots)
-            await limited(agent.on_turn(message, sandboxes))
+            utterance = cast(Utterance, events[turn.message].payload)
+            message = Message(
+                utterance.text, utterance.turn, turn.sandbox, task_item, deepcopy(utterance.metadata), slots
+            )
+            await with_timeout(agent.on_turn(message, sandboxes))
 
     def _log_until(self, count: int) -> SavedLog:
         return replace(self.log, events=self.log.events[:count], lines=self.log.lines[:count])

@@ -30,9 +30,9 @@ class Grader:
         self._built, self._models, self._trial = built, models, trial
         self.tally = UsageCounter()
 
-    def asker(self, role: Role) -> TrialModel | None:
+    def model_for(self, role: Role) -> TrialModel | None:
         """Return the model for a role; None if there is none."""
-        return self._models.asker(role, self._built.snapshot, self._trial, self.tally)
+        return self._models.model_for(role, self._built.snapshot, self._trial, self.tally)
 
     def evidence(
         self, events: Sequence[Event], states: Mapping[str, object], ending: Ending, answers: Sequence[Any]
@@ -49,7 +49,7 @@ class Grader:
             answer=answers[-1] if answers else None,
             answered=bool(answers),
             entities=built.snapshot.entities,
-            model=self.asker("judge"),
+            model=self.model_for("judge"),
             prompts=models.prompts,
             parameters=models.parameters,
             votes=models.asking.votes,
@@ -62,5 +62,5 @@ class Grader:
         checks = (*built.checks, *implied_checks(evidence))
         criteria = check_criteria(checks, evidence, skip_judged=models.skips_judged, variables=built.variables)
         is_rated = models.rates_task(built.task) and status == "completed"
-        quality = rate_conversation(evidence, self.asker("metrics"), built.variables) if is_rated else None
+        quality = rate_conversation(evidence, self.model_for("metrics"), built.variables) if is_rated else None
         return Grade(criteria, compute_score(criteria, status, crashed=is_crash(evidence.ending)), quality)

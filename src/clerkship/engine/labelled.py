@@ -46,11 +46,11 @@ def build_events(item: LabelledItem) -> Sequence[Event]:
         writer.append(source, payload, actor=actor, at=_START + timedelta(seconds=len(log.events)))
 
     number = 0
-    for turn, done in zip(item.conversation.turns, item.events, strict=True):
+    for turn, agent_events in zip(item.conversation.turns, item.events, strict=True):
         number += turn.user is not None
         if turn.user is not None:
             append(MessageSent(text=turn.user, turn=number), _CHAT, "person")
-        for payload in cast(Iterable[Payload], done):
+        for payload in cast(Iterable[Payload], agent_events):
             append(payload, "agent", "agent")
         for text in turn.agent:
             append(MessageSent(text=text, turn=max(number, 1)), _CHAT, "agent")
@@ -58,8 +58,8 @@ def build_events(item: LabelledItem) -> Sequence[Event]:
 
 
 @dataclass(frozen=True)
-class Conversation:
-    """One that a judge is asked about: what happened, and the task it was of."""
+class JudgedConversation:
+    """A conversation that a judge is asked about, and the task it belongs to."""
 
     snapshot: Snapshot
     events: Sequence[Event]
@@ -69,21 +69,23 @@ class Conversation:
     """See `Evidence.observers`."""
 
 
-def judge_label(criterion: str, about: Conversation, models: ModelSelection, tally: UsageCounter) -> CriterionRun:
+def judge_label(
+    criterion: str, conversation: JudgedConversation, models: ModelSelection, tally: UsageCounter
+) -> CriterionRun:
     """Ask the judge about one criterion, in the same way as in a run."""
     evidence = Evidence(
-        about.snapshot.task,
-        about.events,
+        conversation.snapshot.task,
+        conversation.events,
         {},
-        about.ending,
-        model=models.asker("judge", about.snapshot, about.trial, tally),
+        conversation.ending,
+        model=models.model_for("judge", conversation.snapshot, conversation.trial, tally),
         prompts=models.prompts,
         parameters=models.parameters,
         votes=models.asking.votes,
-        observers=about.observers,
+        observers=conversation.observers,
     )
     call = AssertionCall.model_validate({JudgedAssertion.name: {"statement": criterion}})
-    [found] = check_criteria(
+    [result] = check_criteria(
         [(Criterion(label=criterion[:200], assertion=call), JudgedAssertion(statement=criterion))], evidence
     )
-    return found
+    return result

@@ -37,7 +37,7 @@ def model_name(choice: ModelChoice, settings: Settings) -> str:
     """Return the full name of a model without building it, so that no key is needed."""
     if choice.is_none or is_scripted(choice.who):
         return choice.who
-    return _parse_place(choice, settings).name
+    return _parse_reference(choice, settings).name
 
 
 def apply_settings(choice: ModelChoice, settings: Settings) -> ModelChoice:
@@ -47,15 +47,15 @@ def apply_settings(choice: ModelChoice, settings: Settings) -> ModelChoice:
     embeddings = choice.embeddings or settings.embeddings
     if is_scripted(choice.who):
         return choice.model_copy(update={"embeddings": embeddings})
-    place = _parse_place(choice, settings)
-    version = choice.api_version or (settings.azure_api_version if place.sort == AZURE else "")
-    about = {
-        "who": place.name,
+    reference = _parse_reference(choice, settings)
+    version = choice.api_version or (settings.azure_api_version if reference.sort == AZURE else "")
+    updates = {
+        "who": reference.name,
         "embeddings": embeddings,
         "api_version": version,
-        "prices": choice.prices or _find_prices(place, settings),
+        "prices": choice.prices or _find_prices(reference, settings),
     }
-    return choice.model_copy(update=about)
+    return choice.model_copy(update=updates)
 
 
 def build_model(choice: ModelChoice, settings: Settings, pool: EndpointPool | None = None) -> Model | None:
@@ -69,83 +69,83 @@ def build_model(choice: ModelChoice, settings: Settings, pool: EndpointPool | No
     return _build_remote(choice, settings, pool or EndpointPool(settings.endpoint_calls or None))
 
 
-def _parse_place(choice: ModelChoice, settings: Settings) -> ModelReference:
-    usual = {
+def _parse_reference(choice: ModelChoice, settings: Settings) -> ModelReference:
+    addresses = {
         OPENAI: settings.openai_base_url,
         ANTHROPIC: settings.anthropic_base_url,
         AZURE: settings.azure_api_base,
     }
-    return parse_model(choice.who, usual)
+    return parse_model(choice.who, addresses)
 
 
 def _build_remote(choice: ModelChoice, settings: Settings, pool: EndpointPool) -> Model:
-    place = _parse_place(choice, settings)
-    door = _read_credentials(place, choice, settings)
-    manner = RequestOptions(
+    reference = _parse_reference(choice, settings)
+    credentials = _read_credentials(reference, choice, settings)
+    options = RequestOptions(
         parameters=expand_variables(choice.parameters, choice.who),
         answer_within=choice.timeout or ANSWER_TIMEOUT,
         at_once=choice.at_once,
         prices=choice.prices,
         api_version=choice.api_version,
     )
-    embedder = _build_embedder(place, door, choice, settings, pool)
-    speaker = AnthropicApi if place.sort == ANTHROPIC else OpenAiApi
-    return RemoteModel(place, speaker(place, door, manner), embedder, pool, choice.at_once)
+    embedder = _build_embedder(reference, credentials, choice, settings, pool)
+    api = AnthropicApi if reference.sort == ANTHROPIC else OpenAiApi
+    return RemoteModel(reference, api(reference, credentials, options), embedder, pool, choice.at_once)
 
 
-def _read_credentials(place: ModelReference, choice: ModelChoice, settings: Settings) -> ApiCredentials:
+def _read_credentials(reference: ModelReference, choice: ModelChoice, settings: Settings) -> ApiCredentials:
     """Return the key of a model, from the variable that its choice names or from the default one of its provider.
 
     A key is never sent to another provider.
     """
-    ours = {
+    known = {
         OPENAI: (settings.openai_api_key, "OPENAI_API_KEY"),
         ANTHROPIC: (settings.anthropic_api_key, "ANTHROPIC_API_KEY"),
         AZURE: (settings.azure_api_key, "AZURE_API_KEY"),
     }
-    usual = f"{place.sort.upper().replace('-', '_')}_API_KEY"
-    key, variable = ours.get(place.sort, (variables().get(usual, "").strip(), usual))
-    hint = f"set CLERKSHIP_{variable} or {variable}" if place.sort in ours else f"set {variable}"
+    default_variable = f"{reference.sort.upper().replace('-', '_')}_API_KEY"
+    key, variable = known.get(reference.sort, (variables().get(default_variable, "").strip(), default_variable))
+    hint = f"set CLERKSHIP_{variable} or {variable}" if reference.sort in known else f"set {variable}"
     if choice.key_from:
         key, variable, hint = variables().get(choice.key_from, "").strip(), choice.key_from, f"set {choice.key_from}"
         if not key:
             raise InputError.of(f"model `{choice.who}`: the environment variable {variable} is not set", hint="set it")
         if not (key.isascii() and key.isprintable()):
-            raise InputError.of(f"{variable} has a sign in it that no key has", hint="was it copied whole?")
-    check_key(place, key, variable, "model")
-    if place.sort == AZURE:
+            raise InputError.of(f"{variable} contains a character that no key has", hint="was it copied completely?")
+    check_key(reference, key, variable, "model")
+    if reference.sort == AZURE:
         return ApiCredentials(key, "api-key", f"api-version={choice.api_version}" if choice.api_version else "", hint)
     return ApiCredentials(key, hint=hint)
 
 
 def _build_embedder(
-    place: ModelReference, door: ApiCredentials, choice: ModelChoice, settings: Settings, pool: EndpointPool
+    reference: ModelReference, credentials: ApiCredentials, choice: ModelChoice, settings: Settings, pool: EndpointPool
 ) -> Embedder:
     """Build the embedding model. It uses the address and key of the model itself, unless another address is given.
 
     Anthropic has no embeddings, so OpenAI's are used for its models.
     """
-    here = settings.openai_base_url if place.sort == ANTHROPIC else place.address
-    told = parse_reference(choice.embeddings, here, "embeddings")
-    if told.address == place.address:
-        told = told._replace(sort=place.sort)
+    default_address = settings.openai_base_url if reference.sort == ANTHROPIC else reference.address
+    embeddings = parse_reference(choice.embeddings, default_address, "embeddings")
+    if embeddings.address == reference.address:
+        embeddings = embeddings._replace(sort=reference.sort)
     else:
-        door = ApiCredentials(settings.openai_api_key)
-    manner = RequestOptions(
+        credentials = ApiCredentials(settings.openai_api_key)
+    options = RequestOptions(
         answer_within=choice.timeout or ANSWER_TIMEOUT,
-        prices=_find_prices(told, settings),
+        prices=_find_prices(embeddings, settings),
         api_version=choice.api_version,
     )
-    return OpenAiEmbedder(told, door, manner, pool.host(told.address))
+    return OpenAiEmbedder(embeddings, credentials, options, pool.host(embeddings.address))
 
 
-def _find_prices(place: ModelReference, settings: Settings) -> Prices | None:
+def _find_prices(reference: ModelReference, settings: Settings) -> Prices | None:
     """Return the prices of a model: by its full name, without the address, or by the model alone."""
     if not settings.prices:
         return None
-    found = load_model_file(Path(settings.prices), PriceList).root
-    names = (place.name, f"{place.sort}:{place.model}", place.model)
-    return next((found[name] for name in names if name in found), None)
+    prices = load_model_file(Path(settings.prices), PriceList).root
+    names = (reference.name, f"{reference.sort}:{reference.model}", reference.model)
+    return next((prices[name] for name in names if name in prices), None)
 
 
 def expand_variables(data: Any, model: str) -> Any:

@@ -57,7 +57,8 @@ def find_model_needs(snapshots: Iterable[Snapshot], catalog: RegisteredCatalog) 
     people = [person for task in tasks for person in task.people]
     played = [person for person in people if person.needs_model]
     return ModelNeeds(
-        judge=any(catalog.assertion(name).judged for name in names) or any(one.check == "model" for one in played),
+        judge=any(catalog.assertion(name).judged for name in names)
+        or any(person.check == "model" for person in played),
         person=bool(played),
         rated=any(task.metrics for task in tasks),
     )
@@ -125,9 +126,9 @@ def resolve_models(
     person, person_choice = resolver.resolve(
         _ModelSlot("person", ("person",), conftest.simulation, needs.person, NO_PERSON_HINT)
     )
-    found = ModelSelection(judge, person, judge_choice, person_choice, asking, session)
-    session.roles = {snapshot.task.name: found.roles(snapshot.task) for snapshot in snapshots}
-    return found
+    selection = ModelSelection(judge, person, judge_choice, person_choice, asking, session)
+    session.roles = {snapshot.task.name: selection.roles(snapshot.task) for snapshot in snapshots}
+    return selection
 
 
 def _open_session(
@@ -163,37 +164,37 @@ class _ModelResolver:
         self._request, self._settings, self._session, self._trials = request, settings, session, trials
         self._endpoints = EndpointPool(settings.endpoint_calls or None)
 
-    def resolve(self, part: _ModelSlot) -> tuple[Model | None, ModelChoice | None]:
+    def resolve(self, slot: _ModelSlot) -> tuple[Model | None, ModelChoice | None]:
         """Return a model and how the run's record names it. Tells the session how cassettes name it."""
-        model, choice = self._find(part)
+        model, choice = self._find(slot)
         if choice is None or choice.is_none:
             return model, choice
         identity = self._identity(choice)
-        self._session.identities = {**self._session.identities, **dict.fromkeys(part.roles, identity)}
+        self._session.identities = {**self._session.identities, **dict.fromkeys(slot.roles, identity)}
         return model, identity if self._session.replays else choice
 
-    def _find(self, part: _ModelSlot) -> tuple[Model | None, ModelChoice | None]:
-        if (choice := self._named(part)) is not None:
+    def _find(self, slot: _ModelSlot) -> tuple[Model | None, ModelChoice | None]:
+        if (choice := self._find_named(slot)) is not None:
             return self._build(choice)
-        if not part.needed:
+        if not slot.needed:
             return None, None
         model: Model | None = None
-        if part.block is not None:
+        if slot.block is not None:
             try:
-                return self._build(_from_conftest(part.block))
+                return self._build(_from_conftest(slot.block))
             except InputError as error:
-                reason = f"the conftest's {part.title} is not available: {error}; or {part.otherwise}"
-                model = UnavailableModel(part.block.llm.name, reason)
-        return self._recorded(part) if self._session.replays else (model, None)
+                reason = f"the conftest's {slot.title} is not available: {error}; or {slot.otherwise}"
+                model = UnavailableModel(slot.block.llm.name, reason)
+        return self._find_recorded(slot) if self._session.replays else (model, None)
 
-    def _named(self, part: _ModelSlot) -> ModelChoice | None:
+    def _find_named(self, slot: _ModelSlot) -> ModelChoice | None:
         """Return the model that the command line, the repeated run or the settings name."""
-        name: str | None = getattr(self._request, part.title)
-        if name is None and part.needed:
-            kept: ModelChoice | None = getattr(self._request.run, part.title, None)
-            if kept is not None:
-                return kept
-            name = getattr(self._settings, part.title) or None
+        name: str | None = getattr(self._request, slot.title)
+        if name is None and slot.needed:
+            earlier: ModelChoice | None = getattr(self._request.run, slot.title, None)
+            if earlier is not None:
+                return earlier
+            name = getattr(self._settings, slot.title) or None
         return ModelChoice(who=name) if name is not None else None
 
     def _build(self, choice: ModelChoice) -> tuple[Model | None, ModelChoice]:
@@ -212,32 +213,33 @@ class _ModelResolver:
         try:
             return build_model(choice, settings, self._endpoints), choice
         except InputError as error:
-            if session.mode != "refresh" or is_scripted(
-                choice.who
-            ):  # a missing script is an error, unlike a missing key
+            # A missing script is always an error, unlike a missing key.
+            if session.mode != "refresh" or is_scripted(choice.who):
                 raise
             return UnavailableModel(model_name(choice, settings), str(error), replayable=True), choice
 
-    def _recorded(self, part: _ModelSlot) -> tuple[Model, ModelChoice | None]:
+    def _find_recorded(self, slot: _ModelSlot) -> tuple[Model, ModelChoice | None]:
         """Return the recorded model, configured by the conftest; one without recordings if none was recorded."""
-        choice = self._recorded_choice(part)
-        if choice is not None and part.block is not None:
+        choice = self._recorded_choice(slot)
+        if choice is not None and slot.block is not None:
             embeddings = {"embeddings": choice.embeddings or self._settings.embeddings}
-            choice = choice.model_copy(update=embeddings | _conftest_options(part.block))
+            choice = choice.model_copy(update=embeddings | _conftest_options(slot.block))
         return UnavailableModel(choice.who if choice is not None else "nobody", replayable=True), choice
 
-    def _recorded_choice(self, part: _ModelSlot) -> ModelChoice | None:
+    def _recorded_choice(self, slot: _ModelSlot) -> ModelChoice | None:
         entries = self._session.entries(self._trials)
-        asked = [entry for entry in entries if isinstance(entry, RecordedQuestion) and entry.role in part.roles]
-        found = {(entry.model, orjson.dumps(entry.parameters, option=orjson.OPT_SORT_KEYS)) for entry in asked}
-        if len(found) > 1:
-            names = ", ".join(sorted({model for model, _ in found}))
-            raise InputError.of(f"recorded with more than one model: {names}", hint=f"say which with --{part.title}")
-        if not found:
+        questions = [entry for entry in entries if isinstance(entry, RecordedQuestion) and entry.role in slot.roles]
+        models = {(entry.model, orjson.dumps(entry.parameters, option=orjson.OPT_SORT_KEYS)) for entry in questions}
+        if len(models) > 1:
+            names = ", ".join(sorted({model for model, _ in models}))
+            raise InputError.of(f"recorded with more than one model: {names}", hint=f"choose one with --{slot.title}")
+        if not models:
             return None
-        [(name, parameters)] = found
-        made = [entry.model for entry in entries if isinstance(entry, RecordedEmbedding) and entry.role in part.roles]
-        embeddings = next((model.removeprefix(f"{name} ") for model in made if model.startswith(name)), "")
+        [(name, parameters)] = models
+        embedding_models = [
+            entry.model for entry in entries if isinstance(entry, RecordedEmbedding) and entry.role in slot.roles
+        ]
+        embeddings = next((model.removeprefix(f"{name} ") for model in embedding_models if model.startswith(name)), "")
         return ModelChoice(who=name, parameters=orjson.loads(parameters), embeddings=embeddings)
 
     def _identity(self, choice: ModelChoice) -> ModelChoice:
@@ -253,19 +255,19 @@ class _ModelResolver:
 
 def _from_conftest(block: EvaluationConfig | SimulationConfig) -> ModelChoice:
     """Return the model that a conftest names, as a run stores it."""
-    llm, sort = block.llm, canonical_provider(block.llm.provider)
-    if sort not in DEFAULT_ADDRESSES and llm.api_base is None:
+    llm, provider = block.llm, canonical_provider(block.llm.provider)
+    if provider not in DEFAULT_ADDRESSES and llm.api_base is None:
         raise InputError.of(
             f"the provider `{llm.provider}` is not available",
-            hint=f"there is {', '.join(DEFAULT_ADDRESSES)}; with an `api_base` of OpenAI's sort any will do",
+            hint=f"use {', '.join(DEFAULT_ADDRESSES)}, or give the `api_base` of an OpenAI-compatible endpoint",
         )
-    written = {"model": llm.name, "at": llm.api_base, "version": llm.api_version}
-    found = expand_variables(written, llm.name)
-    address = f"@{found['at']}" if found["at"] else ""
+    options = {"model": llm.name, "at": llm.api_base, "version": llm.api_version}
+    expanded = expand_variables(options, llm.name)
+    address = f"@{expanded['at']}" if expanded["at"] else ""
     return ModelChoice(
-        who=f"{sort}:{found['model']}{address}",
+        who=f"{provider}:{expanded['model']}{address}",
         parameters=llm.parameters,
-        **(_conftest_options(block) | {"api_version": found["version"] or ""}),
+        **(_conftest_options(block) | {"api_version": expanded["version"] or ""}),
     )
 
 
@@ -312,25 +314,27 @@ def find_missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[Inpu
 
     Raises InputError if the judge is both skipped and needed.
     """
-    asking, skipped, found = models.asking, models.skips_judged, list[InputProblem]()
+    asking, skipped, problems = models.asking, models.skips_judged, list[InputProblem]()
     flags = {"--check-person": asking.checks_person, "--metrics": asking.metrics}
-    named = " and ".join(flag for flag, given in flags.items() if given)
-    if named and skipped:
-        raise InputError.of(f"{named} needs a judge, and --no-judge leaves none", hint="leave one of them out")
+    options = " and ".join(flag for flag, is_given in flags.items() if is_given)
+    if options and skipped:
+        raise InputError.of(f"{options} needs a judge, and --no-judge leaves none", hint="leave one of them out")
     if needs.judge and not skipped:
-        what = "some criteria need a model to judge them" if needs.skippable else "a model is to judge"
-        found += _describe_missing(models.judge, what, needs.without_judge)
+        need = "some criteria need a model to judge them" if needs.skippable else "a model is to judge"
+        problems += _describe_missing(models.judge, need, needs.without_judge)
     elif asking.checks_person and not skipped:
-        found += _describe_missing(models.judge, "--check-person needs a judge", "give --judge")
+        problems += _describe_missing(models.judge, "--check-person needs a judge", "give --judge")
     if (needs.rated or asking.metrics) and models.judge is None and not skipped:
-        found.append(
+        problems.append(
             InputProblem(message="no judge is configured to rate conversations by metrics", hint="give --judge")
         )
-    found += find_missing_person(models) if needs.person else ()
-    away = [one for one in (models.judge, models.person) if isinstance(one, UnavailableModel) and one.replayable]
-    reasons = dict.fromkeys(one.reason for one in away if one.reason)
-    found += [InputProblem(message=f"{reason}: only what was recorded is answered") for reason in reasons]
-    return (*found, *models.session.warnings)
+    problems += find_missing_person(models) if needs.person else ()
+    unavailable = [
+        model for model in (models.judge, models.person) if isinstance(model, UnavailableModel) and model.replayable
+    ]
+    reasons = dict.fromkeys(model.reason for model in unavailable if model.reason)
+    problems += [InputProblem(message=f"{reason}: only recorded answers are available") for reason in reasons]
+    return (*problems, *models.session.warnings)
 
 
 def find_missing_person(models: ModelSelection) -> list[InputProblem]:
@@ -338,10 +342,10 @@ def find_missing_person(models: ModelSelection) -> list[InputProblem]:
     return _describe_missing(models.person, "some people must be played by a model", NO_PERSON_HINT)
 
 
-def _describe_missing(model: Model | None, what: str, otherwise: str) -> list[InputProblem]:
+def _describe_missing(model: Model | None, need: str, hint: str) -> list[InputProblem]:
     if isinstance(model, UnavailableModel):
         return [] if model.replayable else [InputProblem(message=model.reason)]
-    return [InputProblem(message=f"{what}, and none is configured", hint=otherwise)] if model is None else []
+    return [InputProblem(message=f"{need}, and none is configured", hint=hint)] if model is None else []
 
 
 def resolve_agent(solver: Solver, models: ModelSelection, snapshots: Sequence[Snapshot]) -> Solver:
@@ -356,9 +360,13 @@ def resolve_agent(solver: Solver, models: ModelSelection, snapshots: Sequence[Sn
         solver = RecordedSolver(_find_recorded_agent(solver.whose, session))
         session.solver = solver.whose
     elif session.mode is not None and models.asking.tapes_agent:
-        at_work = [one for one in snapshots if one.task.scenario is None or one.task.scenario.starts != "person"]
-        if at_work:
-            raise InputError(_build_unrecordable(snapshot) for snapshot in at_work)
+        tasks_for_agent = [
+            snapshot
+            for snapshot in snapshots
+            if snapshot.task.scenario is None or snapshot.task.scenario.starts != "person"
+        ]
+        if tasks_for_agent:
+            raise InputError(_build_unrecordable(snapshot) for snapshot in tasks_for_agent)
         session.solver = solver.name
     return solver
 
@@ -366,19 +374,19 @@ def resolve_agent(solver: Solver, models: ModelSelection, snapshots: Sequence[Sn
 def _build_unrecordable(snapshot: Snapshot) -> InputProblem:
     return InputProblem(
         file=snapshot.source,
-        message=f"{snapshot.task.name!r} gives the agent work (on_task), and that cannot be recorded",
+        message=f"{snapshot.task.name!r} starts with the agent (on_task), and that cannot be recorded",
         hint="choose conversations with --task or --tag, or leave --record-agent out",
     )
 
 
-def _find_recorded_agent(wanted: str, session: RecordingSession) -> str:
+def _find_recorded_agent(name: str, session: RecordingSession) -> str:
     """Return the name of the recorded agent: the given one, or the only one."""
-    known = sorted({entry.solver for entry in session.entries() if isinstance(entry, RecordedTurn)})
-    if not known:
-        raise InputError.of("no agent is recorded for these tasks", hint="--record --record-agent does that")
-    if wanted in known or (not wanted and len(known) == 1):
-        return wanted or known[0]
-    if wanted:
-        raise InputError.of(f"agent `{wanted}` is not recorded", hint=did_you_mean(wanted, known))
-    hint = f"say which with --agent {RECORDED}:{known[0]}"
-    raise InputError.of(f"more than one agent is recorded: {', '.join(known)}", hint=hint)
+    recorded = sorted({entry.solver for entry in session.entries() if isinstance(entry, RecordedTurn)})
+    if not recorded:
+        raise InputError.of("no agent is recorded for these tasks", hint="record one with --record --record-agent")
+    if name in recorded or (not name and len(recorded) == 1):
+        return name or recorded[0]
+    if name:
+        raise InputError.of(f"agent `{name}` is not recorded", hint=did_you_mean(name, recorded))
+    hint = f"choose one with --agent {RECORDED}:{recorded[0]}"
+    raise InputError.of(f"more than one agent is recorded: {', '.join(recorded)}", hint=hint)

@@ -69,7 +69,7 @@ class ModelSelection:
         """Whether no model is asked, so that the record has nothing specific to this time or machine."""
         return self.session.replays
 
-    def asker(self, role: Role, snapshot: Snapshot, trial: int, tally: UsageCounter) -> TrialModel | None:
+    def model_for(self, role: Role, snapshot: Snapshot, trial: int, tally: UsageCounter) -> TrialModel | None:
         """Return the model that a trial asks in a role, with its recording; None if there is no such model."""
         model = self.person if role == "person" else self.judge
         if model is not None and self.session.mode is not None:

@@ -39,18 +39,18 @@ class PastConversation:
     @property
     def read(self) -> int:
         """The number of messages in the conversation up to the last one that was answered."""
-        upto = self._turns[-1].message + 1 if self._turns else 0
-        return sum(isinstance(e.payload, Utterance) and e.source == self._sandbox for e in self._events[:upto])
+        end = self._turns[-1].message + 1 if self._turns else 0
+        return sum(isinstance(e.payload, Utterance) and e.source == self._sandbox for e in self._events[:end])
 
     def person_history(self) -> list[PastPersonTurn]:
         """Return each message of the person with what followed it. The last one is not answered yet."""
         events, messages = self._events, self._messages
-        greeting = self._heard(events[: messages[0]] if messages else events)
+        greeting = self._joined_replies(events[: messages[0]] if messages else events)
         past = [PastPersonTurn(None, greeting)] if greeting is not None else []
         for start, end in pairwise([*messages, len(events)]):
             after = events[start + 1 : end]
             seen = tuple(event for event in after if event.actor != "person")
-            past.append(PastPersonTurn(self._text(start), self._heard(after), seen))
+            past.append(PastPersonTurn(self._text(start), self._joined_replies(after), seen))
         return past
 
     def history(self) -> Iterator[Turn]:
@@ -61,24 +61,26 @@ class PastConversation:
             yield Turn(0, None, answer=greeting)
         spans = pairwise([*(turn.start for turn in self._turns), len(self._events)])
         for number, (turn, (_, until)) in enumerate(zip(self._turns, spans, strict=True), 1):
-            said = cast(Utterance, self._events[turn.message].payload)
-            yield Turn(number, said.text, said.metadata, self._answer(turn.start, turn.end, until, with_lost=True))
+            utterance = cast(Utterance, self._events[turn.message].payload)
+            yield Turn(
+                number, utterance.text, utterance.metadata, self._answer(turn.start, turn.end, until, with_lost=True)
+            )
 
     def pending_turns(self) -> tuple[int, list[Say]]:
         """Return how many replies the person still waits for, and the replies that they have not reacted to.
 
         Both are for a person who sends messages without waiting for the reply to the one before.
         """
-        ahead, unheard, seen = 0, list[Say](), 0
+        messages_ahead, queued_replies, seen = 0, list[Say](), 0
         for turn in self._turns:
-            ahead += sum(seen <= message < turn.start for message in self._sent_without_waiting)
+            messages_ahead += sum(seen <= message < turn.start for message in self._sent_without_waiting)
             seen = turn.start
             answer = self._events[turn.start : turn.end]
             if any(map(is_lost_reply, answer)):
                 continue
-            unheard = [*unheard, *self._replies(answer)] if ahead else []
-            ahead = max(ahead - 1, 0)
-        return ahead + sum(seen <= message for message in self._sent_without_waiting), unheard
+            queued_replies = [*queued_replies, *self._replies(answer)] if messages_ahead else []
+            messages_ahead = max(messages_ahead - 1, 0)
+        return messages_ahead + sum(seen <= message for message in self._sent_without_waiting), queued_replies
 
     def was_answered(self, turn: AnsweredTurn) -> bool:
         """Return whether the agent said something in a turn. A reply that a fault dropped counts."""
@@ -111,7 +113,7 @@ class PastConversation:
     def _text(self, index: int) -> str:
         return cast(Utterance, self._events[index].payload).text
 
-    def _heard(self, events: Sequence[Event]) -> AgentReply | None:
+    def _joined_replies(self, events: Sequence[Event]) -> AgentReply | None:
         replies = self._replies(events)
         return join_replies(replies) if replies else None
 
@@ -138,8 +140,8 @@ class PastConversation:
         return tuple(answer)
 
 
-def _to_say(said: Utterance) -> Say:
-    return Say(said.text, said.utter_name, said.buttons, said.metadata, said.custom)
+def _to_say(utterance: Utterance) -> Say:
+    return Say(utterance.text, utterance.utter_name, utterance.buttons, utterance.metadata, utterance.custom)
 
 
 def is_lost_reply(event: Event) -> bool:

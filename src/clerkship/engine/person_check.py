@@ -58,27 +58,27 @@ def check_person(person: ScenarioPerson, evidence: Evidence) -> PersonCheckResul
     Raises PersonCheckFailed if there is no valid answer.
     """
     prompt = evidence.prompts[PROMPT]
-    broken = ""
+    flaw = ""
     try:
         for attempt in range(MAX_RETRIES + 1):
-            told = prompt.fill(
+            filled = prompt.fill(
                 person=_describe_person(person, evidence),
                 simulation_context=quote_text(person.simulation_context or ""),
                 transcript=render_transcript(evidence),
                 may_invent=person.may_invent or bool(person.resolved_persona and person.resolved_persona.may_invent),
-                broken=broken,
+                broken=flaw,
             )
             sample = f"again {attempt}" if attempt else ""
-            answer = evidence.ask(Question(told.matter, PersonCheckAnswer, told.orders, PROMPT, sample=sample))
-            opinion = answer.data
-            broken = _find_flaw(opinion, evidence)
-            if not broken:
-                lines = tuple(f"T{line.turn}: {line.quote}" for line in opinion.lines if _was_said(line, evidence))
-                reason = opinion.reasoning.strip() or "(no reason given)"
-                return PersonCheckResult(opinion.kept, reason, lines, answer.model, prompt.mark)
+            answer = evidence.ask(Question(filled.matter, PersonCheckAnswer, filled.orders, PROMPT, sample=sample))
+            verdict = answer.data
+            flaw = _find_flaw(verdict, evidence)
+            if not flaw:
+                lines = tuple(f"T{line.turn}: {line.quote}" for line in verdict.lines if _was_said(line, evidence))
+                reason = verdict.reasoning.strip() or "(no reason given)"
+                return PersonCheckResult(verdict.kept, reason, lines, answer.model, prompt.mark)
     except (BadAnswer, NoModel, ClerkshipError) as error:
         raise PersonCheckFailed(f"how the person was played could not be checked: {error}") from error
-    raise PersonCheckFailed(f"how the person was played could not be checked: {broken}")
+    raise PersonCheckFailed(f"how the person was played could not be checked: {flaw}")
 
 
 def only_conversation(evidence: Evidence, sandbox: str) -> Evidence:
@@ -90,9 +90,9 @@ def only_conversation(evidence: Evidence, sandbox: str) -> Evidence:
 def _describe_person(person: ScenarioPerson, evidence: Evidence) -> str:
     """Describe everything that the person was given, so that the judge does not take it for invented."""
     persona, scenario = person.resolved_persona, evidence.task.scenario
-    written = person.model_dump(mode="json", include={"opening", "lines", "script", "fallback", "end"})
-    given = {name: part for name, part in written.items() if part}
-    told = {
+    script = person.model_dump(mode="json", include={"opening", "lines", "script", "fallback", "end"})
+    filled_parts = {name: part for name, part in script.items() if part}
+    description = {
         "name": person.name if person.name != "person" else None,
         "simulation_context": person.simulation_context,
         "persona": persona.description if persona is not None else None,
@@ -101,26 +101,26 @@ def _describe_person(person: ScenarioPerson, evidence: Evidence) -> str:
         "what the agent holds true of them from the start": to_json(scenario.initial_slots)
         if scenario is not None and scenario.initial_slots
         else None,
-        "their script; what stands in it was written by their author, and is no fault of theirs": to_json(given)
-        if given and not person.is_played
+        "their script; what stands in it was written by their author, and is no fault of theirs": to_json(filled_parts)
+        if filled_parts and not person.is_played
         else None,
     }
-    return "\n".join(f"{name}: {quote_text(text)}" for name, text in told.items() if text)
+    return "\n".join(f"{name}: {quote_text(text)}" for name, text in description.items() if text)
 
 
-def _find_flaw(opinion: PersonCheckAnswer, evidence: Evidence) -> str:
+def _find_flaw(answer: PersonCheckAnswer, evidence: Evidence) -> str:
     """Return what is wrong with the judge's answer; empty if nothing is."""
-    if not opinion.kept and not opinion.lines:
+    if not answer.kept and not answer.lines:
         return "it finds the person badly played, and names no line of theirs"
-    lines = [] if opinion.kept else opinion.lines
+    lines = [] if answer.kept else answer.lines
     wrong = next((line for line in lines if not _was_said(line, evidence)), None)
     return f"the person never said {wrong.quote[:200]!r} in turn {wrong.turn}" if wrong is not None else ""
 
 
 def _was_said(line: Cited, evidence: Evidence) -> bool:
-    wanted = normalise_text(remove_label(line.quote)).casefold()
-    return bool(wanted) and any(
-        wanted in normalise_text(cast(Utterance, event.payload).text).casefold()
+    quote = normalise_text(remove_label(line.quote)).casefold()
+    return bool(quote) and any(
+        quote in normalise_text(cast(Utterance, event.payload).text).casefold()
         for event in evidence.utterances
         if event.actor != "agent" and evidence.turn_of(event) == line.turn
     )

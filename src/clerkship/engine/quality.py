@@ -72,44 +72,44 @@ class RatingsAnswer(BaseModel):
     summary: Annotated[str, Field(description="the conversation in one or two sentences")] = ""
 
     @model_validator(mode="after")
-    def _some_each_once(self) -> "RatingsAnswer":
+    def _check_names(self) -> "RatingsAnswer":
         names = [each.name for each in self.scale_metrics] + [each.name for each in self.binary_metrics]
         if not names:
             raise ValueError("expected at least one metric")
         if len(names) > MAX_METRICS:
             raise ValueError(f"expected {MAX_METRICS} metrics at most")
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(f"the metric {twice[:60]} is there twice")
+        duplicate = next((name for name in names if names.count(name) > 1), None)
+        if duplicate is not None:
+            raise ValueError(f"the metric {duplicate[:60]} is there twice")
         return self
 
-    def found(self) -> dict[str, MetricRating]:
+    def by_name(self) -> dict[str, MetricRating]:
         """Return the ratings by name."""
         scaled = {each.name: MetricRating(score=each.score, reason=each.reasoning) for each in self.scale_metrics}
         decided = {each.name: MetricRating(passed=each.passed, reason=each.reasoning) for each in self.binary_metrics}
         return scaled | decided
 
 
-def rate_conversation(evidence: Evidence, asker: TrialModel | None, variables: Mapping[str, str]) -> Quality | None:
+def rate_conversation(evidence: Evidence, model: TrialModel | None, variables: Mapping[str, str]) -> Quality | None:
     """Rate a conversation by every metric, and redact what the model says.
 
     Returns None if the agent took no part, or if there is no model.
     """
-    quality = _ask_ratings(evidence, asker)
+    quality = _ask_ratings(evidence, model)
     return redact_quality(quality, build_redactor(variables)) if quality is not None and variables else quality
 
 
-def _ask_ratings(evidence: Evidence, asker: TrialModel | None) -> Quality | None:
-    if asker is None or not evidence.once(has_activity):
+def _ask_ratings(evidence: Evidence, model: TrialModel | None) -> Quality | None:
+    if model is None or not evidence.once(has_activity):
         return None
     prompt = evidence.prompts["metrics"]
-    about: dict[str, Any] = {"model": asker.name, "prompt": prompt.mark, "parameters": dict(evidence.parameters)}
+    fields: dict[str, Any] = {"model": model.name, "prompt": prompt.mark, "parameters": dict(evidence.parameters)}
     metrics = [metric.model_dump() for metric in evidence.task.metrics]
     try:
-        told = add_caution(prompt.fill(metrics=metrics, **evidence.once(build_judge_input)))
-        answer = asker.ask(Question(told.matter, RatingsAnswer, told.orders, prompt.name))
+        filled = add_caution(prompt.fill(metrics=metrics, **evidence.once(build_judge_input)))
+        answer = model.ask(Question(filled.matter, RatingsAnswer, filled.orders, prompt.name))
     except (NoModel, BadAnswer, ClerkshipError) as failed:
-        return Quality(error=str(failed), **about)
+        return Quality(error=str(failed), **fields)
     except Exception as error:  # ratings do not affect the verdict, so neither does a failure to rate
-        return Quality(error=replace_surrogates(f"{type(error).__name__}: {error}"), **about)
-    return Quality(ratings=answer.data.found(), summary=answer.data.summary, **about | {"model": answer.model})
+        return Quality(error=replace_surrogates(f"{type(error).__name__}: {error}"), **fields)
+    return Quality(ratings=answer.data.by_name(), summary=answer.data.summary, **fields | {"model": answer.model})

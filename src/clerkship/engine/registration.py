@@ -96,13 +96,13 @@ class Registrations:
 
     def _add_plugins(self, installed: InstalledPlugins) -> None:
         self._off = installed.off
-        ours = self._first_words() if installed.found else set()
-        for found in installed.found:
-            reason = found.reason if isinstance(found, BrokenPlugin) else self._refusal(found, ours)
+        reserved = self._first_words() if installed.found else set()
+        for plugin in installed.found:
+            reason = plugin.reason if isinstance(plugin, BrokenPlugin) else self._refusal(plugin, reserved)
             if reason:
-                self.broken.append(BrokenPlugin(found.prefix, found.package, found.version, reason))
-            elif isinstance(found, LoadedPlugin):
-                self._add(found)
+                self.broken.append(BrokenPlugin(plugin.prefix, plugin.package, plugin.version, reason))
+            elif isinstance(plugin, LoadedPlugin):
+                self._add(plugin)
         for table in self._tables.values():
             table.missing = self.missing
 
@@ -127,17 +127,17 @@ class Registrations:
             "event": self.agent_event_kinds,
         }
 
-    def _refusal(self, loaded: LoadedPlugin, ours: Collection[str]) -> str:
+    def _refusal(self, loaded: LoadedPlugin, reserved: Collection[str]) -> str:
         """Return why a plug-in cannot be added; empty if it can. A plug-in is added completely or not at all."""
-        if loaded.prefix in ours:
-            return f"the prefix `{loaded.prefix}` is Clerkship's own"
+        if loaded.prefix in reserved:
+            return f"the prefix `{loaded.prefix}` is reserved for Clerkship"
         seen: set[tuple[ExtensionKind, str]] = set()
         for sort, name in _claimed_names(loaded.claims):
             owner = self._owners.get((sort, name))
             if (sort, name) in seen or name in self._tables[sort]:
-                return f"the {sort} `{name}` is there already" + (f", from {owner}" if owner else "")
+                return f"the {sort} `{name}` exists already" + (f", from {owner}" if owner else "")
             if (other := _OTHER_KINDS.get(sort)) and ((other, name) in seen or name in self._tables[other]):
-                return f"the {sort} `{name}` has the kind of a {other}"
+                return f"the {sort} `{name}` has the same kind as a {other}"
             seen.add((sort, name))
         return ""
 
@@ -158,7 +158,7 @@ class Registrations:
             return "; ".join(broken)
         if not dot or find_nearest_name(prefix, self._first_words() - set(self.agents)):
             return ""
-        return "plug-ins are turned off, by CLERKSHIP_PLUGINS" if self._off else f"no plug-in `{prefix}` is installed"
+        return "plug-ins are turned off by CLERKSHIP_PLUGINS" if self._off else f"no plug-in `{prefix}` is installed"
 
     def owner(self, sort: ExtensionKind, name: str) -> LoadedPlugin | None:
         """Return the plug-in that defines a name, or None."""

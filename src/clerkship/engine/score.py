@@ -62,15 +62,18 @@ def check_criteria(
     No model is asked about a run whose verdict it could not change. Values of variables are replaced by the
     `${NAME}` that the author wrote.
     """
-    skip = "no model was to be asked" if skip_judged else _skip_reason(evidence.ending)
+    skip = "judging was turned off" if skip_judged else _skip_reason(evidence.ending)
     pairs = tuple(checks)
     if skip or not any(assertion.asks_model for _, assertion in pairs):
-        outcome = tuple(_check_criterion(one, by, evidence, skip if by.asks_model else "") for one, by in pairs)
+        results = tuple(
+            _check_criterion(criterion, assertion, evidence, skip if assertion.asks_model else "")
+            for criterion, assertion in pairs
+        )
     else:
-        outcome = _check_concurrently(pairs, evidence)
-    return (
-        tuple(redact_criterion(criterion, build_redactor(variables)) for criterion in outcome) if variables else outcome
-    )
+        results = _check_concurrently(pairs, evidence)
+    if not variables:
+        return results
+    return tuple(redact_criterion(result, build_redactor(variables)) for result in results)
 
 
 def implied_checks(evidence: Evidence) -> tuple[tuple[Criterion, Assertion], ...]:
@@ -87,11 +90,11 @@ def implied_checks(evidence: Evidence) -> tuple[tuple[Criterion, Assertion], ...
 def _check_concurrently(pairs: Sequence[tuple[Criterion, Assertion]], evidence: Evidence) -> tuple[CriterionRun, ...]:
     """Check the criteria that ask a model concurrently."""
 
-    def one(pair: tuple[Criterion, Assertion]) -> CriterionRun:
+    def check(pair: tuple[Criterion, Assertion]) -> CriterionRun:
         return _check_criterion(*pair, evidence, "")
 
-    answers = iter(map_concurrently(one, [pair for pair in pairs if pair[1].asks_model], waits=evidence.waits))
-    return tuple(next(answers) if pair[1].asks_model else one(pair) for pair in pairs)
+    answers = iter(map_concurrently(check, [pair for pair in pairs if pair[1].asks_model], waits=evidence.waits))
+    return tuple(next(answers) if pair[1].asks_model else check(pair) for pair in pairs)
 
 
 def _skip_reason(ending: Ending) -> str:
@@ -165,10 +168,10 @@ def _weighted_mean(criteria: Sequence[CriterionRun]) -> float | None:
 
 
 def _score_axes(judged: Sequence[CriterionRun]) -> dict[str, AxisScore]:
-    outcome: dict[str, list[CriterionRun]] = {}
+    by_axis: dict[str, list[CriterionRun]] = {}
     for criterion in judged:
-        outcome.setdefault(criterion.axis or DEFAULT_AXIS, []).append(criterion)
-    return {axis: _score_axis(outcome[axis]) for axis in sorted(outcome)}
+        by_axis.setdefault(criterion.axis or DEFAULT_AXIS, []).append(criterion)
+    return {axis: _score_axis(by_axis[axis]) for axis in sorted(by_axis)}
 
 
 def _score_axis(criteria: Sequence[CriterionRun]) -> AxisScore:

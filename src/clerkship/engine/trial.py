@@ -55,9 +55,9 @@ class Trial:
         return self._time.turn_deadline
 
     @property
-    def unchecked(self) -> bool:
+    def person_check_failed(self) -> bool:
         """Whether the check of how a person was played failed."""
-        return self._grader.unchecked
+        return self._grader.person_check_failed
 
     def program_seconds(self) -> float | None:
         """Return the processor time of the agent's program, if it is one."""
@@ -79,7 +79,7 @@ class Trial:
         """Set up the scenario and let the agent work until it is done, the people have left, or a limit is reached."""
         built, playground = self.spec.built, self.playground
         prompts = self._context.models.prompts
-        people = built.build_people(playground.seed, self._grader.asker("person"), prompts, self.spec.trial)
+        people = built.build_people(playground.seed, self._grader.model_for("person"), prompts, self.spec.trial)
         if built.fork_point is None:
             set_up(playground, built, people)
             if playground.steps.errors:
@@ -113,8 +113,8 @@ class Trial:
         """Return a traceback without credentials; in a replay also without the current folder, which differs between
         machines.
         """
-        here = f"{Path.cwd()}{os.sep}"
-        return self.playground.redact(trace.replace(here, "") if self._context.models.replays else trace)
+        folder = f"{Path.cwd()}{os.sep}"
+        return self.playground.redact(trace.replace(folder, "") if self._context.models.replays else trace)
 
     async def _work(self, people: Mapping[str, SimulatedPerson]) -> Ending:
         built, playground, context = self.spec.built, self.playground, self._context
@@ -133,7 +133,7 @@ class Trial:
             self._emit(AgentAnswered(answer=answer))
             return "agent_done"
         if built.scenario.stubs and "on_start" not in agent.entries:
-            raise InputError.of(f"{context.solver.name} has no on_start to be told which actions are stubbed")
+            raise InputError.of(f"{context.solver.name} has no on_start, which is needed to pass the stubs of actions")
         driver = ConversationDriver(built, playground, agent, sandboxes, self._time)
         try:
             if built.fork_point is not None:
@@ -177,7 +177,7 @@ class Trial:
         return "agent_failed"
 
     def _last_refusal(self, error: str) -> str:
-        """Describe a refusal that came right before the agent failed, unless its error does. Most HTTP clients omit it."""
+        """Describe a refusal right before the agent failed, unless its error does: most HTTP clients omit the reason."""
         last = self.playground.log.events[-1] if self.playground.log.events else None
         if last is None or not isinstance(last.payload, RequestRefused) or last.payload.reason in error:
             return ""

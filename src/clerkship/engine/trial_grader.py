@@ -38,7 +38,7 @@ class TrialGrader(Grader):
         """The answer of the agent, if it gave one."""
         self.agent_error = ""
         self.overload = OverloadCounter()
-        self.unchecked = False
+        self.person_check_failed = False
         """Whether the check of how a person was played failed."""
 
     def finish(self, ending: Ending, error: str) -> FinishedTrial:
@@ -69,13 +69,15 @@ class TrialGrader(Grader):
             sandbox for sandbox, reason in self._playground.people.leave_reasons.items() if reason == INVALID_PERSON
         )
 
-    def _describe(self, broken: ContractBreach, sandbox: str) -> str:
-        said = broken.would_have_said
-        instead = (
-            f"; they would have said {said[:MAX_QUOTE_LENGTH]!r}{'…' * (len(said) > MAX_QUOTE_LENGTH)}" if said else ""
+    def _describe(self, breach: ContractBreach, sandbox: str) -> str:
+        message = breach.would_have_said
+        quote = (
+            f"; they would have said {message[:MAX_QUOTE_LENGTH]!r}{'…' * (len(message) > MAX_QUOTE_LENGTH)}"
+            if message
+            else ""
         )
         where = f" on {sandbox}" if self._has_several_people else ""
-        return f"the person{where} did not keep to their role ({broken.rule}): {broken.reason}{instead}"
+        return f"the person{where} did not keep to their role ({breach.rule}): {breach.reason}{quote}"
 
     @property
     def _has_several_people(self) -> bool:
@@ -94,26 +96,26 @@ class TrialGrader(Grader):
         return ending, ""
 
     def _check_person(self, sandbox: str, person: ScenarioPerson, ending: Ending) -> tuple[Ending, str]:
-        evidence = replace(self._evidence(ending), model=self.asker("person_check"))
+        evidence = replace(self._evidence(ending), model=self.model_for("person_check"))
         if self._has_several_people:
             evidence = only_conversation(evidence, sandbox)
         try:
-            opinion = check_person(person, evidence)
+            result = check_person(person, evidence)
         except PersonCheckFailed as error:
-            self.unchecked = True
+            self.person_check_failed = True
             return "errored", str(error)
-        about: dict[str, Any] = {"lines": opinion.lines, "model": opinion.model, "prompt": opinion.prompt}
-        broken = None if opinion.kept else ContractBreach("model_check", opinion.reason, "")
+        fields: dict[str, Any] = {"lines": result.lines, "model": result.model, "prompt": result.prompt}
+        breach = None if result.kept else ContractBreach("model_check", result.reason, "")
         with self._playground.lock:
             self._playground.people.listening = False
             self._playground.emit(
                 sandbox if self._has_several_people else "run",
-                PersonChecked(reason=opinion.reason, **about)
-                if broken is None
-                else PersonBrokeContract(rule=broken.rule, reason=broken.reason, **about),
+                PersonChecked(reason=result.reason, **fields)
+                if breach is None
+                else PersonBrokeContract(rule=breach.rule, reason=breach.reason, **fields),
                 "run",
             )
-        return (ending, "") if broken is None else (INVALID_PERSON, self._describe(broken, sandbox))
+        return (ending, "") if breach is None else (INVALID_PERSON, self._describe(breach, sandbox))
 
     def _build(self, ending: Ending, error: str, graded: Grade = Grade()) -> FinishedTrial:  # noqa: B008  (it is frozen)
         self._context.gateway.remove_playground(self._playground)

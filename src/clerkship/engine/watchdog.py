@@ -9,7 +9,7 @@ from clerkship.kit.wall import monotonic, process_time
 MAX_GAP_SECONDS = 0.5
 """A longer gap between two beats counts as lost time. Beats are due every tenth of a second."""
 OVERLOADED_SHARE = 1 / 3
-"""Of the looks at a trial, how many must have found it overloaded for a timeout not to count."""
+"""If at least this share of the checks of a trial found an overload, its timeout does not count."""
 
 
 class Watchdog:
@@ -24,7 +24,7 @@ class Watchdog:
     ) -> None:
         self._clock, self._processor_time = clock, processor_time
         self._last = (clock(), processor_time(), 0.0)
-        """The time of the last beat, the processor time then, and the lost time until then. One tuple, for thread safety."""
+        """Time of the last beat, processor time then, and lost time until then. One tuple, for thread safety."""
 
     def beat(self) -> None:
         """Note that the process is running."""

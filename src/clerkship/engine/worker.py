@@ -91,8 +91,8 @@ class Worker:
         finally:
             self._loop.close()
 
-    def _make_task(self, loop: asyncio.AbstractEventLoop, work: Any, **how: Any) -> asyncio.Task[Any]:
-        task = asyncio.Task(work, loop=loop, **how)
+    def _make_task(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
+        task = asyncio.Task(work, loop=loop, **options)
         self._tasks.add(task)
         return task
 
@@ -121,7 +121,7 @@ class Worker:
         if self.stopped and trial.playground.people.model_failed:
             ending, reason = "cancelled", ""  # the model that plays the person was stopped
         finished = finish_trial(trial, ending, reason)
-        if self.stopped and (_was_judge_stopped(finished.task_run) or trial.unchecked):
+        if self.stopped and (_was_judge_stopped(finished.task_run) or trial.person_check_failed):
             finished = mark_cancelled(finished)  # the judge was stopped
         return WorkerResult(self, finished)
 
@@ -152,12 +152,12 @@ class Worker:
             self._task.uncancel()
         if len(self._tasks) == 1:
             return  # only its own task: most agents create none
-        left = [task for task in self._tasks if task is not self._task and not task.done()]
-        for task in left:
+        unfinished = [task for task in self._tasks if task is not self._task and not task.done()]
+        for task in unfinished:
             task.cancel()
-        if left:
+        if unfinished:
             await asyncio.sleep(0)
-        if not all(task.done() for task in left):
+        if not all(task.done() for task in unfinished):
             self.retired = True  # the next trial must not share a loop with them
 
     def load(self) -> ProcessorLoad:

@@ -48,7 +48,7 @@ class RequestContext:
     sandbox_name: str
     call: ProtocolCall
     token: str = ""
-    """The token of the sandbox, for requests in process and from listeners. HTTP requests have credentials in headers."""
+    """The token of the sandbox, for requests in process and from listeners. HTTP requests have headers instead."""
     actor: Actor = "agent"
     """Who sent the request; `run` for requests of a delivery."""
     playground: Playground = field(init=False)

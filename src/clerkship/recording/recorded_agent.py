@@ -186,7 +186,7 @@ def _to_recorded_reply(part: ReplyPart) -> dict[str, Any]:
 def _describe_nearest_turn(asked: RecordedTurn, cassette: Cassette, used: Collection[str]) -> str:
     turns = [entry for entry in cassette.entries.values() if isinstance(entry, RecordedTurn) and entry.of == asked.of]
     if not turns:
-        return "; no agent is recorded for this trial: --record --record-agent does that"
+        return "; no agent is recorded for this trial: record one with --record --record-agent"
     if all(turn.solver != asked.solver for turn in turns):
         return f"; recorded is {', '.join(sorted({turn.solver for turn in turns}))}"
     if all(turn.content != asked.content for turn in turns):

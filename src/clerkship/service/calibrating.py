@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.labelled import EVENTS, Conversation, build_events, build_snapshot, judge_label
+from clerkship.engine.labelled import EVENTS, JudgedConversation, build_events, build_snapshot, judge_label
 from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, find_missing_models, resolve_models
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import parse_log
@@ -58,7 +58,7 @@ class CalibrationPlan:
     """A labelled set, and who is asked about it; all mistakes have been found."""
 
     labelled: LabelledSet
-    conversations: dict[str, Conversation]
+    conversations: dict[str, JudgedConversation]
     models: ModelSelection
     judge: JudgeIdentity
     concurrency: int
@@ -146,7 +146,7 @@ def plan_calibration(
     if request.save is not None:
         check_writable(request.save)
     labelled = load_labelled(request.path, EVENTS)
-    conversations, problems = dict[str, Conversation](), list[InputProblem]()
+    conversations, problems = dict[str, JudgedConversation](), list[InputProblem]()
     for item in labelled.items:
         try:
             conversations[item.conversation.name] = _conversation(item, request.path.name, catalog, store)
@@ -167,10 +167,10 @@ def plan_calibration(
     return CalibrationPlan(labelled, conversations, models, judge, request.concurrency or settings.concurrency)
 
 
-def _conversation(item: LabelledItem, source: str, catalog: RegisteredCatalog, store: Store) -> Conversation:
+def _conversation(item: LabelledItem, source: str, catalog: RegisteredCatalog, store: Store) -> JudgedConversation:
     labelled = item.conversation
     if labelled.run is None or labelled.task is None:
-        return Conversation(build_snapshot(item, source), build_events(item), "person_done")
+        return JudgedConversation(build_snapshot(item, source), build_events(item), "person_done")
     view = show_task(store, labelled.run, labelled.task, labelled.trial or 1)
     require(view.seals)
     if not view.intact:
@@ -180,7 +180,7 @@ def _conversation(item: LabelledItem, source: str, catalog: RegisteredCatalog, s
     simulators = view.snapshot.environment.simulators
     observers = frozenset(name for name, one in simulators.items() if not catalog.simulator(one.kind).converses)
     observers = observers.union(view.snapshot.environment.domains)
-    return Conversation(view.snapshot, ordered, view.task_run.ending, view.task_run.trial, observers)
+    return JudgedConversation(view.snapshot, ordered, view.task_run.ending, view.task_run.trial, observers)
 
 
 def calibrate(plan: CalibrationPlan, tell: Iterable[Tell] = ()) -> Calibrated:

@@ -233,7 +233,7 @@ def _begin(playground: Playground, built: BuiltTask | None, models: ModelSelecti
         playground.emit("run", started, "run")
         playground.people.listening = True
         return
-    asker = models.asker("person", built.snapshot, 1, UsageCounter())
+    asker = models.model_for("person", built.snapshot, 1, UsageCounter())
     set_up(playground, built, built.build_people(playground.seed, asker, models.prompts))
     if playground.steps.errors:
         raise InputError.of("; ".join(playground.steps.errors), file=built.snapshot.source)
