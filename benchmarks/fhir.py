@@ -163,7 +163,7 @@ def idle(count: int, size: int = 10_000) -> dict[str, float]:
     return {"idle": (alone - before) / count, "used": (resident() - before) / count}
 
 
-def load_chart(folder: Path, size: int) -> dict[str, float]:
+def measure_chart_loading(folder: Path, size: int) -> dict[str, float]:
     """Seconds until a dataset of so many resources, a file of lines, is a chart: as it is written, and once known."""
     data = folder / "suite" / "chart.ndjson"
     data.parent.mkdir()
@@ -417,7 +417,7 @@ def datasets(size: int, patients: int) -> None:
 def load_case(size: str) -> dict[str, float]:
     """In a folder that goes afterwards."""
     with tempfile.TemporaryDirectory() as folder:
-        return load_chart(Path(folder), int(size))
+        return measure_chart_loading(Path(folder), int(size))
 
 
 CASES: dict[str, Callable[..., Any]] = {

@@ -15,7 +15,7 @@ from benchmarks.fhir import (
     generated,
     idle,
     in_process,
-    load_chart,
+    measure_chart_loading,
     ours_over_http,
     pinned,
     theirs_in_process,
@@ -53,7 +53,7 @@ def test_growth_is_measured() -> None:
 
 
 def test_datasets_are_measured(tmp_path: Path) -> None:
-    took = load_chart(tmp_path, 40)
+    took = measure_chart_loading(tmp_path, 40)
     assert min(took["first"], took["second"], took["indexes"]) > 0
     assert generated(2)["resources"] > 20
     found = validated(1)

@@ -19,7 +19,7 @@ class Chart(Mapping[str, bytes]):
         self._types: dict[str, list[str]] = {}
         for key in self._rows:
             self._types.setdefault(key.partition("/")[0], []).append(key)
-        self._known: dict[Hashable, Any] = {}
+        self._cache: dict[Hashable, Any] = {}
         self._lock = threading.RLock()
 
     def __getitem__(self, key: str) -> bytes:
@@ -39,17 +39,17 @@ class Chart(Mapping[str, bytes]):
         """What sorts there are."""
         return tuple(self._types)
 
-    def of_type(self, type: str) -> Sequence[str]:
+    def list_keys(self, type: str) -> Sequence[str]:
         """The keys of one sort, in the order of the dataset."""
         return self._types.get(type, ())
 
-    def once(self, what: Hashable, build: Callable[[], T]) -> T:
+    def get_or_build(self, key: Hashable, build: Callable[[], T]) -> T:
         """What somebody works out of all this (an index), for everybody who wants the same of it."""
-        if what not in self._known:
+        if key not in self._cache:
             with self._lock:
-                if what not in self._known:
-                    self._known[what] = build()
-        return cast(T, self._known[what])
+                if key not in self._cache:
+                    self._cache[key] = build()
+        return cast(T, self._cache[key])
 
 
 class ChartView(Protocol):
@@ -69,7 +69,7 @@ class ChartView(Protocol):
     def changed(self, type: str) -> Mapping[str, Resource | None]:
         """By key, those of a sort that are new or differ from the chart's; None where one is gone."""
 
-    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
+    def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
         """What somebody works out of those that differ (their indexes), kept until another one does."""
 
 
@@ -89,6 +89,6 @@ class UnchangedView:
         """Nothing."""
         return NO_CHANGES
 
-    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
+    def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
         """What is worked out of nothing, and never changes."""
-        return self.chart.once(("unchanged", type, self.zone), build)
+        return self.chart.get_or_build(("unchanged", type, self.zone), build)

@@ -63,8 +63,8 @@ def shift_date(text: str, days: int) -> str:
     year, month, day, rest = found.groups()
     try:
         if day is not None:
-            moved_on = date(int(year), int(month), int(day)) + timedelta(days=days)
-            return moved_on.isoformat() + (rest or "")
+            shifted = date(int(year), int(month), int(day)) + timedelta(days=days)
+            return shifted.isoformat() + (rest or "")
         if month is not None:
             months = int(year) * 12 + int(month) - 1 + round(days / _MONTH)
             return f"{_check_year(months // 12):04d}-{months % 12 + 1:02d}"

@@ -56,23 +56,23 @@ def is_structure(name: str) -> bool:
 @cache
 def get_structure(name: str) -> StructureDefinition:
     """What a type is made of; KeyError where R4 has none of that name."""
-    said = _load_table()["types"][name]
-    return StructureDefinition(name, said["kind"], tuple(_build_element(*item) for item in said["elements"].items()))
+    row = _load_table()["types"][name]
+    return StructureDefinition(name, row["kind"], tuple(_build_element(*item) for item in row["elements"].items()))
 
 
-def _build_element(name: str, said: Any) -> ElementDefinition:
+def _build_element(name: str, row: Any) -> ElementDefinition:
     plain = name.removesuffix("[x]")
     choice = plain != name
     return ElementDefinition(
         name=plain,
-        spellings=MappingProxyType({_build_json_name(plain, type) if choice else name: type for type in said["types"]}),
-        min=said.get("min", 0),
-        many=said.get("many", False),
+        spellings=MappingProxyType({_build_json_name(plain, type) if choice else name: type for type in row["types"]}),
+        min=row.get("min", 0),
+        many=row.get("many", False),
         choice=choice,
-        summary=said.get("summary", False),
-        bare=said.get("bare", False),
-        targets=frozenset(said.get("targets", ())),
-        codes=said.get("codes"),
+        summary=row.get("summary", False),
+        bare=row.get("bare", False),
+        targets=frozenset(row.get("targets", ())),
+        codes=row.get("codes"),
     )
 
 
@@ -104,8 +104,8 @@ def summary_elements(type: str) -> frozenset[str]:
     return _select_names(type, lambda element: element.summary or element.min > 0)
 
 
-def _select_names(type: str, wanted: Callable[[ElementDefinition], bool]) -> frozenset[str]:
+def _select_names(type: str, is_selected: Callable[[ElementDefinition], bool]) -> frozenset[str]:
     if type not in RESOURCE_TYPES:
         return frozenset()
-    found = (element for element in get_structure(type).elements if wanted(element))
-    return frozenset(spelling for element in found for spelling in element.spellings)
+    selected = (element for element in get_structure(type).elements if is_selected(element))
+    return frozenset(spelling for element in selected for spelling in element.spellings)

@@ -16,7 +16,7 @@ _ADDRESS_USES = ("home", None, "work", "temp", "billing", "old")
 
 
 def to_text(value: Any, name: str = "") -> str:
-    """A value as it stands in a sentence; `name` is the element it was found in."""
+    """A value as it stands in a sentence; `name` is the element it was keys in."""
     if value is None:
         return ""
     if isinstance(value, Decimal):
@@ -46,8 +46,8 @@ def select_preferred(items: Sequence[Mapping[str, Any]], uses: Sequence[str | No
 
 
 def _object_to_text(value: Mapping[str, Any]) -> str:
-    for fits, told in _FORMATTERS:
-        if fits(value) and (text := told(value)):
+    for is_type, format_value in _FORMATTERS:
+        if is_type(value) and (text := format_value(value)):
             return text
     if isinstance(value.get("resourceType"), str):
         return format_title(value)
@@ -74,8 +74,8 @@ def _join_parts(*parts: Any, between: str = " ") -> str:
 
 def format_human_name(name: Mapping[str, Any]) -> str:
     """`Dr. Maria Elena Lopez`: put together where it is in parts, since its `text` may be in any order."""
-    whole = _join_parts(name.get("prefix"), name.get("given"), name.get("family"), name.get("suffix"))
-    return whole or to_text(name.get("text"))
+    name_parts = _join_parts(name.get("prefix"), name.get("given"), name.get("family"), name.get("suffix"))
+    return name_parts or to_text(name.get("text"))
 
 
 def _format_address(address: Mapping[str, Any]) -> str:
@@ -156,19 +156,19 @@ _DATE_ELEMENTS = ("birthDate", "start", "authoredOn", "recordedDate", "issued", 
 def format_title(resource: Mapping[str, Any]) -> str:
     """A resource as a list shows it: `Patient/pat-0003 Maria Lopez, born 1965-03-15`."""
     key = f"{resource.get('resourceType')}/{resource.get('id')}"
-    said = to_text(resource.get("name")) or next(
+    description = to_text(resource.get("name")) or next(
         filter(None, (to_text(resource.get(name)) for name in _DESCRIBING_ELEMENTS)), ""
     )
     if resource.get("birthDate"):
-        return f"{key} {said}, born {to_text(resource['birthDate'])}".replace(" ,", ",")
+        return f"{key} {description}, born {to_text(resource['birthDate'])}".replace(" ,", ",")
     value = to_text(get_choice_value(resource, "value")) if resource.get("resourceType") == "Observation" else ""
     when = next(filter(None, (to_text(resource.get(name)) for name in ("effectiveDateTime", *_DATE_ELEMENTS))), "")
-    parts = [f"{key} {said[:80]}".rstrip(), value[:80], to_text(resource.get("status")), when]
+    parts = [f"{key} {description[:80]}".rstrip(), value[:80], to_text(resource.get("status")), when]
     return ", ".join(filter(None, parts))
 
 
 def get_choice_value(data: Mapping[str, Any], name: str) -> Any:
     """What stands for `value[x]`, however its type is spelled; None where nothing does."""
-    found = (key for key in data if key.startswith(name) and key[len(name) : len(name) + 1].isupper())
-    key = next(found, None)
+    keys = (key for key in data if key.startswith(name) and key[len(name) : len(name) + 1].isupper())
+    key = next(keys, None)
     return data[key] if key is not None else None

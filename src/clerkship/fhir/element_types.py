@@ -29,15 +29,15 @@ def single_type(name: str) -> ElementTypes:
     return frozenset({ElementType(name)})
 
 
-def get_child_types(here: ElementTypes, name: str) -> ElementTypes:
+def get_child_types(parents: ElementTypes, name: str) -> ElementTypes:
     """What an element of these may be; raises UnknownElement where none of them has one of that name."""
-    if here is None:
+    if parents is None:
         return None
-    known = [element for kind in here for element in _list_elements(kind.type)]
-    found = frozenset(kind for element in known for kind in _iter_element_types(element, name))
-    if not found:
-        raise UnknownElement(_describe_unknown_element(name, known))
-    return None if any(kind.type in _ANY_TYPES for kind in found) else found
+    elements = [element for kind in parents for element in _list_elements(kind.type)]
+    types = frozenset(kind for element in elements for kind in _iter_element_types(element, name))
+    if not types:
+        raise UnknownElement(_describe_unknown_element(name, elements))
+    return None if any(kind.type in _ANY_TYPES for kind in types) else types
 
 
 def _list_elements(type: str) -> Iterable[ElementDefinition]:
@@ -54,8 +54,8 @@ def _iter_element_types(element: ElementDefinition, name: str) -> Iterator[Eleme
         yield ElementType(element.spellings[name], element.codes)
 
 
-def _describe_unknown_element(name: str, known: Iterable[ElementDefinition]) -> str:
-    names = {spelt for element in known for spelt in (element.name, *element.spellings)}
+def _describe_unknown_element(name: str, elements: Iterable[ElementDefinition]) -> str:
+    names = {spelling for element in elements for spelling in (element.name, *element.spellings)}
     if not names:
         return f"goes on at `{name}`, below a value that has no elements"
     hint = did_you_mean(name, names)

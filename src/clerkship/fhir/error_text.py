@@ -44,10 +44,10 @@ def join_names(names: Iterable[str]) -> str:
     return ", ".join(every[:_MAX_NAMES]) + more
 
 
-def suggest_name(name: str, made: TypeRules) -> str:
+def suggest_name(name: str, rules: TypeRules) -> str:
     """What was probably meant by a name that a type does not have."""
-    spelled = [spelling for spelling, choice in made.choices.items() if choice == name]
+    spelled = [spelling for spelling, choice in rules.choices.items() if choice == name]
     if spelled:
         return f": it is written with its type ({join_names(spelled)})"
-    near = get_close_matches(name[:_MAX_LENGTH], made.rules, 1)
+    near = get_close_matches(name[:_MAX_LENGTH], rules.elements, 1)
     return f"; {near[0]}?" if near else ""

@@ -108,10 +108,10 @@ def _check_syntax(text: str) -> None:
         def syntaxError(  # noqa: N802  (its name and arguments are theirs)
             self, recognizer: Any, symbol: Any, line: int, column: int, message: str, error: Any
         ) -> NoReturn:
-            said = message.partition(" expecting ")[0].replace(
+            reason = message.partition(" expecting ")[0].replace(
                 "<EOF>", "end"
             )  # what else may stand there is a long list
-            raise InvalidFhirPath(f"`{text}` is no FHIRPath: at character {column + 1}, {said}")
+            raise InvalidFhirPath(f"`{text}` is no FHIRPath: at character {column + 1}, {reason}")
 
     lexer = FHIRPathLexer(InputStream(text))
     parser = FHIRPathParser(CommonTokenStream(lexer))
@@ -147,14 +147,14 @@ def _check_function(node: SyntaxTree) -> None:
     if name not in FUNCTIONS:
         hint = did_you_mean(name, FUNCTIONS)
         raise InvalidFhirPath(f"unknown function `{name}()`{f'; {hint}' if hint else ''}")
-    given = node["children"][1]["children"] if len(node["children"]) > 1 else []
+    arguments = node["children"][1]["children"] if len(node["children"]) > 1 else []
     arity = FUNCTIONS[name].arity
-    if len(given) not in arity:
-        raise InvalidFhirPath(f"`{name}()` takes {' or '.join(map(str, arity))} arguments, not {len(given)}")
+    if len(arguments) not in arity:
+        raise InvalidFhirPath(f"`{name}()` takes {' or '.join(map(str, arity))} arguments, not {len(arguments)}")
     if name in TYPE_ARGUMENT_FUNCTIONS:
-        check_type(given[0].get("text", "").replace("`", ""))
+        check_type(arguments[0].get("text", "").replace("`", ""))
     elif name in PATTERN_FUNCTIONS:
-        _check_pattern(given[0].get("text", ""))
+        _check_pattern(arguments[0].get("text", ""))
 
 
 def _check_pattern(argument: str) -> None:

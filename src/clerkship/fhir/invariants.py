@@ -20,12 +20,12 @@ class Invariant(NamedTuple):
 
     key: str
     text: str
-    held: InvariantCheck
+    is_satisfied: InvariantCheck
 
 
-def get_invariants(made: StructureDefinition) -> tuple[Invariant, ...]:
+def get_invariants(definition: StructureDefinition) -> tuple[Invariant, ...]:
     """The rules for a type."""
-    return (*_build_table_invariants(made), *_TYPE_INVARIANTS.get(made.name, ()))
+    return (*_build_table_invariants(definition), *_TYPE_INVARIANTS.get(definition.name, ()))
 
 
 @cache
@@ -35,16 +35,16 @@ def _load_table() -> list[tuple[str, str, str, list[str]]]:
     return table
 
 
-def _build_table_invariants(made: StructureDefinition) -> Iterator[Invariant]:
+def _build_table_invariants(definition: StructureDefinition) -> Iterator[Invariant]:
     for type, key, form, names in _load_table():
-        if type == made.name:
+        if type == definition.name:
             text, check = _FORMS[form]
-            held = check(*(_list_json_names(made, name) for name in names))
-            yield Invariant(key, text.format(*names, all=", ".join(names)), held)
+            is_satisfied = check(*(_list_json_names(definition, name) for name in names))
+            yield Invariant(key, text.format(*names, all=", ".join(names)), is_satisfied)
 
 
-def _list_json_names(made: StructureDefinition, name: str) -> frozenset[str]:
-    found = [spelling for element in made.elements if element.name == name for spelling in element.spellings]
+def _list_json_names(definition: StructureDefinition, name: str) -> frozenset[str]:
+    found = [spelling for element in definition.elements if element.name == name for spelling in element.spellings]
     return frozenset((*found, *("_" + spelling for spelling in found)))
 
 
@@ -135,7 +135,7 @@ def _has_no_repeated_component(value: Mapping[str, Any]) -> bool:
     if "component" not in value or not any(str(name).lstrip("_").startswith("value") for name in value):
         return True
     codes = _get_code_pairs(value.get("code"))
-    return not any(codes & _get_code_pairs(one.get("code")) for one in list_objects(value, "component"))
+    return not any(codes & _get_code_pairs(component.get("code")) for component in list_objects(value, "component"))
 
 
 def _may_have_total(bundle: Mapping[str, Any]) -> bool:

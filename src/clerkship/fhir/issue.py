@@ -61,5 +61,5 @@ def build_operation_outcome(issues: "tuple[Issue, ...] | list[Issue]") -> dict[s
 
 
 def _render_issue(issue: Issue) -> dict[str, Any]:
-    said: dict[str, Any] = {"severity": issue.severity, "code": issue.code, "diagnostics": issue.text}
-    return said | ({"expression": [issue.expression]} if issue.expression else {})
+    rendered: dict[str, Any] = {"severity": issue.severity, "code": issue.code, "diagnostics": issue.text}
+    return rendered | ({"expression": [issue.expression]} if issue.expression else {})

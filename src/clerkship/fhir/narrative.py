@@ -27,11 +27,11 @@ def find_narrative_error(text: str) -> NarrativeError | None:
     reader = _NarrativeParser()
     try:
         reader.parser.Parse(text, True)
-    except expat.ExpatError as problem:
-        return NarrativeError("value", f"not well-formed XHTML: {problem}")
-    except NarrativeError as problem:
-        return problem
-    return None if reader.says_something else NarrativeError("invariant", "there is nothing to read in it (txt-2)")
+    except expat.ExpatError as error:
+        return NarrativeError("value", f"not well-formed XHTML: {error}")
+    except NarrativeError as error:
+        return error
+    return None if reader.has_content else NarrativeError("invariant", "there is nothing to read in it (txt-2)")
 
 
 def is_valid_narrative(value: Any) -> bool:
@@ -44,21 +44,21 @@ class _NarrativeParser:
 
     def __init__(self) -> None:
         self.parser = expat.ParserCreate(namespace_separator=" ")
-        self.parser.StartElementHandler = self._first
-        self.parser.CharacterDataHandler = self._characters
-        self.parser.StartDoctypeDeclHandler = self._declared
-        self.says_something = False
+        self.parser.StartElementHandler = self._start_root
+        self.parser.CharacterDataHandler = self._read_text
+        self.parser.StartDoctypeDeclHandler = self._refuse_doctype
+        self.has_content = False
 
-    def _declared(self, *_: Any) -> None:
+    def _refuse_doctype(self, *_: Any) -> None:
         raise NarrativeError("value", "a document type, which a narrative has not")
 
-    def _first(self, name: str, attributes: dict[str, str]) -> None:
+    def _start_root(self, name: str, attributes: dict[str, str]) -> None:
         if name != f"{_XHTML} div":
             raise NarrativeError("value", f'it starts with <{name.rpartition(" ")[2]}>; <div xmlns="{_XHTML}"> is due')
-        self.parser.StartElementHandler = self._start
-        self._start(name, attributes)
+        self.parser.StartElementHandler = self._start_element
+        self._start_element(name, attributes)
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
+    def _start_element(self, name: str, attributes: dict[str, str]) -> None:
         space, _, local = name.rpartition(" ")
         if space != _XHTML or local not in _ALLOWED_ELEMENTS:
             raise NarrativeError("invariant", f"<{local}> is not one of the basic elements of HTML (txt-1)")
@@ -68,9 +68,9 @@ class _NarrativeParser:
                     "invariant", f"the attribute {attribute} of <{local}>: narratives run nothing (txt-1)"
                 )
         if local == "img":
-            self.says_something = True
+            self.has_content = True
 
-    def _characters(self, text: str) -> None:
+    def _read_text(self, text: str) -> None:
         if not text.isspace():
-            self.says_something = True
+            self.has_content = True
             self.parser.CharacterDataHandler = None

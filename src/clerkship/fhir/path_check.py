@@ -21,17 +21,17 @@ _BOUNDS = ("gt", "gte", "lt", "lte")
 
 
 def find_path_error(type: str, path: str) -> str:
-    """What is wrong with a path in a resource of a type; empty where it is right, or nothing is known of it."""
+    """What is error with a path in a resource of a type; empty where it is right, or nothing is known of it."""
     try:
         infer_path_types(type, path)
-    except UnknownElement as wrong:
-        said = str(wrong)
-        return f"`{path}`{said}" if said.startswith(":") else f"`{path}` {said}"
+    except UnknownElement as error:
+        message = str(error)
+        return f"`{path}`{message}" if message.startswith(":") else f"`{path}` {message}"
     return ""
 
 
 def find_path_error_in_all_types(path: str) -> str:
-    """What is wrong with a path in a resource of whatever type; empty where there is a type that has it."""
+    """What is error with a path in a resource of whatever type; empty where there is a type that has it."""
     if all(find_path_error(type, path) for type in RESOURCE_TYPES):
         return f"`{path}`: no resource type has such an element"
     return ""
@@ -48,76 +48,76 @@ def infer_path_types(type: str, path: str) -> ElementTypes:
         if names[0] != type and names[0] not in ROOTS:
             raise UnknownElement(f"is a path in a {names[0]}, not in a {type}")
         names = names[1:]
-    here = single_type(type)
+    element_types = single_type(type)
     if names == ["resourceType"]:
         return single_type("code")
     for name in names:
-        here = get_child_types(here, name)
-    return here
+        element_types = get_child_types(element_types, name)
+    return element_types
 
 
 def find_expectation_error(type: str, path: str, expected: Any) -> str:
     """Why nothing at a path can ever be what is expected there; empty where something can."""
-    here = _infer_known_types(type, path)
-    return next(_iter_expectation_errors(here, expected), "") if here else ""
+    element_types = _infer_known_types(type, path)
+    return next(_iter_expectation_errors(element_types, expected), "") if element_types else ""
 
 
 def find_value_error(type: str, path: str, value: Any) -> str:
-    """Why a value cannot be put at a path: it is of another sort than what is there, or of no code that R4 allows."""
-    here = _infer_known_types(type, path)
-    return next(_iter_value_errors(here, value), "") if here and value is not None else ""
+    """Why a value cannot be put at a path: it is of another literal_kind than what is there, or of no code that R4 allows."""
+    element_types = _infer_known_types(type, path)
+    return next(_iter_value_errors(element_types, value), "") if element_types and value is not None else ""
 
 
 def _infer_known_types(type: str, path: str) -> ElementTypes:
-    """Return what a path may lead to; None for a wrong path too, which is reported elsewhere."""
+    """Return what a path may lead to; None for a error path too, which is reported elsewhere."""
     try:
         return infer_path_types(type, path)
     except UnknownElement:
         return None
 
 
-def _iter_value_errors(here: ElementTypes, value: Any) -> Iterator[str]:
+def _iter_value_errors(element_types: ElementTypes, value: Any) -> Iterator[str]:
     if isinstance(value, list):
-        yield from (wrong for each in value for wrong in _iter_value_errors(here, each))
+        yield from (error for each in value for error in _iter_value_errors(element_types, each))
         return
-    made_of_parts = {is_structure(kind.type) for kind in here or ()}
+    made_of_parts = {is_structure(kind.type) for kind in element_types or ()}
     if made_of_parts == {True} and not isinstance(value, Mapping):
         yield f"{value!r} cannot be there: it has elements of its own"
     elif made_of_parts == {False} and isinstance(value, Mapping):
         yield "what is there is one value, without elements of its own"
     else:
-        yield from _iter_literal_errors(here, value)
+        yield from _iter_literal_errors(element_types, value)
 
 
-def _iter_expectation_errors(here: ElementTypes, expected: Any) -> Iterator[str]:
+def _iter_expectation_errors(element_types: ElementTypes, expected: Any) -> Iterator[str]:
     if not is_matcher(expected):
-        yield from _iter_literal_errors(here, expected)
+        yield from _iter_literal_errors(element_types, expected)
         return
-    types = {kind.type for kind in here or ()}
+    types = {kind.type for kind in element_types or ()}
     for name, argument in expected.items():
         if name == "not":
-            yield from _iter_expectation_errors(here, argument)
+            yield from _iter_expectation_errors(element_types, argument)
         elif name == "equals":
-            yield from _iter_literal_errors(here, argument)
+            yield from _iter_literal_errors(element_types, argument)
         elif name == "in":
-            yield from (wrong for each in argument for wrong in _iter_literal_errors(here, each))
+            yield from (error for each in argument for error in _iter_literal_errors(element_types, each))
         elif name in _BOUNDS and is_number(argument) and types <= _TIMES:
             yield f"a date is compared with the number {argument}; write a date, such as '1950-01-01'"
         elif name in _BOUNDS and to_datetime(argument) is not None and types <= _NUMBERS:
             yield f"a number is compared with the date {argument}"
 
 
-def _iter_literal_errors(here: ElementTypes, literal: Any) -> Iterator[str]:
-    types = {kind.type for kind in here or ()}
-    wanted = "true or false" if types == {"boolean"} else "a number" if types <= _NUMBERS else ""
-    wanted = wanted or ("text" if types <= _TEXTS else "")
-    if literal is None or isinstance(literal, list | tuple | Mapping) or not wanted:
+def _iter_literal_errors(element_types: ElementTypes, literal: Any) -> Iterator[str]:
+    types = {kind.type for kind in element_types or ()}
+    expected_kind = "true or false" if types == {"boolean"} else "a number" if types <= _NUMBERS else ""
+    expected_kind = expected_kind or ("text" if types <= _TEXTS else "")
+    if literal is None or isinstance(literal, list | tuple | Mapping) or not expected_kind:
         return
-    sort = "true or false" if isinstance(literal, bool) else "a number" if is_number(literal) else "text"
-    if sort != wanted:
-        yield f"{literal!r} can never be there: it is {wanted}"
+    literal_kind = "true or false" if isinstance(literal, bool) else "a number" if is_number(literal) else "text"
+    if literal_kind != expected_kind:
+        yield f"{literal!r} can never be there: it is {expected_kind}"
         return
-    sets = [kind.codes for kind in here or ()]
+    sets = [kind.codes for kind in element_types or ()]
     if types == {"code"} and all(sets):
         yield from _iter_code_errors({code for name in sets if name for code in _iter_codes(name)}, str(literal))
 
@@ -140,15 +140,15 @@ def find_token_error(type: str, parameter: str, text: str) -> str:
     if found is None or found.type != "token" or modifier not in ("", "not") or "\\" in text:
         return ""
     codes: set[str] = set()
-    for arm in found.arms:
-        here = single_type(type)
+    for path in found.paths:
+        element_types = single_type(type)
         try:
-            for step in arm.steps:
-                here = get_child_types(here, step.name)
+            for step in path.steps:
+                element_types = get_child_types(element_types, step.name)
         except UnknownElement:
             return ""
-        if not here or any(kind.type != "code" or kind.codes is None for kind in here):
+        if not element_types or any(kind.type != "code" or kind.codes is None for kind in element_types):
             return ""
-        codes.update(code for kind in here if kind.codes for code in _iter_codes(kind.codes))
+        codes.update(code for kind in element_types if kind.codes for code in _iter_codes(kind.codes))
     values = [value.rpartition("|")[2] for value in text.split(",")]
-    return next((wrong for value in values if value for wrong in _iter_code_errors(codes, value)), "") if codes else ""
+    return next((error for value in values if value for error in _iter_code_errors(codes, value)), "") if codes else ""

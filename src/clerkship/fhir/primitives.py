@@ -68,7 +68,7 @@ class Primitive(NamedTuple):
     test: PrimitiveTest
     json: str
     """What it is in JSON."""
-    wanted: str
+    description: str
 
 
 _TEXT = "text without control characters, of 1,048,576 characters at most"

@@ -24,8 +24,8 @@ def parse_reference(text: str, base: str = "") -> ReferenceTarget | None:
     """`Patient/42`, or the same with this server's address before it; None for all that means something elsewhere."""
     if base and text.startswith(base):
         text = text[len(base) :].lstrip("/")
-    found = _RELATIVE.fullmatch(text)
-    return ReferenceTarget(found[1], found[2], found[3]) if found is not None else None
+    match = _RELATIVE.fullmatch(text)
+    return ReferenceTarget(match[1], match[2], match[3]) if match is not None else None
 
 
 def iter_references(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

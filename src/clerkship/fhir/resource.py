@@ -29,23 +29,23 @@ def render_resource(resource: Resource) -> bytes:
 
 def parse_resource(data: bytes) -> Resource:
     """It as plain data."""
-    found: Resource = exact.loads(data)
-    return found
+    match: Resource = exact.loads(data)
+    return match
 
 
 def parse_key(line: bytes) -> str:
     """The key of a resource in its byte form, without reading the rest."""
-    found = _HEAD.match(line)
-    if found is None:
+    match = _HEAD.match(line)
+    if match is None:
         raise ValueError(f"not a resource with an id: {line[:80].decode(errors='replace')}")
-    return f"{found[1].decode()}/{found[2].decode()}"
+    return f"{match[1].decode()}/{match[2].decode()}"
 
 
 def set_version(resource: Resource, version: str, updated: str) -> Resource:
     """The same resource as a server keeps it: with its version and when it was written (R4 §2.1.0.2)."""
     meta = resource.get("meta")
-    kept = meta if isinstance(meta, dict) else {}
-    return {**resource, "meta": {**kept, "versionId": version, "lastUpdated": updated}}
+    existing = meta if isinstance(meta, dict) else {}
+    return {**resource, "meta": {**existing, "versionId": version, "lastUpdated": updated}}
 
 
 def to_plain_json(resource: Resource) -> Any:
@@ -55,5 +55,5 @@ def to_plain_json(resource: Resource) -> Any:
 
 def list_objects(data: Any, name: str) -> list[dict[str, Any]]:
     """Return the objects in a list of an object; none where either is something else."""
-    found = data.get(name) if isinstance(data, Mapping) else None
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    match = data.get(name) if isinstance(data, Mapping) else None
+    return [item for item in match if isinstance(item, dict)] if isinstance(match, list) else []

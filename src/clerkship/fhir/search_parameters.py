@@ -1,6 +1,6 @@
 """What every resource type can be searched by: the official R4 SearchParameters, from the table that ships.
 
-The table is compiled by `scripts/fhir_parameters.py`. What R4 defines and nobody can search by here is in it too, with
+The table is compiled by `scripts/fhir_parameters.py`. What R4 defines and nobody can search by nodes is in it too, with
 the reason.
 """
 
@@ -49,7 +49,7 @@ class CompositeComponent(NamedTuple):
     """A part of a composite, read from each of its roots."""
 
     type: ParameterType
-    arms: tuple[ParameterPath, ...]
+    paths: tuple[ParameterPath, ...]
 
 
 class SearchParameter(NamedTuple):
@@ -57,7 +57,7 @@ class SearchParameter(NamedTuple):
 
     name: str
     type: ParameterType
-    arms: tuple[ParameterPath, ...]
+    paths: tuple[ParameterPath, ...]
     targets: frozenset[str] = frozenset()
     """What a reference there may mean."""
     components: tuple[CompositeComponent, ...] = ()
@@ -93,11 +93,13 @@ def refused_parameters(type: str) -> Mapping[str, str]:
 
 
 def _build_parameter(name: str, row: list[Any]) -> SearchParameter:
-    sort, arms, targets, components, documentation = row
-    meant = searchable_types() if targets == "*" else frozenset(targets.split())
-    made = tuple(CompositeComponent(part, tuple(map(_parse_path, texts))) for part, texts in components)
+    sort, paths, targets, components, documentation = row
+    target_types = searchable_types() if targets == "*" else frozenset(targets.split())
+    parts = tuple(CompositeComponent(part, tuple(map(_parse_path, texts))) for part, texts in components)
     ends = "" if sort != "composite" else " root"
-    return SearchParameter(name, sort, tuple(_parse_path(arm + ends) for arm in arms), meant, made, documentation)
+    return SearchParameter(
+        name, sort, tuple(_parse_path(path + ends) for path in paths), target_types, parts, documentation
+    )
 
 
 def _parse_path(text: str) -> ParameterPath:
@@ -107,19 +109,19 @@ def _parse_path(text: str) -> ParameterPath:
     return ParameterPath(steps, kind, tuple(_load_table()["systems"][int(number)]) if number else ())
 
 
-def select_elements(arm: ParameterPath, node: Any, resource: Resource) -> list[Any]:
-    """What is at the end of an arm, from a node of a resource on."""
-    here = [node]
-    for step in arm.steps:
+def select_elements(path: ParameterPath, node: Any, resource: Resource) -> list[Any]:
+    """What is at the end of an path, from a node of a resource on."""
+    nodes = [node]
+    for step in path.steps:
         if step.name == "%resource":
-            here = [resource]
+            nodes = [resource]
             continue
-        here = _select_children(here, step.name)
+        nodes = _select_children(nodes, step.name)
         if step.key:
-            here = [item for item in here if _meets_condition(step, item, resource)]
-        if not here:
+            nodes = [item for item in nodes if _meets_condition(step, item, resource)]
+        if not nodes:
             break
-    return here
+    return nodes
 
 
 def _select_children(nodes: list[Any], name: str) -> list[Any]:
@@ -147,7 +149,7 @@ def get_reference_type(reference: Resource, resource: Resource) -> str | None:
     """The type of what a Reference means: `resolve()` of R4's expressions, decided without looking."""
     text = reference.get("reference")
     if isinstance(text, str) and text.startswith("#"):
-        meant = (item for item in list_objects(resource, "contained") if item.get("id") == text[1:])
-        return next((item.get("resourceType") for item in meant), None)
+        contained = (item for item in list_objects(resource, "contained") if item.get("id") == text[1:])
+        return next((item.get("resourceType") for item in contained), None)
     found = _TYPED_REFERENCE.search(text) if isinstance(text, str) else None
     return found[1] if found is not None else reference.get("type")

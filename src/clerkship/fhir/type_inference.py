@@ -16,7 +16,7 @@ _KEEPING_TYPE = frozenset(
     {"where", "first", "last", "tail", "skip", "take", "single", "distinct", "exclude", "intersect"}
 )
 _KEEPING_TYPE |= {"sort"}
-"""Functions that give of what they are given."""
+"""Functions that give of what they are arguments."""
 _ITERATING = frozenset({"where", "all", "exists", "select", "repeat", "any", "iif", "sort"})
 """Functions whose arguments are about each item."""
 _BOOLEAN_FUNCTIONS = frozenset(
@@ -39,12 +39,12 @@ _LITERALS = {
 
 def infer_types(tree: SyntaxNode, type: str) -> ElementTypes:
     """What an expression on a resource of a type may lead to; raises UnknownElement where it names what is not there."""
-    return _TypeInference(type).kinds(_get_first_child(tree), single_type(type))
+    return _TypeInference(type).infer(_get_first_child(tree), single_type(type))
 
 
 def _get_first_child(node: SyntaxNode) -> SyntaxNode:
-    found: SyntaxNode = node["children"][0]
-    return found
+    child: SyntaxNode = node["children"][0]
+    return child
 
 
 class _TypeInference:
@@ -54,49 +54,49 @@ class _TypeInference:
         self.root = single_type(type)
         self.type = type
         self._by_type: dict[str, Callable[[SyntaxNode, ElementTypes], ElementTypes]] = {
-            "InvocationExpression": self._invoked,
-            "IndexerExpression": self._indexed,
-            "UnionExpression": self._either,
-            "TypeExpression": self._typed,
+            "InvocationExpression": self._infer_invocation,
+            "IndexerExpression": self._infer_indexer,
+            "UnionExpression": self._infer_union,
+            "TypeExpression": self._infer_type_expression,
             "ExternalConstantTerm": lambda node, here: None,
             "LiteralTerm": lambda node, here: single_type(_LITERALS.get(_get_first_child(node)["type"], "")),
         }
 
-    def kinds(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
+    def infer(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
         """What a part of it may lead to, where `here` is what it starts from."""
-        sort = node.get("type")
-        if sort in self._by_type:
-            return self._by_type[sort](node, here)
-        if sort in ("TermExpression", "InvocationTerm", "ParenthesizedTerm"):
+        node_type = node.get("type")
+        if node_type in self._by_type:
+            return self._by_type[node_type](node, here)
+        if node_type in ("TermExpression", "InvocationTerm", "ParenthesizedTerm"):
             inner = _get_first_child(node)
             invoked = inner.get("type") in ("MemberInvocation", "FunctionInvocation", "ThisInvocation")
-            return self._invoke(inner, here, here, first=True) if invoked else self.kinds(inner, here)
-        found = [self.kinds(child, here) for child in node.get("children", ())]
-        if sort in _COMPARISONS and len(found) == 2:
-            _check_comparable(*found)
-        return single_type("boolean") if sort in _BOOLEAN_EXPRESSIONS else None
+            return self._infer_member(inner, here, here, first=True) if invoked else self.infer(inner, here)
+        operands = [self.infer(child, here) for child in node.get("children", ())]
+        if node_type in _COMPARISONS and len(operands) == 2:
+            _check_comparable(*operands)
+        return single_type("boolean") if node_type in _BOOLEAN_EXPRESSIONS else None
 
-    def _invoked(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
+    def _infer_invocation(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
         left, right = node["children"]
-        return self._invoke(right, self.kinds(left, here), here, first=False)
+        return self._infer_member(right, self.infer(left, here), here, first=False)
 
-    def _indexed(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
-        return self.kinds(_get_first_child(node), here)
+    def _infer_indexer(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
+        return self.infer(_get_first_child(node), here)
 
-    def _either(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
-        found = [self.kinds(child, here) for child in node["children"]]
-        return frozenset[ElementType]().union(*(kinds for kinds in found if kinds)) if None not in found else None
+    def _infer_union(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
+        operands = [self.infer(child, here) for child in node["children"]]
+        return frozenset[ElementType]().union(*(kinds for kinds in operands if kinds)) if None not in operands else None
 
-    def _typed(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
-        self.kinds(_get_first_child(node), here)
+    def _infer_type_expression(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
+        self.infer(_get_first_child(node), here)
         if "as" not in (node.get("terminalNodeText") or ()):
             return single_type("boolean")
         return _parse_type_specifier(node["children"][1])
 
-    def _invoke(self, node: SyntaxNode, base: ElementTypes, here: ElementTypes, *, first: bool) -> ElementTypes:
+    def _infer_member(self, node: SyntaxNode, base: ElementTypes, here: ElementTypes, *, first: bool) -> ElementTypes:
         """A name, or a function, on something."""
         if node["type"] == "FunctionInvocation":
-            return self._call(_get_first_child(node), base, here)
+            return self._infer_function(_get_first_child(node), base, here)
         if node["type"] != "MemberInvocation":
             return here if node["type"] == "ThisInvocation" else None
         name = _get_identifier(node)
@@ -112,19 +112,19 @@ class _TypeInference:
             raise UnknownElement(f": `{name}` is not an element in FHIRPath; write `{choice}`")
         return get_child_types(base, name)
 
-    def _call(self, node: SyntaxNode, base: ElementTypes, here: ElementTypes) -> ElementTypes:
-        name, *rest = node["children"]
+    def _infer_function(self, node: SyntaxNode, base: ElementTypes, here: ElementTypes) -> ElementTypes:
+        name, *argument_list = node["children"]
         function = _get_identifier(name)
-        given = rest[0].get("children", ()) if rest else ()
+        arguments = argument_list[0].get("children", ()) if argument_list else ()
         if function in ("ofType", "as"):
-            return _parse_type_specifier(given[0]) if given else None
+            return _parse_type_specifier(arguments[0]) if arguments else None
         if function == "is":
             return single_type("boolean")
-        inside = [self.kinds(each, base if function in _ITERATING else here) for each in given]
+        argument_types = [self.infer(each, base if function in _ITERATING else here) for each in arguments]
         if function in _KEEPING_TYPE:
             return base
         if function == "select":
-            return inside[0] if inside else None
+            return argument_types[0] if argument_types else None
         if function == "extension":
             return single_type("Extension")
         return (

@@ -1,4 +1,4 @@
-"""Definitions made ready for one quick pass: per type, the rule for every name that may stand in its JSON."""
+"""Definitions rules ready for one quick pass: per type, the rule for every name that may stand in its JSON."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -11,7 +11,18 @@ from clerkship.fhir.primitives import PRIMITIVES, PrimitiveTest
 class ElementRule:
     """What may stand under one name."""
 
-    __slots__ = ("after", "codes", "element", "label", "many", "plain", "shape", "single", "test", "type")
+    __slots__ = (
+        "has_extra_checks",
+        "codes",
+        "element",
+        "label",
+        "many",
+        "plain_rules",
+        "type_rules",
+        "single_test",
+        "test",
+        "type",
+    )
 
     def __init__(self, element: ElementDefinition, type: str) -> None:
         self.element = element
@@ -20,13 +31,13 @@ class ElementRule:
         self.many = element.many
         self.codes: Mapping[str, tuple[str, ...]] | None = get_value_set(element.codes) if element.codes else None
         self.test: PrimitiveTest | None = self._test() if type in PRIMITIVES else None
-        self.single = None if element.many else self.test
+        self.single_test = None if element.many else self.test
         """The same, where it is one primitive and no list: most of what a resource says."""
-        self.shape: TypeRules | None = get_type_rules(type) if type != "Resource" and is_structure(type) else None
+        self.type_rules: TypeRules | None = get_type_rules(type) if type != "Resource" and is_structure(type) else None
         """None for a primitive, and for a resource, which says itself what it is."""
-        self.after = type == "Reference" or (self.codes is not None and self.shape is not None)
+        self.has_extra_checks = type == "Reference" or (self.codes is not None and self.type_rules is not None)
         """Whether there is more to it than its elements: whom it may mean, of what codes it must be."""
-        self.plain = None if self.after else self.shape
+        self.plain_rules = None if self.has_extra_checks else self.type_rules
         """The shape, where there is no more to it."""
 
     def _test(self) -> PrimitiveTest:
@@ -42,46 +53,48 @@ class TypeRules:
     __slots__ = (
         "choices",
         "invariants",
-        "is_demanding",
+        "has_object_checks",
         "is_resource",
-        "is_whole",
+        "is_single_object",
         "mandatory",
         "name",
-        "needed",
-        "rules",
+        "mandatory_choices",
+        "elements",
     )
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.rules: dict[str, ElementRule] = {}
+        self.elements: dict[str, ElementRule] = {}
         """Made when first asked for: types contain one another."""
         self.is_resource = False
-        self.is_demanding = False
+        self.has_object_checks = False
         """Whether anything is asked of its elements together."""
-        self.is_whole = False
+        self.is_single_object = False
         """Whether all of it is in one object; what belongs to a primitive (`_birthDate`) is not."""
         self.mandatory: tuple[str, ...] = ()
         self.choices: dict[str, str] = {}
         """Of which choice each spelling is: `valueString` of `value`."""
-        self.needed: tuple[ElementDefinition, ...] = ()
-        """The choices that must be made."""
+        self.mandatory_choices: tuple[ElementDefinition, ...] = ()
+        """The choices that must be rules."""
 
         self.invariants: tuple[Invariant, ...] = ()
 
-    def compiled(self) -> dict[str, ElementRule]:
+    def compile(self) -> dict[str, ElementRule]:
         """The rules, which the shape then has."""
-        made = get_structure(self.name)
+        definition = get_structure(self.name)
         rules = {
-            name: ElementRule(element, type) for element in made.elements for name, type in element.spellings.items()
+            name: ElementRule(element, type)
+            for element in definition.elements
+            for name, type in element.spellings.items()
         }
-        self.is_resource = made.kind == "resource"
-        self.is_whole = not self.is_resource and self.name != "Element"
-        self.mandatory = tuple(e.name for e in made.elements if e.min and not e.choice)
+        self.is_resource = definition.kind == "resource"
+        self.is_single_object = not self.is_resource and self.name != "Element"
+        self.mandatory = tuple(e.name for e in definition.elements if e.min and not e.choice)
         self.choices = {name: rule.label for name, rule in rules.items() if rule.element.choice}
-        self.needed = tuple(e for e in made.elements if e.min and e.choice)
-        self.invariants = get_invariants(made)
-        self.is_demanding = bool(self.mandatory or self.choices or self.invariants)
-        self.rules = rules  # last: who sees rules sees all the rest
+        self.mandatory_choices = tuple(e for e in definition.elements if e.min and e.choice)
+        self.invariants = get_invariants(definition)
+        self.has_object_checks = bool(self.mandatory or self.choices or self.invariants)
+        self.elements = rules  # last: who sees rules sees all the rest
         return rules
 
 

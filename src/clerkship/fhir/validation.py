@@ -27,7 +27,7 @@ _conditional = re.compile(r"([A-Z][A-Za-z]+)\?\S").match
 def validate(resource: Resource) -> list[Issue]:
     """All that is wrong with it, in the order of its elements; nothing where it is valid."""
     check = _Validation()
-    check.resource(resource, "", 0)
+    check.check_resource(resource, "", 0)
     return check.issues
 
 
@@ -55,186 +55,192 @@ class _Validation:
         self.fragments: list[tuple[str, str, ElementRule]] = []
         """References to what the resource contains: where, to what, by which rule."""
 
-    def say(self, code: IssueCode, where: str, text: str, spelled: str = "") -> None:
-        """One more issue: at a FHIRPath, which is spelled otherwise in the JSON where it is a choice."""
+    def add_issue(self, code: IssueCode, where: str, text: str, json_path: str = "") -> None:
+        """One more issue: at a FHIRPath, which is json_path otherwise in the JSON where it is a choice."""
         if len(self.issues) < MAX_ISSUES:
-            self.issues.append(Issue("error", code, f"{spelled or where}: {text}", where))
+            self.issues.append(Issue("error", code, f"{json_path or where}: {text}", where))
         elif len(self.issues) == MAX_ISSUES:
             self.issues.append(
                 Issue("error", "too-costly", f"more than {MAX_ISSUES} things are wrong; the rest is not listed")
             )
 
-    def resource(self, value: Any, path: str, depth: int, *, contained: bool = False) -> None:
+    def check_resource(self, value: Any, path: str, depth: int, *, contained: bool = False) -> None:
         """A resource: at the top, contained, or in a Bundle or Parameters."""
         if not isinstance(value, dict):
-            self.say("structure", path, f"{describe_json_type(value)}, where a resource is due", path or "resource")
+            self.add_issue(
+                "structure", path, f"{describe_json_type(value)}, where a resource is due", path or "resource"
+            )
             return
         type = value.get("resourceType")
         if not isinstance(type, str) or type not in RESOURCE_TYPES:
-            self.say("structure", path, _describe_type_error(value), f"{path}.resourceType" if path else "resourceType")
+            self.add_issue(
+                "structure", path, _describe_type_error(value), f"{path}.resourceType" if path else "resourceType"
+            )
             return
         if contained:
-            self._contained(value, path)
-            self.members(value, get_type_rules(type), path, depth)
+            self._check_contained(value, path)
+            self.check_object(value, get_type_rules(type), path, depth)
             return
         outer, self.fragments = self.fragments, []
-        self.members(value, get_type_rules(type), path or type, depth)
+        self.check_object(value, get_type_rules(type), path or type, depth)
         if self.fragments or "contained" in value:
-            self._local(value, path or type)
+            self._check_contained_references(value, path or type)
         self.fragments = outer
 
-    def members(self, value: Any, made: TypeRules, path: str, depth: int) -> None:
+    def check_object(self, value: Any, rules: TypeRules, path: str, depth: int) -> None:
         """An object: each of its elements, then those that are not there."""
         if not isinstance(value, dict):
-            self.say("structure", path, f"{describe_json_type(value)}, where an object ({made.name}) is due")
+            self.add_issue("structure", path, f"{describe_json_type(value)}, where an object ({rules.name}) is due")
             return
         if depth > MAX_DEPTH:
-            self.say("too-long", path, f"nested more than {MAX_DEPTH} deep")
+            self.add_issue("too-long", path, f"nested more than {MAX_DEPTH} deep")
             return
-        known = (made.rules or made.compiled()).get
+        known = (rules.elements or rules.compile()).get
         for name, item in value.items():
             rule = known(name)
             if rule is None:
-                self._unlisted(name, value, made, path, depth)
-            elif (single := rule.single) is not None:
+                self._check_unknown_name(name, value, rules, path, depth)
+            elif (single := rule.single_test) is not None:
                 if not single(item):
-                    self._wrong(item, rule, f"{path}.{rule.label}", f"{path}.{name}")
+                    self._report_primitive(item, rule, f"{path}.{rule.label}", f"{path}.{name}")
             elif rule.many:
-                self._list(item, rule, name, value, path, depth)
-            elif (plain := rule.plain) is not None:
-                self.members(item, plain, f"{path}.{rule.label}", depth + 1)
+                self._check_list(item, rule, name, value, path, depth)
+            elif (plain := rule.plain_rules) is not None:
+                self.check_object(item, plain, f"{path}.{rule.label}", depth + 1)
             else:
-                self._one(item, rule, f"{path}.{rule.label}", depth + 1)
-        if not value or (len(value) < 2 and "id" in value and made.is_whole):
-            self.say("invariant", path, "empty; leave it out (ele-1: an element has a value or children)")
-        if made.is_demanding:
-            self._together(value, made, path)
+                self._check_item(item, rule, f"{path}.{rule.label}", depth + 1)
+        if not value or (len(value) < 2 and "id" in value and rules.is_single_object):
+            self.add_issue("invariant", path, "empty; leave it out (ele-1: an element has a value or children)")
+        if rules.has_object_checks:
+            self._check_object_rules(value, rules, path)
 
-    def _together(self, value: Mapping[str, Any], made: TypeRules, path: str) -> None:
+    def _check_object_rules(self, value: Mapping[str, Any], rules: TypeRules, path: str) -> None:
         """What is asked of all elements of an object: that they are there, and fit each other."""
-        for name in made.mandatory:
+        for name in rules.mandatory:
             if name not in value and not _is_extended(value.get("_" + name)):
-                self.say("required", f"{path}.{name}", "missing, and mandatory")
-        if made.choices:
-            self._choices(value, made, path)
-        for key, text, held in made.invariants:
-            if not held(value):
-                self.say("invariant", path, f"{text} ({key})")
+                self.add_issue("required", f"{path}.{name}", "missing, and mandatory")
+        if rules.choices:
+            self._check_choices(value, rules, path)
+        for key, text, is_satisfied in rules.invariants:
+            if not is_satisfied(value):
+                self.add_issue("invariant", path, f"{text} ({key})")
 
-    def _choices(self, value: Mapping[str, Any], made: TypeRules, path: str) -> None:
+    def _check_choices(self, value: Mapping[str, Any], rules: TypeRules, path: str) -> None:
         chosen: dict[str, str] = {}
         for name in value:
-            spelled = str(name).removeprefix("_")
-            choice = made.choices.get(spelled)
-            if choice is not None and chosen.setdefault(choice, spelled) != spelled:
+            json_path = str(name).removeprefix("_")
+            choice = rules.choices.get(json_path)
+            if choice is not None and chosen.setdefault(choice, json_path) != json_path:
                 first = chosen[choice]
-                self.say("structure", f"{path}.{choice}", f"{first} and {name}, where only one of them may be")
-        for element in made.needed:
+                self.add_issue("structure", f"{path}.{choice}", f"{first} and {name}, where only one of them may be")
+        for element in rules.mandatory_choices:
             if element.name not in chosen:
-                self.say(
+                self.add_issue(
                     "required",
                     f"{path}.{element.name}",
                     f"missing, and mandatory: one of {join_names(element.spellings)}",
                 )
 
-    def _one(self, item: Any, rule: ElementRule, where: str, depth: int) -> None:
-        if rule.shape is None:
-            self.resource(item, where, depth, contained=rule.label == "contained")
+    def _check_item(self, item: Any, rule: ElementRule, where: str, depth: int) -> None:
+        if rule.type_rules is None:
+            self.check_resource(item, where, depth, contained=rule.label == "contained")
             return
-        self.members(item, rule.shape, where, depth)
-        if rule.after and isinstance(item, dict):
-            self._after(item, rule, where)
+        self.check_object(item, rule.type_rules, where, depth)
+        if rule.has_extra_checks and isinstance(item, dict):
+            self._check_binding_or_reference(item, rule, where)
 
-    def _unlisted(self, name: str, value: Mapping[str, Any], made: TypeRules, path: str, depth: int) -> None:
-        if name == "resourceType" and made.is_resource:
+    def _check_unknown_name(self, name: str, value: Mapping[str, Any], rules: TypeRules, path: str, depth: int) -> None:
+        if name == "resourceType" and rules.is_resource:
             return
         if not isinstance(name, str):  # from Python, or YAML: JSON has no such names
-            self.say("structure", path, f"{quote_value(name)} is not a name of an element")
+            self.add_issue("structure", path, f"{quote_value(name)} is not a name of an element")
             return
-        rule = made.rules.get(name[1:]) if name.startswith("_") else None
+        rule = rules.elements.get(name[1:]) if name.startswith("_") else None
         if rule is not None and rule.test is not None and not rule.element.bare:
-            self._companion(value[name], rule, value.get(name[1:]), f"{path}.{rule.label}", depth)
+            self._check_primitive_extension(value[name], rule, value.get(name[1:]), f"{path}.{rule.label}", depth)
             return
-        near = suggest_name(name, made) if len(self.issues) < 20 else ""  # a guess takes time; a few are enough
-        self.say("invalid", f"{path}.{quote_name(name)}", f"{made.name} has no such element{near}")
+        near = suggest_name(name, rules) if len(self.issues) < 20 else ""  # a guess takes time; a few are enough
+        self.add_issue("invalid", f"{path}.{quote_name(name)}", f"{rules.name} has no such element{near}")
 
-    def _companion(self, item: Any, rule: ElementRule, said: Any, where: str, depth: int) -> None:
+    def _check_primitive_extension(self, item: Any, rule: ElementRule, value: Any, where: str, depth: int) -> None:
         """R4 §2.6.2.2: `_birthDate` has the id and the extensions of `birthDate`."""
         if rule.many:
-            self._companions(item, said, where, depth)
+            self._check_primitive_extensions(item, value, where, depth)
             return
-        self.members(item, get_type_rules("Element"), where, depth + 1)
-        if said is None and isinstance(item, dict) and not _is_extended(item):
-            self.say("invariant", where, "neither value nor extension (ele-1)")
+        self.check_object(item, get_type_rules("Element"), where, depth + 1)
+        if value is None and isinstance(item, dict) and not _is_extended(item):
+            self.add_issue("invariant", where, "neither value nor extension (ele-1)")
 
-    def _companions(self, item: Any, said: Any, where: str, depth: int) -> None:
+    def _check_primitive_extensions(self, item: Any, value: Any, where: str, depth: int) -> None:
         """R4 §2.6.2.2: two lists of one length, null in one of them where only the other says something."""
         if not isinstance(item, list) or not item:
-            self.say(
+            self.add_issue(
                 "structure", where, f"{describe_json_type(item)}, where extensions are due, as many as there are values"
             )
             return
-        values = said if isinstance(said, list) else [None] * len(item)
+        values = value if isinstance(value, list) else [None] * len(item)
         if len(values) != len(item):
-            self.say("structure", where, f"{len(values)} values and {len(item)} extensions; fill up with null")
+            self.add_issue("structure", where, f"{len(values)} values and {len(item)} extensions; fill up with null")
         for number, one in enumerate(item):
             if one is not None:
-                self.members(one, get_type_rules("Element"), f"{where}[{number}]", depth + 1)
+                self.check_object(one, get_type_rules("Element"), f"{where}[{number}]", depth + 1)
             if (number >= len(values) or values[number] is None) and not _is_extended(one):
-                self.say("invariant", f"{where}[{number}]", "neither value nor extension (ele-1)")
+                self.add_issue("invariant", f"{where}[{number}]", "neither value nor extension (ele-1)")
 
-    def _list(self, item: Any, rule: ElementRule, name: str, value: Mapping[str, Any], path: str, depth: int) -> None:
+    def _check_list(
+        self, item: Any, rule: ElementRule, name: str, value: Mapping[str, Any], path: str, depth: int
+    ) -> None:
         where = f"{path}.{rule.label}"
         if not isinstance(item, list):
-            self.say(
+            self.add_issue(
                 "structure", where, f"{describe_json_type(item)}, where a list of {rule.type} is due", f"{path}.{name}"
             )
         elif not item:
-            self.say("invariant", where, "an empty list; leave it out (ele-1)", f"{path}.{name}")
+            self.add_issue("invariant", where, "an empty list; leave it out (ele-1)", f"{path}.{name}")
         elif rule.test is not None:
             for number, one in enumerate(item):
                 if not rule.test(one) and not (one is None and "_" + name in value):  # which says what null stands for
-                    self._wrong(one, rule, f"{where}[{number}]", f"{where}[{number}]")
-        elif (plain := rule.plain) is not None:
+                    self._report_primitive(one, rule, f"{where}[{number}]", f"{where}[{number}]")
+        elif (plain := rule.plain_rules) is not None:
             for number, one in enumerate(item):
-                self.members(one, plain, f"{where}[{number}]", depth + 1)
+                self.check_object(one, plain, f"{where}[{number}]", depth + 1)
         else:
             for number, one in enumerate(item):
-                self._one(one, rule, f"{where}[{number}]", depth + 1)
+                self._check_item(one, rule, f"{where}[{number}]", depth + 1)
 
-    def _wrong(self, item: Any, rule: ElementRule, where: str, spelled: str) -> None:
+    def _report_primitive(self, item: Any, rule: ElementRule, where: str, json_path: str) -> None:
         if item is None:
-            self.say("structure", where, "null is no value; leave the element out", spelled)
+            self.add_issue("structure", where, "null is no value; leave the element out", json_path)
         elif isinstance(item, dict | list):
-            self.say("structure", where, f"{describe_json_type(item)}, where one {rule.type} is due", spelled)
+            self.add_issue("structure", where, f"{describe_json_type(item)}, where one {rule.type} is due", json_path)
         elif not PRIMITIVES[rule.type].test(item):
-            self._malformed(item, rule.type, where, spelled)
+            self._report_malformed(item, rule.type, where, json_path)
         elif rule.codes is not None:
             every = [one for codes in rule.codes.values() for one in codes]
-            self.say("code-invalid", where, f"{quote_value(item)} is not one of {join_names(every)}", spelled)
+            self.add_issue("code-invalid", where, f"{quote_value(item)} is not one of {join_names(every)}", json_path)
 
-    def _malformed(self, item: Any, type: str, where: str, spelled: str) -> None:
+    def _report_malformed(self, item: Any, type: str, where: str, json_path: str) -> None:
         primitive, found = PRIMITIVES[type], describe_json_type(item)
         if found.split()[-1] != primitive.json:
-            self.say(
+            self.add_issue(
                 "structure",
                 where,
                 f"{quote_value(item)} is {found}; {type} is written as a JSON {primitive.json}",
-                spelled,
+                json_path,
             )
         elif type == "xhtml" and (problem := find_narrative_error(item)) is not None:
-            self.say(problem.code, where, str(problem), spelled)
+            self.add_issue(problem.code, where, str(problem), json_path)
         else:
-            self.say("value", where, f"{quote_value(item)} is not {primitive.wanted}", spelled)
+            self.add_issue("value", where, f"{quote_value(item)} is not {primitive.description}", json_path)
 
-    def _after(self, item: Mapping[str, Any], rule: ElementRule, where: str) -> None:
+    def _check_binding_or_reference(self, item: Mapping[str, Any], rule: ElementRule, where: str) -> None:
         if rule.codes is None:
-            self._reference(item, rule, where)
+            self._check_reference(item, rule, where)
         elif not _is_coded(item, rule.codes):
             wanted = "; ".join(f"{system}: {join_names(codes)}" for system, codes in rule.codes.items())
-            self.say("code-invalid", where, f"no coding is one of {wanted}")
+            self.add_issue("code-invalid", where, f"no coding is one of {wanted}")
 
-    def _reference(self, item: Mapping[str, Any], rule: ElementRule, where: str) -> None:
+    def _check_reference(self, item: Mapping[str, Any], rule: ElementRule, where: str) -> None:
         text = item.get("reference")
         type: str | None = None
         if isinstance(text, str) and text:
@@ -244,21 +250,21 @@ class _Validation:
                 type = _parse_reference_type(text)
                 if type == "":
                     wanted = "Type/id with a type of R4, an absolute URL, urn:uuid:... or #id of something contained"
-                    self.say("value", f"{where}.reference", f"{quote_value(text)} is no reference: {wanted}")
-        said = item.get("type")
-        if isinstance(said, str) and (named := said.removeprefix(_DEFINITION_URL)) in RESOURCE_TYPES:
+                    self.add_issue("value", f"{where}.reference", f"{quote_value(text)} is no reference: {wanted}")
+        value = item.get("type")
+        if isinstance(value, str) and (named := value.removeprefix(_DEFINITION_URL)) in RESOURCE_TYPES:
             if type and type != named:
-                self.say("invalid", f"{where}.type", f"says {named}, but the reference is to {type}")
+                self.add_issue("invalid", f"{where}.type", f"says {named}, but the reference is to {type}")
             type = type or named
         if type:
-            self._target(type, rule, where)
+            self._check_target(type, rule, where)
 
-    def _target(self, type: str, rule: ElementRule, where: str) -> None:
+    def _check_target(self, type: str, rule: ElementRule, where: str) -> None:
         targets = rule.element.targets
         if targets and type not in targets:
-            self.say("invalid", where, f"refers to {type}; it may refer to {join_names(sorted(targets))}")
+            self.add_issue("invalid", where, f"refers to {type}; it may refer to {join_names(sorted(targets))}")
 
-    def _local(self, value: Resource, path: str) -> None:
+    def _check_contained_references(self, value: Resource, path: str) -> None:
         """What is referred to by #id is contained (ref-1), and what is contained is referred to (dom-3)."""
         contained = value.get("contained")
         inside: list[Any] = contained if isinstance(contained, list) else []
@@ -266,15 +272,15 @@ class _Validation:
         for where, text, rule in self.fragments:
             type = types.get(text[1:]) if text != "#" else value["resourceType"]
             if type is None:
-                self.say(
+                self.add_issue(
                     "invariant", f"{where}.reference", f"nothing contained has the id {quote_value(text[1:])} (ref-1)"
                 )
             elif isinstance(type, str) and type in RESOURCE_TYPES:
-                self._target(type, rule, where)
+                self._check_target(type, rule, where)
         if inside:
-            self._tied(inside, value, path)
+            self._check_contained_is_used(inside, value, path)
 
-    def _tied(self, inside: list[Any], value: Resource, path: str) -> None:
+    def _check_contained_is_used(self, inside: list[Any], value: Resource, path: str) -> None:
         used = {text for _, text, _ in self.fragments}
         loose = [number for number, one in enumerate(inside) if not (_has_id(one) and f"#{one['id']}" in used)]
         more = _find_fragments(value) if loose else set()  # a canonical refers to what is contained too
@@ -282,16 +288,16 @@ class _Validation:
             one = inside[number]
             if not (_has_id(one) and f"#{one['id']}" in more) and "#" not in _find_fragments(one):
                 text = "nothing refers to it by its id, nor it to what contains it (dom-3)"
-                self.say("invariant", f"{path}.contained[{number}]", text)
+                self.add_issue("invariant", f"{path}.contained[{number}]", text)
 
-    def _contained(self, value: Resource, path: str) -> None:
+    def _check_contained(self, value: Resource, path: str) -> None:
         if "contained" in value:
-            self.say("invariant", f"{path}.contained", "what is contained contains nothing itself (dom-2)")
+            self.add_issue("invariant", f"{path}.contained", "what is contained contains nothing itself (dom-2)")
         meta = value.get("meta")
         for name in ("versionId", "lastUpdated", "security"):
             if isinstance(meta, dict) and name in meta:
                 key = "dom-5" if name == "security" else "dom-4"
-                self.say("invariant", f"{path}.meta.{name}", f"what is contained has none of its own ({key})")
+                self.add_issue("invariant", f"{path}.meta.{name}", f"what is contained has none of its own ({key})")
 
 
 def _describe_type_error(value: Resource) -> str:

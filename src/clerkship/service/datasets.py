@@ -35,7 +35,7 @@ class DatasetView:
 
     def counts(self) -> Mapping[str, int]:
         """Count what is in it: resources and records by type, and files."""
-        counts = {type: len(self.chart.of_type(type)) for type in self.chart.types}
+        counts = {type: len(self.chart.list_keys(type)) for type in self.chart.types}
         counts |= Counter(str(record.get("type") or "record") for record in self.dataset.records)
         return counts | ({"file": len(self.dataset.files)} if self.dataset.files else {})
 
@@ -46,7 +46,7 @@ class DatasetView:
 
     def patients(self) -> list[str]:
         """Who is in it, a line each."""
-        return self.titles(self.chart.of_type("Patient"))
+        return self.titles(self.chart.list_keys("Patient"))
 
     def resource(self, key: str) -> Resource:
         """One of its resources, by `Type/id`."""
@@ -55,14 +55,14 @@ class DatasetView:
         if key in self.chart:
             return parse_resource(self.chart[key])
         type = key.partition("/")[0]
-        known = self.chart.of_type(type)
+        known = self.chart.list_keys(type)
         hint = did_you_mean(key, known or self.chart.types) or f"there is {', '.join(known or self.chart.types)}"
         raise InputError.of(f"no {key} is in {self.dataset.name}", hint=hint if len(hint) < 300 else hint[:300] + "…")
 
     def found(self, query: str) -> list[str]:
         """The keys of all of a type (`Observation`), or of those that a search finds (`Observation?code=2823-3`)."""
         type, _, asked = query.partition("?")
-        if self.dataset.type != "fhir" or not self.chart.of_type(type):
+        if self.dataset.type != "fhir" or not self.chart.list_keys(type):
             self.resource(type)  # says what there is instead
         try:
             return search_keys(UnchangedView(self.chart), type, parse_qsl(asked, keep_blank_values=True))

@@ -19,7 +19,7 @@ class Changed:
         self.zone = 0
         self.now: dict[str, Resource | None] = {}
 
-    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
+    def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
         """Nothing is remembered."""
         return build()
 

@@ -58,21 +58,21 @@ def escaped(text: str) -> str:
 def asked(type: str, resource: Resource) -> Iterator[tuple[str, str]]:
     """For every parameter that finds something in a resource, a value that is there."""
     for name, parameter in get_parameters(type).items():
-        for arm in parameter.arms if parameter.type != "composite" and name != "_id" else ():
-            said = list(islice(_said(parameter, arm, resource), 1))
+        for path in parameter.paths if parameter.type != "composite" and name != "_id" else ():
+            said = list(islice(_said(parameter, path, resource), 1))
             if said:
                 yield name, said[0]
 
 
-def _said(parameter: SearchParameter, arm: ParameterPath, resource: Resource) -> Iterator[str]:
+def _said(parameter: SearchParameter, path: ParameterPath, resource: Resource) -> Iterator[str]:
     if parameter.type == "token":
-        for system, code in extract_tokens(arm, resource, resource):
+        for system, code in extract_tokens(path, resource, resource):
             if code:
                 yield f"{escaped(system)}|{escaped(code)}" if isinstance(system, str) else escaped(code)
     elif parameter.type == "string":
-        yield from (escaped(text) for text in extract_strings(arm, resource, resource) if normalize_text(text))
+        yield from (escaped(text) for text in extract_strings(path, resource, resource) if normalize_text(text))
     elif parameter.type in {"reference", "uri"}:
-        texts = (text for text in extract_references(arm, resource, resource) if ":" in text or "/" in text)
+        texts = (text for text in extract_references(path, resource, resource) if ":" in text or "/" in text)
         yield from (text if parameter.type == "uri" else escaped(text) for text in texts)
 
 
@@ -97,6 +97,6 @@ def test_every_value_of_the_official_examples_finds_its_resource() -> None:
 def test_all_dates_of_the_official_examples_are_parsed() -> None:
     for resource in examples().values():
         for parameter in get_parameters(resource["resourceType"]).values():
-            for arm in parameter.arms if parameter.type == "date" else ():
-                for low, high in extract_dates(arm, resource, resource, 0):
+            for path in parameter.paths if parameter.type == "date" else ():
+                for low, high in extract_dates(path, resource, resource, 0):
                     assert low < high, (get_key(resource), parameter.name)

@@ -74,13 +74,13 @@ def test_date_without_a_zone_is_in_the_zone_of_the_server() -> None:
     view = view_of(seen("evening", effectiveDateTime="2026-03-02T20:00:00-05:00"))
     here = SearchContext(zone=-5 * 60)
     for meaning, day in ((None, "2026-03-03"), (here, "2026-03-02")):
-        query = parse_query("Observation", pairs(f"date={day}"), meaning=meaning)
+        query = parse_query("Observation", pairs(f"date={day}"), context=meaning)
         assert list(run_search(view, query).keys) == ["Observation/evening"]
 
 
 def test_prefix_ap_of_a_date_is_a_tenth_of_the_distance_to_now() -> None:
     now = SearchContext(now=to_microseconds(datetime(2013, 1, 29, tzinfo=UTC)))
-    query = parse_query("Observation", pairs("date=ap2013-01-16"), meaning=now)
+    query = parse_query("Observation", pairs("date=ap2013-01-16"), context=now)
     assert [key.partition("/")[2][0] for key in run_search(TIMES, query).keys] == ["c", "d", "e"]
     assert ids(TIMES, "Observation", "date=ap2013-01-16") == ["e-month"]
 

@@ -37,10 +37,10 @@ def test_table_file_is_small() -> None:
     assert TABLE.stat().st_size < 230_000
 
 
-def ends(type: str, arm: ParameterPath) -> set[str]:
-    """Where an arm leads, by the other table: that of the elements."""
+def ends(type: str, path: ParameterPath) -> set[str]:
+    """Where an path leads, by the other table: that of the elements."""
     here = {type}
-    for step in arm.steps:
+    for step in path.steps:
         if step.name == "%resource":
             here = {type.partition(".")[0]}
             continue
@@ -58,16 +58,16 @@ def ends(type: str, arm: ParameterPath) -> set[str]:
 def test_every_path_ends_in_its_declared_datatype(type: str) -> None:
     """Two tables, compiled by two scripts, agree on every path and what is at its end."""
     for parameter in get_parameters(type).values():
-        for arm in parameter.arms:
-            if arm.kind in {"root", "deceased"}:
+        for path in parameter.paths:
+            if path.kind in {"root", "deceased"}:
                 continue
-            kinds = {kind.replace("SimpleQuantity", "Quantity") for kind in ends(type, arm)}
-            assert arm.kind in kinds or (arm.kind == "string" and parameter.name == "_id"), (
+            kinds = {kind.replace("SimpleQuantity", "Quantity") for kind in ends(type, path)}
+            assert path.kind in kinds or (path.kind == "string" and parameter.name == "_id"), (
                 type,
                 parameter.name,
                 kinds,
             )
-            assert arm.kind in READABLE[parameter.type]
+            assert path.kind in READABLE[parameter.type]
         assert (parameter.type == "composite") == bool(parameter.components)
 
 
@@ -95,10 +95,10 @@ def test_documentation_is_split_by_resource_type() -> None:
 
 
 def test_path_conditions_are_parsed() -> None:
-    phone, *_ = get_parameters("Patient")["phone"].arms
+    phone, *_ = get_parameters("Patient")["phone"].paths
     patient = {"telecom": [{"system": "email", "value": "a"}, {"system": "phone", "value": "b"}, "c", None]}
     assert select_elements(phone, patient, patient) == [{"system": "phone", "value": "b"}]
-    subject, *_ = get_parameters("QuestionnaireResponse")["item-subject"].arms
+    subject, *_ = get_parameters("QuestionnaireResponse")["item-subject"].paths
     marked = {"url": "http://hl7.org/fhir/StructureDefinition/questionnaireresponse-isSubject"}
     answer = [{"valueReference": {"reference": "Patient/1"}}]
     response = {
@@ -123,7 +123,7 @@ def test_unsupported_expression_stops_the_script(expression: str, tmp_path: Path
     compiler.arms("Patient", "string", "Patient.name")
     assert compiler.unknown == []
     found, _ = compiler.arms("Patient", "string", expression)
-    assert compiler.unknown or not found  # and a parameter without an arm is one that stops it
+    assert compiler.unknown or not found  # and a parameter without an path is one that stops it
 
 
 def test_datatype_that_does_not_fit_the_parameter_type_stops_the_script(tmp_path: Path) -> None:

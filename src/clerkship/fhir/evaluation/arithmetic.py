@@ -28,7 +28,7 @@ def _add_signed(one: Any, other: Any, sign: str, direction: int) -> Any:
     if isinstance(one, DateTimeValue) and isinstance(other, Quantity):
         return _move_date(one, other, direction)
     if isinstance(one, Quantity) and isinstance(other, Quantity):
-        converted = one.converted(other)
+        converted = one.convert(other)
         return None if converted is None else Quantity(one.value + direction * converted, one.unit, one.is_calendar)
     raise _build_type_error(one, sign, other)
 
@@ -37,7 +37,7 @@ def _move_date(moment: DateTimeValue, duration: Quantity, direction: int) -> Dat
     if duration.duration is None:
         raise EvaluationError(f"a date cannot be moved by {duration}; write a calendar duration, such as 1 month")
     try:
-        return moment.plus(direction * int(duration.value), duration.duration)
+        return moment.add(direction * int(duration.value), duration.duration)
     except (OverflowError, ValueError):
         raise EvaluationError(f"{moment} moved by {duration} is not a date") from None
 
@@ -46,7 +46,7 @@ def multiply(one: Any, other: Any) -> Any:
     """Multiply numbers or quantities."""
     if is_number(one) and is_number(other):
         return one * other
-    return _combine_quantities(one, "*", other, Quantity.times)
+    return _combine_quantities(one, "*", other, Quantity.multiply)
 
 
 def divide(one: Any, other: Any) -> Any:
@@ -54,7 +54,9 @@ def divide(one: Any, other: Any) -> Any:
     if is_number(one) and is_number(other):
         return Decimal(one) / Decimal(other) if other else None
     return (
-        _combine_quantities(one, "/", other, Quantity.over) if not isinstance(other, Quantity) or other.value else None
+        _combine_quantities(one, "/", other, Quantity.divide)
+        if not isinstance(other, Quantity) or other.value
+        else None
     )
 
 

@@ -24,7 +24,9 @@ MAX_ITEMS = 10_000
 
 def _where(call: FunctionCall) -> Collection:
     criteria = call.arguments[0]
-    return [item for index, item in enumerate(call.input) if to_boolean(criteria.on([item], index), call.where)]
+    return [
+        item for index, item in enumerate(call.input) if to_boolean(criteria.evaluate_on([item], index), call.label)
+    ]
 
 
 def _exists(call: FunctionCall) -> bool:
@@ -33,33 +35,33 @@ def _exists(call: FunctionCall) -> bool:
 
 def _all(call: FunctionCall) -> bool:
     criteria = call.arguments[0]
-    return all(to_boolean(criteria.on([item], index), call.where) for index, item in enumerate(call.input))
+    return all(to_boolean(criteria.evaluate_on([item], index), call.label) for index, item in enumerate(call.input))
 
 
 def _select(call: FunctionCall) -> Collection:
-    return [found for index, item in enumerate(call.input) for found in call.arguments[0].on([item], index)]
+    return [found for index, item in enumerate(call.input) for found in call.arguments[0].evaluate_on([item], index)]
 
 
 def _repeat(call: FunctionCall) -> Collection:
-    kept, seen = list[Item](), DistinctItems()
+    items, seen = list[Item](), DistinctItems()
     level = call.input
     while level:
-        level = [found for item in level for found in call.arguments[0].on([item]) if seen.add(found)]
-        kept += level
-        if len(kept) > MAX_ITEMS:
+        level = [found for item in level for found in call.arguments[0].evaluate_on([item]) if seen.add(found)]
+        items += level
+        if len(items) > MAX_ITEMS:
             raise EvaluationError(f"`repeat()` found more than {MAX_ITEMS} items")
-    return kept
+    return items
 
 
 def _booleans(call: FunctionCall) -> list[bool]:
     values = [to_system_value(item) for item in call.input]
     if not all(isinstance(value, bool) for value in values):
-        raise EvaluationError(f"{call.where} expects true and false alone")
+        raise EvaluationError(f"{call.label} expects true and false alone")
     return values
 
 
 def _not(call: FunctionCall) -> bool | None:
-    value = to_boolean(call.input, call.where)
+    value = to_boolean(call.input, call.label)
     return None if value is None else not value
 
 
@@ -68,7 +70,7 @@ def _is_subset(part: Collection, whole: Collection) -> bool:
 
 
 def _single(call: FunctionCall) -> Collection:
-    get_single(call.input, call.where)
+    get_single(call.input, call.label)
     return call.input
 
 
@@ -81,35 +83,35 @@ def _take(call: FunctionCall) -> Collection:
 
 
 def _intersect(call: FunctionCall) -> Collection:
-    other = call.arguments[0].collection()
+    other = call.arguments[0].evaluate()
     return remove_duplicates(item for item in call.input if contains(other, item))
 
 
 def _exclude(call: FunctionCall) -> Collection:
-    other = call.arguments[0].collection()
+    other = call.arguments[0].evaluate()
     return [item for item in call.input if not contains(other, item)]
 
 
 def _iif(call: FunctionCall) -> Collection:
     if len(call.input) > 1:
         raise EvaluationError("`iif()` expects at most one item")
-    criterion = get_single(call.arguments[0].on(call.input), "the criterion of `iif()`")
+    criterion = get_single(call.arguments[0].evaluate_on(call.input), "the criterion of `iif()`")
     if criterion is not None and not isinstance(criterion, bool):
         raise EvaluationError(f"the criterion of `iif()` is {criterion!r}, which is not true or false")
     if criterion:
-        return call.arguments[1].on(call.input)
-    return call.arguments[2].on(call.input) if len(call.arguments) > 2 else []
+        return call.arguments[1].evaluate_on(call.input)
+    return call.arguments[2].evaluate_on(call.input) if len(call.arguments) > 2 else []
 
 
 def _coalesce(call: FunctionCall) -> Collection:
-    found = (argument.on(call.input) for argument in call.arguments)
+    found = (argument.evaluate_on(call.input) for argument in call.arguments)
     return next((collection for collection in found if collection), [])
 
 
 def _aggregate(call: FunctionCall) -> Collection:
-    total = call.arguments[1].collection() if len(call.arguments) > 1 else []
+    total = call.arguments[1].evaluate() if len(call.arguments) > 1 else []
     for index, item in enumerate(call.input):
-        total = call.arguments[0].on([item], index, total)
+        total = call.arguments[0].evaluate_on([item], index, total)
     return total
 
 
@@ -149,7 +151,7 @@ def _sort_order(argument: FunctionArgument, one: Item, other: Item) -> int:
     if tree["type"] == "PolarityExpression":
         direction = -1 if tree["terminalNodeText"][0] == "-" else 1
         argument = FunctionArgument(tree["children"][0], argument.scope, argument.run)
-    keys = [get_single(argument.on([item]), "a key of `sort()`") for item in (one, other)]
+    keys = [get_single(argument.evaluate_on([item]), "a key of `sort()`") for item in (one, other)]
     if None in keys:
         return int(keys[0] is not None) - int(keys[1] is not None)
     return direction * (compare_values(*keys) or 0)
@@ -160,12 +162,12 @@ def _children(call: FunctionCall) -> Collection:
 
 
 def _descendants(call: FunctionCall) -> Collection:
-    kept: Collection = []
+    items: Collection = []
     level = _children(call)
     while level:
-        kept += level
+        items += level
         level = _children(FunctionCall("children", level))
-    return kept
+    return items
 
 
 def _extension(call: FunctionCall) -> Collection:
@@ -189,8 +191,8 @@ COLLECTION_FUNCTIONS = {
     "allFalse": FhirPathFunction(lambda call: not any(_booleans(call))),
     "anyFalse": FhirPathFunction(lambda call: not all(_booleans(call))),
     "not": FhirPathFunction(_not),
-    "subsetOf": FhirPathFunction(lambda call: _is_subset(call.input, call.arguments[0].collection()), (1,)),
-    "supersetOf": FhirPathFunction(lambda call: _is_subset(call.arguments[0].collection(), call.input), (1,)),
+    "subsetOf": FhirPathFunction(lambda call: _is_subset(call.input, call.arguments[0].evaluate()), (1,)),
+    "supersetOf": FhirPathFunction(lambda call: _is_subset(call.arguments[0].evaluate(), call.input), (1,)),
     "count": FhirPathFunction(lambda call: len(call.input)),
     "distinct": FhirPathFunction(lambda call: remove_duplicates(call.input)),
     "isDistinct": FhirPathFunction(lambda call: len(remove_duplicates(call.input)) == len(call.input)),
@@ -205,8 +207,8 @@ COLLECTION_FUNCTIONS = {
     "take": FhirPathFunction(_take, (1,)),
     "intersect": FhirPathFunction(_intersect, (1,)),
     "exclude": FhirPathFunction(_exclude, (1,)),
-    "union": FhirPathFunction(lambda call: remove_duplicates([*call.input, *call.arguments[0].collection()]), (1,)),
-    "combine": FhirPathFunction(lambda call: [*call.input, *call.arguments[0].collection()], (1,)),
+    "union": FhirPathFunction(lambda call: remove_duplicates([*call.input, *call.arguments[0].evaluate()]), (1,)),
+    "combine": FhirPathFunction(lambda call: [*call.input, *call.arguments[0].evaluate()], (1,)),
     "coalesce": FhirPathFunction(_coalesce, tuple(range(1, 11))),
     "iif": FhirPathFunction(_iif, (2, 3)),
     "aggregate": FhirPathFunction(_aggregate, (1, 2)),

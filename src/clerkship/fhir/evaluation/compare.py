@@ -92,7 +92,7 @@ def values_equivalent(one: Any, other: Any) -> bool:
         return _numbers_equivalent(Decimal(one), Decimal(other))
     if isinstance(one, Quantity) or isinstance(other, Quantity):
         quantities = to_quantity(one), to_quantity(other)
-        pair = quantities[0].in_common(quantities[1], definite=True) if quantities[0] and quantities[1] else None
+        pair = quantities[0].to_common_unit(quantities[1], definite=True) if quantities[0] and quantities[1] else None
         return pair is not None and _numbers_equivalent(*pair)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         keys = one.keys() - {"id"}
@@ -107,7 +107,7 @@ def _numbers_equivalent(one: Decimal, other: Decimal) -> bool:
     step = Decimal(1).scaleb(-places)
     try:
         return one.quantize(step, ROUND_HALF_UP) == other.quantize(step, ROUND_HALF_UP)
-    except InvalidOperation:  # more digits than are kept
+    except InvalidOperation:  # more digits than are items
         return one == other
 
 

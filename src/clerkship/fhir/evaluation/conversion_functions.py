@@ -69,7 +69,7 @@ def _convert_to_quantity(call: FunctionCall) -> Quantity | None:
     if quantity is None or unit is None:
         return quantity
     target = Quantity(Decimal(1), unit.strip("'"), is_calendar=unit in CALENDAR_UNITS)
-    converted = target.converted(quantity)
+    converted = target.convert(quantity)
     return None if converted is None else Quantity(converted, target.unit, target.is_calendar)
 
 
@@ -99,7 +99,7 @@ def _build_conversion_test(convert: Callable[[Any], Any]) -> FhirPathFunction:
 def _build_clock_function(read: Callable[[DateTimeValue], DateTimeValue]) -> FhirPathFunction:
     def evaluate(call: FunctionCall) -> DateTimeValue:
         if call.now is None:
-            raise EvaluationError(f"{call.where} has no clock here")
+            raise EvaluationError(f"{call.label} has no clock here")
         return read(DateTimeValue.at(call.now))
 
     return FhirPathFunction(evaluate)

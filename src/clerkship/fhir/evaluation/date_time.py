@@ -111,7 +111,7 @@ class DateTimeValue:
         sign = -1 if self.zone[0] == "-" else 1
         return sign * timedelta(hours=int(self.zone[1:3]), minutes=int(self.zone[4:6]))
 
-    def plus(self, amount: int, unit: str) -> "DateTimeValue":
+    def add(self, amount: int, unit: str) -> "DateTimeValue":
         """Add a calendar duration; what is finer than the precision is converted to it and cut off."""
         if unit == "week":
             amount, unit = amount * 7, "day"
@@ -130,7 +130,7 @@ class DateTimeValue:
         parts = tuple(getattr(moved, name) for name in names[: len(self.parts)])
         return replace(self, parts=parts, fraction=fraction if len(self.parts) == len(names) else "")
 
-    def bound(self, digits: int, *, high: bool) -> "DateTimeValue":
+    def get_boundary(self, digits: int, *, high: bool) -> "DateTimeValue":
         """Return the first or last moment that it may stand for, with a precision of so many digits."""
         is_time = self.kind == "Time"
         wanted = min(digits // 2 - (0 if is_time else 1), 3 if is_time else 6)

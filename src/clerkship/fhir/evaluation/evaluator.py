@@ -91,7 +91,7 @@ class _Evaluation:
         """Evaluate what a term holds."""
         return self.run(tree["children"][0], focus, scope)
 
-    def first_name(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
+    def first_step(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate the first step of a path, which may name the type of the resource."""
         step = tree["children"][0]
         if step["type"] == "MemberInvocation" and (name := _get_name(step))[:1].isupper():
@@ -112,8 +112,8 @@ class _Evaluation:
     def function(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate a call."""
         name, *rest = tree["children"][0]["children"]
-        given = rest[0]["children"] if rest else ()
-        arguments = [FunctionArgument(argument, scope, self.run) for argument in given]
+        arguments = rest[0]["children"] if rest else ()
+        arguments = [FunctionArgument(argument, scope, self.run) for argument in arguments]
         called = name["text"].strip("`")
         return to_collection(FUNCTIONS[called].evaluate(FunctionCall(called, focus, arguments, self._now)))
 
@@ -250,7 +250,7 @@ _EVALUATORS: dict[str, EvaluateNode] = {
     "TermExpression": _Evaluation.inner,
     "ParenthesizedTerm": _Evaluation.inner,
     "LiteralTerm": lambda self, tree, focus, scope: parse_literal(tree["children"][0]),
-    "InvocationTerm": _Evaluation.first_name,
+    "InvocationTerm": _Evaluation.first_step,
     "ExternalConstantTerm": _Evaluation.constant,
     "InvocationExpression": _Evaluation.step,
     "IndexerExpression": _Evaluation.index,

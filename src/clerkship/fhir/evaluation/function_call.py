@@ -30,11 +30,11 @@ class FunctionArgument:
     scope: EvaluationScope
     run: EvaluateTree
 
-    def collection(self) -> Collection:
+    def evaluate(self) -> Collection:
         """Evaluate it where the function is called."""
         return self.run(self.tree, self.scope.this, self.scope)
 
-    def on(self, items: Collection, index: int | None = None, total: Collection | None = None) -> Collection:
+    def evaluate_on(self, items: Collection, index: int | None = None, total: Collection | None = None) -> Collection:
         """Evaluate it with other items as `$this`."""
         scope = EvaluationScope(
             items, self.scope.index if index is None else index, self.scope.total if total is None else total
@@ -57,39 +57,39 @@ class FunctionCall:
     now: datetime | None = None
 
     @property
-    def where(self) -> str:
+    def label(self) -> str:
         """Name the function, for an error."""
         return f"`{self.name}()`"
 
     def value(self) -> Any:
         """Return the only value that it is called on; None if there is none."""
-        return get_single(self.input, self.where)
+        return get_single(self.input, self.label)
 
     def argument(self, place: int) -> Any:
         """Return the only value of an argument; None if it is empty or was not given."""
         if place >= len(self.arguments):
             return None
-        return get_single(self.arguments[place].collection(), f"an argument of {self.where}")
+        return get_single(self.arguments[place].evaluate(), f"an argument of {self.label}")
 
     def text(self, place: int) -> str | None:
         """Return an argument that must be text."""
         value = self.argument(place)
         if value is not None and not isinstance(value, str):
-            raise EvaluationError(f"{self.where} expects text, not `{value}`")
+            raise EvaluationError(f"{self.label} expects text, not `{value}`")
         return value
 
     def integer(self, place: int) -> int | None:
         """Return an argument that must be an integer."""
         value = self.argument(place)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-            raise EvaluationError(f"{self.where} expects an integer, not `{value}`")
+            raise EvaluationError(f"{self.label} expects an integer, not `{value}`")
         return value
 
     def number(self, place: int) -> Any:
         """Return an argument that must be a number."""
         value = self.argument(place)
         if value is not None and not is_number(value):
-            raise EvaluationError(f"{self.where} expects a number, not `{value}`")
+            raise EvaluationError(f"{self.label} expects a number, not `{value}`")
         return value
 
 

@@ -16,7 +16,7 @@ _DEFAULT_DIGITS = {"Date": 8, "DateTime": 17, "Time": 9}
 def _get_number(call: FunctionCall) -> Decimal | None:
     value = call.value()
     if value is not None and not is_number(value):
-        raise EvaluationError(f"{call.where} expects a number, not `{value}`")
+        raise EvaluationError(f"{call.label} expects a number, not `{value}`")
     return None if value is None else Decimal(value)
 
 
@@ -84,7 +84,7 @@ def _boundary(*, high: bool) -> FhirPathFunction:
     def evaluate(call: FunctionCall) -> Any:
         value, digits = call.value(), call.integer(0)
         if isinstance(value, DateTimeValue):
-            return value.bound(_DEFAULT_DIGITS[value.kind] if digits is None else digits, high=high)
+            return value.get_boundary(_DEFAULT_DIGITS[value.kind] if digits is None else digits, high=high)
         if isinstance(value, Quantity):
             bound = _compute_boundary(value.value, digits, high=high)
             return None if bound is None else Quantity(bound, value.unit, value.is_calendar)
@@ -111,7 +111,7 @@ def _comparable(call: FunctionCall) -> bool | None:
     one, other = call.value(), call.argument(0)
     if not isinstance(one, Quantity) or not isinstance(other, Quantity):
         return None
-    return one.in_common(other) is not None
+    return one.to_common_unit(other) is not None
 
 
 NUMBER_FUNCTIONS = {

@@ -68,10 +68,10 @@ class Quantity:
 
     def compare(self, other: "Quantity") -> int | None:
         """Return -1, 0 or 1; None if the units cannot be compared."""
-        pair = self.in_common(other)
+        pair = self.to_common_unit(other)
         return None if pair is None else (pair[0] > pair[1]) - (pair[0] < pair[1])
 
-    def in_common(self, other: "Quantity", *, definite: bool = False) -> tuple[Decimal, Decimal] | None:
+    def to_common_unit(self, other: "Quantity", *, definite: bool = False) -> tuple[Decimal, Decimal] | None:
         """Return both numbers in the larger of the two units; None if the units cannot be compared."""
         if self.unit == other.unit and self.is_calendar == other.is_calendar:
             return self.value, other.value
@@ -86,18 +86,18 @@ class Quantity:
         measures = self.measure(definite=True), other.measure(definite=True)
         return None not in measures and measures[0][1] != measures[1][1]  # type: ignore[index]
 
-    def converted(self, other: "Quantity") -> Decimal | None:
+    def convert(self, other: "Quantity") -> Decimal | None:
         """Return the other's number in this unit; None if the units cannot be compared."""
         if self.unit == other.unit:
             return other.value
         ours, theirs = self.measure(), other.measure()
         return None if not ours or not theirs or ours[1] != theirs[1] else other.value * theirs[0] / ours[0]
 
-    def times(self, other: "Quantity") -> "Quantity":
+    def multiply(self, other: "Quantity") -> "Quantity":
         """Multiply numbers and units."""
         return Quantity(self.value * other.value, _join_units(self.unit, ".", other.unit))
 
-    def over(self, other: "Quantity") -> "Quantity":
+    def divide(self, other: "Quantity") -> "Quantity":
         """Divide numbers and units."""
         return Quantity(self.value / other.value, _join_units(self.unit, "/", other.unit))
 

@@ -32,12 +32,12 @@ def unquote(literal: str) -> str:
 
 def _get_text(call: FunctionCall) -> str | None:
     """Return the text that a function is called on; a date of a resource is text too."""
-    get_single(call.input, call.where)
+    get_single(call.input, call.label)
     item = call.input[0] if call.input else None
     value = item.value if isinstance(item, Node) else item
     if value is not None and not isinstance(value, str):
         raise EvaluationError(
-            f"{call.where} expects text, not {'an element' if isinstance(item, Node) else f'`{item}`'}"
+            f"{call.label} expects text, not {'an element' if isinstance(item, Node) else f'`{item}`'}"
         )
     return value
 
@@ -59,24 +59,26 @@ def _substring(call: FunctionCall) -> str | None:
     return text[start:] if length is None else text[start : start + max(0, length)]
 
 
-def _matches_full(text: str, wanted: str) -> bool:
-    return pattern.has_match(rf"{SINGLE_LINE}\A(?:{wanted})\Z", text)
+def _matches_full(text: str, pattern_text: str) -> bool:
+    return pattern.has_match(rf"{SINGLE_LINE}\A(?:{pattern_text})\Z", text)
 
 
-def _replace_matches(text: str, wanted: str, by: str) -> str:
-    if not wanted:
+def _replace_matches(text: str, pattern_text: str, replacement: str) -> str:
+    if not pattern_text:
         return text
-    compiled = pattern.compile_pattern(SINGLE_LINE + wanted)
+    compiled = pattern.compile_pattern(SINGLE_LINE + pattern_text)
 
     def substitute(matched: Any) -> str:
-        return _GROUP.sub(lambda group: matched[int(group[1]) if group[1] else group[2]] or "", by)
+        return _GROUP.sub(lambda group: matched[int(group[1]) if group[1] else group[2]] or "", replacement)
 
     try:
         return compiled.sub(substitute, text, timeout=pattern.TIME_LIMIT)
     except TimeoutError:
-        raise pattern.PatternTooSlow(f"the pattern {wanted!r} took over {pattern.TIME_LIMIT:g} s") from None
+        raise pattern.PatternTooSlow(f"the pattern {pattern_text!r} took over {pattern.TIME_LIMIT:g} s") from None
     except IndexError:
-        raise EvaluationError(f"`replaceMatches()`: {by!r} names a group that {wanted!r} does not have") from None
+        raise EvaluationError(
+            f"`replaceMatches()`: {replacement!r} names a group that {pattern_text!r} does not have"
+        ) from None
 
 
 def _join(call: FunctionCall) -> str | None:
@@ -114,8 +116,8 @@ def _unescape(text: str, form: str) -> str | None:
     return html.unescape(text) if form == "html" else unquote(f"'{text}'") if form == "json" else None
 
 
-def _matches(text: str, wanted: str) -> bool:
-    return pattern.has_match(SINGLE_LINE + wanted, text)
+def _matches(text: str, pattern_text: str) -> bool:
+    return pattern.has_match(SINGLE_LINE + pattern_text, text)
 
 
 TEXT_FUNCTIONS = {

@@ -32,21 +32,21 @@ def is_known_type(name: str) -> bool:
 
 def has_type(item: Item, name: str) -> bool:
     """Whether an item is of a type, or of a type derived from it."""
-    namespace, _, wanted = name.rpartition(".")
+    namespace, _, type_name = name.rpartition(".")
     found, actual = item.type_name if isinstance(item, Node) else ("System", get_system_type(item))
     if namespace and namespace != found:
         return False
     parents = load_r4_model()["type2Parent"]
-    while found == "FHIR" and actual and actual != wanted:
+    while found == "FHIR" and actual and actual != type_name:
         actual = parents.get(actual)
-    return actual == wanted
+    return actual == type_name
 
 
 def can_cast(item: Item, name: str) -> bool:
     """Whether `as` and `ofType()` keep an item. A primitive must be of that very type: a code is no string."""
-    wanted = name.rpartition(".")[2]
-    if isinstance(item, Node) and wanted[:1].islower():
-        return has_type(item, name) and item.type_name[1] == wanted
+    type_name = name.rpartition(".")[2]
+    if isinstance(item, Node) and type_name[:1].islower():
+        return has_type(item, name) and item.type_name[1] == type_name
     return has_type(item, name)
 
 

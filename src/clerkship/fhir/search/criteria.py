@@ -53,18 +53,18 @@ class UnknownParameter(Exception):
         self.issue = Issue("error", "not-supported", text)
 
 
-def parse_criterion(type: str, name: str, text: str, meaning: SearchContext) -> Criterion:
+def parse_criterion(type: str, name: str, text: str, context: SearchContext) -> Criterion:
     """What one `name=text` asks of resources of a type; raises UnknownParameter or Invalid."""
-    if meaning.depth > MAX_CHAIN_LENGTH:
+    if context.depth > MAX_CHAIN_LENGTH:
         raise fhir_error("too-costly", f"a chain of more than {MAX_CHAIN_LENGTH} links is not followed")
     if name.startswith("_has:"):
-        return _parse_reverse_chain(type, name, text, meaning)
+        return _parse_reverse_chain(type, name, text, context)
     head, chained, rest = name.partition(".")
     label, _, modifier = head.partition(":")
     parameter = get_parameter(type, label)
     if chained:
-        return _parse_chain(get_reference_parameter(type, label), modifier, rest, text, meaning)
-    return _parse_plain_criterion(type, name, parameter, modifier, text, meaning)
+        return _parse_chain(get_reference_parameter(type, label), modifier, rest, text, context)
+    return _parse_plain_criterion(type, name, parameter, modifier, text, context)
 
 
 def get_parameter(type: str, label: str) -> SearchParameter:
@@ -81,18 +81,18 @@ def get_parameter(type: str, label: str) -> SearchParameter:
 
 
 def _parse_plain_criterion(
-    type: str, name: str, parameter: SearchParameter, modifier: str, text: str, meaning: SearchContext
+    type: str, name: str, parameter: SearchParameter, modifier: str, text: str, context: SearchContext
 ) -> Criterion:
     if modifier == "missing":
-        return MissingCriterion(parameter.arms, parse_boolean(name, text))
+        return MissingCriterion(parameter.paths, parse_boolean(name, text))
     _check_modifier(name, parameter, modifier)
     if parameter.name == "_id":
         return _parse_ids(name, modifier, text)
     if parameter.type == "composite":
-        return _parse_composite(name, parameter, text, meaning)
-    values = tuple(parse_value(name, parameter, modifier, part, meaning) for part in split_alternatives(name, text))
-    aspect = _MODIFIER_INDEX_KINDS.get(modifier, DEFAULT_INDEX_KINDS[parameter.type])
-    return ValueCriterion(aspect, parameter.arms, values, negated=modifier == "not")
+        return _parse_composite(name, parameter, text, context)
+    values = tuple(parse_value(name, parameter, modifier, part, context) for part in split_alternatives(name, text))
+    index_kind = _MODIFIER_INDEX_KINDS.get(modifier, DEFAULT_INDEX_KINDS[parameter.type])
+    return ValueCriterion(index_kind, parameter.paths, values, negated=modifier == "not")
 
 
 def _check_modifier(name: str, parameter: SearchParameter, modifier: str) -> None:
@@ -103,10 +103,10 @@ def _check_modifier(name: str, parameter: SearchParameter, modifier: str) -> Non
         allowed = frozenset({"not"})
     if modifier in allowed or (parameter.type == "reference" and modifier in parameter.targets):
         return
-    said = ", ".join(f":{each}" for each in sorted(allowed | {"missing"}))
+    text = ", ".join(f":{each}" for each in sorted(allowed | {"missing"}))
     types = f" or the type that is meant: {', '.join(sorted(parameter.targets)[:9])}" if parameter.targets else ""
     raise fhir_error(
-        "not-supported", f"{name}: the modifier :{modifier} is not known; {parameter.name} takes {said}{types}"
+        "not-supported", f"{name}: the modifier :{modifier} is not known; {parameter.name} takes {text}{types}"
     )
 
 
@@ -118,30 +118,30 @@ def _parse_ids(name: str, modifier: str, text: str) -> Criterion:
     return IdCriterion(frozenset(ids), negated=modifier == "not")
 
 
-def _parse_composite(name: str, parameter: SearchParameter, text: str, meaning: SearchContext) -> Criterion:
+def _parse_composite(name: str, parameter: SearchParameter, text: str, context: SearchContext) -> Criterion:
     return CompositeCriterion(
-        parameter.arms,
+        parameter.paths,
         tuple(
-            _parse_composite_value(name, parameter.components, part, meaning) for part in split_alternatives(name, text)
+            _parse_composite_value(name, parameter.components, part, context) for part in split_alternatives(name, text)
         ),
     )
 
 
 def _parse_composite_value(
-    name: str, components: Sequence[CompositeComponent], text: str, meaning: SearchContext
+    name: str, components: Sequence[CompositeComponent], text: str, context: SearchContext
 ) -> tuple[ValueCriterion, ...]:
     parts = split_unescaped(text, "$")
     if len(parts) != len(components) or not all(parts):
         raise fhir_error("value", f"{name} has {len(components)} parts with $ between them, not {text!r}")
     return tuple(
-        _parse_component(name, component, part, meaning) for component, part in zip(components, parts, strict=True)
+        _parse_component(name, component, part, context) for component, part in zip(components, parts, strict=True)
     )
 
 
-def _parse_component(name: str, component: CompositeComponent, text: str, meaning: SearchContext) -> ValueCriterion:
-    parameter = SearchParameter(name, component.type, component.arms, searchable_types())
+def _parse_component(name: str, component: CompositeComponent, text: str, context: SearchContext) -> ValueCriterion:
+    parameter = SearchParameter(name, component.type, component.paths, searchable_types())
     return ValueCriterion(
-        DEFAULT_INDEX_KINDS[component.type], component.arms, (parse_value(name, parameter, "", text, meaning),)
+        DEFAULT_INDEX_KINDS[component.type], component.paths, (parse_value(name, parameter, "", text, context),)
     )
 
 
@@ -152,12 +152,12 @@ def get_reference_parameter(type: str, label: str) -> SearchParameter:
         raise fhir_error(
             "invalid", f"{type}.{label} is a {parameter.type}, not a reference: nothing can be followed there"
         )
-    if all(arm.kind != "Reference" for arm in parameter.arms):
+    if all(path.kind != "Reference" for path in parameter.paths):
         raise fhir_error("not-supported", f"{type}.{label} holds canonical URLs, which are not followed")
     return parameter
 
 
-def _parse_chain(parameter: SearchParameter, modifier: str, rest: str, text: str, meaning: SearchContext) -> Criterion:
+def _parse_chain(parameter: SearchParameter, modifier: str, rest: str, text: str, context: SearchContext) -> Criterion:
     head = parameter.name
     if modifier and modifier not in parameter.targets:
         raise fhir_error("not-supported", f"{head}:{modifier}.{rest}: {head} never means a {modifier}")
@@ -165,15 +165,15 @@ def _parse_chain(parameter: SearchParameter, modifier: str, rest: str, text: str
     unknown: list[UnknownParameter] = []
     for target in [modifier] if modifier else sorted(parameter.targets):
         try:
-            inner.append((target, parse_criterion(target, rest, text, meaning.deeper)))
+            inner.append((target, parse_criterion(target, rest, text, context.next_level)))
         except UnknownParameter as error:
             unknown.append(error)
     if not inner:
         raise unknown[0] if len(unknown) == 1 else UnknownParameter(f"{head}.{rest}: nothing it may mean has {rest!r}")
-    return ChainCriterion(parameter.arms, tuple(inner))
+    return ChainCriterion(parameter.paths, tuple(inner))
 
 
-def _parse_reverse_chain(type: str, name: str, text: str, meaning: SearchContext) -> Criterion:
+def _parse_reverse_chain(type: str, name: str, text: str, context: SearchContext) -> Criterion:
     _, source, label, rest = [*name.split(":", 3), "", "", ""][:4]
     if not source or not label or not rest:
         raise fhir_error("invalid", f"{name}: write _has:Observation:patient:code=...")
@@ -182,7 +182,7 @@ def _parse_reverse_chain(type: str, name: str, text: str, meaning: SearchContext
     parameter = get_reference_parameter(source, label)
     if type != "Resource" and type not in parameter.targets:
         raise fhir_error("invalid", f"{name}: {label} of {source} never means a {type}")
-    return ReverseChainCriterion(source, parameter.arms, parse_criterion(source, rest, text, meaning.deeper))
+    return ReverseChainCriterion(source, parameter.paths, parse_criterion(source, rest, text, context.next_level))
 
 
 def build_compartment_criterion(type: str, parameters: Sequence[str], key: str, base: str) -> Criterion:
@@ -190,7 +190,7 @@ def build_compartment_criterion(type: str, parameters: Sequence[str], key: str, 
     spellings = (key, f"{base.rstrip('/')}/{key}") if base else (key,)
     known_here = get_parameters(type)
     terms = [
-        ValueCriterion("link", known_here[name].arms, (ReferenceValue(spellings),))
+        ValueCriterion("link", known_here[name].paths, (ReferenceValue(spellings),))
         for name in parameters
         if name in known_here
     ]

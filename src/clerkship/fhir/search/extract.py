@@ -38,18 +38,18 @@ def normalize_text(text: str) -> str:
     return " ".join(kept.split())
 
 
-def extract_tokens(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[tuple[System, str]]:
+def extract_tokens(path: ParameterPath, resource: Resource, node: Any) -> Iterator[tuple[System, str]]:
     """System and code of everything there; for a primitive, all systems that are implied, for it says none itself."""
-    if arm.kind == "deceased":
+    if path.kind == "deceased":
         yield SPECIAL_VALUES, "true" if _is_deceased(resource) else "false"
         return
-    for value in select_elements(arm, node, resource):
+    for value in select_elements(path, node, resource):
         if isinstance(value, bool):
             yield SPECIAL_VALUES, "true" if value else "false"
         elif isinstance(value, str):
-            yield arm.systems, value.lower()
+            yield path.systems, value.lower()
         elif isinstance(value, dict):
-            yield from _extract_codes(arm.kind, value)
+            yield from _extract_codes(path.kind, value)
 
 
 def _is_deceased(resource: Resource) -> bool:
@@ -73,36 +73,36 @@ def _extract_code(value: dict[str, Any], name: str) -> Iterator[tuple[str, str]]
         yield system if isinstance(system, str) else "", code.lower() if isinstance(code, str) else ""
 
 
-def extract_labels(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
+def extract_labels(path: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
     """The words beside codes: CodeableConcept.text, Coding.display, Identifier.type.text."""
-    for value in select_elements(arm, node, resource) if arm.kind != "deceased" else ():
+    for value in select_elements(path, node, resource) if path.kind != "deceased" else ():
         if not isinstance(value, dict):
             continue
-        if arm.kind == "CodeableConcept":
+        if path.kind == "CodeableConcept":
             yield from _extract_texts(value, ("text",))
             for coding in list_objects(value, "coding"):
                 yield from _extract_texts(coding, ("display",))
-        elif arm.kind == "Coding":
+        elif path.kind == "Coding":
             yield from _extract_texts(value, ("display",))
-        elif arm.kind == "Identifier" and isinstance(value.get("type"), dict):
+        elif path.kind == "Identifier" and isinstance(value.get("type"), dict):
             yield from _extract_texts(value["type"], ("text",))
 
 
-def extract_typed_identifiers(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
+def extract_typed_identifiers(path: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
     """`system|code|value` of every identifier that says its type."""
-    for value in select_elements(arm, node, resource) if arm.kind == "Identifier" else ():
+    for value in select_elements(path, node, resource) if path.kind == "Identifier" else ():
         if isinstance(value, dict) and isinstance(value.get("type"), dict) and isinstance(value.get("value"), str):
             for system, code in _extract_codes("CodeableConcept", value["type"]):
                 yield f"{system}|{code}|{value['value'].lower()}"
 
 
-def extract_strings(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
+def extract_strings(path: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
     """Every text there, a name's and an address's part by part."""
-    for value in select_elements(arm, node, resource):
+    for value in select_elements(path, node, resource):
         if isinstance(value, str):
             yield value
         elif isinstance(value, dict):
-            yield from _extract_texts(value, _NAME if arm.kind == "HumanName" else _ADDRESS)
+            yield from _extract_texts(value, _NAME if path.kind == "HumanName" else _ADDRESS)
 
 
 def _extract_texts(value: dict[str, Any], names: Iterable[str]) -> Iterator[str]:
@@ -113,9 +113,9 @@ def _extract_texts(value: dict[str, Any], names: Iterable[str]) -> Iterator[str]
                 yield item
 
 
-def extract_dates(arm: ParameterPath, resource: Resource, node: Any, zone: int) -> list[TimeRange]:
+def extract_dates(path: ParameterPath, resource: Resource, node: Any, zone: int) -> list[TimeRange]:
     """The time everything there covers."""
-    spans = [_to_time_range(arm.kind, value, zone) for value in select_elements(arm, node, resource)]
+    spans = [_to_time_range(path.kind, value, zone) for value in select_elements(path, node, resource)]
     return [span for span in spans if span is not None]
 
 
@@ -153,9 +153,9 @@ def _parse_date(text: Any, zone: int) -> TimeRange | None:
         return None  # a lenient server keeps such; no search by date can find it
 
 
-def extract_quantities(arm: ParameterPath, resource: Resource, node: Any) -> list[QuantityRange]:
+def extract_quantities(path: ParameterPath, resource: Resource, node: Any) -> list[QuantityRange]:
     """Every number or quantity there."""
-    found = [_to_quantity_range(arm.kind, value) for value in select_elements(arm, node, resource)]
+    found = [_to_quantity_range(path.kind, value) for value in select_elements(path, node, resource)]
     return [amount for amount in found if amount is not None]
 
 
@@ -222,21 +222,21 @@ def _get_unit(value: dict[str, Any]) -> tuple[str, str, str]:
     return _get_text(value, "system"), _get_text(value, "code"), _get_text(value, "unit")
 
 
-def extract_references(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
+def extract_references(path: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
     """What the references there say, as written but for a version: `Patient/42`, an address, a canonical URL."""
-    for value in select_elements(arm, node, resource):
+    for value in select_elements(path, node, resource):
         text = value.get("reference") if isinstance(value, dict) else value
         if isinstance(text, str) and not text.startswith("#"):
             yield text.partition("/_history/")[0]
 
 
-def extract_reference_identifiers(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[tuple[str, str]]:
+def extract_reference_identifiers(path: ParameterPath, resource: Resource, node: Any) -> Iterator[tuple[str, str]]:
     """System and value of the identifiers by which references mean something."""
-    for value in select_elements(arm, node, resource):
+    for value in select_elements(path, node, resource):
         if isinstance(value, dict) and isinstance(value.get("identifier"), dict):
             yield from _extract_code(value["identifier"], "value")
 
 
-def is_present(arm: ParameterPath, resource: Resource) -> bool:
+def is_present(path: ParameterPath, resource: Resource) -> bool:
     """Whether there is anything at all."""
-    return arm.kind == "deceased" or any(True for _ in select_elements(arm, resource, resource))
+    return path.kind == "deceased" or any(True for _ in select_elements(path, resource, resource))

@@ -20,8 +20,8 @@ class SearchResult:
     """All matches of a query, in order."""
 
     keys: Sequence[str]
-    place: Callable[[int], SortPosition]
-    """Return the place in the order of the match with a number."""
+    get_position: Callable[[int], SortPosition]
+    """Return the position in the order of the match with a number."""
 
     @property
     def total(self) -> int:
@@ -32,41 +32,43 @@ class SearchResult:
 def run_search(view: ChartView, query: SearchQuery) -> SearchResult:
     """All that match a query, as the view is now."""
     search = Search(view, query.base, query.zone)
-    parts = [merge_matches(type, search.matching(type, criteria), query.sort) for type, criteria in query.wanted]
-    some = [part for part in parts if len(part)] or parts[:1]
+    parts = [
+        merge_matches(type, search.match_type(type, criteria), query.sort) for type, criteria in query.criteria_by_type
+    ]
+    non_empty = [part for part in parts if len(part)] or parts[:1]
     return (
-        SearchResult(some[0], some[0].place)
-        if len(some) == 1
-        else _merge_types(some, [rule.descending for rule in query.sort])
+        SearchResult(non_empty[0], non_empty[0].get_position)
+        if len(non_empty) == 1
+        else _merge_types(non_empty, [rule.descending for rule in query.sort])
     )
 
 
-def _merge_types(parts: Sequence[MergedKeys], downs: list[bool]) -> SearchResult:
+def _merge_types(parts: Sequence[MergedKeys], descending: list[bool]) -> SearchResult:
     """Of several types, each in its own order, the one order of all."""
-    places = [part.place(at) for part in parts for at in range(len(part))]
-    if not downs:
-        places.sort()
+    positions = [part.get_position(at) for part in parts for at in range(len(part))]
+    if not descending:
+        positions.sort()
     else:
 
         def compare(one: SortPosition, other: SortPosition) -> int:
-            return is_after(one, other, downs) - is_after(other, one, downs)
+            return is_after(one, other, descending) - is_after(other, one, descending)
 
-        places.sort(key=cmp_to_key(compare))
-    return SearchResult([str(place[-1]) for place in places], places.__getitem__)
+        positions.sort(key=cmp_to_key(compare))
+    return SearchResult([str(position[-1]) for position in positions], positions.__getitem__)
 
 
 def search_keys(view: ChartView, type: str, pairs: Sequence[tuple[str, str]], *, base: str = "") -> list[str]:
     """The keys of what some parameters find; raises Invalid where they are wrong."""
-    return list(run_search(view, parse_query(type, pairs, meaning=SearchContext(base, view.zone))).keys)
+    return list(run_search(view, parse_query(type, pairs, context=SearchContext(base, view.zone))).keys)
 
 
 def matches_search(view: ChartView, type: str, pairs: Sequence[tuple[str, str]], resource: Resource) -> bool:
     """Whether one resource, be it in the view or not, is what some parameters look for."""
-    query = parse_query(type, pairs, meaning=SearchContext(zone=view.zone))
+    query = parse_query(type, pairs, context=SearchContext(zone=view.zone))
     if resource.get("resourceType") != type:
         return False
-    shelf = OverlayIndex({f"{type}/{resource.get('id', '')}": resource}, query.zone)
-    return bool(Search(view, query.base, query.zone).meeting(query.wanted[0][1], shelf))
+    resource_index = OverlayIndex({f"{type}/{resource.get('id', '')}": resource}, query.zone)
+    return bool(Search(view, query.base, query.zone).find_rows(query.criteria_by_type[0][1], resource_index))
 
 
 def list_compartment_keys(view: ChartView, compartment: str, id: str) -> list[str]:
@@ -75,5 +77,5 @@ def list_compartment_keys(view: ChartView, compartment: str, id: str) -> list[st
     found: set[str] = set()
     for type in list_compartment_members(compartment):
         criterion = build_compartment_criterion(type, compartment_parameters(compartment, type), key, "")
-        found.update(search.matching(type, [criterion]).keys)
+        found.update(search.match_type(type, [criterion]).keys)
     return [*([key] if key in found else []), *sorted(found - {key})]

@@ -25,11 +25,11 @@ def find_included(view: ChartView, query: SearchQuery, keys: Sequence[str]) -> l
     """
     if not query.includes and not query.revincludes:
         return []
-    coming = _IncludeResolver(view, query)
+    resolver = _IncludeResolver(view, query)
     seen, fresh, found = set(keys), list(keys), list[str]()
     for number in range(MAX_ROUNDS):
-        candidates = coming.along(fresh, first=number == 0)
-        fresh = [key for key in dict.fromkeys(candidates) if key not in seen and coming.exists(key)]
+        candidates = resolver.find_related(fresh, first=number == 0)
+        fresh = [key for key in dict.fromkeys(candidates) if key not in seen and resolver.exists(key)]
         if not fresh:
             return found
         found += fresh
@@ -46,55 +46,55 @@ class _IncludeResolver:
         self.view = view
         self.query = query
         self.search = Search(view, query.base, query.zone)
-        self._arms: dict[tuple[Include, str], list[ParameterPath]] = {}
+        self._paths: dict[tuple[Include, str], list[ParameterPath]] = {}
 
     def exists(self, key: str) -> bool:
         """Whether there is such a resource now."""
         changed = self.view.changed(key.partition("/")[0])
         return changed[key] is not None if key in changed else key in self.view.chart
 
-    def along(self, keys: Sequence[str], first: bool) -> Iterator[str]:
+    def find_related(self, keys: Sequence[str], first: bool) -> Iterator[str]:
         """What comes with these; only what iterates comes with those that themselves came along."""
-        yield from self._meant([each for each in self.query.includes if first or each.iterate], keys)
+        yield from self._find_targets([each for each in self.query.includes if first or each.iterate], keys)
         for include in self.query.revincludes:
             if first or include.iterate:
-                yield from self._meaning(include, keys)
+                yield from self._find_sources(include, keys)
 
-    def _meant(self, includes: Sequence[Include], keys: Sequence[str]) -> Iterator[str]:
+    def _find_targets(self, includes: Sequence[Include], keys: Sequence[str]) -> Iterator[str]:
         """What resources refer to, include by include; each resource is read once."""
-        meant: dict[Include, list[str]] = {include: [] for include in includes}
+        targets: dict[Include, list[str]] = {include: [] for include in includes}
         for key in keys:
             type = key.partition("/")[0]
-            asking = [include for include in includes if include.source in {type, "*"}]
-            resource = self.view.resource(key) if asking else None
-            for include in asking if resource is not None else ():
-                meant[include] += self._targets(include, type, resource or {})
-        return chain.from_iterable(meant.values())
+            applicable = [include for include in includes if include.source in {type, "*"}]
+            resource = self.view.resource(key) if applicable else None
+            for include in applicable if resource is not None else ():
+                targets[include] += self._targets(include, type, resource or {})
+        return chain.from_iterable(targets.values())
 
     def _targets(self, include: Include, type: str, resource: Resource) -> Iterator[str]:
-        arms = self._arms.get((include, type))
-        if arms is None:
-            arms = self._arms[include, type] = _list_paths(include, type)
-        for arm in arms:
-            for text in extract_references(arm, resource, resource):
+        paths = self._paths.get((include, type))
+        if paths is None:
+            paths = self._paths[include, type] = _list_paths(include, type)
+        for path in paths:
+            for text in extract_references(path, resource, resource):
                 target = parse_reference(text, self.query.base)
                 if target is not None and include.target in {"", target.type}:
                     yield target.key
 
-    def _meaning(self, include: Include, keys: Sequence[str]) -> Iterator[str]:
-        spelled = [key for key in keys if include.target in {"", key.partition("/")[0]}]
+    def _find_sources(self, include: Include, keys: Sequence[str]) -> Iterator[str]:
+        spellings = [key for key in keys if include.target in {"", key.partition("/")[0]}]
         if self.search.base:
-            spelled += [f"{self.search.base}/{key}" for key in spelled]
-        for arms in _iter_parameter_paths(include, include.source):
-            term = ValueCriterion("link", arms, (ReferenceValue(tuple(spelled)),))
-            yield from sorted(self.search.matching(include.source, [term]).keys)
+            spellings += [f"{self.search.base}/{key}" for key in spellings]
+        for paths in _iter_parameter_paths(include, include.source):
+            term = ValueCriterion("link", paths, (ReferenceValue(tuple(spellings)),))
+            yield from sorted(self.search.match_type(include.source, [term]).keys)
 
 
 def _list_paths(include: Include, type: str) -> list[ParameterPath]:
-    return [arm for arms in _iter_parameter_paths(include, type) for arm in arms if arm.kind == "Reference"]
+    return [path for paths in _iter_parameter_paths(include, type) for path in paths if path.kind == "Reference"]
 
 
 def _iter_parameter_paths(include: Include, type: str) -> Iterator[tuple[ParameterPath, ...]]:
     for name, parameter in get_parameters(type).items():
         if parameter.type == "reference" and include.parameter in {name, "*"}:
-            yield parameter.arms
+            yield parameter.paths

@@ -52,14 +52,14 @@ class LookupRows(NamedTuple):
 
 def add_posting(postings: dict[K, Posting], value: K, row: int) -> None:
     """One more row for a value."""
-    have = postings.get(value)
-    if have is None:
+    posting = postings.get(value)
+    if posting is None:
         postings[value] = row
-    elif isinstance(have, int):
-        if have != row:
-            postings[value] = array("I", (have, row))
-    elif have[-1] != row:
-        have.append(row)
+    elif isinstance(posting, int):
+        if posting != row:
+            postings[value] = array("I", (posting, row))
+    elif posting[-1] != row:
+        posting.append(row)
 
 
 def get_rows(posting: "Posting | None") -> Rows:
@@ -72,9 +72,9 @@ def get_rows(posting: "Posting | None") -> Rows:
 class TextIndex:
     """Values that are texts: looked up whole, by their beginning, or by what they contain."""
 
-    def __init__(self, said: Iterable[tuple[int, str]]) -> None:
+    def __init__(self, values: Iterable[tuple[int, str]]) -> None:
         self.postings: dict[str, Posting] = {}
-        for row, text in said:
+        for row, text in values:
             add_posting(self.postings, text, row)
         self._sorted: list[str] | None = None
 
@@ -85,27 +85,27 @@ class TextIndex:
             self._sorted = sorted(self.postings)
         return self._sorted
 
-    def look(self, value: SearchValue) -> Iterator[LookupRows]:
+    def look_up(self, value: SearchValue) -> Iterator[LookupRows]:
         """The rows of a value."""
-        for text in value.spellings if isinstance(value, ReferenceValue) else self._fitting(value):
+        for text in value.spellings if isinstance(value, ReferenceValue) else self._list_candidates(value):
             rows = get_rows(self.postings.get(text))
             if rows:
                 yield LookupRows(rows)
 
-    def _fitting(self, value: SearchValue) -> Iterable[str]:
+    def _list_candidates(self, value: SearchValue) -> Iterable[str]:
         """Return the values that a text asks for, or may."""
         assert isinstance(value, TextValue)
         if value.how == "starts":
-            return self.starting(value.text)
+            return self.list_with_prefix(value.text)
         if value.how == "contains":
             return [text for text in self.postings if value.text in text]
         return _iter_parent_uris(value.text) if value.how == "above" else (value.text,)
 
-    def sortable(self) -> Iterator[tuple[str, Rows]]:
+    def iter_sorted(self) -> Iterator[tuple[str, Rows]]:
         """The values in order, with their rows."""
         return ((text, get_rows(self.postings[text])) for text in self.sorted)
 
-    def starting(self, text: str) -> list[str]:
+    def list_with_prefix(self, text: str) -> list[str]:
         """The values that begin so."""
         return self.sorted[bisect_left(self.sorted, text) : bisect_left(self.sorted, text + MAX_CHARACTER)]
 
@@ -122,15 +122,15 @@ def _iter_parent_uris(text: str) -> Iterator[str]:
 class TokenIndex:
     """Codes with their systems."""
 
-    def __init__(self, said: Iterable[tuple[int, tuple[System, str]]]) -> None:
+    def __init__(self, values: Iterable[tuple[int, tuple[System, str]]]) -> None:
         self.postings: dict[tuple[System, str], Posting] = {}
-        for row, pair in said:
+        for row, pair in values:
             add_posting(self.postings, pair, row)
         self.systems: dict[str, list[System]] = {}
         for system, code in self.postings:
             self.systems.setdefault(code, []).append(system)
 
-    def look(self, value: SearchValue) -> Iterator[LookupRows]:
+    def look_up(self, value: SearchValue) -> Iterator[LookupRows]:
         """The rows of `system|code`, `|code`, `system|` or `code`."""
         assert isinstance(value, TokenValue)
         if value.code is None:
@@ -141,16 +141,18 @@ class TokenIndex:
         for pair in pairs:
             yield LookupRows(get_rows(self.postings[pair]))
 
-    def sortable(self) -> Iterator[tuple[str, Rows]]:
+    def iter_sorted(self) -> Iterator[tuple[str, Rows]]:
         """The codes in order, with their rows; systems do not count."""
         for code in sorted(self.systems):
             for system in self.systems[code]:
                 yield code, get_rows(self.postings[system, code])
 
 
-def _is_system_match(said: System, asked: str | None) -> bool:
+def _is_system_match(system: System, requested: str | None) -> bool:
     """Whether an element is of a system; a primitive is of those it implies, and of none as far as it says."""
-    return asked is None or (said == asked if isinstance(said, str) else asked in said or not asked)
+    return requested is None or (
+        system == requested if isinstance(system, str) else requested in system or not requested
+    )
 
 
 class RangeEndpoints(NamedTuple):
@@ -164,22 +166,22 @@ class RangeEndpoints(NamedTuple):
 class RangeIndex:
     """Stretches of time, or amounts with their unit, sorted by where they begin and by where they end."""
 
-    def __init__(self, said: Iterable[tuple[int, TimeRange | QuantityRange]], closed: bool) -> None:
+    def __init__(self, values: Iterable[tuple[int, TimeRange | QuantityRange]], closed: bool) -> None:
         self.closed = closed
         """Whether the end belongs to it: an amount's does, a time's is the first moment after it."""
-        entries = sorted(said, key=lambda entry: entry[1][0])
+        entries = sorted(values, key=lambda entry: entry[1][0])
         kind = "d" if closed else "q"
         self.highs = array(kind, (entry[1][1] for entry in entries))
         """Where those end that are in order of where they begin."""
         self.starts = _build_endpoints(kind, entries, 0)
         self.ends = _build_endpoints(kind, sorted(entries, key=lambda entry: entry[1][1]), 1)
-        self.widest = max((said[1] - said[0] for _, said in entries), default=0)
+        self.widest = max((value[1] - value[0] for _, value in entries), default=0)
 
-    def look(self, value: SearchValue) -> Iterator[LookupRows]:
+    def look_up(self, value: SearchValue) -> Iterator[LookupRows]:
         """The rows that a date or number with its prefix is about."""
         assert isinstance(value, DateValue | QuantityValue)
         by_unit = isinstance(value, QuantityValue) and (value.system is not None or value.code is not None)
-        for edges, places in self.compared(value):
+        for edges, places in self.iter_matches(value):
             if by_unit:
                 rows: Rows = [edges.rows[at] for at in places if _is_same_unit(edges.units[at], value)]
             elif isinstance(places, range):
@@ -189,19 +191,19 @@ class RangeIndex:
             if rows:
                 yield LookupRows(rows, sorted=False)
 
-    def compared(self, value: DateValue | QuantityValue) -> Iterator[tuple[RangeEndpoints, Sequence[int]]]:
+    def iter_matches(self, value: DateValue | QuantityValue) -> Iterator[tuple[RangeEndpoints, Sequence[int]]]:
         """Where a comparison holds (R4 §3.1.1.4.5); numbers compare as themselves, not as what rounds to them."""
         prefix, size = value.prefix, len(self.highs)
         low, high = (value.value, value.value) if isinstance(value, QuantityValue) else (value.low, value.high)
         starts, ends = self.starts, self.ends
         if prefix == "eq" or (prefix in {"ge", "le"} and not self.closed):
-            for places in self.within(value.low, value.high):
+            for places in self.iter_within(value.low, value.high):
                 yield starts, places
         if prefix == "ne":
-            inside = {at for places in self.within(value.low, value.high) for at in places}
+            inside = {at for places in self.iter_within(value.low, value.high) for at in places}
             yield starts, [at for at in range(size) if at not in inside]
         elif prefix == "ap":
-            yield starts, self.touching(value.low, value.high)
+            yield starts, self.list_overlapping(value.low, value.high)
         elif prefix == "sa":
             yield starts, range((bisect_right if self.closed else bisect_left)(starts.at, high), size)
         elif prefix == "eb":
@@ -211,12 +213,12 @@ class RangeIndex:
         elif prefix in {"lt", "le"}:
             yield starts, range((bisect_right if self.closed and prefix == "le" else bisect_left)(starts.at, low))
 
-    def sortable(self, descending: bool) -> Iterator[tuple[Any, Rows]]:
+    def iter_sorted(self, descending: bool) -> Iterator[tuple[Any, Rows]]:
         """Where they begin in order, or where they end, with their rows."""
         edges = self.ends if descending else self.starts
         return ((at, (row,)) for at, row in zip(edges.at, edges.rows, strict=True))
 
-    def within(self, low: Any, high: Any) -> Iterator[Sequence[int]]:
+    def iter_within(self, low: Any, high: Any) -> Iterator[Sequence[int]]:
         """Those that lie in a stretch from start to end; with no look at those that begin too early to end outside."""
         first, last = bisect_left(self.starts.at, low), bisect_left(self.starts.at, high)
         exact = not self.closed or not self.widest  # what two fractions are apart is rounded: no ground to be sure on
@@ -227,7 +229,7 @@ class RangeIndex:
         else:
             yield [at for at in range(sure, last) if self.highs[at] <= high]
 
-    def touching(self, low: Any, high: Any) -> Sequence[int]:
+    def list_overlapping(self, low: Any, high: Any) -> Sequence[int]:
         """Those that share something with a stretch."""
         if self.closed:
             return [at for at in range(bisect_right(self.starts.at, high)) if self.highs[at] >= low]
@@ -235,9 +237,9 @@ class RangeIndex:
 
 
 def _build_endpoints(kind: str, entries: Sequence[tuple[int, TimeRange | QuantityRange]], end: int) -> RangeEndpoints:
-    units = [said.unit for _, said in entries if isinstance(said, QuantityRange)]
+    units = [value.unit for _, value in entries if isinstance(value, QuantityRange)]
     return RangeEndpoints(
-        array(kind, (said[end] for _, said in entries)), array("I", (row for row, _ in entries)), units
+        array(kind, (value[end] for _, value in entries)), array("I", (row for row, _ in entries)), units
     )
 
 
@@ -264,41 +266,41 @@ ExtractValues = Callable[[ParameterPath, Resource, Any], Iterable[Any]]
 
 
 def _extract_each(
-    arms: tuple[ParameterPath, ...], resources: NumberedNodes, said: ExtractValues
+    paths: tuple[ParameterPath, ...], resources: NumberedNodes, extract: ExtractValues
 ) -> Iterator[tuple[int, Any]]:
-    firsts = [(arm, arm.steps[0].name if arm.steps else "") for arm in arms]
+    firsts = [(path, path.steps[0].name if path.steps else "") for path in paths]
     for row, resource, node in resources:
-        for arm, first in firsts:
+        for path, first in firsts:
             if first in node or not first or first == "%resource":  # most choices are not there: no need to walk
-                for value in said(arm, resource, node):
+                for value in extract(path, resource, node):
                     yield row, value
 
 
-def _extract_all_references(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
-    for text in extract_references(arm, resource, node):
+def _extract_all_references(path: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
+    for text in extract_references(path, resource, node):
         yield text
-        if "|" in text and arm.kind != "Reference":
+        if "|" in text and path.kind != "Reference":
             yield text.partition("|")[0]  # a canonical URL with its version is found without it too
 
 
-def _extract_normalized_strings(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
-    return map(normalize_text, extract_strings(arm, resource, node))
+def _extract_normalized_strings(path: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
+    return map(normalize_text, extract_strings(path, resource, node))
 
 
-def _extract_normalized_labels(arm: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
-    return map(normalize_text, extract_labels(arm, resource, node))
+def _extract_normalized_labels(path: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
+    return map(normalize_text, extract_labels(path, resource, node))
 
 
-def build_index(aspect: IndexKind, arms: tuple[ParameterPath, ...], resources: NumberedNodes, zone: int) -> Index:
-    """Build the index of one aspect over resources that come with their rows."""
-    if aspect == "present":
-        return PresenceIndex(row for row, resource, _ in resources if any(is_present(arm, resource) for arm in arms))
-    if aspect == "date":
-        return RangeIndex(_extract_each(arms, resources, partial(extract_dates, zone=zone)), closed=False)
-    if aspect == "amount":
-        return RangeIndex(_extract_each(arms, resources, extract_quantities), closed=True)
-    index, said = _INDEX_TYPES[aspect]
-    return index(_extract_each(arms, resources, said))
+def build_index(index_kind: IndexKind, paths: tuple[ParameterPath, ...], resources: NumberedNodes, zone: int) -> Index:
+    """Build the index of one index_kind over resources that come with their rows."""
+    if index_kind == "present":
+        return PresenceIndex(row for row, resource, _ in resources if any(is_present(path, resource) for path in paths))
+    if index_kind == "date":
+        return RangeIndex(_extract_each(paths, resources, partial(extract_dates, zone=zone)), closed=False)
+    if index_kind == "amount":
+        return RangeIndex(_extract_each(paths, resources, extract_quantities), closed=True)
+    index, extract = _INDEX_TYPES[index_kind]
+    return index(_extract_each(paths, resources, extract))
 
 
 _INDEX_TYPES: dict[IndexKind, tuple[type[TextIndex | TokenIndex], ExtractValues]] = {

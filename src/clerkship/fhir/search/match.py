@@ -42,11 +42,11 @@ class Hits(NamedTuple):
         """At most so many."""
         return self.universe if self.negated else sum(len(part.rows) for part in self.parts)
 
-    def take(self) -> set[int]:
+    def to_set(self) -> set[int]:
         """All of them."""
-        return set(self.others()) if self.negated else set().union(*(part.rows for part in self.parts))
+        return set(self.list_complement()) if self.negated else set().union(*(part.rows for part in self.parts))
 
-    def others(self) -> list[int]:
+    def list_complement(self) -> list[int]:
         """All that are in no part, in order."""
         mask = bytearray(b"\x01") * self.universe
         for part in self.parts:
@@ -54,7 +54,7 @@ class Hits(NamedTuple):
                 mask[row] = 0
         return list(compress(range(self.universe), mask))
 
-    def among(self, rows: set[int]) -> set[int]:
+    def intersect(self, rows: set[int]) -> set[int]:
         """Those of some rows that are in it."""
         if all(part.sorted for part in self.parts) and len(rows) * len(self.parts) * 8 < sum(
             len(part.rows) for part in self.parts
@@ -73,15 +73,18 @@ def _contains_row(rows: Rows, row: int) -> bool:
 class TypeMatches(NamedTuple):
     """What of one type meets the criteria: rows of the chart, in order, and keys of what changed since."""
 
-    kept: ChartIndex
+    chart_index: ChartIndex
     rows: Rows
-    loose: OverlayIndex
-    loose_rows: Rows
+    overlay_index: OverlayIndex
+    overlay_rows: Rows
 
     @property
     def keys(self) -> list[str]:
         """All of them, in no order."""
-        return [*(self.kept.keys[row] for row in self.rows), *(self.loose.keys[row] for row in self.loose_rows)]
+        return [
+            *(self.chart_index.keys[row] for row in self.rows),
+            *(self.overlay_index.keys[row] for row in self.overlay_rows),
+        ]
 
 
 class Search:
@@ -91,118 +94,127 @@ class Search:
         self.view = view
         self.base = base.rstrip("/")
         self.zone = zone
-        self._kept: dict[str, ChartIndex] = {}
-        self._loose: dict[str, OverlayIndex] = {}
+        self._chart_indexes: dict[str, ChartIndex] = {}
+        self._overlay_indexes: dict[str, OverlayIndex] = {}
         self._inner: dict[tuple[str, int], TypeMatches] = {}
 
-    def kept(self, type: str) -> ChartIndex:
+    def chart_index(self, type: str) -> ChartIndex:
         """A type's resources in the chart."""
-        if type not in self._kept:
-            self._kept[type] = ChartIndex(self.view.chart, type, self.zone)
-        return self._kept[type]
+        if type not in self._chart_indexes:
+            self._chart_indexes[type] = ChartIndex(self.view.chart, type, self.zone)
+        return self._chart_indexes[type]
 
-    def loose(self, type: str) -> OverlayIndex:
+    def overlay_index(self, type: str) -> OverlayIndex:
         """A type's resources that differ from the chart."""
-        if type not in self._loose:
-            found = self.view.while_unchanged(type, lambda: self._loose_of(type))
-            self._loose[type] = found if found.zone == self.zone else self._loose_of(type)
-        return self._loose[type]
+        if type not in self._overlay_indexes:
+            found = self.view.cache_until_changed(type, lambda: self._build_overlay_index(type))
+            self._overlay_indexes[type] = found if found.zone == self.zone else self._build_overlay_index(type)
+        return self._overlay_indexes[type]
 
-    def _loose_of(self, type: str) -> OverlayIndex:
+    def _build_overlay_index(self, type: str) -> OverlayIndex:
         changed = self.view.changed(type)
         return OverlayIndex({key: resource for key, resource in changed.items() if resource is not None}, self.zone)
 
-    def matching(self, type: str, criteria: Sequence[Criterion]) -> TypeMatches:
+    def match_type(self, type: str, criteria: Sequence[Criterion]) -> TypeMatches:
         """What of a type meets all of some criteria."""
-        kept, loose = self.kept(type), self.loose(type)
-        rows = self.meeting(criteria, kept)
-        shadowed = [row for row in map(kept.row, self.view.changed(type)) if row is not None]
-        return TypeMatches(kept, _exclude_rows(rows, shadowed), loose, self.meeting(criteria, loose))
+        chart_index, overlay_index = self.chart_index(type), self.overlay_index(type)
+        rows = self.find_rows(criteria, chart_index)
+        shadowed = [row for row in map(chart_index.find_row, self.view.changed(type)) if row is not None]
+        return TypeMatches(
+            chart_index, _exclude_rows(rows, shadowed), overlay_index, self.find_rows(criteria, overlay_index)
+        )
 
-    def meeting(self, criteria: Sequence[Criterion], shelf: ResourceIndex) -> Rows:
-        """The rows of a shelf that meet all of some criteria, in order."""
-        if not criteria or not shelf.size:
-            return range(shelf.size)
-        planned = sorted(((self.hits(each, shelf), each) for each in criteria), key=lambda pair: pair[0].size)
+    def find_rows(self, criteria: Sequence[Criterion], resource_index: ResourceIndex) -> Rows:
+        """The rows of a resource_index that meet all of some criteria, in order."""
+        if not criteria or not resource_index.size:
+            return range(resource_index.size)
+        planned = sorted(
+            ((self.find_hits(each, resource_index), each) for each in criteria), key=lambda pair: pair[0].size
+        )
         first = planned[0][0]
         if len(planned) == 1 and first.negated:
-            return first.others()
+            return first.list_complement()
         if len(planned) == 1 and len(first.parts) == 1 and first.parts[0].sorted:
             return first.parts[0].rows
-        rows = first.take()
+        rows = first.to_set()
         for hits, criterion in planned[1:]:
             if not rows:
                 break
-            rows = self._narrowed(rows, hits, criterion, shelf)
+            rows = self._narrow(rows, hits, criterion, resource_index)
         return sorted(rows)
 
-    def _narrowed(self, rows: set[int], hits: Hits, criterion: Criterion, shelf: ResourceIndex) -> set[int]:
-        unsorted = any(not part.sorted for part in hits.parts)
-        if unsorted and len(rows) * READ_COST < hits.size and isinstance(shelf, ChartIndex):
+    def _narrow(self, rows: set[int], hits: Hits, criterion: Criterion, resource_index: ResourceIndex) -> set[int]:
+        is_unsorted = any(not part.sorted for part in hits.parts)
+        if is_unsorted and len(rows) * READ_COST < hits.size and isinstance(resource_index, ChartIndex):
             few = sorted(rows)
-            return {few[at] for at in self.meeting([criterion], shelf.pick(few))}
-        return hits.among(rows)
+            return {few[at] for at in self.find_rows([criterion], resource_index.select(few))}
+        return hits.intersect(rows)
 
-    def hits(self, criterion: Criterion, shelf: ResourceIndex) -> Hits:
-        """The rows of a shelf that meet one criterion."""
+    def find_hits(self, criterion: Criterion, resource_index: ResourceIndex) -> Hits:
+        """The rows of a resource_index that meet one criterion."""
         negated = False
         if isinstance(criterion, ValueCriterion):
-            parts: Iterable[LookupRows] = _look_up_values(shelf.index(criterion.aspect, criterion.arms), criterion)
+            parts: Iterable[LookupRows] = _look_up_values(
+                resource_index.get_index(criterion.index_kind, criterion.paths), criterion
+            )
             negated = criterion.negated
         elif isinstance(criterion, MissingCriterion):
-            index = shelf.index("present", criterion.arms)
+            index = resource_index.get_index("present", criterion.paths)
             assert isinstance(index, PresenceIndex)
             parts, negated = [LookupRows(index.rows)], criterion.missing
         elif isinstance(criterion, IdCriterion):
-            parts, negated = [LookupRows(_find_rows_of_ids(criterion, shelf))], criterion.negated
+            parts, negated = [LookupRows(_find_rows_of_ids(criterion, resource_index))], criterion.negated
         elif isinstance(criterion, ChainCriterion):
-            parts = self._chained(criterion, shelf)
+            parts = self._find_chained(criterion, resource_index)
         elif isinstance(criterion, ReverseChainCriterion):
-            parts = [LookupRows(_find_rows_of_keys(self._referred(criterion), shelf))]
+            parts = [LookupRows(_find_rows_of_keys(self._find_referenced(criterion), resource_index))]
         elif isinstance(criterion, CompositeCriterion):
-            parts = [LookupRows(self._together(criterion, shelf))]
+            parts = [LookupRows(self._find_composite(criterion, resource_index))]
         else:
-            parts = self._any(criterion, shelf)
-        return Hits([part for part in parts if part.rows], negated, shelf.size)
+            parts = self._find_any(criterion, resource_index)
+        return Hits([part for part in parts if part.rows], negated, resource_index.size)
 
-    def _any(self, criterion: AnyCriterion, shelf: ResourceIndex) -> list[LookupRows]:
-        every = [self.hits(each, shelf) for each in criterion.criteria]
+    def _find_any(self, criterion: AnyCriterion, resource_index: ResourceIndex) -> list[LookupRows]:
+        every = [self.find_hits(each, resource_index) for each in criterion.criteria]
         if any(hits.negated for hits in every):
-            return [LookupRows(sorted(hits.take())) for hits in every]
+            return [LookupRows(sorted(hits.to_set())) for hits in every]
         return [part for hits in every for part in hits.parts]
 
-    def _together(self, criterion: CompositeCriterion, shelf: ResourceIndex) -> Rows:
-        nodes, owners = shelf.nodes(criterion.roots)
-        found = {owners[at] for terms in criterion.alternatives for at in self.meeting(terms, nodes)}
+    def _find_composite(self, criterion: CompositeCriterion, resource_index: ResourceIndex) -> Rows:
+        nodes, owners = resource_index.list_nodes(criterion.roots)
+        found = {owners[at] for terms in criterion.alternatives for at in self.find_rows(terms, nodes)}
         return sorted(found)
 
-    def inner(self, type: str, criterion: Criterion) -> TypeMatches:
+    def match_inner(self, type: str, criterion: Criterion) -> TypeMatches:
         """What a chain leads to, worked out once."""
-        known = (type, id(criterion))
-        if known not in self._inner:
-            self._inner[known] = self.matching(type, [criterion])
-        return self._inner[known]
+        key = (type, id(criterion))
+        if key not in self._inner:
+            self._inner[key] = self.match_type(type, [criterion])
+        return self._inner[key]
 
-    def _chained(self, criterion: ChainCriterion, shelf: ResourceIndex) -> Iterable[LookupRows]:
-        index = shelf.index("link", criterion.arms)
+    def _find_chained(self, criterion: ChainCriterion, resource_index: ResourceIndex) -> Iterable[LookupRows]:
+        index = resource_index.get_index("link", criterion.paths)
         assert isinstance(index, TextIndex)
         for type, inner in criterion.inner:
-            for key in self.inner(type, inner).keys:
+            for key in self.match_inner(type, inner).keys:
                 yield LookupRows(get_rows(index.postings.get(key)))
                 if self.base:
                     yield LookupRows(get_rows(index.postings.get(f"{self.base}/{key}")))
 
-    def _referred(self, criterion: ReverseChainCriterion) -> set[str]:
-        matched = self.inner(criterion.type, criterion.inner)
+    def _find_referenced(self, criterion: ReverseChainCriterion) -> set[str]:
+        matched = self.match_inner(criterion.type, criterion.inner)
         found: set[str] = set()
-        for shelf, rows in ((matched.kept, matched.rows), (matched.loose, matched.loose_rows)):
+        for resource_index, rows in (
+            (matched.chart_index, matched.rows),
+            (matched.overlay_index, matched.overlay_rows),
+        ):
             if rows:
-                forward = shelf.forward(criterion.arms)
+                forward = resource_index.list_references(criterion.paths)
                 for row in rows:
                     found.update(_to_tuple(forward[row]))
-        return {self.local(text) for text in found}
+        return {self.to_relative(text) for text in found}
 
-    def local(self, text: str) -> str:
+    def to_relative(self, text: str) -> str:
         """A reference without this server's address."""
         return text[len(self.base) + 1 :] if self.base and text.startswith(self.base + "/") else text
 
@@ -218,23 +230,23 @@ def _exclude_rows(rows: Rows, others: Sequence[int]) -> Rows:
     return left
 
 
-def _to_tuple(said: ReferenceTexts) -> tuple[str, ...]:
-    return (said,) if isinstance(said, str) else said
+def _to_tuple(text: ReferenceTexts) -> tuple[str, ...]:
+    return (text,) if isinstance(text, str) else text
 
 
 def _look_up_values(index: Index, term: ValueCriterion) -> Iterable[LookupRows]:
     assert not isinstance(index, PresenceIndex)
-    return [part for value in term.values for part in index.look(value)]
+    return [part for value in term.values for part in index.look_up(value)]
 
 
-def _find_rows_of_ids(criterion: IdCriterion, shelf: ResourceIndex) -> Rows:
-    assert isinstance(shelf, KeyedResourceIndex)
-    if not shelf.keys:
+def _find_rows_of_ids(criterion: IdCriterion, resource_index: ResourceIndex) -> Rows:
+    assert isinstance(resource_index, KeyedResourceIndex)
+    if not resource_index.keys:
         return ()
-    type = shelf.keys[0].partition("/")[0]
-    return _find_rows_of_keys({f"{type}/{id}" for id in criterion.ids}, shelf)
+    type = resource_index.keys[0].partition("/")[0]
+    return _find_rows_of_keys({f"{type}/{id}" for id in criterion.ids}, resource_index)
 
 
-def _find_rows_of_keys(keys: Iterable[str], shelf: ResourceIndex) -> Rows:
-    assert isinstance(shelf, KeyedResourceIndex)
-    return sorted(row for row in map(shelf.row, keys) if row is not None)
+def _find_rows_of_keys(keys: Iterable[str], resource_index: ResourceIndex) -> Rows:
+    assert isinstance(resource_index, KeyedResourceIndex)
+    return sorted(row for row in map(resource_index.find_row, keys) if row is not None)

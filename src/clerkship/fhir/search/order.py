@@ -21,7 +21,7 @@ SortPosition = tuple[SortValue, ...]
 
 
 class SortColumn(NamedTuple):
-    """One rule over one shelf: by row the rank of its value, and by rank the value."""
+    """One rule over one resource_index: by row the rank of its value, and by rank the value."""
 
     ranks: Sequence[int]
     values: Sequence[SortValue]
@@ -32,18 +32,20 @@ class SortColumn(NamedTuple):
         return self.values[rank] if rank < len(self.values) else None
 
 
-def build_column(shelf: KeyedResourceIndex, parameter: SearchParameter, descending: bool) -> SortColumn:
-    """One rule over one shelf, worked out once."""
-    what = ("column", parameter.arms, parameter.type, descending, shelf.zone)
-    return shelf.once(what, lambda: _rank(shelf.size, _list_sorted_values(shelf, parameter, descending)))
+def build_column(resource_index: KeyedResourceIndex, parameter: SearchParameter, descending: bool) -> SortColumn:
+    """One rule over one resource_index, worked out once."""
+    key = ("column", parameter.paths, parameter.type, descending, resource_index.zone)
+    return resource_index.get_or_build(
+        key, lambda: _rank(resource_index.size, _list_sorted_values(resource_index, parameter, descending))
+    )
 
 
 def _list_sorted_values(
-    shelf: KeyedResourceIndex, parameter: SearchParameter, descending: bool
+    resource_index: KeyedResourceIndex, parameter: SearchParameter, descending: bool
 ) -> Iterable[tuple[Any, Rows]]:
-    index = shelf.index(DEFAULT_INDEX_KINDS[parameter.type], parameter.arms)
+    index = resource_index.get_index(DEFAULT_INDEX_KINDS[parameter.type], parameter.paths)
     assert isinstance(index, TextIndex | TokenIndex | RangeIndex)
-    pairs = list(index.sortable(descending) if isinstance(index, RangeIndex) else index.sortable())
+    pairs = list(index.iter_sorted(descending) if isinstance(index, RangeIndex) else index.iter_sorted())
     return reversed(pairs) if descending else pairs
 
 
@@ -61,28 +63,29 @@ def _rank(size: int, pairs: Iterable[tuple[Any, Rows]]) -> SortColumn:
 
 
 class SortedRows:
-    """Rows of one shelf, in order."""
+    """Rows of one resource_index, in order."""
 
-    def __init__(self, shelf: KeyedResourceIndex, rows: Rows, columns: Sequence[SortColumn]) -> None:
-        self.shelf, self.rows, self.columns = shelf, rows, columns
+    def __init__(self, resource_index: KeyedResourceIndex, rows: Rows, columns: Sequence[SortColumn]) -> None:
+        self.resource_index, self.rows, self.columns = resource_index, rows, columns
 
-    def place(self, at: int) -> SortPosition:
+    def get_position(self, at: int) -> SortPosition:
         """Where one is."""
         row = self.rows[at]
-        return (*(each.value(row) for each in self.columns), self.shelf.keys[row])
+        return (*(each.value(row) for each in self.columns), self.resource_index.keys[row])
 
 
-def sort_rows(type: str, shelf: KeyedResourceIndex, rows: Rows, rules: Sequence[SortKey]) -> SortedRows:
+def sort_rows(type: str, resource_index: KeyedResourceIndex, rows: Rows, rules: Sequence[SortKey]) -> SortedRows:
     """Rows that come in order of key, in the order of some rules."""
-    columns = [build_column(shelf, get_parameters(type)[rule.name], rule.descending) for rule in rules]
+    columns = [build_column(resource_index, get_parameters(type)[rule.name], rule.descending) for rule in rules]
     if not rules or len(rows) < 2:
-        return SortedRows(shelf, rows, columns)
-    if len(rows) == shelf.size:
-        rows = shelf.once(
-            ("order", tuple(rules), shelf.zone), lambda: array("I", _sort_by_rank(range(shelf.size), columns))
+        return SortedRows(resource_index, rows, columns)
+    if len(rows) == resource_index.size:
+        rows = resource_index.get_or_build(
+            ("order", tuple(rules), resource_index.zone),
+            lambda: array("I", _sort_by_rank(range(resource_index.size), columns)),
         )
-        return SortedRows(shelf, rows, columns)
-    return SortedRows(shelf, _sort_by_rank(rows, columns), columns)
+        return SortedRows(resource_index, rows, columns)
+    return SortedRows(resource_index, _sort_by_rank(rows, columns), columns)
 
 
 def _sort_by_rank(rows: Rows, columns: Sequence[SortColumn]) -> list[int]:
@@ -94,11 +97,11 @@ def _sort_by_rank(rows: Rows, columns: Sequence[SortColumn]) -> list[int]:
 class MergedKeys(Sequence[str]):
     """Keys of a chart with some others between them; worked out when they are looked at, for there may be many."""
 
-    def __init__(self, main: SortedRows, few: SortedRows, downs: Sequence[bool]) -> None:
+    def __init__(self, main: SortedRows, few: SortedRows, descending: Sequence[bool]) -> None:
         self._main, self._few = main, few
         # Where each of the few is in the whole: behind all of the chart's that do not follow it, and the few before.
         self._at = [
-            find_position(len(main.rows), main.place, few.place(number), downs) + number
+            find_position(len(main.rows), main.get_position, few.get_position(number), descending) + number
             for number in range(len(few.rows))
         ]
 
@@ -112,10 +115,10 @@ class MergedKeys(Sequence[str]):
             return self._few, number
         return self._main, at - number
 
-    def place(self, at: int) -> SortPosition:
+    def get_position(self, at: int) -> SortPosition:
         """Where in the order one is."""
         part, number = self._part(at)
-        return part.place(number)
+        return part.get_position(number)
 
     @overload
     def __getitem__(self, at: int) -> str: ...
@@ -125,51 +128,51 @@ class MergedKeys(Sequence[str]):
         """One, or some."""
         if isinstance(at, slice):
             if not self._at:
-                return list(map(self._main.shelf.keys.__getitem__, self._main.rows[at]))
+                return list(map(self._main.resource_index.keys.__getitem__, self._main.rows[at]))
             return [self[each] for each in range(*at.indices(len(self)))]
         if not -len(self) <= at < len(self):
             raise IndexError(at)
         part, number = self._part(at % len(self))
-        return part.shelf.keys[part.rows[number]]
+        return part.resource_index.keys[part.rows[number]]
 
     def __iter__(self) -> Iterator[str]:
         """All."""
-        keys, rows = self._main.shelf.keys, iter(self._main.rows)
+        keys, rows = self._main.resource_index.keys, iter(self._main.rows)
         for at, number in zip(self._at, range(len(self._few.rows)), strict=True):
             for _ in range(at - number - (self._at[number - 1] - number + 1 if number else 0)):
                 yield keys[next(rows)]
-            yield self._few.shelf.keys[self._few.rows[number]]
+            yield self._few.resource_index.keys[self._few.rows[number]]
         yield from map(keys.__getitem__, rows)
 
 
 def merge_matches(type: str, matched: TypeMatches, rules: Sequence[SortKey]) -> MergedKeys:
     """Everything of one type that matched, in order."""
-    main = sort_rows(type, matched.kept, matched.rows, rules)
+    main = sort_rows(type, matched.chart_index, matched.rows, rules)
     return MergedKeys(
-        main, sort_rows(type, matched.loose, matched.loose_rows, rules), [rule.descending for rule in rules]
+        main, sort_rows(type, matched.overlay_index, matched.overlay_rows, rules), [rule.descending for rule in rules]
     )
 
 
-def is_after(one: SortPosition, other: SortPosition, downs: Sequence[bool]) -> bool:
+def is_after(one: SortPosition, other: SortPosition, descending: Sequence[bool]) -> bool:
     """Whether one place is behind another."""
-    for mine, theirs, down in zip(one, other, [*downs, False], strict=True):
-        if mine != theirs:
-            return _is_value_after(mine, theirs, down)
+    for left, right, is_descending in zip(one, other, [*descending, False], strict=True):
+        if left != right:
+            return _is_value_after(left, right, is_descending)
     return False
 
 
-def _is_value_after(mine: SortValue, theirs: SortValue, down: bool) -> bool:
-    if mine is None or theirs is None:
-        return mine is None
-    return (mine < theirs) if down else (mine > theirs)  # type: ignore[operator]
+def _is_value_after(left: SortValue, right: SortValue, is_descending: bool) -> bool:
+    if left is None or right is None:
+        return left is None
+    return (left < right) if is_descending else (left > right)  # type: ignore[operator]
 
 
-def find_position(size: int, place: Any, other: SortPosition, downs: Sequence[bool]) -> int:
+def find_position(size: int, get_position: Any, other: SortPosition, descending: Sequence[bool]) -> int:
     """How many of some places do not follow another."""
     low, high = 0, size
     while low < high:
         middle = (low + high) // 2
-        if is_after(place(middle), other, downs):
+        if is_after(get_position(middle), other, descending):
             high = middle
         else:
             low = middle + 1

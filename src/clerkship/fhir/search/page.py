@@ -34,35 +34,37 @@ class ResultPage(NamedTuple):
     """None on the first page; empty where that is the one before."""
 
 
-def build_page(found: SearchResult, query: SearchQuery, default_count: int) -> ResultPage:
+def build_page(result: SearchResult, query: SearchQuery, default_count: int) -> ResultPage:
     """The page that a query asks for."""
     count = default_count if query.count is None else query.count
-    start = _find_start(found, query) if query.cursor else 0
-    keys = list(found.keys[start : start + count])
-    more = bool(count) and start + count < found.total
-    further = _encode_cursor(query, found.place(start + count - 1)) if more else ""
-    return ResultPage(keys, further, found.total, _build_previous_cursor(found, query, start, count))
+    start = _find_start(result, query) if query.cursor else 0
+    keys = list(result.keys[start : start + count])
+    has_more = bool(count) and start + count < result.total
+    next_cursor = _encode_cursor(query, result.get_position(start + count - 1)) if has_more else ""
+    return ResultPage(keys, next_cursor, result.total, _build_previous_cursor(result, query, start, count))
 
 
-def _build_previous_cursor(found: SearchResult, query: SearchQuery, start: int, count: int) -> str | None:
+def _build_previous_cursor(result: SearchResult, query: SearchQuery, start: int, count: int) -> str | None:
     if not start or not count:
         return None
-    return _encode_cursor(query, found.place(start - count - 1)) if start > count else ""
+    return _encode_cursor(query, result.get_position(start - count - 1)) if start > count else ""
 
 
-def _digest_cursor(query: SearchQuery, said: bytes) -> bytes:
-    asked = [pair for pair in query.pairs if pair[0].partition(":")[0] not in _DISPLAY_PARAMETERS]
-    return hashlib.sha256(orjson.dumps([query.type, asked]) + said).digest()[:CURSOR_DIGEST_BYTES]
+def _digest_cursor(query: SearchQuery, payload: bytes) -> bytes:
+    pairs = [pair for pair in query.pairs if pair[0].partition(":")[0] not in _DISPLAY_PARAMETERS]
+    return hashlib.sha256(orjson.dumps([query.type, pairs]) + payload).digest()[:CURSOR_DIGEST_BYTES]
 
 
-def _encode_cursor(query: SearchQuery, place: SortPosition) -> str:
-    said = orjson.dumps(place)
-    return base64.urlsafe_b64encode(_digest_cursor(query, said) + said).rstrip(b"=").decode()
+def _encode_cursor(query: SearchQuery, position: SortPosition) -> str:
+    payload = orjson.dumps(position)
+    return base64.urlsafe_b64encode(_digest_cursor(query, payload) + payload).rstrip(b"=").decode()
 
 
-def _find_start(found: SearchResult, query: SearchQuery) -> int:
+def _find_start(result: SearchResult, query: SearchQuery) -> int:
     try:
-        return find_position(found.total, found.place, _decode_cursor(query), [rule.descending for rule in query.sort])
+        return find_position(
+            result.total, result.get_position, _decode_cursor(query), [rule.descending for rule in query.sort]
+        )
     except (TypeError, ValueError):
         raise INVALID_CURSOR from None
 
@@ -72,7 +74,7 @@ def _decode_cursor(query: SearchQuery) -> SortPosition:
         data = base64.urlsafe_b64decode(query.cursor.encode("ascii") + b"=" * (-len(query.cursor) % 4))
     except (binascii.Error, ValueError):
         data = b""
-    mark, said = data[:CURSOR_DIGEST_BYTES], data[CURSOR_DIGEST_BYTES:]
-    if not said or mark != _digest_cursor(query, said):
+    digest, payload = data[:CURSOR_DIGEST_BYTES], data[CURSOR_DIGEST_BYTES:]
+    if not payload or digest != _digest_cursor(query, payload):
         raise INVALID_CURSOR
-    return tuple(orjson.loads(said))
+    return tuple(orjson.loads(payload))

@@ -36,7 +36,7 @@ RESULT_PARAMETERS = (
     "_cursor",
     "_type",
 )
-"""What is said about the answer, not about resources."""
+"""What is results about the answer, not about resources."""
 INCLUDE_PARAMETERS = ("_include", "_revinclude")
 SERVER_PARAMETERS = ("_format", "_pretty")
 """What the server looks at before a search begins."""
@@ -49,12 +49,12 @@ class _QueryBuilder:
     type: str
     types: tuple[str, ...]
     strict: bool
-    meaning: SearchContext
+    context: SearchContext
     pairs: list[tuple[str, str]] = field(default_factory=list)
     ignored: list[Issue] = field(default_factory=list)
-    wrong: list[Issue] = field(default_factory=list)
+    errors: list[Issue] = field(default_factory=list)
     criteria: dict[str, list[Criterion]] = field(default_factory=dict)
-    said: dict[str, Any] = field(default_factory=dict)
+    results: dict[str, Any] = field(default_factory=dict)
 
 
 def parse_query(
@@ -62,29 +62,29 @@ def parse_query(
     pairs: Sequence[tuple[str, str]],
     *,
     strict: bool = True,
-    meaning: SearchContext | None = None,
+    context: SearchContext | None = None,
     compartment: tuple[str, str] | None = None,
 ) -> SearchQuery:
-    """A search of one type, or, with "", of the whole system; raises FhirError with everything that is wrong with it.
+    """A search of one type, or, with "", of the whole system; raises FhirError with everything that is errors with it.
 
     `strict=False` leaves out parameters that are not known and lists them in `ignored`; what is malformed is refused
-    either way. `meaning` tells the server's zone and time, where they are known; `compartment` narrows the search to
+    either way. `context` tells the server's zone and time, where they are known; `compartment` narrows the search to
     that of ("Patient", "42").
     """
     if type and type not in searchable_types():
         raise fhir_error("not-supported", f"{type!r} is not a resource type of R4")
     _check_size(pairs)
-    reading = _QueryBuilder(type, _parse_types(type, pairs), strict, meaning or SearchContext())
+    builder = _QueryBuilder(type, _parse_types(type, pairs), strict, context or SearchContext())
     for name, text in pairs:
         try:
-            _parse_parameter(reading, name, text)
+            _parse_parameter(builder, name, text)
         except UnknownParameter as error:
-            _handle_unknown(reading, error.issue)
+            _handle_unknown(builder, error.issue)
         except FhirError as error:
-            reading.wrong.extend(error.issues)
-    if reading.wrong:
-        raise FhirError(*reading.wrong)
-    return _build_query(reading, compartment)
+            builder.errors.extend(error.issues)
+    if builder.errors:
+        raise FhirError(*builder.errors)
+    return _build_query(builder, compartment)
 
 
 def _check_size(pairs: Sequence[tuple[str, str]]) -> None:
@@ -98,11 +98,11 @@ def _check_size(pairs: Sequence[tuple[str, str]]) -> None:
         raise fhir_error("too-costly", f"the search has {values} values; at most {MAX_VALUES} are allowed")
 
 
-def _handle_unknown(reading: _QueryBuilder, issue: Issue) -> None:
-    if reading.strict:
-        reading.wrong.append(issue)
+def _handle_unknown(builder: _QueryBuilder, issue: Issue) -> None:
+    if builder.strict:
+        builder.errors.append(issue)
     else:
-        reading.ignored.append(issue._replace(severity="warning", text=f"{issue.text}; it was left out of the search"))
+        builder.ignored.append(issue._replace(severity="warning", text=f"{issue.text}; it was left out of the search"))
 
 
 def _parse_types(type: str, pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
@@ -115,79 +115,79 @@ def _parse_types(type: str, pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]
     return tuple(sorted(set(named))) or tuple(sorted(searchable_types()))
 
 
-def _parse_parameter(reading: _QueryBuilder, name: str, text: str) -> None:
+def _parse_parameter(builder: _QueryBuilder, name: str, text: str) -> None:
     if name in SERVER_PARAMETERS:
         return
     label, _, modifier = name.partition(":")
     if label in RESULT_PARAMETERS:
-        _RESULT_PARSERS[label](reading, modifier, text)
+        _RESULT_PARSERS[label](builder, modifier, text)
     else:
-        _add_criterion(reading, name, text)
+        _add_criterion(builder, name, text)
     if label != "_cursor":
-        reading.pairs.append((name, text))
+        builder.pairs.append((name, text))
 
 
-def _add_criterion(reading: _QueryBuilder, name: str, text: str) -> None:
+def _add_criterion(builder: _QueryBuilder, name: str, text: str) -> None:
     if not name:
         raise fhir_error("invalid", f"a parameter without a name: ={text[:80]}")
-    if len(reading.types) == len(searchable_types()) and not name.startswith("_has:"):
+    if len(builder.types) == len(searchable_types()) and not name.startswith("_has:"):
         get_parameter("Resource", re.split("[.:]", name)[0])  # what every type has, and nothing that one alone has
-    for type in reading.types:
-        reading.criteria.setdefault(type, []).append(parse_criterion(type, name, text, reading.meaning))
+    for type in builder.types:
+        builder.criteria.setdefault(type, []).append(parse_criterion(type, name, text, builder.context))
 
 
-def _set_once(reading: _QueryBuilder, label: str, modifier: str, value: Any) -> None:
+def _set_once(builder: _QueryBuilder, label: str, modifier: str, value: Any) -> None:
     if modifier:
         raise fhir_error("not-supported", f"{label} takes no modifier :{modifier}")
-    if label in reading.said:
-        raise fhir_error("invalid", f"{label} is said twice")
-    reading.said[label] = value
+    if label in builder.results:
+        raise fhir_error("invalid", f"{label} is given twice")
+    builder.results[label] = value
 
 
-def _parse_sort(reading: _QueryBuilder, modifier: str, text: str) -> None:
+def _parse_sort(builder: _QueryBuilder, modifier: str, text: str) -> None:
     rules = [SortKey(part.lstrip("-"), part.startswith("-")) for part in text.split(",")]
     if len(rules) > MAX_SORT_KEYS:
         raise fhir_error("too-costly", f"_sort has {len(rules)} keys; at most {MAX_SORT_KEYS} are allowed")
     for rule in rules:
-        sorts = {get_parameter(type, rule.name).type for type in reading.types}
+        sorts = {get_parameter(type, rule.name).type for type in builder.types}
         if "composite" in sorts:
             raise fhir_error("not-supported", f"_sort: {rule.name} is a composite, which has no order")
         if len(sorts) > 1:
             raise fhir_error("not-supported", f"_sort: {rule.name} is not of one sort in the types that are searched")
-    _set_once(reading, "_sort", modifier, tuple(rules))
+    _set_once(builder, "_sort", modifier, tuple(rules))
 
 
-def _parse_count(reading: _QueryBuilder, modifier: str, text: str) -> None:
+def _parse_count(builder: _QueryBuilder, modifier: str, text: str) -> None:
     if not re.fullmatch(r"\d{1,9}", text, re.ASCII):
         raise fhir_error("value", f"_count is a whole number, not {text!r}")
-    _set_once(reading, "_count", modifier, int(text))
+    _set_once(builder, "_count", modifier, int(text))
 
 
 def _build_choice_parser(label: str, allowed: Sequence[str]) -> Callable[[_QueryBuilder, str, str], None]:
-    def read(reading: _QueryBuilder, modifier: str, text: str) -> None:
+    def read(builder: _QueryBuilder, modifier: str, text: str) -> None:
         if text not in allowed:
             raise fhir_error("value", f"{label} is one of {', '.join(allowed)}, not {text!r}")
-        _set_once(reading, label, modifier, text)
+        _set_once(builder, label, modifier, text)
 
     return read
 
 
-def _parse_elements(reading: _QueryBuilder, modifier: str, text: str) -> None:
+def _parse_elements(builder: _QueryBuilder, modifier: str, text: str) -> None:
     names = tuple(text.split(","))
     for name in names:
-        if not any(get_json_names(type, name) for type in reading.types):
-            where = reading.type or "the types searched"
+        if not any(get_json_names(type, name) for type in builder.types):
+            where = builder.type or "the types searched"
             raise fhir_error("value", f"_elements: {name!r} is not the name of an element at the top of {where}")
-    _set_once(reading, "_elements", modifier, names)
+    _set_once(builder, "_elements", modifier, names)
 
 
 def _build_include_parser(label: str) -> Callable[[_QueryBuilder, str, str], None]:
-    def read(reading: _QueryBuilder, modifier: str, text: str) -> None:
+    def read(builder: _QueryBuilder, modifier: str, text: str) -> None:
         if modifier not in {"", "iterate"}:
             raise fhir_error("not-supported", f"{label} takes :iterate, not :{modifier}")
-        includes = reading.said.setdefault(label, {})
-        includes[_parse_include(label, reading, text, modifier == "iterate")] = None
-        if sum(len(reading.said.get(name, ())) for name in INCLUDE_PARAMETERS) > MAX_INCLUDES:
+        includes = builder.results.setdefault(label, {})
+        includes[_parse_include(label, builder, text, modifier == "iterate")] = None
+        if sum(len(builder.results.get(name, ())) for name in INCLUDE_PARAMETERS) > MAX_INCLUDES:
             raise fhir_error(
                 "too-costly", f"the search has more than {MAX_INCLUDES} different _include and _revinclude"
             )
@@ -195,7 +195,7 @@ def _build_include_parser(label: str) -> Callable[[_QueryBuilder, str, str], Non
     return read
 
 
-def _parse_include(label: str, reading: _QueryBuilder, text: str, iterate: bool) -> Include:
+def _parse_include(label: str, builder: _QueryBuilder, text: str, iterate: bool) -> Include:
     if text == "*" and label == "_include":
         return Include("*", "*", "", iterate)
     source, _, rest = text.partition(":")
@@ -211,14 +211,14 @@ def _parse_include(label: str, reading: _QueryBuilder, text: str, iterate: bool)
     return Include(source, parameter, target, iterate)
 
 
-def _parse_cursor(reading: _QueryBuilder, modifier: str, text: str) -> None:
-    _set_once(reading, "_cursor", modifier, text)
+def _parse_cursor(builder: _QueryBuilder, modifier: str, text: str) -> None:
+    _set_once(builder, "_cursor", modifier, text)
 
 
-def _parse_type(reading: _QueryBuilder, modifier: str, text: str) -> None:
-    if reading.type:
+def _parse_type(builder: _QueryBuilder, modifier: str, text: str) -> None:
+    if builder.type:
         raise fhir_error("not-supported", "_type belongs to a search of the whole system")
-    _set_once(reading, "_type", modifier, text)
+    _set_once(builder, "_type", modifier, text)
 
 
 _RESULT_PARSERS: dict[str, Callable[[_QueryBuilder, str, str], None]] = {
@@ -234,33 +234,35 @@ _RESULT_PARSERS: dict[str, Callable[[_QueryBuilder, str, str], None]] = {
 }
 
 
-def _build_query(reading: _QueryBuilder, compartment: tuple[str, str] | None) -> SearchQuery:
-    wanted = tuple((type, tuple(reading.criteria.get(type, ()))) for type in reading.types)
-    said = {label[1:]: value for label, value in reading.said.items() if label not in (*INCLUDE_PARAMETERS, "_type")}
-    includes, revincludes = (tuple(reading.said.get(label, ())) for label in INCLUDE_PARAMETERS)
-    meaning = reading.meaning
+def _build_query(builder: _QueryBuilder, compartment: tuple[str, str] | None) -> SearchQuery:
+    criteria_by_type = tuple((type, tuple(builder.criteria.get(type, ()))) for type in builder.types)
+    results = {
+        label[1:]: value for label, value in builder.results.items() if label not in (*INCLUDE_PARAMETERS, "_type")
+    }
+    includes, revincludes = (tuple(builder.results.get(label, ())) for label in INCLUDE_PARAMETERS)
+    context = builder.context
     query = SearchQuery(
-        reading.type,
-        wanted,
-        tuple(reading.pairs),
-        tuple(reading.ignored),
+        builder.type,
+        criteria_by_type,
+        tuple(builder.pairs),
+        tuple(builder.ignored),
         includes,
         revincludes,
-        base=meaning.base,
-        zone=meaning.zone,
-        **said,
+        base=context.base,
+        zone=context.zone,
+        **results,
     )
     return query if compartment is None else _restrict_to_compartment(query, *compartment)
 
 
 def _restrict_to_compartment(query: SearchQuery, compartment: str, id: str) -> SearchQuery:
-    wanted = []
-    for type, criteria in query.wanted:
+    criteria_by_type = []
+    for type, criteria in query.criteria_by_type:
         names = compartment_parameters(compartment, type)
         if names or type == compartment:
-            wanted.append(
+            criteria_by_type.append(
                 (type, (*criteria, build_compartment_criterion(type, names, f"{compartment}/{id}", query.base)))
             )
         elif query.type:
             raise fhir_error("not-supported", f"no {type} is ever in the compartment of a {compartment}")
-    return replace(query, wanted=tuple(wanted))
+    return replace(query, criteria_by_type=tuple(criteria_by_type))

@@ -72,19 +72,19 @@ DEFAULT_INDEX_KINDS: dict[str, IndexKind] = {
 
 @dataclass(frozen=True, slots=True)
 class ValueCriterion:
-    """One of some values is among what a parameter's arms say; or, negated, none is."""
+    """One of some values is among what a parameter's paths say; or, negated, none is."""
 
-    aspect: IndexKind
-    arms: tuple[ParameterPath, ...]
+    index_kind: IndexKind
+    paths: tuple[ParameterPath, ...]
     values: tuple[SearchValue, ...]
     negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MissingCriterion:
-    """There is nothing where a parameter looks; or, if not wanted so, something."""
+    """There is nothing where a parameter looks; or, if not criteria_by_type so, something."""
 
-    arms: tuple[ParameterPath, ...]
+    paths: tuple[ParameterPath, ...]
     missing: bool
 
 
@@ -100,7 +100,7 @@ class IdCriterion:
 class ChainCriterion:
     """A reference means a resource of which something else holds: by type, what."""
 
-    arms: tuple[ParameterPath, ...]
+    paths: tuple[ParameterPath, ...]
     inner: tuple[tuple[str, "Criterion"], ...]
 
 
@@ -109,7 +109,7 @@ class ReverseChainCriterion:
     """Some resource of a type, of which something holds, refers to this one."""
 
     type: str
-    arms: tuple[ParameterPath, ...]
+    paths: tuple[ParameterPath, ...]
     inner: "Criterion"
 
 
@@ -161,7 +161,7 @@ class SearchQuery:
 
     type: str
     """Empty for a search of the whole system."""
-    wanted: tuple[tuple[str, tuple[Criterion, ...]], ...]
+    criteria_by_type: tuple[tuple[str, tuple[Criterion, ...]], ...]
     """By resource type, what must hold."""
     pairs: tuple[tuple[str, str], ...] = ()
     """What was used of the query, in canonical order."""
@@ -194,6 +194,6 @@ class SearchContext(NamedTuple):
     """How many links of a chain lead here."""
 
     @property
-    def deeper(self) -> "SearchContext":
+    def next_level(self) -> "SearchContext":
         """The same, a link further."""
         return self._replace(depth=self.depth + 1)

@@ -22,44 +22,46 @@ ReferenceTexts = str | tuple[str, ...]
 class ResourceIndex:
     """Rows, and what can be asked of them."""
 
-    def __init__(self, size: int, items: Callable[[], NumberedNodes], once: Cache, zone: int) -> None:
+    def __init__(self, size: int, items: Callable[[], NumberedNodes], cache: Cache, zone: int) -> None:
         self.size = size
         self.items = items
         self.zone = zone
-        self._once = once
+        self._cache = cache
 
-    def index(self, aspect: IndexKind, arms: tuple[ParameterPath, ...]) -> Index:
-        """The index of what some arms say."""
-        zone = self.zone if aspect == "date" else 0
-        return cast(Index, self._once((aspect, arms, zone), lambda: build_index(aspect, arms, self.items(), zone)))
-
-    def once(self, what: Hashable, build: Callable[[], T]) -> T:
-        """Something else that is worked out of all rows."""
-        return cast(T, self._once(what, build))
-
-    def forward(self, arms: tuple[ParameterPath, ...]) -> Sequence[ReferenceTexts]:
-        """By row, what its references say: one text where there is one."""
-        return self.once(
-            ("forward", arms), lambda: [_collect_references(arms, resource) for _, resource, _ in self.items()]
+    def get_index(self, index_kind: IndexKind, paths: tuple[ParameterPath, ...]) -> Index:
+        """The index of what some paths say."""
+        zone = self.zone if index_kind == "date" else 0
+        return cast(
+            Index, self._cache((index_kind, paths, zone), lambda: build_index(index_kind, paths, self.items(), zone))
         )
 
-    def nodes(self, roots: tuple[ParameterPath, ...]) -> tuple["ResourceIndex", Sequence[int]]:
+    def get_or_build(self, key: Hashable, build: Callable[[], T]) -> T:
+        """Something else that is worked out of all rows."""
+        return cast(T, self._cache(key, build))
+
+    def list_references(self, paths: tuple[ParameterPath, ...]) -> Sequence[ReferenceTexts]:
+        """By row, what its references say: one text where there is one."""
+        return self.get_or_build(
+            ("forward", paths), lambda: [_collect_references(paths, resource) for _, resource, _ in self.items()]
+        )
+
+    def list_nodes(self, roots: tuple[ParameterPath, ...]) -> tuple["ResourceIndex", Sequence[int]]:
         """The elements at some roots as rows of their own, and which row each is part of."""
-        owners = self.once(
+        owners = self.get_or_build(
             ("owners", roots), lambda: array("I", (row for row, _, _ in _iter_elements(roots, self.items())))
         )
 
         def items() -> NumberedNodes:
             return ((at, resource, node) for at, (_, resource, node) in enumerate(_iter_elements(roots, self.items())))
 
-        def once(what: Hashable, build: Callable[[], Any]) -> Any:
-            return self._once(("nodes", roots, what), build)
+        def cache_nodes(key: Hashable, build: Callable[[], Any]) -> Any:
+            return self._cache(("nodes", roots, key), build)
 
-        return ResourceIndex(len(owners), items, once, self.zone), owners
+        return ResourceIndex(len(owners), items, cache_nodes, self.zone), owners
 
 
-def _collect_references(arms: tuple[ParameterPath, ...], resource: Resource) -> ReferenceTexts:
-    found = tuple(dict.fromkeys(text for arm in arms for text in extract_references(arm, resource, resource)))
+def _collect_references(paths: tuple[ParameterPath, ...], resource: Resource) -> ReferenceTexts:
+    found = tuple(dict.fromkeys(text for path in paths for text in extract_references(path, resource, resource)))
     return found[0] if len(found) == 1 else found
 
 
@@ -75,7 +77,7 @@ class KeyedResourceIndex(ResourceIndex):
 
     keys: Sequence[str]
 
-    def row(self, key: str) -> int | None:
+    def find_row(self, key: str) -> int | None:
         """Where a key is."""
         at = bisect_left(self.keys, key)
         return at if at < len(self.keys) and self.keys[at] == key else None
@@ -86,8 +88,8 @@ class ChartIndex(KeyedResourceIndex):
 
     def __init__(self, chart: Chart, type: str, zone: int) -> None:
         self.chart = chart
-        self.keys = chart.once(("keys", type), lambda: tuple(sorted(chart.of_type(type))))
-        super().__init__(len(self.keys), self._items, lambda what, build: chart.once((type, what), build), zone)
+        self.keys = chart.get_or_build(("keys", type), lambda: tuple(sorted(chart.list_keys(type))))
+        super().__init__(len(self.keys), self._items, lambda key, build: chart.get_or_build((type, key), build), zone)
 
     def _items(self) -> NumberedNodes:
         read, chart = orjson.loads, self.chart  # searches compare numbers, so the exact digits are not needed
@@ -95,7 +97,7 @@ class ChartIndex(KeyedResourceIndex):
             resource = read(chart[key])
             yield row, resource, resource
 
-    def pick(self, rows: Sequence[int]) -> "OverlayIndex":
+    def select(self, rows: Sequence[int]) -> "OverlayIndex":
         """Some of them, out of the indexes."""
         return OverlayIndex({self.keys[row]: orjson.loads(self.chart[self.keys[row]]) for row in rows}, self.zone)
 
@@ -107,13 +109,13 @@ class OverlayIndex(KeyedResourceIndex):
         self.resources = resources
         self.keys = sorted(resources)
         self._known: dict[Hashable, Any] = {}
-        super().__init__(len(self.keys), self._items, self._remembered, zone)
+        super().__init__(len(self.keys), self._items, self._get_or_build_local, zone)
 
     def _items(self) -> NumberedNodes:
         for row, key in enumerate(self.keys):
             yield row, self.resources[key], self.resources[key]
 
-    def _remembered(self, what: Hashable, build: Callable[[], Any]) -> Any:
-        if what not in self._known:
-            self._known[what] = build()
-        return self._known[what]
+    def _get_or_build_local(self, key: Hashable, build: Callable[[], Any]) -> Any:
+        if key not in self._known:
+            self._known[key] = build()
+        return self._known[key]

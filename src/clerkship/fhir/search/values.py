@@ -65,12 +65,12 @@ def parse_boolean(name: str, text: str) -> bool:
     return text == "true"
 
 
-def parse_value(name: str, parameter: SearchParameter, modifier: str, text: str, meaning: SearchContext) -> SearchValue:
+def parse_value(name: str, parameter: SearchParameter, modifier: str, text: str, context: SearchContext) -> SearchValue:
     """One value of a parameter."""
     if parameter.type == "reference" and modifier != "identifier":
-        return parse_reference_value(name, parameter, modifier, unescape(text), meaning)
+        return parse_reference_value(name, parameter, modifier, unescape(text), context)
     if parameter.type == "date":
-        return parse_date(name, text, meaning)
+        return parse_date(name, text, context)
     return _PARSERS[parameter.type](name, modifier, text)
 
 
@@ -93,12 +93,12 @@ def _parse_token(name: str, modifier: str, text: str) -> SearchValue:
 
 def parse_text(name: str, modifier: str, text: str) -> SearchValue:
     """A text to look for."""
-    said = unescape(text)
+    text = unescape(text)
     if modifier == "exact":
-        return TextValue(said, "same")
-    looked = normalize_text(said)
+        return TextValue(text, "same")
+    looked = normalize_text(text)
     if not looked:
-        raise fhir_error("value", f"{name}: {said!r} has no letter or digit to look for")
+        raise fhir_error("value", f"{name}: {text!r} has no letter or digit to look for")
     return TextValue(looked, "contains" if modifier == "contains" else "starts")
 
 
@@ -127,15 +127,15 @@ def _parse_number(name: str, modifier: str, text: str) -> SearchValue:
     return _parse_quantity(name, modifier, text)
 
 
-def parse_date(name: str, text: str, meaning: SearchContext) -> DateValue:
+def parse_date(name: str, text: str, context: SearchContext) -> DateValue:
     """A date with its prefix; `ap` is a tenth of the way to now, where now is known (R4 §3.1.1.4.5)."""
     prefix, written = _split_prefix(unescape(text))
     try:
-        low, high = parse_date_range(_UNESCAPED.sub(r"\1+\2", written), meaning.zone)
+        low, high = parse_date_range(_UNESCAPED.sub(r"\1+\2", written), context.zone)
     except ValueError as error:
         raise fhir_error("value", f"{name}: {error}") from None
-    if prefix == "ap" and meaning.now is not None:
-        margin = max(abs(meaning.now - low), abs(meaning.now - high)) // 10
+    if prefix == "ap" and context.now is not None:
+        margin = max(abs(context.now - low), abs(context.now - high)) // 10
         return DateValue(prefix, low - margin, high + margin)
     return DateValue(prefix, low, high)
 
@@ -147,29 +147,29 @@ def _split_prefix(text: str) -> tuple[Prefix, str]:
 
 
 def parse_reference_value(
-    name: str, parameter: SearchParameter, modifier: str, text: str, meaning: SearchContext
+    name: str, parameter: SearchParameter, modifier: str, text: str, context: SearchContext
 ) -> ReferenceValue:
     """A reference: `42`, `Patient/42`, an address here or elsewhere, a canonical URL with or without its version."""
-    if meaning.base and text.startswith(meaning.base.rstrip("/") + "/"):
-        text = text[len(meaning.base.rstrip("/")) + 1 :]
+    if context.base and text.startswith(context.base.rstrip("/") + "/"):
+        text = text[len(context.base.rstrip("/")) + 1 :]
     found = _RELATIVE.fullmatch(text)
     if found is not None:
         if modifier and found[1] != modifier:
             raise fhir_error("value", f"{name} looks for a {modifier}, and {text} is none")
-        return ReferenceValue(tuple(_with_base([f"{found[1]}/{found[2]}"], meaning)))
+        return ReferenceValue(tuple(_with_base([f"{found[1]}/{found[2]}"], context)))
     if ID_PATTERN.fullmatch(text):
         types = [modifier] if modifier else sorted(parameter.targets)
-        return ReferenceValue((*_with_base((f"{type}/{text}" for type in types), meaning), text))
+        return ReferenceValue((*_with_base((f"{type}/{text}" for type in types), context), text))
     if ":" in text:
         return ReferenceValue((text,))
     raise fhir_error("value", f"{name} is an id, Type/id or an address; {text!r} is none of them")
 
 
-def _with_base(keys: "Iterator[str] | list[str]", meaning: SearchContext) -> Iterator[str]:
+def _with_base(keys: "Iterator[str] | list[str]", context: SearchContext) -> Iterator[str]:
     for key in keys:
         yield key
-        if meaning.base:
-            yield f"{meaning.base.rstrip('/')}/{key}"
+        if context.base:
+            yield f"{context.base.rstrip('/')}/{key}"
 
 
 _PARSERS: dict[str, Callable[[str, str, str], SearchValue]] = {

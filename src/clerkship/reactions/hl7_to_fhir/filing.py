@@ -28,66 +28,68 @@ _SPECIAL = re.compile(r"([,|$\\])")
 class Filing:
     """A message, and a draft of the chart with what has been filed of the message so far."""
 
-    def __init__(self, draft: Transaction, message: Hl7Message) -> None:
-        self.draft = draft
+    def __init__(self, transaction: Transaction, message: Hl7Message) -> None:
+        self.transaction = transaction
         self.message = message
         self.operation = f"{message.type}^{message.trigger}"
         """The name of the operation in the events of the chart: `ADT^A01`."""
         self._last: Resource = {}
         self._written: dict[str, None] = {}
 
-    def segment(self, name: str, purpose: str) -> Segment:
+    def require_segment(self, name: str, purpose: str) -> Segment:
         """Return the first segment of a name; refused if there is none: `purpose` completes "nobody can know"."""
-        found = self.message.first(name)
-        if found is None:
+        segment = self.message.first(name)
+        if segment is None:
             raise refusal(422, "required", f"the message has no {name}: nobody can know {purpose}")
-        return found
+        return segment
 
     @property
     def zone(self) -> int:
         """Return the zone of times without one, in minutes ahead of UTC."""
-        return self.draft.zone
+        return self.transaction.zone
 
     @property
     def authorities(self) -> Mapping[str, str]:
         """Return the configured systems of assigning authorities."""
-        return self.draft.settings.authorities
+        return self.transaction.settings.authorities
 
     def find(self, type: str, *pairs: tuple[str, str]) -> list[Resource]:
         """Return the resources that a search matches."""
         try:
-            keys = search_keys(self.draft, type, pairs)
-        except FhirError as wrong:
-            raise refusal_from_invalid(wrong, 422) from None
-        return self.resources(keys)
+            keys = search_keys(self.transaction, type, pairs)
+        except FhirError as error:
+            raise refusal_from_invalid(error, 422) from None
+        return self.get_resources(keys)
 
-    def resources(self, keys: Iterable[str]) -> list[Resource]:
+    def get_resources(self, keys: Iterable[str]) -> list[Resource]:
         """Return the resources of some keys that the chart has."""
-        found = map(self.draft.resource, keys)
-        return [resource for resource in found if resource is not None]
+        resources = map(self.transaction.resource, keys)
+        return [resource for resource in resources if resource is not None]
 
-    def with_number(self, type: str, value: str) -> list[Resource]:
+    def find_by_identifier(self, type: str, value: str) -> list[Resource]:
         """Return the resources with an identifier of a value. A search would rebuild its index for each message."""
-        chart, changed = self.draft.chart, self.draft.changed(type)
-        kept = chart.once(("numbers", type), lambda: _by_number(chart, type))
-        keys = [key for key in kept.get(value, ()) if key not in changed]
-        keys += [key for key, found in changed.items() if found is not None and value in _numbers_in(found)]
-        return self.resources(sorted(keys))
+        chart, changed = self.transaction.chart, self.transaction.changed(type)
+        index = chart.get_or_build(("numbers", type), lambda: _index_identifiers(chart, type))
+        keys = [key for key in index.get(value, ()) if key not in changed]
+        keys += [
+            key for key, resource in changed.items() if resource is not None and value in _identifier_values(resource)
+        ]
+        return self.get_resources(sorted(keys))
 
-    def there(self, type: str, id: str) -> Resource | None:
+    def find_by_id(self, type: str, id: str) -> Resource | None:
         """Return a resource by its id, or None."""
-        return self.draft.resource(f"{type}/{id}")
+        return self.transaction.resource(f"{type}/{id}")
 
     def new_id(self, type: str) -> str:
         """Return an id that is not in use."""
-        return self.draft.new_id(type)
+        return self.transaction.new_id(type)
 
     def write(self, resource: Resource) -> Resource:
         """Write a resource, unless the chart has it with the same content."""
-        before = self.draft.resource(get_key(resource))
+        before = self.transaction.resource(get_key(resource))
         self._last = resource
-        if before is None or _content(before) != _content(resource):
-            write.put_resource(self.draft, resource, self.operation)
+        if before is None or _render_content(before) != _render_content(resource):
+            write.put_resource(self.transaction, resource, self.operation)
             self._written[get_key(resource)] = None
         return resource
 
@@ -95,46 +97,46 @@ class Filing:
         """Return the keys of the resources that were written; note in the log if there were none."""
         if not self._written and self._last:
             type, id = self._last["resourceType"], self._last["id"]
-            self.draft.note(NothingChanged(operation=self.operation, type=type, id=id))
+            self.transaction.note(NothingChanged(operation=self.operation, type=type, id=id))
         return FiledMessage(tuple(self._written))
 
 
-def _numbers_in(resource: Resource) -> list[str]:
+def _identifier_values(resource: Resource) -> list[str]:
     held = [*resource.get("identifier", ()), resource.get("masterIdentifier")]
     return [each["value"] for each in held if each and "value" in each]
 
 
-def _by_number(chart: Chart, type: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for key in chart.of_type(type):
-        for value in dict.fromkeys(_numbers_in(orjson.loads(chart[key]))):
-            found.setdefault(value, []).append(key)
-    return found
+def _index_identifiers(chart: Chart, type: str) -> dict[str, list[str]]:
+    index: dict[str, list[str]] = {}
+    for key in chart.list_keys(type):
+        for value in dict.fromkeys(_identifier_values(orjson.loads(chart[key]))):
+            index.setdefault(value, []).append(key)
+    return index
 
 
-def _content(resource: Resource) -> bytes:
+def _render_content(resource: Resource) -> bytes:
     return render_resource({name: value for name, value in resource.items() if name != "meta"})
 
 
-def escaped(value: str) -> str:
+def escape_search_value(value: str) -> str:
     """Escape a value for a search (R4 §3.1.1.4.1)."""
     return _SPECIAL.sub(r"\\\1", value)
 
 
-def trimmed(data: Mapping[str, Any]) -> dict[str, Any]:
+def drop_empty(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the elements that are not empty: FHIR has no empty elements."""
     return {name: value for name, value in data.items() if value not in (None, "", [], {})}
 
 
-File = Callable[[Filing], None]
+FileMessage = Callable[[Filing], None]
 
 
-def by_trigger(files: Mapping[File, str]) -> Mapping[str, File]:
+def map_triggers(files: Mapping[FileMessage, str]) -> Mapping[str, FileMessage]:
     """Return the function for each trigger, given the triggers of each function, separated by blanks."""
     return {trigger: file for file, triggers in files.items() for trigger in triggers.split()}
 
 
-def reaction(files: Mapping[str, File], type: str) -> React:
+def build_reaction(files: Mapping[str, FileMessage], type: str) -> React:
     """Return the reaction to messages of one type, given a function for each trigger."""
 
     def react(state: FhirState, act: ActionContext, event: Event) -> FiledMessage | None:
@@ -142,16 +144,16 @@ def reaction(files: Mapping[str, File], type: str) -> React:
             return None
         try:
             message = parse_message(event.payload.message)
-        except BadMessage as wrong:
-            raise refusal(422, "structure", f"this is no message: {wrong}") from None
+        except BadMessage as error:
+            raise refusal(422, "structure", f"this is no message: {error}") from None
         file = files.get(message.trigger)
         if file is None:
             known = ", ".join(sorted(files))
             raise refusal(
                 501, "not-supported", f"{type}^{message.trigger[:20]} is not filed in this chart; {known} are"
             )
-        with Transaction(state, act) as draft:
-            filing = Filing(draft, message)
+        with Transaction(state, act) as transaction:
+            filing = Filing(transaction, message)
             file(filing)
             return filing.close()
 

@@ -186,10 +186,10 @@ def _sort_chart_keys(chart: Chart, type: str) -> list[str]:
     """Return the keys of the dataset's resources, newest first. Computed once per dataset."""
 
     def build() -> list[str]:
-        keys = list(chart.of_type(type) if type else chart)
+        keys = list(chart.list_keys(type) if type else chart)
         return sorted(keys, key=lambda key: (_start_of(find_chart_version(chart, key)), key), reverse=True)
 
-    return chart.once(("fhir.history", type), build)
+    return chart.get_or_build(("fhir.history", type), build)
 
 
 def _start_of(version: ResourceVersion | None) -> datetime:

@@ -89,7 +89,7 @@ def _parse_query(
     meaning = engine.SearchContext(transaction.base, transaction.zone, engine.to_microseconds(transaction.act.now))
     strict = not search.is_lenient
     try:
-        query = engine.parse_query(type, search.query, strict=strict, meaning=meaning, compartment=compartment)
+        query = engine.parse_query(type, search.query, strict=strict, context=meaning, compartment=compartment)
     except FhirError as error:
         raise refusal_from_invalid(error) from None
     max_page_size = transaction.settings.max_page_size

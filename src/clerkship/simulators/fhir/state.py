@@ -62,7 +62,7 @@ def find_chart_version(chart: Chart, key: str) -> ResourceVersion | None:
     head = _META_PATTERN.match(data)
     if head is not None and head[3] is None:
         return ResourceVersion((head[2] or b"1").decode(), (head[1] or b"").decode(), data, "POST")
-    version, updated = chart.once(("fhir.version", key), lambda: _read_meta(parse_resource(data)))
+    version, updated = chart.get_or_build(("fhir.version", key), lambda: _read_meta(parse_resource(data)))
     return ResourceVersion(version, updated, data, "POST")
 
 
@@ -163,7 +163,7 @@ class FhirState(State):
         """Return the resources of a type that differ from the dataset, by key; None for a deleted one."""
         return self._changed.get(type, NO_CHANGES)
 
-    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
+    def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
         """What somebody works out of those that differ, kept until another one does."""
         if type not in self._cached_by_type:
             self._cached_by_type[type] = build()

@@ -168,12 +168,12 @@ class Transaction:
         start = f"{type}/"
         return {**before, **{key: found for key, found in self._resources.items() if key.startswith(start)}}
 
-    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
+    def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
         """Return what is built from them: the store's, unless this transaction changes resources of the type."""
         start = f"{type}/"
         if any(key.startswith(start) for key in self._resources):
             return build()
-        return self.state.while_unchanged(type, build)
+        return self.state.cache_until_changed(type, build)
 
     def exists(self, key: str) -> bool:
         return self.data(key) is not None

@@ -39,7 +39,7 @@ def _find_chart_quantities(chart: Chart, patient: str) -> frozenset[ParsedQuanti
         keys = list_compartment_keys(UnchangedView(chart), *patient.split("/", 1))
         return frozenset(measure for key in keys for measure in find_quantities_in_data(parse_resource(chart[key])))
 
-    return chart.once(("fhir.quantities", patient), read)
+    return chart.get_or_build(("fhir.quantities", patient), read)
 
 
 def find_quantities_in_data(data: Any) -> Iterator[ParsedQuantity]:

@@ -21,7 +21,7 @@ class PatientIndex:
     """The patients of a chart by what a text can call them."""
 
     def __init__(self, chart: Chart) -> None:
-        self.keys = frozenset(chart.of_type("Patient"))
+        self.keys = frozenset(chart.list_keys("Patient"))
         self._by_identifier: dict[str, set[str]] = defaultdict(set)
         self._by_family: dict[tuple[str, ...], list[tuple[str, str]]] = defaultdict(list)
         for key in self.keys:
@@ -73,7 +73,7 @@ def _split_words(text: str) -> list[str]:
 
 def get_patient_index(chart: Chart) -> PatientIndex:
     """The patients of a chart, indexed once."""
-    return chart.once("fhir.patients.named", lambda: PatientIndex(chart))
+    return chart.get_or_build("fhir.patients.named", lambda: PatientIndex(chart))
 
 
 def find_patients(resource: Any) -> set[str]:

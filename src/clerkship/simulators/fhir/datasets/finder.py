@@ -45,11 +45,11 @@ class FhirFinder:
             hint = did_you_mean(query.type, RESOURCE_TYPES)
             raise BadBinding(f"`{query.id}`: R4 has no resource `{query.type[:60]}`; {hint}")
         searched = {key: str(text) for key, text in query.where.items() if is_search_parameter(query.type, key, text)}
-        keys: Sequence[str] = chart.of_type(query.type) if query.type is not None else list(chart)
+        keys: Sequence[str] = chart.list_keys(query.type) if query.type is not None else list(chart)
         count = None
         if searched and query.type is not None:
             try:
-                asking = parse_query(query.type, list(searched.items()), meaning=SearchContext(zone=zone))
+                asking = parse_query(query.type, list(searched.items()), context=SearchContext(zone=zone))
                 keys, count = run_search(UnchangedView(chart, zone), asking).keys, asking.count
             except FhirError as invalid:
                 raise BadBinding(f"`{query.id}`: {invalid}") from None
@@ -62,9 +62,9 @@ class FhirFinder:
     def summary(self, query: Entity) -> str:
         """Say what there is, and which part of the query no resource could fit."""
         chart = self._chart
-        keys: Sequence[str] = chart.of_type(query.type) if query.type is not None else list(chart)
+        keys: Sequence[str] = chart.list_keys(query.type) if query.type is not None else list(chart)
         if not keys:
-            types = ", ".join(f"{len(chart.of_type(type)):,} {type}" for type in chart.types[:8])
+            types = ", ".join(f"{len(chart.list_keys(type)):,} {type}" for type in chart.types[:8])
             return f"it has {types or 'nothing'}"
         count = f"it has {len(keys):,} {query.type or 'resource'}{'s' * (len(keys) != 1)}"
         for path, expected in query.where.items():
@@ -109,10 +109,10 @@ def get_path_index(chart: Chart, type: str | None, path: str) -> PathIndex[str]:
     """What stands at a path of the resources of a type; built when first asked for."""
 
     def build() -> PathIndex[str]:
-        keys = chart.of_type(type) if type is not None else list(chart)
+        keys = chart.list_keys(type) if type is not None else list(chart)
         return PathIndex(((key, find_values(parse_resource(chart[key]), path)) for key in keys), values_match)
 
-    return chart.once(("path", type, path), build)
+    return chart.get_or_build(("path", type, path), build)
 
 
 def is_search_parameter(type: str | None, key: str, value: Any) -> bool:
