@@ -33,7 +33,7 @@ def test_an_opening_is_a_mistake_where_the_agent_starts(tmp_path: Path, starts: 
     ).lines()
     assert line == (
         "one.yml:6:54: task.scenario.person.opening: `opening` is never said: the agent starts this task; "
-        "write `starts: person`, or put the line under `lines` or `script`"
+        "write `starts: person`, or move the line to `lines` or `script`"
     )
 
 

@@ -540,7 +540,7 @@ def test_an_include_cannot_leave_the_folder(tmp_path: Path, target: str) -> None
     [
         ("nothing.yml", "there is no such file; it is looked for beside t.yml"),
         ("'" + "x" * 5000 + "'", "it cannot be read: File name too long"),
-        ('"a\\0b"', "it is not the name of a file"),
+        ('"a\\0b"', "it is not a valid file name"),
         ("sub", "it is a folder"),
         ("pipe", "it is not a file"),
         ("loop", "it is a link that leads nowhere"),
@@ -660,7 +660,7 @@ def test_files_and_folders_without_permission_are_named(plain_user: Path) -> Non
         ("nothing", "nothing: there is no such file; it is looked for beside d.yml"),
         ("d.yml", "d.yml: it is not a folder"),
         ("..", "..: it is outside the folder"),
-        ("linked", "linked: away.txt is a link that leads outside the folder"),
+        ("linked", "linked: away.txt is a link to a file outside the folder"),
         ("odd", "odd: the name of the file 'x\\udcff' is not printable text"),
     ],
 )

@@ -119,7 +119,7 @@ def test_a_value_is_not_read_as_a_template_again() -> None:
         ("{{ patient.name", "`{{` without `}}`"),
         ("{{ patient.name }", "`{{` without `}}`"),
         ("{{ now }} {{ patient.name", "`{{` without `}}`"),
-        ("{{ }}", "nothing stands between `{{` and `}}`"),
+        ("{{ }}", "there is nothing between `{{` and `}}`"),
         ("{{ patient.name | }}", "`` is not a filter"),
         ("{{ patient.name | upper lower }}", "`upper lower` is not a filter"),
         ("{{ patient.visits | length }}", "`length` does not fit 3: "),

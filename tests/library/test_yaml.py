@@ -78,12 +78,12 @@ def test_a_scalar_means_what_the_core_schema_of_yaml_1_2_says(written: str, mean
 
 @pytest.mark.parametrize("written", [".inf", "-.INF", "+.Inf", ".nan", "1e400", "-1e999999"])
 def test_a_number_that_json_cannot_hold_is_refused_where_it_stands(written: str) -> None:
-    assert flaws(f"a: {written}\n") == [(1, 4, "infinity and not-a-number have no place here")]
+    assert flaws(f"a: {written}\n") == [(1, 4, "infinity and not-a-number are not allowed")]
 
 
 @pytest.mark.parametrize("written", ["9223372036854775808", "-9223372036854775809", "0x8000000000000000", "1" * 5000])
 def test_a_whole_number_of_more_than_64_bits_is_refused_where_it_stands(written: str) -> None:
-    assert flaws(f"a: {written}\n") == [(1, 4, "a whole number of more than 64 bits")]
+    assert flaws(f"a: {written}\n") == [(1, 4, "the number has more than 64 bits")]
 
 
 def test_a_duplicate_key_is_refused_where_it_stands_and_the_first_value_stays() -> None:
@@ -131,7 +131,7 @@ def test_an_alias_that_names_nothing_is_refused() -> None:
 
 
 def test_an_alias_that_contains_itself_is_refused() -> None:
-    assert refusal("a: &x [1, *x]\n").message == "an alias that contains itself"
+    assert refusal("a: &x [1, *x]\n").message == "the alias contains itself"
 
 
 def test_an_alias_bomb_is_refused_at_once() -> None:
@@ -207,7 +207,7 @@ def test_an_empty_file_is_refused(text: str) -> None:
 
 def test_several_documents_are_refused_at_the_second() -> None:
     bad = refusal("a: 1\n---\nb: 2\n")
-    assert (bad.line, bad.hint) == (2, "a file holds one document")
+    assert (bad.line, bad.hint) == (2, "a file must be one document")
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_several_documents_are_refused_at_the_second() -> None:
         ("a:\n\tb: 1\n", (2, 1), "indent with spaces, not tabs"),
         ("a: x: y\n", (1, 5), "keys of one map begin in the same column; quote text that holds `: `"),
         ("a: {b: c: d}\n", (1, 9), "quote text that holds `: ` or a comma"),
-        ('a: 1\nb: "never closed\nc: 2\n', (2, 4), "a quote that opens here is never closed"),
+        ('a: 1\nb: "never closed\nc: 2\n', (2, 4), "a quote that starts here is never closed"),
         ("a: @x\n", (1, 4), "quote text that starts with a special character"),
         ("a: 1\nb: \x08\n", (2, 4), 'write it as an escape in "double quotes"'),
     ],
@@ -309,14 +309,14 @@ def test_includes_are_refused_where_there_is_no_folder() -> None:
     ["a: {b: Patient/{{ patient.id }}}", "a: {{ patient.name }} and more", "a: {b: '{{ x }}', c: x{{ y }}}"],
 )
 def test_a_template_that_is_not_quoted_is_told_to_be(text: str) -> None:
-    assert refusal(text).hint == 'quote a text with a template in it: "{{ patient.name }}"'
+    assert refusal(text).hint == 'quote text that contains a template: "{{ patient.name }}"'
 
 
 def test_a_template_alone_that_is_not_quoted_is_a_key_that_is_none() -> None:
     [flaw] = parse_yaml("a: {b: {{ patient.name }}}", "f.yml").flaws
     assert (flaw.message, flaw.hint) == (
         "a key must be text",
-        'quote a text with a template in it: "{{ patient.name }}"',
+        'quote text that contains a template: "{{ patient.name }}"',
     )
 
 

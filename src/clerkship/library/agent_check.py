@@ -23,9 +23,9 @@ from clerkship.model.path import MISSING
 class AgentCheck:
     """Checks names against what is known about the agent, and remembers whether slots could not be checked."""
 
-    def __init__(self, capabilities: AgentCapabilities | None, reads: FindEvents) -> None:
+    def __init__(self, capabilities: AgentCapabilities | None, find_events: FindEvents) -> None:
         self.capabilities = capabilities
-        self._reads = reads
+        self._find_events = find_events
         self._unchecked = False
 
     @property
@@ -33,11 +33,11 @@ class AgentCheck:
         """The names that the agent has; None if they are unknown."""
         return self.capabilities.domain if self.capabilities is not None else None
 
-    def left_unchecked(self) -> Iterator[InputProblem]:
+    def find_unchecked(self) -> Iterator[InputProblem]:
         """Yield one warning if there are slots that could not be checked because no domain is known."""
         if self._unchecked:
-            message = "no domain is known, so slot names and types were not checked"
-            yield InputProblem(message=message, hint="give --domain, or connect rasa:…")
+            message = "slot names and types were not checked, because no domain is known"
+            yield InputProblem(message=message, hint="use --domain, or an agent `rasa:…`")
 
     def check_slots(self, slots: Any, path: KeyPath, definition: Definition) -> None:
         """Check the names and values of slots that are set before the conversation begins."""
@@ -50,11 +50,11 @@ class AgentCheck:
         for mention in find_mentions(name, args):
             here = [*path, *mention.path]
             if mention.kind != "slot":
-                self._check_other(mention, here, definition)
+                self._check_other_name(mention, here, definition)
             elif self._check_name(mention.name, here, definition) and mention.value is not MISSING:
                 self._check_value(mention.name, mention.value, [*here[:-1], "value"], definition)
-        for reading in find_event_needs(name, args, self._reads):
-            self._check_reading(name, reading, [*path, *reading.path], definition)
+        for need in find_event_needs(name, args, self._find_events):
+            self._check_event_need(name, need, [*path, *need.path], definition)
 
     def _check_name(self, name: str, path: KeyPath, definition: Definition, *, key: bool = False) -> bool:
         """Return whether the slot is in the domain, so that its value can be checked."""
@@ -63,7 +63,7 @@ class AgentCheck:
             return False
         if name in self.domain.slots or name in built_in_slots():
             return True
-        hint = did_you_mean(name, self.domain.slots) or ("" if self.domain.slots else "it has no slots")
+        hint = did_you_mean(name, self.domain.slots) or ("" if self.domain.slots else "the domain has no slots")
         definition.problem(path, f"no slot `{name[:60]}` in {self.domain.source}", hint, key=key)
         return False
 
@@ -72,16 +72,18 @@ class AgentCheck:
             return
         slots = self.domain.slots if name in self.domain.slots else built_in_slots()
         kind = slots[name]
-        wanted = describe_slot_mismatch(value, kind)
-        if wanted:
-            hint = "quote it" if wanted == "text" and isinstance(value, int | float) else ""
+        expected = describe_slot_mismatch(value, kind)
+        if expected:
+            hint = "quote it" if expected == "text" and isinstance(value, int | float) else ""
             if isinstance(value, str) and kind in ("bool", "float"):
                 hint = "write it without quotes" if kind == "float" else "write true or false, without quotes"
             definition.problem(
-                path, f"the slot `{name[:60]}` is of type {kind} and takes {wanted}, not {describe_value(value)}", hint
+                path,
+                f"the slot `{name[:60]}` is of type {kind}: expected {expected}, not {describe_value(value)}",
+                hint,
             )
 
-    def _check_other(self, mention: Mention, path: KeyPath, definition: Definition) -> None:
+    def _check_other_name(self, mention: Mention, path: KeyPath, definition: Definition) -> None:
         if self.domain is None:
             return
         known: frozenset[str] | None = getattr(self.domain, f"{mention.kind}s")
@@ -90,12 +92,12 @@ class AgentCheck:
             return
         definition.warning(path, f"no {mention.kind} `{name[:60]}` in {self.domain.source}", did_you_mean(name, known))
 
-    def _check_reading(self, name: str, reading: EventNeed, path: KeyPath, definition: Definition) -> None:
+    def _check_event_need(self, name: str, need: EventNeed, path: KeyPath, definition: Definition) -> None:
         emits = self.capabilities.emits if self.capabilities is not None else None
-        if self.capabilities is None or emits is None or not emits.isdisjoint(reading.kinds):
+        if self.capabilities is None or emits is None or not emits.isdisjoint(need.kinds):
             return
-        what = " or ".join(dict.fromkeys(_describe_missing_event(kind, emits) for kind in sorted(reading.kinds)))
-        definition.warning(path, f"`{name}`: {self.capabilities.engine} reports no {what}")
+        missing = " or ".join(dict.fromkeys(_describe_missing_event(kind, emits) for kind in sorted(need.kinds)))
+        definition.warning(path, f"`{name}`: {self.capabilities.engine} reports no {missing}")
 
 
 def _describe_missing_event(kind: str, emits: Collection[str]) -> str:

@@ -8,7 +8,7 @@ from clerkship.model.path import MISSING
 
 NameKind = Literal["slot", "action", "response", "flow"]
 FindEvents = Callable[[str], frozenset[str]]
-"""The agent's own events that an assertion looks for, by its name."""
+"""Return the agent events that an assertion of a name looks for."""
 
 
 class Mention(NamedTuple):
@@ -35,9 +35,9 @@ _STEP_KINDS: Mapping[str, NameKind] = {
     "action_executed": "action",
     "slot_was_set": "slot",
 }
-"""Steps of a sequence that are a name alone, and what it names."""
+"""Steps of a sequence whose value is a name, and the kind of that name."""
 _INTERRUPTED = frozenset({"agent.flow.interrupted"})
-"""What the one step reads that is no assertion by itself."""
+"""The event of the only step that is not also an assertion."""
 _UTTERANCE_ASSERTIONS = (
     "bot_uttered",
     "bot_did_not_utter",
@@ -63,13 +63,13 @@ def find_mentions(name: str, args: Any) -> Iterator[Mention]:
                 yield Mention(_STEP_KINDS[key], value, path)
 
 
-def find_event_needs(name: str, args: Any, reads: FindEvents) -> Iterator[EventNeed]:
+def find_event_needs(name: str, args: Any, find_events: FindEvents) -> Iterator[EventNeed]:
     """Yield the agent events that each part of an assertion needs."""
-    whole = reads(name)
+    whole = find_events(name)
     if whole:
         yield EventNeed(whole, [])
     for path, key, _ in _find_bare_steps(args) if name == "sequencing" else ():
-        kinds = _INTERRUPTED if key == "flow_interrupted" else reads(key)
+        kinds = _INTERRUPTED if key == "flow_interrupted" else find_events(key)
         if kinds:
             yield EventNeed(kinds, path)
     for path, kind in _find_events(args, []) if name in _EVENT_ASSERTIONS else ():
@@ -77,7 +77,7 @@ def find_event_needs(name: str, args: Any, reads: FindEvents) -> Iterator[EventN
 
 
 def _find_slots(args: Any, path: KeyPath) -> Iterator[Mention]:
-    """Find slots in a list of maps with `name` and optionally `value`, in one such map, or in such a list below a key."""
+    """Find slots in a list of maps with `name` and perhaps `value`, in one such map, or in such a list below a key."""
     if isinstance(args, list):
         for number, item in enumerate(args):
             yield from _find_slots(item, [*path, number])

@@ -144,7 +144,9 @@ class Attachments:
             hint = did_you_mean(args[field], dataset.files)
             definition.problem([*path, field], f"no file `{args[field][:100]}` in the dataset `{name}`", hint)
         elif len(data) > MAX_STEP_FILE_BYTES:
-            message = f"`{args[field]}` has {len(data) / 1e6:.1f} MB; the limit for a step is {MAX_STEP_FILE_BYTES // 1_000_000} MB"
+            message = (
+                f"`{args[field]}` has {len(data) / 1e6:.1f} MB; the limit is {MAX_STEP_FILE_BYTES // 1_000_000} MB"
+            )
             definition.problem(
                 [*path, field],
                 message,

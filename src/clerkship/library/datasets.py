@@ -67,9 +67,9 @@ class DatasetLoader:
         if not users:
             users = list(self.environments.values()) if len(self.environments) == 1 else [CONVERSATION_ENVIRONMENT]
         if len({environment.now for environment in users}) > 1:
-            told = ", ".join(f"{place.name} at {place.now.isoformat()}" for place in users[:5])
+            times = ", ".join(f"{user.name} at {user.now.isoformat()}" for user in users[:5])
             raise ConflictingTimes(
-                f"the dates of `{name}` are around the now of its environments, and they differ: {told}"
+                f"the dates of `{name}` depend on `now`, which differs between its environments: {times}"
             )
         return users[0].now
 

@@ -20,7 +20,7 @@ from clerkship.model.names import canonical_name, did_you_mean
 LABELLED_KEY = "labelled"
 Kinds = Mapping[str, type[BaseModel]]
 _EVENT_ALIASES = {"slot_was_set": "slot_set", "memory_was_set": "memory_set", "memory_was_cleared": "memory_cleared"}
-"""What assertions call what events are called otherwise."""
+"""Events by the names of the assertions about them, where these differ."""
 _KeyPath = list[int | str]
 
 
@@ -30,7 +30,7 @@ class LabelledItem:
 
     conversation: LabelledConversation
     events: tuple[tuple[BaseModel, ...], ...]
-    """By turn."""
+    """Events by turn."""
     location: SourceLocation
 
 
@@ -40,7 +40,7 @@ class LabelledSet:
 
     file: Path
     digest: str
-    """Of its text: another text has another."""
+    """The first characters of the file's SHA-256."""
     items: tuple[LabelledItem, ...]
 
     def labels(self) -> list[tuple[LabelledItem, Label]]:
@@ -77,45 +77,45 @@ class _LabelledReader:
     def items(self) -> tuple[LabelledItem, ...]:
         if not is_labelled(self.definition.data):
             self.definition.problem(
-                [], "expected a map with `labelled`", "a labelled set is a list of conversations under that key"
+                [], "expected a map with `labelled`", "put the list of conversations under that key"
             )
             return ()
         file = self.definition.read(LabelledFile, self.definition.data)
         if file is None:
             return ()
-        found = file.labelled
-        self._refuse_twice(found)
+        conversations = file.labelled
+        self._check_duplicates(conversations)
         return tuple(
             LabelledItem(
                 item,
-                tuple(self._turn(number, place) for place in range(len(item.turns))),
+                tuple(self._read_turn(number, place) for place in range(len(item.turns))),
                 self.definition.locate(LABELLED_KEY, number),
             )
-            for number, item in enumerate(found)
+            for number, item in enumerate(conversations)
         )
 
-    def _refuse_twice(self, found: tuple[LabelledConversation, ...]) -> None:
+    def _check_duplicates(self, conversations: tuple[LabelledConversation, ...]) -> None:
         names: set[str] = set()
-        for number, item in enumerate(found):
+        for number, item in enumerate(conversations):
             if item.name in names:
                 self.definition.problem(
-                    [LABELLED_KEY, number, "name"], f"two conversations are called {item.name[:100]!r}"
+                    [LABELLED_KEY, number, "name"], f"two conversations have the name {item.name[:100]!r}"
                 )
             names.add(item.name)
             criteria: set[str] = set()
             for place, label in enumerate(item.labels):
                 if label.criterion.strip() in criteria:
                     self.definition.problem(
-                        [LABELLED_KEY, number, "labels", place, "criterion"], "this criterion is labelled twice here"
+                        [LABELLED_KEY, number, "labels", place, "criterion"], "this criterion has two labels"
                     )
                 criteria.add(label.criterion.strip())
 
-    def _turn(self, number: int, place: int) -> tuple[BaseModel, ...]:
+    def _read_turn(self, number: int, place: int) -> tuple[BaseModel, ...]:
         path: _KeyPath = [LABELLED_KEY, number, "turns", place, "events"]
         written = self.definition.data[LABELLED_KEY][number]["turns"][place].get("events") or ()
-        return tuple(event for at, item in enumerate(written) for event in self._events(item, [*path, at]))
+        return tuple(event for at, item in enumerate(written) for event in self._read_events(item, [*path, at]))
 
-    def _events(self, written: dict[str, Any], path: _KeyPath) -> Iterator[BaseModel]:
+    def _read_events(self, written: dict[str, Any], path: _KeyPath) -> Iterator[BaseModel]:
         """Yield the events of a map with one key, the event's name. Its value is the event's fields, the value of the
         first
         field, or a list of either.
@@ -125,21 +125,21 @@ class _LabelledReader:
                 path, f"expected a map with one key, an event's name, not {describe_value(written)}"
             )
             return
-        [(name, given)] = written.items()
+        [(name, value)] = written.items()
         known = canonical_name(name).removeprefix("agent.").replace(".", "_")
         kind = self.kinds.get(_EVENT_ALIASES.get(known, known))
         if kind is None:
-            hint = did_you_mean(known, [*self.kinds, *_EVENT_ALIASES]) or f"there is {', '.join(self.kinds)}"
+            hint = did_you_mean(known, [*self.kinds, *_EVENT_ALIASES]) or f"known: {', '.join(self.kinds)}"
             self.definition.problem([*path, name], f"unknown event `{name[:60]}`", hint, key=True)
             return
-        if not isinstance(given, list):
-            yield from self._event(kind, given, [*path, name])
+        if not isinstance(value, list):
+            yield from self._read_event(kind, value, [*path, name])
             return
-        for number, one in enumerate(given):
-            yield from self._event(kind, one, [*path, name, number])
+        for number, item in enumerate(value):
+            yield from self._read_event(kind, item, [*path, name, number])
 
-    def _event(self, kind: type[BaseModel], given: Any, path: _KeyPath) -> Iterator[BaseModel]:
+    def _read_event(self, kind: type[BaseModel], value: Any, path: _KeyPath) -> Iterator[BaseModel]:
         first = next(iter(kind.model_fields))
-        event = self.definition.read(kind, given if isinstance(given, dict) else {first: given}, path)
+        event = self.definition.read(kind, value if isinstance(value, dict) else {first: value}, path)
         if event is not None:
             yield event

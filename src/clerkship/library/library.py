@@ -27,9 +27,9 @@ class LoadedTask:
     file: str
     line: int = 0
     column: int = 0
-    """Where in the file, of one that has several."""
+    """The position in the file, if it has several tasks."""
     template: str = ""
-    """The task that it was made from, of one that is done for each of many records."""
+    """Name of the task in the file, if `for_each` made this one from it."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,17 @@ class Library:
     benchmarks: Mapping[str, Benchmark] = field(default_factory=dict)
     personas: Mapping[str, Persona] = field(default_factory=dict)
     conftest: Conftest | None = None
-    """Which models an evaluation uses, if a file says."""
+    """The models of the evaluation, if there is a conftest."""
     prompts: Mapping[str, str] = field(default_factory=dict)
-    """Templates of its own, by the name of the built-in one that each stands for."""
+    """Custom prompts, by the name of the built-in prompt that each replaces."""
     warnings: tuple[InputProblem, ...] = ()
-    """What is odd, and no reason to run nothing."""
+    """Warnings, which do not prevent a run."""
     domain: str | None = None
-    """What the names of slots, actions, responses and flows were checked against, if anything."""
+    """The domain against which names of slots, actions, responses and flows were checked, if any."""
     skipped_files: tuple[str, ...] = ()
-    """Files of another tool's project, which say nothing about tasks."""
+    """Files of another tool's project, which are ignored."""
     files: frozenset[Path] = frozenset()
-    """Every file that it was made from, and the folders of datasets; absolute, links followed."""
+    """Every file that was loaded, and the folders of datasets; absolute, with links resolved."""
 
     def warnings_for(self, tasks: Iterable[LoadedTask]) -> tuple[InputProblem, ...]:
         """Return the warnings about these tasks, and those that are not about any task."""
@@ -66,13 +66,13 @@ class Library:
         """Return tasks by name or a part of it (`*` allowed), by any of the tags, or of one file; all without
         arguments.
         """
-        wanted = set(tags)
-        named = [name for pattern in names for name in self._named(pattern)]
+        selected_tags = set(tags)
+        selected_names = [name for pattern in names for name in self._find_names(pattern)]
         return [
             loaded
             for name, loaded in self.tasks.items()
-            if (not named or name in named)
-            and (not wanted or wanted & set(loaded.task.tags))
+            if (not selected_names or name in selected_names)
+            and (not selected_tags or selected_tags & set(loaded.task.tags))
             and (file is None or Path(loaded.file).resolve() == file.resolve())
         ]
 
@@ -80,30 +80,32 @@ class Library:
         """Return the task of a file by its name, or by a part of the name that only one has. Raise InputError
         otherwise.
         """
-        inside = {loaded.task.name.removesuffix(f" ({file.stem})"): loaded for loaded in self.select(file=file)}
-        found = find_matching_names(name, inside)
-        if len(found) == 1:
-            return inside[found[0]]
-        hint = f"it could be {'; '.join(found[:5])}" if found else did_you_mean(name, inside)
+        tasks = {loaded.task.name.removesuffix(f" ({file.stem})"): loaded for loaded in self.select(file=file)}
+        matches = find_matching_names(name, tasks)
+        if len(matches) == 1:
+            return tasks[matches[0]]
+        hint = f"use one of: {'; '.join(matches[:5])}" if matches else did_you_mean(name, tasks)
         raise InputError.of(
-            f"no task `{name}`" if not found else f"{len(found)} are like `{name}`", file=str(file), hint=hint
+            f"no task `{name}`" if not matches else f"{len(matches)} tasks match `{name}`", file=str(file), hint=hint
         )
 
-    def _named(self, pattern: str) -> list[str]:
+    def _find_names(self, pattern: str) -> list[str]:
         """Return the names of the tasks that match a name or pattern.
 
         Tasks and templates of that name come first, then files of that name, then tasks whose names contain it.
         """
-        found = [
+        matches = [
             name
             for name, loaded in self.tasks.items()
             if _matches_name(name, pattern) or (loaded.template and _matches_name(loaded.template, pattern))
         ]
-        found = found or [name for name, loaded in self.tasks.items() if _matches_name(Path(loaded.file).stem, pattern)]
-        found = found or find_matching_names(pattern, self.tasks)
-        if not found:
+        matches = matches or [
+            name for name, loaded in self.tasks.items() if _matches_name(Path(loaded.file).stem, pattern)
+        ]
+        matches = matches or find_matching_names(pattern, self.tasks)
+        if not matches:
             raise InputError.of(f"no task `{pattern}`", hint=did_you_mean(pattern, self.tasks))
-        return found
+        return matches
 
     def snapshot(self, loaded: LoadedTask, timeout: float, gate_axes: tuple[str, ...] | None = None) -> Snapshot:
         """Freeze one task with everything that it refers to. `gate_axes` of a benchmark replace those of the
@@ -118,11 +120,11 @@ class Library:
             entities=dict(loaded.entities),
             solution=loaded.solution,
             timeout=loaded.task.timeout or timeout,
-            source=self._place(loaded.file),
+            source=self._relative_path(loaded.file),
             template=loaded.template,
         )
 
-    def _place(self, file: str) -> str:
+    def _relative_path(self, file: str) -> str:
         """Return the path of a file in the folder, which is the same on every machine."""
         path = Path(file)
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name

@@ -56,9 +56,9 @@ class LibraryLoader:
     needs_task: bool
     agent: AgentCheck
     only: Path | None = None
-    """The one file that is asked for, if it is one: mistakes elsewhere are not its own."""
+    """The requested file, if it is one. Mistakes in other files do not prevent its use."""
     cache: Path | None = None
-    """Where what was made of datasets is kept, if it is."""
+    """The folder of the dataset cache, if any."""
     environments: dict[str, Environment] = field(default_factory=dict)
     datasets: dict[str, Dataset] = field(default_factory=dict)
     benchmarks: dict[str, Benchmark] = field(default_factory=dict)
@@ -74,15 +74,15 @@ class LibraryLoader:
             self.folder, self.catalog, DatasetCache(self.cache), self._reporter, self.environments, self.datasets
         )
         finder = DatasetFinder(self._datasets.open_finder)
-        self._binder = EntityBinder(self.datasets, self._definitions, self._filler, finder)
+        self._binder = EntityBinder(self.datasets, self._definitions, self._build_filler, finder)
         self._attachments = Attachments(self.folder, self.catalog, self.datasets, self._definitions)
 
     def load(self) -> Library:
         """Return the library. Raise InputError with every problem."""
         definitions = self._definitions.read()
         self._conftest.load(definitions)
-        self._each(definitions, "environment", self._environment)
-        self._each(definitions, "dataset", self._datasets.load)
+        self._for_each(definitions, "environment", self._load_environment)
+        self._for_each(definitions, "dataset", self._datasets.load)
         self._datasets.load_built_in(
             (definition, path, name)
             for definition, path, name in find_dataset_names(
@@ -90,24 +90,24 @@ class LibraryLoader:
             )
             if self._definitions.get("dataset", name) is None
         )
-        self._each(definitions, "benchmark", self._benchmark)
-        self._each(definitions, "persona", self._personas.load)
-        self._each(definitions, "task", self._task)
-        self._each(definitions, "scenario", self._scenario)
-        self._each(definitions, LABELLED_KEY, lambda definition: definition.read(LabelledFile, definition.data))
-        self._foreign_tests([definition.tree for definition in definitions if definition.kind == "e2e"])
+        self._for_each(definitions, "benchmark", self._load_benchmark)
+        self._for_each(definitions, "persona", self._personas.load)
+        self._for_each(definitions, "task", self._load_task)
+        self._for_each(definitions, "scenario", self._load_scenario)
+        self._for_each(definitions, LABELLED_KEY, lambda definition: definition.read(LabelledFile, definition.data))
+        self._load_foreign_tests([definition.tree for definition in definitions if definition.kind == "e2e"])
         self._warn_of_unused(definitions)
-        problems = self._own(self.folder.report.sorted())
-        passed = self._definitions.skipped_files
+        problems = self._select_problems(self.folder.report.sorted())
+        skipped = self._definitions.skipped_files
         if self.needs_task and not self.tasks and not problems:
-            hint = "a task is a YAML file with the key `task`, `scenario` or `test_cases`"
-            hint += f"; {describe_skipped_files(passed)}" if passed else ""
-            problems = [InputProblem(file=str(self.folder.root), message="no task is here", hint=hint)]
+            hint = "add a YAML file with the key `task`, `scenario` or `test_cases`"
+            hint += f"; {describe_skipped_files(skipped)}" if skipped else ""
+            problems = [InputProblem(file=str(self.folder.root), message="there is no task in this folder", hint=hint)]
         if problems:
             raise InputError(problems)
-        return self._library()
+        return self._build_library()
 
-    def _library(self) -> Library:
+    def _build_library(self) -> Library:
         domain = self.agent.domain
         return Library(
             self.folder.root,
@@ -118,20 +118,20 @@ class LibraryLoader:
             self._personas.personas,
             conftest=self._conftest.conftest,
             prompts=self._conftest.prompts,
-            warnings=(*self._reporter.warnings.sorted(), *self.agent.left_unchecked()),
+            warnings=(*self._reporter.warnings.sorted(), *self.agent.find_unchecked()),
             domain=domain.source if domain is not None else None,
             skipped_files=tuple(self._definitions.skipped_files),
             files=frozenset(self.folder.used | self.folder.included),
         )
 
-    def _foreign_tests(self, trees: list[YamlTree]) -> None:
+    def _load_foreign_tests(self, trees: list[YamlTree]) -> None:
         if trees:
             reader = load_test_reader()(self.folder, self.catalog, self.agent, self._reporter)
             for loaded in reader.load(trees, self.tasks):
                 self.tasks[loaded.task.name] = loaded
 
-    def _own(self, problems: list[InputProblem]) -> list[InputProblem]:
-        """Return the problems to raise. If a single readable file was requested, problems elsewhere become one warning."""
+    def _select_problems(self, problems: list[InputProblem]) -> list[InputProblem]:
+        """Return the problems to raise. If one file was requested and it is valid, others become one warning."""
         if self.only is None or not any(loaded.file == str(self.only) for loaded in self.tasks.values()):
             return problems
         shared = {str(path) for path in self.folder.included}
@@ -141,17 +141,17 @@ class LibraryLoader:
         ]
         if problems and not own:
             count = len(problems)
-            message = f"{count} mistake{'s' * (count != 1)} in other files of this folder, passed over"
-            hint = "`clerkship validate` shows them"
+            message = f"{count} mistake{'s' * (count != 1)} in other files of this folder, which are skipped"
+            hint = "run `clerkship validate` to see them"
             self._reporter.warnings.add_problem(InputProblem(file=str(self.folder.root), message=message, hint=hint))
         return own
 
-    def _each(self, definitions: list[Definition], kind: str, take: Callable[[Definition], object]) -> None:
+    def _for_each(self, definitions: list[Definition], kind: str, load: Callable[[Definition], object]) -> None:
         for definition in definitions:
             if definition.kind == kind:
-                take(definition)
+                load(definition)
 
-    def _environment(self, definition: Definition) -> None:
+    def _load_environment(self, definition: Definition) -> None:
         environment = definition.read(Environment, definition.data)
         if environment is not None:
             self.environments.setdefault(environment.name, environment)
@@ -166,9 +166,9 @@ class LibraryLoader:
             definition = self._definitions.get("environment", name)
             assert definition is not None  # every environment was read from one
             for path, message in find_unused_datasets(environment, self.datasets, taken, self.catalog):
-                definition.warning(path, message, "leave it out, or add a simulator that is loaded from it")
+                definition.warning(path, message, "remove it, or add a simulator that is loaded from it")
 
-    def _benchmark(self, definition: Definition) -> None:
+    def _load_benchmark(self, definition: Definition) -> None:
         benchmark = definition.read(Benchmark, definition.data)
         if benchmark is not None:
             self.benchmarks.setdefault(benchmark.slug, benchmark)
@@ -181,7 +181,7 @@ class LibraryLoader:
                 hint = did_you_mean(str(pattern), names)
                 definition.problem(["tasks", number], f"no task `{pattern}`", hint)
 
-    def _task(self, definition: Definition) -> None:
+    def _load_task(self, definition: Definition) -> None:
         """Load one task, or with `for_each` one for each record.
 
         Stop at the first record with a mistake, because most mistakes are the same for all records.
@@ -189,66 +189,66 @@ class LibraryLoader:
         name = self._environment_name(definition)
         environment = CONVERSATION_ENVIRONMENT if name is None else self.environments.get(name)
         solution = self._attachments.read_solution(definition)
-        check = self._check(definition, self._info(name))
+        check = self._build_check(definition, self._get_info(name))
         check.check_scopes()
         before = len(self.folder.report.problems)
         for bound in self._binder.bind(definition, (environment or CONVERSATION_ENVIRONMENT).now):
-            task = self._filled(definition, bound, check)
+            task = self._build_task(definition, bound, check)
             if len(self.folder.report.problems) > before:
                 break
             if task is None or environment is None:
                 continue
             written = task.name
             if bound.subject is not None:
-                task = self._one_of_many(definition, task, bound.name, bound.subject)
+                task = self._rename_for_record(definition, task, bound.name, bound.subject)
             template = written if bound.subject is not None else ""
             loaded = LoadedTask(
                 task, environment, bound.to_snapshot_records(), solution, definition.tree.file, template=template
             )
             self.tasks.setdefault(task.name, loaded)
 
-    def _filled(self, definition: Definition, bound: TaskBindings, check: TaskCheck) -> Task | None:
+    def _build_task(self, definition: Definition, bound: TaskBindings, check: TaskCheck) -> Task | None:
         """Return the checked task with its templates filled."""
         data = self._render(definition, bound)
         task = definition.read(Task, data)
-        check.check_task(self._expanded(definition, data))
+        check.check_task(self._expand(definition, data))
         if task is None:
             return None
         return self._personas.resolve_and_fill(
-            definition, task, self._filler(definition, bound.values(), bound.unbound)
+            definition, task, self._build_filler(definition, bound.values(), bound.unbound)
         )
 
-    def _one_of_many(self, definition: Definition, task: Task, name: str, subject: Entity) -> Task:
+    def _rename_for_record(self, definition: Definition, task: Task, name: str, subject: Entity) -> Task:
         """Return the task for one record of `for_each`, with the record's name in its own."""
         own = f"{task.name} [{name}]"
         if len(own) > MAX_NAME_LENGTH:
-            message = f"with the id of its record the name has {len(own)} characters, and may have {MAX_NAME_LENGTH}"
-            definition.problem(["name"], message, "make it shorter")
+            message = f"with the id of its record, the name has {len(own)} characters; the limit is {MAX_NAME_LENGTH}"
+            definition.problem(["name"], message, "shorten it")
         elif own in self.tasks:
-            definition.problem([FOR_EACH_KEY], f"two tasks would be called {own!r}")
+            definition.problem([FOR_EACH_KEY], f"two tasks would have the name {own!r}")
         return task.model_copy(update={"name": own, "entities": (subject, *task.entities), "for_each": None})
 
-    def _scenario(self, definition: Definition) -> None:
+    def _load_scenario(self, definition: Definition) -> None:
         """Load a scenario file as a task. Its mistakes are reported at their place in the scenario."""
         name = self._environment_name(definition)
         environment = CONVERSATION_ENVIRONMENT if name is None else self.environments.get(name)
         is_map = isinstance(definition.data, dict)
         data = self._attachments.inline_files(definition, definition.data) if is_map else definition.data
         written = definition.read(ScenarioFile, data)
-        self._check(definition, self._info(name)).check_scenario(self._expanded(definition, data))
+        self._build_check(definition, self._get_info(name)).check_scenario(self._expand(definition, data))
         solution = self._attachments.read_solution(definition)
         if written is None or environment is None:
             return
         try:
             task = written.to_task(definition.slug)
-        except ValidationError as error:  # the parts are right, and do not go together
-            definition.problem(["setup", "person"], _describe_error(error), "give them an `opening` or `lines`")
+        except ValidationError as error:  # the parts are valid, but not their combination
+            definition.problem(["setup", "person"], _describe_error(error), "add an `opening` or `lines`")
             return
         task = self._personas.resolve(definition, task, ("setup", "person", "persona"), ("setup", "persona"))
-        task = task.model_copy(update={"name": self._name_of_its_own(task.name, definition)})
+        task = task.model_copy(update={"name": self._choose_unique_name(task.name, definition)})
         self.tasks[task.name] = LoadedTask(task, environment, {}, solution, definition.tree.file)
 
-    def _name_of_its_own(self, name: str, definition: Definition) -> str:
+    def _choose_unique_name(self, name: str, definition: Definition) -> str:
         """Return a unique name. Scenarios may share a name; then the file's name is added, or its path."""
         file = Path(definition.tree.file)
         place = file.relative_to(self.folder.root) if file.is_relative_to(self.folder.root) else file
@@ -257,16 +257,16 @@ class LibraryLoader:
         names.append(f"{name} ({place.with_suffix('').as_posix()})")
         return next((free for free in names if free not in self.tasks), f"{name} ({place.as_posix()})")
 
-    def _expanded(self, definition: Definition, data: Any) -> dict[str, Any]:
+    def _expand(self, definition: Definition, data: Any) -> dict[str, Any]:
         """Return the data with environment variables replaced, for checks. The stored task keeps the variables."""
 
-        def told(path: list[int | str], unknown: UnknownVariable) -> None:
+        def report(path: list[int | str], unknown: UnknownVariable) -> None:
             definition.problem([*path], str(unknown), unknown.hint, silences=True)
 
-        found = expand_task(data, self._variables, told)
-        return found if isinstance(found, dict) else {}
+        expanded = expand_task(data, self._variables, report)
+        return expanded if isinstance(expanded, dict) else {}
 
-    def _check(self, definition: Definition, info: EnvironmentInfo | None) -> TaskCheck:
+    def _build_check(self, definition: Definition, info: EnvironmentInfo | None) -> TaskCheck:
         return TaskCheck(CallCheck(self.catalog, definition, self.agent, info))
 
     def _check_environment_name(self, definition: Definition, name: str) -> None:
@@ -286,23 +286,23 @@ class LibraryLoader:
         )
         candidates = candidates or sorted(known)
         if len(candidates) > 1:
-            definition.problem([], "name the task's `environment`", f"there are {', '.join(candidates)}")
+            definition.problem([], "`environment` is missing", f"use one of {', '.join(candidates)}")
             return ""
         if candidates:
             return candidates[0]
         return "" if self.folder.unreadable_texts or self._definitions.has_any("environment") else None
 
-    def _info(self, name: str | None) -> EnvironmentInfo | None:
+    def _get_info(self, name: str | None) -> EnvironmentInfo | None:
         if name is None:
             return build_environment_info(CONVERSATION_ENVIRONMENT.model_dump())
         definition = self._definitions.get("environment", name) if name else None
-        found = collect_initial_records(self.environments.get(name), self.datasets, self.catalog) if name else {}
-        return build_environment_info(definition.fields, found) if definition is not None else None
+        records = collect_initial_records(self.environments.get(name), self.datasets, self.catalog) if name else {}
+        return build_environment_info(definition.fields, records) if definition is not None else None
 
     def _render(self, definition: Definition, bound: TaskBindings) -> Any:
         if not isinstance(definition.data, dict):
             return definition.data
-        filler = self._filler(definition, bound.values(), bound.unbound)
+        filler = self._build_filler(definition, bound.values(), bound.unbound)
         filled = {
             key: filler.fill(value, [*definition.path, key]) if key in _TEMPLATE_KEYS else value
             for key, value in definition.data.items()
@@ -310,18 +310,18 @@ class LibraryLoader:
         filled = self._attachments.inline_files(definition, filled, filler)
         return filled | ({"entities": bound.entities} if bound.entities else {})
 
-    def _filler(self, definition: Definition, values: Mapping[str, Any], unbound: set[str]) -> TemplateFiller:
-        def note(path: list[int | str], message: str, hint: str) -> None:
+    def _build_filler(self, definition: Definition, values: Mapping[str, Any], unbound: set[str]) -> TemplateFiller:
+        def report(path: list[int | str], message: str, hint: str) -> None:
             self._reporter.mistakes.note(definition.tree, path, message, hint, silences=True)
-            pass_over(path)
+            silence(path)
 
-        def pass_over(path: list[int | str]) -> None:
+        def silence(path: list[int | str]) -> None:
             """Silence problems of the values that contain this one: they cannot be valid without it."""
             for end in range(_find_call_depth(path), len(path) + 1):
-                spot = definition.tree.locate(path[:end])
-                self.folder.report.silenced.add((spot.file, spot.line, spot.column))
+                location = definition.tree.locate(path[:end])
+                self.folder.report.silenced.add((location.file, location.line, location.column))
 
-        return TemplateFiller(values, unbound, note, pass_over, find=self.catalog.filter)
+        return TemplateFiller(values, unbound, report, silence, find=self.catalog.filter)
 
 
 def _find_call_depth(path: list[int | str]) -> int:
@@ -336,12 +336,12 @@ def _find_call_depth(path: list[int | str]) -> int:
 
 def describe_skipped_files(files: Collection[str]) -> str:
     """Return the number of skipped files in words."""
-    return f"{len(files)} file{'s' * (len(files) != 1)} of a Rasa project passed over"
+    return f"{len(files)} file{'s' * (len(files) != 1)} of a Rasa project skipped"
 
 
 def _describe_error(error: ValidationError) -> str:
-    said = error.errors()[0]["msg"].removeprefix("Value error, ")
-    return "the person has nothing to begin with" if said.startswith("`starts: person`") else said
+    message = error.errors()[0]["msg"].removeprefix("Value error, ")
+    return "the person has no first line" if message.startswith("`starts: person`") else message
 
 
 def load_library(
@@ -359,7 +359,7 @@ def load_library(
     """
     is_folder = is_existing_folder(path, "there is no such file or folder")
     if not is_folder and path.suffix not in SUFFIXES:
-        raise InputError.of("it is not a YAML file", file=str(path), hint=f"its name should end in {SUFFIXES[0]}")
+        raise InputError.of("it is not a YAML file", file=str(path), hint=f"expected a name that ends in {SUFFIXES[0]}")
     folder = SourceFolder(find_root(path))
     only = None if is_folder else path
     with pause_garbage_collection():

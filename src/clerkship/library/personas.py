@@ -23,7 +23,7 @@ class PersonaLoader:
     folder: SourceFolder
     definitions: FolderDefinitions
     personas: dict[str, Persona] = field(default_factory=dict)
-    _looked_above: bool = False
+    _has_loaded_above: bool = False
 
     def load(self, definition: Definition) -> None:
         """Load a persona that a file defines."""
@@ -32,7 +32,7 @@ class PersonaLoader:
             self.personas.setdefault(persona.name, persona)
 
     def resolve(self, definition: Definition, task: Task, *places: _KeyPath) -> Task:
-        """Return the task with the persona that its only person names; `places` are the paths where a file may name it."""
+        """Return the task with the persona that its only person names, at one of the paths `places`."""
         return _with_people(task, [self._resolve(definition, person, *places) for person in task.people])
 
     def resolve_and_fill(self, definition: Definition, task: Task, filler: TemplateFiller) -> Task:
@@ -43,12 +43,12 @@ class PersonaLoader:
             place: _KeyPath = (
                 ("scenario", "people", number, "persona") if is_list else ("scenario", "person", "persona")
             )
-            known = self._resolve(definition, person, place)
-            if isinstance(known.persona, Persona) and isinstance(_get_value(definition.data, place), str):
-                written = known.persona.model_dump(mode="json", exclude_unset=True)
+            resolved = self._resolve(definition, person, place)
+            if isinstance(resolved.persona, Persona) and isinstance(_get_value(definition.data, place), str):
+                written = resolved.persona.model_dump(mode="json", exclude_unset=True)
                 filled = {key: filler.fill(value, [*definition.path, *place]) for key, value in written.items()}
-                known = known.model_copy(update={"persona": Persona.model_validate(filled)})
-            people.append(known)
+                resolved = resolved.model_copy(update={"persona": Persona.model_validate(filled)})
+            people.append(resolved)
         return _with_people(task, people)
 
     def _resolve(self, definition: Definition, person: ScenarioPerson, *places: _KeyPath) -> ScenarioPerson:
@@ -56,17 +56,17 @@ class PersonaLoader:
         name = person.persona
         if not isinstance(name, str):
             return person
-        if self.definitions.is_unknown("persona", name) and not self._is_above(name):
+        if self.definitions.is_unknown("persona", name) and not self._is_shared(name):
             path = next(place for place in places if _get_value(definition.data, place) == name)
             known = self.definitions.names("persona")
-            hint = did_you_mean(name, known) or "a persona is a YAML file with the key `persona`"
+            hint = did_you_mean(name, known) or "define it in a YAML file with the key `persona`"
             definition.problem(path, f"unknown persona `{name}`", hint)
         return person.model_copy(update={"persona": self.personas.get(name)})
 
-    def _is_above(self, name: str) -> bool:
+    def _is_shared(self, name: str) -> bool:
         """Return whether a shared `personas` folder above this one has a persona of this name."""
-        if not self._looked_above:
-            self._looked_above = True
+        if not self._has_loaded_above:
+            self._has_loaded_above = True
             for place in find_personas_folders(self.folder.root):
                 self._load_folder(self.folder.open_other(place))
         return name in self.personas

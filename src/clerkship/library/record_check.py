@@ -38,14 +38,14 @@ class InitialRecords:
     kind: str
     config: Mapping[str, Any]
     read: Callable[[], Collection[str]]
-    """Their keys; read when they are wanted, for most tasks have no such steps."""
+    """Return their keys. This is only called if there are steps on records."""
 
 
 def collect_initial_records(
     environment: Environment | None, datasets: Mapping[str, Dataset], catalog: Catalog
 ) -> Mapping[str, InitialRecords]:
     """Return the initial records by sandbox, without sandboxes of which a dataset could not be loaded."""
-    found: dict[str, InitialRecords] = {}
+    records: dict[str, InitialRecords] = {}
     for name, simulator in environment.simulators.items() if environment is not None else ():
         named = simulator.datasets if simulator.datasets is not None else environment.datasets if environment else ()
         try:
@@ -53,13 +53,13 @@ def collect_initial_records(
         except UnknownName:
             continue
         if entry.dataset is not None and all(each in datasets for each in named):
-            fitting = [datasets[each] for each in named if datasets[each].type == entry.dataset]
-            found[name] = InitialRecords(simulator.kind, simulator.config, partial(entry.prepare, fitting))
-    return found
+            matching = [datasets[each] for each in named if datasets[each].type == entry.dataset]
+            records[name] = InitialRecords(simulator.kind, simulator.config, partial(entry.prepare, matching))
+    return records
 
 
 TimedStep = tuple[timedelta | None, KeyPath, Any]
-"""When a step is to be done, where it is written, and itself; None for one that could not be read."""
+"""The time of a step, its path, and the step; None for one that is invalid."""
 
 
 def find_missing_records(
@@ -69,11 +69,11 @@ def find_missing_records(
 
     Steps without a time run first, then the others in order of time.
     """
-    there: dict[str, set[str]] = {name: set() for name in initial_records}
-    gone: dict[str, set[str]] = {name: set() for name in initial_records}
+    created: dict[str, set[str]] = {name: set() for name in initial_records}
+    deleted: dict[str, set[str]] = {name: set() for name in initial_records}
     for _, path, step in sorted(steps, key=lambda timed: (timed[0] is not None, timed[0] or timedelta())):
         if step is None:
-            return  # it may have put there what the others need
+            return  # an invalid step: it may have created what later steps need
         name = (
             (step.sandbox or _find_only_sandbox(step.simulator, initial_records))
             if isinstance(step, RecordStep)
@@ -83,10 +83,11 @@ def find_missing_records(
             continue
         records = initial_records[name]
         for place, key in (*step.needs(), *step.refers(records.config)):
-            if key not in there[name] and (key in gone[name] or key not in records.read()):
-                yield [*path, *place], f"there is no {key} here: neither in the dataset nor by a step before this one"
-        made, removed = step.leaves()
-        there[name], gone[name] = (there[name] | {*made}) - {*removed}, (gone[name] | {*removed}) - {*made}
+            if key not in created[name] and (key in deleted[name] or key not in records.read()):
+                yield [*path, *place], f"there is no {key}: it is not in the dataset, and no earlier step creates it"
+        existing, removed = step.leaves()
+        created[name] = (created[name] | {*existing}) - {*removed}
+        deleted[name] = (deleted[name] | {*removed}) - {*existing}
 
 
 def _find_only_sandbox(kind: str | None, initial_records: Mapping[str, InitialRecords]) -> str:

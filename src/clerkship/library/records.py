@@ -17,7 +17,7 @@ from clerkship.model.errors import InputProblem
 CSV = ".csv"
 RECORD_FORMATS = FileFormats("data", (*SUFFIXES, CSV))
 MAX_PROBLEMS = 100
-"""Mistakes reported of one file; a table of another form has one in every row."""
+"""Maximum number of mistakes that are reported for one file."""
 _UTF8_HINT = "save it as UTF-8"
 
 
@@ -25,7 +25,7 @@ class RecordsDatasetFile(DatasetFile):
     """Plain records, which tasks bind as entities."""
 
     type: Literal["records"]
-    records: Annotated[tuple[Record, ...], Field(description="the records themselves")] = ()
+    records: Annotated[tuple[Record, ...], Field(description="records in this file")] = ()
     file: Annotated[str | None, Field(description="a file beside this one: JSON, NDJSON, or CSV with a header row")] = (
         None
     )
@@ -47,12 +47,12 @@ def load_records(written: RecordsDatasetFile, source: DatasetSource) -> Dataset 
 
 def _open_documents(written: RecordsDatasetFile, source: DatasetSource) -> list[FileDocument] | None:
     """Open the files that a dataset gives; return None after a reported mistake."""
-    found = source.documents(written.file, written.folder, RECORD_FORMATS)
-    if sum(document.size for document in found or ()) > MAX_DATASET_BYTES:
+    documents = source.documents(written.file, written.folder, RECORD_FORMATS)
+    if sum(document.size for document in documents or ()) > MAX_DATASET_BYTES:
         key = "folder" if written.folder is not None else "file"
-        source.note(key, f"it has more than {MAX_DATASET_BYTES // 1_000_000} MB", "split it into several datasets")
+        source.note(key, f"the files have more than {MAX_DATASET_BYTES // 1_000_000} MB", "split the dataset")
         return None
-    return found
+    return documents
 
 
 class _DocumentReader:
@@ -65,16 +65,16 @@ class _DocumentReader:
     def records(self) -> Iterator[Record]:
         """Yield the records in the order of the file."""
         if self._document.name.removesuffix(".gz").endswith(CSV):
-            yield from self._rows()
+            yield from self._read_csv()
             return
         for line, text in self._document.texts():
-            yield from self._json(line, text)
+            yield from self._read_json(line, text)
 
-    def _json(self, line: int, text: bytes) -> Iterator[Record]:
+    def _read_json(self, line: int, text: bytes) -> Iterator[Record]:
         try:
             data = orjson.loads(text)
         except orjson.JSONDecodeError as error:
-            message = f"it is not JSON: {error.msg.partition(':')[0].strip() or 'it ends too early'}"
+            message = f"it is not JSON: {error.msg.partition(':')[0].strip() or 'unexpected end of text'}"
             problem = self._document.problem(line or error.lineno, (), message)
             self._add(problem.model_copy(update={"column": error.colno}))
             return
@@ -83,10 +83,10 @@ class _DocumentReader:
             if isinstance(item, dict):
                 yield item
             else:
-                what = "expected a map" if line or is_list else "expected a list of maps, or one map"
-                self._note(line, (number,) if is_list else (), f"{what}, not {_describe_type(item)}")
+                expected = "expected a map" if line or is_list else "expected a list of maps, or one map"
+                self._note(line, (number,) if is_list else (), f"{expected}, not {_describe_type(item)}")
 
-    def _rows(self) -> Iterator[Record]:
+    def _read_csv(self) -> Iterator[Record]:
         """Yield the rows after the header; all values are text."""
         try:
             text = "".join(text.decode("utf-8") for _, text in self._document.texts())
@@ -97,19 +97,24 @@ class _DocumentReader:
         try:
             header = next(rows, [])
             if self._is_header(header):
-                yield from self._mapped(header, rows)
+                yield from self._read_rows(header, rows)
         except csv.Error as error:
             self._note(rows.line_num, (), f"it is not CSV: {error}")
 
     def _is_header(self, header: list[str]) -> bool:
         repeated = sorted({name for name in header if header.count(name) > 1})
         if not header or not all(header):
-            self._note(1, (), "the header row must name every column", "write the names of the fields in the first row")
+            self._note(
+                1,
+                (),
+                "the header row must have a name for every column",
+                "write the names of the fields into the first row",
+            )
         elif repeated:
-            self._note(1, (), f"two columns are called `{repeated[0][:60]}`", "give each column its own name")
+            self._note(1, (), f"two columns have the name `{repeated[0][:60]}`", "rename one of them")
         return bool(header) and all(header) and not repeated
 
-    def _mapped(self, header: list[str], rows: Any) -> Iterator[Record]:
+    def _read_rows(self, header: list[str], rows: Any) -> Iterator[Record]:
         for row in rows:
             if len(row) == len(header):
                 yield dict(zip(header, row, strict=True))

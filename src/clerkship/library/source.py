@@ -17,7 +17,7 @@ MAX_INCLUDE_DEPTH = 20
 MAX_INCLUDES = 1000
 MAX_DATASET_BYTES = 200_000_000
 SUFFIXES = (".yml", ".yaml")
-_BROKEN_LINK = "it is a link that leads nowhere"
+_BROKEN_LINK = "it is a broken link"
 
 
 class Unreadable(Exception):
@@ -29,7 +29,7 @@ class Unreadable(Exception):
 
 
 EVALUATION_FOLDER = "eval"
-"""The folder that has what all scenarios below it go by."""
+"""The folder with the conftest and the calibration of all scenarios below it."""
 MAX_PARENT_FOLDERS = 6
 
 
@@ -41,20 +41,20 @@ def find_evaluation_folders(folder: Path) -> list[Path]:
     folder above counts as `eval`, whatever its name.
     """
     whole = folder.resolve()
-    found: list[Path] = []
-    for place in (
+    folders: list[Path] = []
+    for parent in (
         [] if whole.name == EVALUATION_FOLDER or (whole / ".git").exists() else whole.parents[:MAX_PARENT_FOLDERS]
     ):
-        found.append(place)
-        if place.name == EVALUATION_FOLDER:
-            return found
-        if (place / ".git").exists():
+        folders.append(parent)
+        if parent.name == EVALUATION_FOLDER:
+            return folders
+        if (parent / ".git").exists():
             break
     return [whole.parent] if whole.name == "scenarios" else []
 
 
 PERSONAS_FOLDER = "personas"
-"""A folder of personas that several folders of tasks have in common."""
+"""A folder of personas that several folders of tasks share."""
 
 
 def find_personas_folders(root: Path) -> list[Path]:
@@ -75,76 +75,76 @@ class SourceFolder:
     report: ProblemReport = field(default_factory=ProblemReport)
     included: set[Path] = field(default_factory=set)
     used: set[Path] = field(default_factory=set)
-    """Every file that was read, and every file or folder that one of them names; links followed."""
+    """Every file that was read, and every file or folder that one refers to, with links resolved."""
     unreadable_texts: list[str] = field(default_factory=list)
-    """The text, as far as it could be had, of files that could not be parsed."""
+    """The texts of files that could not be parsed."""
     allow_merge_keys: bool = False
-    """Whether its files are somebody else's, and may have merge keys."""
+    """Whether merge keys are allowed, which files of other tools use."""
     _open: list[Path] = field(default_factory=list)
-    _allowance: ParseBudget = field(default_factory=ParseBudget)
+    _budget: ParseBudget = field(default_factory=ParseBudget)
     _includes: int = 0
     _resolved: dict[Path, Path] = field(default_factory=dict)
 
     def files(self) -> list[Path]:
         """Return every YAML file in order, without hidden files and installed packages."""
-        found: list[Path] = []
-        for folder, folders, names in os.walk(self.root, onerror=self._cannot_enter):
+        files: list[Path] = []
+        for folder, folders, names in os.walk(self.root, onerror=self._report_unreadable_folder):
             folders[:] = [name for name in folders if not _is_ignored(Path(folder, name))]
-            found += [Path(folder, name) for name in names if not name.startswith(".") and name.endswith(SUFFIXES)]
-        return sorted(found)
+            files += [Path(folder, name) for name in names if not name.startswith(".") and name.endswith(SUFFIXES)]
+        return sorted(files)
 
     def open_other(self, folder: Path) -> "SourceFolder":
         """Return another folder that shares the report and the list of used files with this one."""
         return SourceFolder(folder, self.report, used=self.used)
 
-    def _cannot_enter(self, error: OSError) -> None:
-        self._note(Path(str(error.filename)), f"it cannot be read: {error.strerror}")
+    def _report_unreadable_folder(self, error: OSError) -> None:
+        self._report(Path(str(error.filename)), f"it cannot be read: {error.strerror}")
 
     def read(self, path: Path) -> YamlTree | None:
         """Parse one file. If it cannot be read, add that to the report and return None."""
-        self._allowance, self._includes = ParseBudget(), 0
+        self._budget, self._includes = ParseBudget(), 0
         try:
             if not self.resolve(path).is_relative_to(self.resolve(self.root)):
-                raise Unreadable("it is a link that leads outside the folder", "copy the file into the folder")
+                raise Unreadable("it is a link to a file outside the folder", "copy the file into the folder")
             self.used.add(self.resolve(path))
             return self._parse(path)
         except InvalidYaml as bad:
             self.unreadable_texts.append(_read_text_or_empty(path))
-            self._note(path, bad.message, bad.hint, bad.line, bad.column)
+            self._report(path, bad.message, bad.hint, bad.line, bad.column)
         except Unreadable as unreadable:
             self.unreadable_texts.append(_read_text_or_empty(path))
-            self._note(path, unreadable.message, unreadable.hint)
+            self._report(path, unreadable.message, unreadable.hint)
         except RuntimeError:  # how pathlib before 3.13 reports links that go in a circle
-            self._note(path, _BROKEN_LINK)
+            self._report(path, _BROKEN_LINK)
         finally:
             self._open.clear()
         return None
 
-    def _note(self, path: Path, message: str, hint: str = "", line: int = 0, column: int = 0) -> None:
+    def _report(self, path: Path, message: str, hint: str = "", line: int = 0, column: int = 0) -> None:
         problem = InputProblem(file=str(path), line=line, column=column, message=message, hint=hint)
         self.report.add_problem(problem, silences=True)
 
     def _parse(self, path: Path) -> YamlTree:
         text = read_text(path)
-        self._allowance.characters -= len(text)
+        self._budget.characters -= len(text)
         self._open.append(path)
         include = partial(self._include, path)
-        tree = parse_yaml(text, str(path), include, self._allowance, allow_merge_keys=self.allow_merge_keys)
+        tree = parse_yaml(text, str(path), include, self._budget, allow_merge_keys=self.allow_merge_keys)
         self._open.pop()
         for mistake in tree.mistakes:
-            self._note(path, mistake.message, mistake.hint, mistake.line, mistake.column)
+            self._report(path, mistake.message, mistake.hint, mistake.line, mistake.column)
         return tree
 
     def _include(self, origin: Path, target: str, node: Node) -> YamlTree:
         open_files = list(self._open)
         try:
             path = self.resolve_beside(origin, target)
-            self._refuse_runaway(path, node)
+            self._check_include_limits(path, node)
             self.included.add(self.resolve(path))
             if path.suffix in SUFFIXES:
                 return self._parse(path)
             text = read_text(path)
-            self._allowance.take(node, len(text))
+            self._budget.take(node, len(text))
             return build_text_tree(str(path), text)
         except Unreadable as unreadable:
             line, column = node.start_mark.line + 1, node.start_mark.column + 1
@@ -152,7 +152,7 @@ class SourceFolder:
         except YamlTooLarge:
             raise
         except InvalidYaml as bad:
-            self._note(path, bad.message, bad.hint, bad.line, bad.column)
+            self._report(path, bad.message, bad.hint, bad.line, bad.column)
             self._open = open_files
             return self._silence(origin, path, node)
 
@@ -164,11 +164,11 @@ class SourceFolder:
         self.report.silenced.add((str(path), 1, 1))
         return YamlTree(str(path), None, build_text_tree(str(path), "").node)
 
-    def _refuse_runaway(self, path: Path, node: Node) -> None:
+    def _check_include_limits(self, path: Path, node: Node) -> None:
         self._includes += 1
         if self.resolve(path) in map(self.resolve, self._open):
             chain = " -> ".join(opened.name for opened in [*self._open, path])
-            raise Unreadable(f"includes go in a circle: {chain}")
+            raise Unreadable(f"circular include: {chain}")
         if len(self._open) > MAX_INCLUDE_DEPTH:
             raise Unreadable(f"includes nested deeper than {MAX_INCLUDE_DEPTH}")
         if self._includes > MAX_INCLUDES:
@@ -188,23 +188,23 @@ class SourceFolder:
         path = origin.parent / target
         try:
             if Path(target).is_absolute() or not self.resolve(path).is_relative_to(self.resolve(self.root)):
-                raise Unreadable("it is outside the folder", "keep everything a task needs beside it")
+                raise Unreadable("it is outside the folder", "move it into the folder")
             if path.is_symlink() and not path.exists():
                 raise Unreadable(_BROKEN_LINK)
             if not path.exists():
-                raise Unreadable("there is no such file", f"it is looked for beside {origin.name}")
+                raise Unreadable("there is no such file", f"paths are relative to {origin.name}")
         except OSError as error:
             raise Unreadable(f"it cannot be read: {error.strerror}") from None
         except RuntimeError:
             raise Unreadable(_BROKEN_LINK) from None
         except ValueError:
-            raise Unreadable("it is not the name of a file") from None
+            raise Unreadable("it is not a valid file name") from None
         self.used.add(self.resolve(path))
         return path
 
 
 def _is_ignored(folder: Path) -> bool:
-    with contextlib.suppress(OSError):  # one that may not be entered is said to be so elsewhere
+    with contextlib.suppress(OSError):  # an unreadable folder is reported elsewhere
         return folder.name.startswith(".") or folder.name == "node_modules" or (folder / "pyvenv.cfg").exists()
     return False
 
@@ -228,8 +228,8 @@ def read_text(path: Path) -> str:
             )
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
-            limit = f"a file may have {MAX_FILE_BYTES / 1e6:g} MB"
-            raise Unreadable(f"it has {size / 1e6:.1f} MB, and {limit}", "split it, or keep the data in a dataset")
+            limit = f"the limit is {MAX_FILE_BYTES / 1e6:g} MB"
+            raise Unreadable(f"it has {size / 1e6:.1f} MB; {limit}", "split it, or put the data into a dataset")
         data = path.read_bytes()
     except OSError as error:
         raise Unreadable(f"it cannot be read: {error.strerror}") from None
@@ -263,7 +263,7 @@ def read_folder(folder: Path) -> dict[str, bytes]:
 
 def _check_dataset_file(path: Path, root: Path, size: int) -> None:
     if not path.resolve().is_relative_to(root):
-        raise Unreadable(f"{path.name} is a link that leads outside the folder")
+        raise Unreadable(f"{path.name} is a link to a file outside the folder")
     if not path.name.isprintable():
         raise Unreadable(f"the name of the file {path.name!r} is not printable text")
     if size > MAX_DATASET_BYTES:

@@ -16,7 +16,7 @@ from clerkship.model.call import AssertionCall
 from clerkship.model.names import did_you_mean
 
 _CONVERSATION_KEYS = ("initial_slots", "stubs", "max_turns", "turn_timeout")
-"""Keys of a scenario that hold for conversations that the person begins."""
+"""Keys of a scenario that only apply if the person starts."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class TaskCheck:
             if call is None or not isinstance(entity, str):
                 continue
             for name in dict.fromkeys(leaf.name for _, leaf in call.leaves() if self._ignores_entity(leaf, entity)):
-                message = f"`input_entity_id` does not narrow `{name}`, which looks at everything"
-                hint = f"put the record in by template, {{{{ {entity}.… }}}}"
+                message = f"`input_entity_id` has no effect on `{name}`"
+                hint = f"use a template with the record, {{{{ {entity}.… }}}}"
                 self.calls.definition.warning(["criteria", number, "input_entity_id"], message, hint)
 
     def _check_slots(self, setup: Mapping[str, Any], key: str) -> None:
@@ -77,13 +77,13 @@ class TaskCheck:
         """Report keys that have no effect when the agent starts: the person says no opening, and there are no turns."""
         for path, person in people:
             if person.get("opening") is not None:
-                message = "`opening` is never said: the agent starts this task"
-                hint = "write `starts: person`, or put the line under `lines` or `script`"
+                message = "`opening` has no effect: the agent starts this task"
+                hint = "write `starts: person`, or move the line to `lines` or `script`"
                 self.calls.definition.problem([*path, "opening"], message, hint)
         for key in _CONVERSATION_KEYS:
             if scenario.get(key) not in (None, {}):
-                message = f"`{key}` is not used: the agent starts this task"
-                self.calls.definition.problem(["scenario", key], message, "write `starts: person`, or leave it out")
+                message = f"`{key}` has no effect: the agent starts this task"
+                self.calls.definition.problem(["scenario", key], message, "write `starts: person`, or remove it")
 
     def _check_criterion(self, data: Mapping[str, Any], path: KeyPath, entities: list[Any]) -> None:
         call = self.calls.check_assertion(data.get("assertion"), [*path, "assertion"])
@@ -94,9 +94,11 @@ class TaskCheck:
                 for number, name in enumerate(as_list(named)):
                     self._check_entity(name, [*here, number], entities)
                 self._check_entity(named, here, entities)
-                if isinstance(entity, str) and named is not None:  # it finds nothing, and never fails
-                    message = f"`input_entity_id` and `{field}` do not go together: about {entity} alone it cannot fail"
-                    hint = "leave out `input_entity_id`"
+                if isinstance(entity, str) and named is not None:  # then it could never fail
+                    message = (
+                        f"`input_entity_id` and `{field}` cannot be combined: limited to {entity}, it can never fail"
+                    )
+                    hint = "remove `input_entity_id`"
                     self.calls.definition.problem([*path, "input_entity_id"], message, hint)
         self._check_entity(entity, [*path, "input_entity_id"], entities)
 
@@ -104,10 +106,10 @@ class TaskCheck:
         catalog = self.calls.catalog
         return list(catalog.entity_fields(call.name)) if is_known(catalog.assertion, call.name) else []
 
-    def _check_entity(self, wanted: Any, path: KeyPath, entities: list[Any]) -> None:
-        if isinstance(wanted, str) and wanted not in entities:
-            hint = did_you_mean(wanted, [name for name in entities if isinstance(name, str)])
-            self.calls.definition.problem(path, f"no entity `{wanted}`", hint or "the task has no entities")
+    def _check_entity(self, entity_id: Any, path: KeyPath, entities: list[Any]) -> None:
+        if isinstance(entity_id, str) and entity_id not in entities:
+            hint = did_you_mean(entity_id, [name for name in entities if isinstance(name, str)])
+            self.calls.definition.problem(path, f"no entity `{entity_id}`", hint or "the task has no entities")
 
     def _ignores_entity(self, call: AssertionCall, entity: str) -> bool:
         catalog = self.calls.catalog

@@ -26,7 +26,7 @@ MAX_EXPRESSIONS = 10_000
 MAX_FILTERS = 20
 MAX_LISTED_NAMES = 30
 MAX_DATE_FORMAT_LENGTH = 100
-# Possessive throughout (`++`, `*+`, `?+`): what does not fit fails at once, without trying shorter ways.
+# All repeats are possessive (`++`, `*+`, `?+`), so that a mismatch fails at once, without backtracking.
 _QUOTED = r"\"[^\"]*\"|'[^']*'"
 _BODY = re.compile(rf"((?:[^\"'}}]++|{_QUOTED}|\}}(?!\}}))*+)\}}\}}")
 _OPENING = re.compile(r"\{\{|\{%")
@@ -45,12 +45,12 @@ class BadTemplate(Exception):
         super().__init__(f"{message}; {hint}" if hint else message)
         self.message, self.hint, self.unknown = message, hint, unknown
         self.offset = 0
-        """Where in the text its braces open."""
+        """The offset of its opening braces in the text."""
 
 
 FormatText = Callable[[Any], str]
 Filter = Callable[[Any, Any, FormatText], Any]
-"""From a value and an argument, with the way that such values are written as text."""
+"""A function of a value, an argument, and a function that converts such values to text."""
 
 
 def _shift(sign: int) -> Filter:
@@ -63,7 +63,7 @@ def _shift(sign: int) -> Filter:
 
 def _format_date(value: Any, form: Any, _: FormatText) -> str:
     if len(str(form)) > MAX_DATE_FORMAT_LENGTH:
-        raise ValueError(f"a form may have {MAX_DATE_FORMAT_LENGTH} characters")
+        raise ValueError(f"a date format may have at most {MAX_DATE_FORMAT_LENGTH} characters")
     return _to_datetime(value).strftime(str(form) or "%Y-%m-%d")
 
 
@@ -106,7 +106,7 @@ FILTERS: dict[str, Filter] = {
     "minus": _shift(-1),
 }
 FindFilter = Callable[[str], Filter]
-"""Return the filter of a name; raises UnknownName."""
+"""Return the filter with a name. Raise UnknownName."""
 
 
 def build_filter_registry() -> Registry[Filter]:
@@ -143,18 +143,18 @@ def render_parts(
     size = end = start = 0
     try:
         for count in range(MAX_EXPRESSIONS + 1):
-            found = _OPENING.search(text, end)
-            if found is None:
+            opening = _OPENING.search(text, end)
+            if opening is None:
                 return [*parts, text[end:]]
-            start = found.start()
-            if found[0] == "{%":
-                raise BadTemplate("statements ({% … %}) are not templates here", "only {{ name.path | filter }}")
+            start = opening.start()
+            if opening[0] == "{%":
+                raise BadTemplate("statements ({% … %}) are not supported", "use only {{ name.path | filter }}")
             expression, after = _read_expression(text, start + 2)
             literal = _LITERAL.fullmatch(expression)
-            found_value = TemplateValue(literal[1][1:-1]) if literal else _evaluate(expression, values, find)
+            value = TemplateValue(literal[1][1:-1]) if literal else _evaluate(expression, values, find)
             if alone and count == 0 and not literal and not text[:start].strip() and not text[after:].strip():
-                return SingleValue(found_value.plain())
-            parts += [text[end:start], found_value.text()]
+                return SingleValue(value.plain())
+            parts += [text[end:start], value.text()]
             size += len(parts[-1]) + len(parts[-2])
             if size > MAX_OUTPUT_LENGTH:
                 raise BadTemplate(f"writes more than {MAX_OUTPUT_LENGTH:,} characters")
@@ -167,9 +167,9 @@ def render_parts(
 
 def _read_expression(text: str, start: int) -> tuple[str, int]:
     """Return the expression that starts here, and the end of its braces. Braces in quotes do not close it."""
-    found = _BODY.match(text, start)
-    if found is not None:
-        return found[1], found.end()
+    body = _BODY.match(text, start)
+    if body is not None:
+        return body[1], body.end()
     close = text.find("}}", start)
     if close < 0:
         raise BadTemplate("`{{` without `}}`")
@@ -201,7 +201,7 @@ def _evaluate(expression: str, values: Mapping[str, Any], find: FindFilter) -> T
     path = _PATH.match(text)
     if path is None or not re.match(r"\s*+(\||$)", text[path.end() :]):
         raise BadTemplate(
-            f"`{_shorten(text)}` is not an expression" if text else "nothing stands between `{{` and `}}`",
+            f"`{_shorten(text)}` is not an expression" if text else "there is nothing between `{{` and `}}`",
             "write a name with dots and filters, such as {{ patient.name | upper }}",
         )
     evaluated = TemplateValue(_find_value(path[0], values), *_find_record(path[0], values))
@@ -209,12 +209,14 @@ def _evaluate(expression: str, values: Mapping[str, Any], find: FindFilter) -> T
     for _ in range(MAX_FILTERS):
         if end == len(text):
             return evaluated
-        found = _FILTER.match(text, end)
-        if found is None:
-            bad = text[end:].lstrip(" \n\t|")
-            raise BadTemplate(f"`{_shorten(bad)}` is not a filter", 'write a name, or a name with one "text" or number')
-        evaluated = evaluated._replace(value=_apply_filter(found, evaluated, find))
-        end = found.end()
+        match = _FILTER.match(text, end)
+        if match is None:
+            rest = text[end:].lstrip(" \n\t|")
+            raise BadTemplate(
+                f"`{_shorten(rest)}` is not a filter", 'write a name, or a name with one "text" or number'
+            )
+        evaluated = evaluated._replace(value=_apply_filter(match, evaluated, find))
+        end = match.end()
     raise BadTemplate(f"more than {MAX_FILTERS} filters in one expression")
 
 
@@ -231,38 +233,44 @@ def _find_value(path: str, values: Mapping[str, Any]) -> Any:
     value = lookup(values, path)
     if value is not MISSING:
         return value
-    here: Any = values
+    current: Any = values
     for number, part in enumerate(split_path(path)):
-        inner = lookup(here, part)
+        inner = lookup(current, part)
         if inner is MISSING:
-            known = here.names() if isinstance(here, RecordView) else here.keys() if isinstance(here, Mapping) else ()
+            known = (
+                current.names()
+                if isinstance(current, RecordView)
+                else current.keys()
+                if isinstance(current, Mapping)
+                else ()
+            )
             within = f" in `{_shorten(path)}`" if part != path else ""
             unknown = part if number == 0 else ""
             hint = did_you_mean(part, known) or _list_names(known)
             raise BadTemplate(f"unknown name `{_shorten(part)}`{within}", hint, unknown=unknown)
-        here = inner
+        current = inner
     raise AssertionError(path)
 
 
 def _list_names(names: Collection[str]) -> str:
-    found = sorted(names)
-    more = ", …" if len(found) > MAX_LISTED_NAMES else ""
-    return f"known: {', '.join(found[:MAX_LISTED_NAMES])}{more}" if found else ""
+    listed = sorted(names)
+    more = ", …" if len(listed) > MAX_LISTED_NAMES else ""
+    return f"known: {', '.join(listed[:MAX_LISTED_NAMES])}{more}" if listed else ""
 
 
-def _apply_filter(found: "re.Match[str]", evaluated: TemplateValue, find: FindFilter) -> Any:
-    name, double, single, number = found.groups()
+def _apply_filter(match: "re.Match[str]", evaluated: TemplateValue, find: FindFilter) -> Any:
+    name, double, single, number = match.groups()
     try:
         apply = find(name)
     except UnknownName as unknown:
         raise BadTemplate(f"unknown filter `{_shorten(name)}`", unknown.hint) from None
     argument = int(number) if number is not None else double or single or ""
     if isinstance(argument, str) and escape_text(argument) != argument:
-        raise BadTemplate("`${NAME}` is not replaced in the argument of a filter", "write it outside of {{ }}")
+        raise BadTemplate("`${NAME}` is not replaced in the argument of a filter", "write it outside {{ }}")
     try:
         return apply(evaluated.value, argument, evaluated.as_text)
     except (TypeError, ValueError, KeyError, OverflowError) as error:
-        raise BadTemplate(f"`{name}` does not fit {_shorten(repr(evaluated.value))}: {error}") from None
+        raise BadTemplate(f"`{name}` cannot be applied to {_shorten(repr(evaluated.value))}: {error}") from None
 
 
 def _shorten(text: str) -> str:

@@ -20,16 +20,16 @@ class TemplateFiller:
 
     values: Mapping[str, Any]
     unbound: Collection[str]
-    """Names whose own mistake has been reported: what uses them is passed over."""
-    complain: Callable[[DataPath, str, str], None]
-    pass_over: Callable[[DataPath], None]
-    room: int = MAX_OUTPUT_LENGTH
+    """Names without a value, which is already reported. Templates that use them are skipped."""
+    report: Callable[[DataPath, str, str], None]
+    silence: Callable[[DataPath], None]
+    remaining: int = MAX_OUTPUT_LENGTH
     failed: bool = False
-    """Whether something could not be filled in."""
+    """Whether a template could not be filled."""
     escapes: bool = True
-    """Whether `${NAME}` in values is escaped. Not in queries: they are not expanded."""
+    """Whether `${NAME}` in values is escaped. Queries are not expanded, so nothing is escaped in them."""
     find: FindFilter = find_built_in_filter
-    """Where filters are looked up."""
+    """Return the filter with a name."""
 
     def fill(self, data: Any, path: DataPath) -> Any:
         """Return the data with every template filled."""
@@ -41,47 +41,45 @@ class TemplateFiller:
             return [self.fill(value, [*path, number]) for number, value in enumerate(data)]
         return data
 
-    def fill_file(self, text: str, path: DataPath, complain: Callable[[int, str, str], None]) -> str:
+    def fill_file(self, text: str, path: DataPath, report: Callable[[int, str, str], None]) -> str:
         """Fill the templates of a file that a path refers to. It is not YAML, so it has no variables."""
         if "{{" not in text and "{%" not in text:
             return escape_text(text)
-        parts = self._filled(
-            text, path, lambda bad, hint: complain(bad.offset, bad.message, hint), "".join, alone=False
-        )
+        parts = self._render(text, path, lambda bad, hint: report(bad.offset, bad.message, hint), "".join, alone=False)
         return escape_text(str(parts))
 
     def _fill_text(self, text: str, path: DataPath) -> Any:
         join = join_escaped if self.escapes else "".join
-        return self._filled(text, path, lambda bad, hint: self.complain(path, bad.message, hint), join)
+        return self._render(text, path, lambda bad, hint: self.report(path, bad.message, hint), join)
 
-    def _filled(
+    def _render(
         self,
         text: str,
         path: DataPath,
-        complain: Callable[[BadTemplate, str], None],
+        report: Callable[[BadTemplate, str], None],
         join: Callable[[list[str]], str],
         *,
         alone: bool = True,
     ) -> Any:
-        if self.room < 0:
+        if self.remaining < 0:
             self.failed = True
-            self.pass_over(path)
+            self.silence(path)
             return text
         try:
             rendered = render_parts(text, self.values, self.find, alone=alone)
         except BadTemplate as bad:
             self.failed = True
             if bad.unknown and bad.unknown in self.unbound:
-                self.pass_over(path)
+                self.silence(path)
             else:
                 hint = did_you_mean(bad.unknown, [*self.values, *self.unbound]) if bad.unknown else ""
-                complain(bad, hint or bad.hint)
+                report(bad, hint or bad.hint)
             return text
-        value = self._escaped(rendered.value) if isinstance(rendered, SingleValue) else join(rendered)
-        self.room -= len(orjson.dumps(value))
-        if self.room < 0:
-            self.complain(path, f"the task's templates write more than {MAX_OUTPUT_LENGTH:,} characters in all", "")
+        value = self._escape(rendered.value) if isinstance(rendered, SingleValue) else join(rendered)
+        self.remaining -= len(orjson.dumps(value))
+        if self.remaining < 0:
+            self.report(path, f"the task's templates write more than {MAX_OUTPUT_LENGTH:,} characters in total", "")
         return value
 
-    def _escaped(self, value: Any) -> Any:
+    def _escape(self, value: Any) -> Any:
         return escape(value) if self.escapes else value

@@ -36,12 +36,12 @@ _LIMITS = {
     "less_than_equal": ("le", "at most"),
 }
 _PATTERNS = {
-    r"\S": "text that says something",
+    r"\S": "text that is not blank",
     r"^[a-z][a-z0-9_-]*$": "a lower-case letter, then lower-case letters, digits, - and _",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "a letter, then letters, digits and _",
     r"^[a-z0-9][a-z0-9-]*$": "lower-case letters, digits and -",
     r"^[A-Za-z_][A-Za-z0-9_-]*$": "a letter or _, then letters, digits, - and _",
-    r"^[A-Za-z0-9_]+(::[A-Za-z0-9_]+)?$": "an action, or a test case's name with _ for its spaces, :: and an action",
+    r"^[A-Za-z0-9_]+(::[A-Za-z0-9_]+)?$": "an action, or a test case's name (with _ for spaces), :: and an action",
 }
 
 
@@ -49,12 +49,12 @@ def describe_validation_error(
     error: ValidationError, model: type[BaseModel], tree: YamlTree, prefix: KeyPath
 ) -> Iterator[Callable[[], InputProblem]]:
     """Yield a function for each error that builds its problem: the place, what was expected, and the nearest name."""
-    errors = [found for found in error.errors(include_url=False) if not _is_redundant(found)]
-    found_all = _select_relevant(errors, tree, prefix)
-    unknown = [found["loc"] for found in found_all if found["type"] == "extra_forbidden"][:_MAX_UNKNOWN_KEYS]
-    for found in found_all:
-        if found["type"] != "missing" or not _is_misspelled(found["loc"], unknown):
-            yield partial(_build_problem, found, model, tree, prefix)
+    errors = [detail for detail in error.errors(include_url=False) if not _is_redundant(detail)]
+    relevant = _select_relevant(errors, tree, prefix)
+    unknown = [detail["loc"] for detail in relevant if detail["type"] == "extra_forbidden"][:_MAX_UNKNOWN_KEYS]
+    for detail in relevant:
+        if detail["type"] != "missing" or not _is_misspelled(detail["loc"], unknown):
+            yield partial(_build_problem, detail, model, tree, prefix)
 
 
 def _is_redundant(error: Any) -> bool:
@@ -99,7 +99,7 @@ def _describe_error(error: Any) -> tuple[str, str]:
     if kind == "string_too_short":
         return "expected text that is not empty", ""
     if kind == "too_short":
-        return f"expected a list with at least {context['min_length']}", ""
+        return f"expected a list with at least {context['min_length']} item{'s' * (context['min_length'] != 1)}", ""
     if kind == "string_pattern_mismatch":
         return f"expected {_PATTERNS.get(context['pattern'], context['pattern'])}, not {describe_value(value)}", ""
     if kind == "literal_error":
@@ -120,7 +120,7 @@ def _select_relevant(errors: Sequence[Any], tree: YamlTree, prefix: KeyPath, sta
     forks: dict[tuple[Any, ...], dict[Any, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for error in errors:
         location = _location(error)
-        known = tree.has([*prefix, *location])[len(prefix) :]
+        known = tree.find_existing([*prefix, *location])[len(prefix) :]
         fork = next((n for n, there in enumerate(known) if n >= start and not there), None)
         if fork is None:
             kept.append(error)

@@ -125,28 +125,28 @@ class YamlTree:
 
     def locate(self, path: KeyPath, *, key: bool = False) -> SourceLocation:
         """Return the location of a path's value, or of its key. If the path does not exist, use its nearest parent."""
-        tree, node = self._inside(self.node)
-        spot = SourceLocation(tree.file, *_line_and_column(node), [])
+        tree, node = self._follow_include(self.node)
+        location = SourceLocation(tree.file, *_line_and_column(node), [])
         for part in path:
-            found = tree._child(node, part)
-            if found is None:
-                continue  # a step of the model that the file does not have, such as a union's branch
-            name, value = found
-            keys = [*spot.keys, part if name is None else name.value]
-            key_spot = SourceLocation(tree.file, *_line_and_column(name or value), keys)
-            tree, node = tree._inside(value)
-            spot = key_spot if key else SourceLocation(tree.file, *_line_and_column(node), keys)
-        return spot
+            child = tree._child(node, part)
+            if child is None:
+                continue  # a key of the model that the file does not have, such as a union's branch
+            name, value = child
+            keys = [*location.keys, part if name is None else name.value]
+            key_location = SourceLocation(tree.file, *_line_and_column(name or value), keys)
+            tree, node = tree._follow_include(value)
+            location = key_location if key else SourceLocation(tree.file, *_line_and_column(node), keys)
+        return location
 
-    def has(self, path: KeyPath) -> list[bool]:
+    def find_existing(self, path: KeyPath) -> list[bool]:
         """Return for each key of a path whether the file has it."""
-        tree, node = self._inside(self.node)
+        tree, node = self._follow_include(self.node)
         known: list[bool] = []
         for part in path:
-            found = tree._child(node, part)
-            known.append(found is not None)
-            if found is not None:
-                tree, node = tree._inside(found[1])
+            child = tree._child(node, part)
+            known.append(child is not None)
+            if child is not None:
+                tree, node = tree._follow_include(child[1])
         return known
 
     def _child(self, node: Node, part: int | str) -> tuple[ScalarNode | None, Node] | None:
@@ -156,14 +156,14 @@ class YamlTree:
             return None
         if id(node) not in self._pairs:
             pairs = [(key, value) for key, value in reversed(node.value) if isinstance(key, ScalarNode)]
-            other = {canonical_name(key.value): (key, value) for key, value in pairs}
-            self._pairs[id(node)] = other | {key.value: (key, value) for key, value in pairs}
+            canonical = {canonical_name(key.value): (key, value) for key, value in pairs}
+            self._pairs[id(node)] = canonical | {key.value: (key, value) for key, value in pairs}
         return self._pairs[id(node)].get(str(part))
 
-    def _inside(self, node: Node) -> tuple["YamlTree", Node]:
+    def _follow_include(self, node: Node) -> tuple["YamlTree", Node]:
         """Return the tree and node with a node's content: in this file, or in an included one."""
         inner = self.included.get(id(node))
-        return (self, node) if inner is None else inner._inside(inner.node)
+        return (self, node) if inner is None else inner._follow_include(inner.node)
 
 
 def build_text_tree(file: str, text: str) -> YamlTree:
@@ -180,7 +180,7 @@ def parse_yaml(
     text: str,
     file: str,
     include: Include | None = None,
-    allowance: ParseBudget | None = None,
+    budget: ParseBudget | None = None,
     *,
     allow_merge_keys: bool = False,
 ) -> YamlTree:
@@ -194,30 +194,30 @@ def parse_yaml(
         raise _build_character_error(text, error) from None
     if node is None:
         raise InvalidYaml("the file is empty", 1, 1)
-    reader = _YamlReader(include, allowance or ParseBudget(), allow_merge_keys=allow_merge_keys)
+    reader = _YamlReader(include, budget or ParseBudget(), allow_merge_keys=allow_merge_keys)
     return YamlTree(file, reader.read(node), node, reader.included, reader.mistakes)
 
 
 _HINTS = {
-    "undefined alias": "`*name` stands for an `&name` before it; quote text that starts with `*`",
-    "another document": "a file holds one document",
+    "undefined alias": "`*name` needs an `&name` before it; quote text that starts with `*`",
+    "another document": "a file must be one document",
     "mapping values are not allowed": "keys of one map begin in the same column; quote text that holds `: `",
     "expected ',' or": "quote text that holds `: ` or a comma",
     "cannot start any token": "quote text that starts with a special character",
     "expected key": "keys of one map begin in the same column",
     "expected '-' indicator": "items of one list begin in the same column",
     "Unicode character escape": "write the character itself, or its code as \\U0001F600",
-    "end of stream": "a quote that opens here is never closed",
+    "end of stream": "a quote that starts here is never closed",
     "could not find expected ':'": "a key needs a `:` and a space after it",
 }
 
 
-_TEMPLATE_HINT = 'quote a text with a template in it: "{{ patient.name }}"'
+_TEMPLATE_HINT = 'quote text that contains a template: "{{ patient.name }}"'
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'")
 
 
 def _build_syntax_error(text: str, error: yaml.MarkedYAMLError) -> InvalidYaml:
-    problem = error.problem or error.context or "it cannot be read"
+    problem = error.problem or error.context or "it cannot be parsed"
     mark = error.problem_mark or error.context_mark
     if "end of stream" in problem:
         mark = error.context_mark or mark
@@ -234,7 +234,7 @@ def _build_syntax_error(text: str, error: yaml.MarkedYAMLError) -> InvalidYaml:
 def _build_character_error(text: str, error: yaml.reader.ReaderError) -> InvalidYaml:
     before = text[: text.find(chr(error.character))] if isinstance(error.character, int) else ""
     column = len(before) - (before.rfind("\n") + 1) + 1
-    message = f"not YAML: the character U+{error.character:04X} may not stand in a file"
+    message = f"not YAML: the character U+{error.character:04X} is not allowed"
     return InvalidYaml(message, before.count("\n") + 1, column, 'write it as an escape in "double quotes"')
 
 
@@ -259,36 +259,38 @@ def _check_depth(text: str) -> None:
 class _YamlReader:
     """Converts a tree to plain data. A mistake in one place is recorded, and the rest is still read."""
 
-    def __init__(self, include: Include | None, allowance: ParseBudget, *, allow_merge_keys: bool = False) -> None:
+    def __init__(self, include: Include | None, budget: ParseBudget, *, allow_merge_keys: bool = False) -> None:
         self._allow_merge_keys = allow_merge_keys
         self.included: dict[int, YamlTree] = {}
         self.mistakes: list[InvalidYaml] = []
         self._include = include
-        self._allowance = allowance
+        self._budget = budget
         self._open: set[int] = set()
 
     def read(self, node: Node) -> Any:
-        self._allowance.take(node, len(node.value) if isinstance(node, ScalarNode) else 0)
+        self._budget.take(node, len(node.value) if isinstance(node, ScalarNode) else 0)
         if isinstance(node, ScalarNode):
-            return self._scalar(node)
+            return self._read_scalar(node)
         if id(node) in self._open:
-            raise _error_at(node, "an alias that contains itself", kind=YamlTooLarge)
-        if self._allowance.depth >= MAX_DEPTH:
+            raise _error_at(node, "the alias contains itself", kind=YamlTooLarge)
+        if self._budget.depth >= MAX_DEPTH:
             raise _error_at(node, f"nested deeper than {MAX_DEPTH} levels", kind=YamlTooLarge)
         if node.tag not in (_TAG + "map", _TAG + "seq"):
-            self._report(node, f"unknown tag {node.tag}", "only !include is known")
+            self._report(node, f"unknown tag {node.tag}", "only !include is supported")
         self._open.add(id(node))
-        self._allowance.depth += 1
+        self._budget.depth += 1
         try:
-            return self._mapping(node) if isinstance(node, MappingNode) else [self.read(item) for item in node.value]
+            return (
+                self._read_mapping(node) if isinstance(node, MappingNode) else [self.read(item) for item in node.value]
+            )
         finally:
-            self._allowance.depth -= 1
+            self._budget.depth -= 1
             self._open.discard(id(node))
 
     def _report(self, node: Node, message: str, hint: str = "") -> None:
         self.mistakes.append(_error_at(node, message, hint))
 
-    def _mapping(self, node: MappingNode) -> dict[str, Any]:
+    def _read_mapping(self, node: MappingNode) -> dict[str, Any]:
         data: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         for key, value in node.value:
@@ -307,27 +309,27 @@ class _YamlReader:
                 data[key.value] = self.read(value)
         return merged | data if merged else data
 
-    def _scalar(self, node: ScalarNode) -> Any:
+    def _read_scalar(self, node: ScalarNode) -> Any:
         text: str = node.value
         if node.tag == _PLAIN:
             return self._resolve(node, text)
         if node.tag == _TAG + "str":
             return text
         if node.tag != "!include":
-            self._report(node, f"unknown tag {node.tag}", "only !include is known")
+            self._report(node, f"unknown tag {node.tag}", "only !include is supported")
         elif self._include is None:
             self._report(node, "includes are not allowed here")
         else:
-            return self._included(node, self._include)
+            return self._read_include(node, self._include)
         return None
 
-    def _included(self, node: ScalarNode, include: Include) -> Any:
+    def _read_include(self, node: ScalarNode, include: Include) -> Any:
         try:
             tree = include(node.value, node)
-        except YamlTooLarge as much:
-            raise _error_at(node, f"include {node.value}: {much.message}", kind=YamlTooLarge) from None
-        except InvalidYaml as bad:
-            self.mistakes.append(bad)
+        except YamlTooLarge as error:
+            raise _error_at(node, f"include {node.value}: {error.message}", kind=YamlTooLarge) from None
+        except InvalidYaml as error:
+            self.mistakes.append(error)
             return None
         self.included[id(node)] = tree
         return tree.data
@@ -340,13 +342,13 @@ class _YamlReader:
         if _INT.fullmatch(text):
             number = int(text, 0) if text[:2] in ("0o", "0x") else int(text) if len(text) < 25 else 1 << 64
             if not -(1 << 63) <= number < 1 << 63:
-                self._report(node, "a whole number of more than 64 bits", "quote it if it is an identifier")
+                self._report(node, "the number has more than 64 bits", "quote it if it is an identifier")
                 return 0
             return number
         if _FLOAT.fullmatch(text) and math.isfinite(value := float(text)):
             return value
         if _FLOAT.fullmatch(text) or _NOT_JSON.fullmatch(text):
-            self._report(node, "infinity and not-a-number have no place here", "quote it if it is text")
+            self._report(node, "infinity and not-a-number are not allowed", "quote it if it is text")
         return text
 
 

@@ -197,7 +197,7 @@ def open_document_folder(
             if name.startswith(".") or not formats.is_readable(name):
                 continue
             if not path.resolve().is_relative_to(root):
-                raise Unreadable(f"{name} is a link that leads outside the folder")
+                raise Unreadable(f"{name} is a link to a file outside the folder")
             documents.append(FileDocument(path, path.relative_to(folder).as_posix()))
     if not documents:
         hint = f"expected files that end in {_join_names(formats.suffixes)}, with .gz or without"
@@ -228,7 +228,7 @@ def _build_skipped_files_warning(folder: Path, formats: FileFormats) -> InputPro
     )
     message = f"{len(names):,} file{'s are' if len(names) > 1 else ' is'} not read: {listed}"
     return InputProblem(
-        file=str(folder), message=message, hint=f"names that end in {_join_names(formats.suffixes)} are"
+        file=str(folder), message=message, hint=f"only files that end in {_join_names(formats.suffixes)} are read"
     )
 
 

@@ -20,17 +20,17 @@ from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
 from clerkship.model.usage import NO_USAGE, Usage
 from clerkship.rasa import names
-from clerkship.rasa.drafts.goals import goals
-from clerkship.rasa.drafts.kinds import KINDS, Draft, DraftPlan, Kind, Project, plan_draft, skeleton
-from clerkship.rasa.drafts.model_writer import ask_all
-from clerkship.rasa.drafts.text import render
+from clerkship.rasa.drafts.goals import build_goals
+from clerkship.rasa.drafts.kinds import KINDS, Draft, DraftKind, DraftPlan, RasaProject, draft_by_rules, plan_draft
+from clerkship.rasa.drafts.model_writer import write_drafts
+from clerkship.rasa.drafts.text import render_draft
 from clerkship.rasa.flows import ProjectFlows, read_flows
 from clerkship.service.checking import load_checked
 from clerkship.settings import Settings
 
 _MAX_STEM_LENGTH = 60
 _MAX_SHOWN = 20
-Mistakes = Callable[[list["DraftFile"]], dict[str, str]]
+FindMistakes = Callable[[list["DraftFile"]], dict[str, str]]
 """Returns what is wrong with drafts, by the names of their files."""
 
 
@@ -58,7 +58,7 @@ class DraftFile:
 
 
 @dataclass
-class Drafts:
+class DraftResult:
     """What came of it."""
 
     written: list[DraftFile] = field(default_factory=list)
@@ -77,27 +77,27 @@ class Drafts:
         return 2 if self.outage else 0
 
 
-def draft(request: DraftRequest, settings: Settings, catalog: RegisteredCatalog) -> Drafts:
+def draft_scenarios(request: DraftRequest, settings: Settings, catalog: RegisteredCatalog) -> DraftResult:
     """Draft what is wanted. Nothing that exists is asked for again, or overwritten, unless that is said."""
-    kinds, flows = _kinds(request.kinds), read_flows(request.sources)
+    kinds, flows = _parse_kinds(request.kinds), read_flows(request.sources)
     domain_path = request.domain or find_domain(request.sources[0])
     domain = read_domain(domain_path) if domain_path is not None else None
-    project = Project(flows.found, domain)
-    drafts = Drafts(warnings=[*flows.warnings], domain=str(domain_path) if domain_path is not None else None)
-    chosen = _chosen(request.flows, flows)
-    plans = dict(_planned(chosen, kinds, project, request, drafts))
-    drafts.warnings += _doubts(plans.values(), project)
-    drafted = _drafted(list(plans.values()), project, request, settings, drafts)
-    made = [_file(path, one, project) for path, one in zip(plans, drafted, strict=True)]
-    files = _validated(made, project, partial(_mistakes, domain_path, settings, catalog))
+    project = RasaProject(flows.found, domain)
+    drafts = DraftResult(warnings=[*flows.warnings], domain=str(domain_path) if domain_path is not None else None)
+    chosen = _select_flows(request.flows, flows)
+    plans = dict(_plan_drafts(chosen, kinds, project, request, drafts))
+    drafts.warnings += _find_warnings(plans.values(), project)
+    drafted = _write_drafts(list(plans.values()), project, request, settings, drafts)
+    made = [_render_file(path, one, project) for path, one in zip(plans, drafted, strict=True)]
+    files = _replace_invalid(made, project, partial(_find_mistakes, domain_path, settings, catalog))
     if not request.dry_run:
         for file in files:
-            _keep(file)
+            _save(file)
     drafts.written = files
     return drafts
 
 
-def _kinds(wanted: Sequence[str]) -> tuple[Kind, ...]:
+def _parse_kinds(wanted: Sequence[str]) -> tuple[DraftKind, ...]:
     names = [name.lower().replace("-", "_").replace(" ", "_") for name in wanted]
     for name in names:
         if name not in KINDS:
@@ -105,18 +105,18 @@ def _kinds(wanted: Sequence[str]) -> tuple[Kind, ...]:
     return tuple(kind for kind in KINDS if kind in names or not names)
 
 
-def _chosen(wanted: Sequence[str], flows: ProjectFlows) -> list[str]:
+def _select_flows(wanted: Sequence[str], flows: ProjectFlows) -> list[str]:
     for pattern in wanted:
         if not any(fnmatchcase(name, pattern) for name in flows.found):
             raise InputError.of(f"no flow `{pattern}`", hint=did_you_mean(pattern, flows.found))
     return [name for name in flows.found if not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)]
 
 
-def _planned(
-    chosen: Sequence[str], kinds: Sequence[Kind], project: Project, request: DraftRequest, drafts: Drafts
+def _plan_drafts(
+    chosen: Sequence[str], kinds: Sequence[DraftKind], project: RasaProject, request: DraftRequest, drafts: DraftResult
 ) -> Iterator[tuple[Path, DraftPlan]]:
     """By file: what is to be drafted there."""
-    stems = _stems(list(project.flows))
+    stems = _build_stems(list(project.flows))
     for name in chosen:
         flow = project.flows[name]
         if not flow.is_for_people:
@@ -133,7 +133,7 @@ def _planned(
                 yield path, plan
 
 
-def _stems(flows: Sequence[str]) -> dict[str, str]:
+def _build_stems(flows: Sequence[str]) -> dict[str, str]:
     """A file name for each flow, all different, however the flows are called."""
     stems: dict[str, str] = {}
     for flow in flows:
@@ -147,42 +147,44 @@ def _stems(flows: Sequence[str]) -> dict[str, str]:
     return stems
 
 
-def _doubts(plans: Iterable[DraftPlan], project: Project) -> list[InputProblem]:
+def _find_warnings(plans: Iterable[DraftPlan], project: RasaProject) -> list[InputProblem]:
     """What the flows say and the domain does not bear out; each thing once."""
     domain = project.domain
-    none = InputProblem(message="no domain is known, so slot names and types were not checked", hint="give --domain")
+    none = InputProblem(
+        message="slot names and types were not checked, because no domain is known", hint="give --domain"
+    )
     found = {} if domain is not None else {("", ""): none}
     for plan in plans:
         flow, path = plan.flow.id, plan.path
         for circle in path.circles:
-            found[flow, circle] = _doubt(plan, f"flows go in a circle: {circle}; it is followed once")
+            found[flow, circle] = _build_warning(plan, f"flows go in a circle: {circle}; it is followed once")
         if domain is None:
             continue
         for slot in (step.name for step in path.collected if not project.knows(step.name)):
-            found[flow, slot] = _doubt(plan, f"it collects `{slot}`, and {domain.source} has no such slot")
+            found[flow, slot] = _build_warning(plan, f"it collects `{slot}`, and {domain.source} has no such slot")
         for action in path.actions() if domain.actions is not None else ():
             if action not in (domain.actions or ()) and action not in names.BUILT_IN_ACTIONS:
-                found[flow, action] = _doubt(plan, f"the action `{action}` is not in {domain.source}")
+                found[flow, action] = _build_warning(plan, f"the action `{action}` is not in {domain.source}")
     return list(found.values())
 
 
-def _doubt(plan: DraftPlan, message: str) -> InputProblem:
+def _build_warning(plan: DraftPlan, message: str) -> InputProblem:
     flow = plan.flow
     return InputProblem(file=flow.file, line=flow.line, column=flow.column, key=flow.id, message=message)
 
 
-def _drafted(
-    plans: list[DraftPlan], project: Project, request: DraftRequest, settings: Settings, drafts: Drafts
+def _write_drafts(
+    plans: list[DraftPlan], project: RasaProject, request: DraftRequest, settings: Settings, drafts: DraftResult
 ) -> list[Draft]:
     """By a model, if one is wanted; a dry run asks nobody."""
     if request.model is None or request.dry_run:
-        return [skeleton(plan) for plan in plans]
+        return [draft_by_rules(plan) for plan in plans]
     model = build_model(ModelChoice(who=request.model), settings)
     if model is None:
         raise InputError.of(f"`{request.model}` writes nothing", hint="give openai:model, or leave --model out")
     tally = UsageCounter()
     try:
-        drafted = ask_all(plans, project, TrialModel(model, "draft", 1, tally), Prompts())
+        drafted = write_drafts(plans, project, TrialModel(model, "draft", 1, tally), Prompts())
     finally:
         model.close()
     drafts.model, drafts.usage = model.name, tally.used().get("draft", NO_USAGE)
@@ -190,14 +192,17 @@ def _drafted(
     return drafted
 
 
-def _file(path: Path, draft: Draft, project: Project) -> DraftFile:
-    return DraftFile(path, draft, render(draft, goals(draft.plan, project), project))
+def _render_file(path: Path, draft: Draft, project: RasaProject) -> DraftFile:
+    return DraftFile(path, draft, render_draft(draft, build_goals(draft.plan, project), project))
 
 
-def _validated(files: list[DraftFile], project: Project, mistakes: Mistakes) -> list[DraftFile]:
+def _replace_invalid(files: list[DraftFile], project: RasaProject, mistakes: FindMistakes) -> list[DraftFile]:
     """Return the files; in place of a model's draft that would not validate, one by rules."""
     wrong = mistakes(files)
-    valid = [_instead(file, wrong[file.path.name], project) if file.path.name in wrong else file for file in files]
+    valid = [
+        _draft_by_rules_instead(file, wrong[file.path.name], project) if file.path.name in wrong else file
+        for file in files
+    ]
     again = mistakes(valid) if wrong else {}
     if again:
         shown = "; ".join(list(again.values())[:_MAX_SHOWN])
@@ -205,7 +210,7 @@ def _validated(files: list[DraftFile], project: Project, mistakes: Mistakes) -> 
     return valid
 
 
-def _mistakes(
+def _find_mistakes(
     domain: Path | None, settings: Settings, catalog: RegisteredCatalog, files: list[DraftFile]
 ) -> dict[str, str]:
     """Load drafts in a folder of their own; return the first mistake of each file that has one, by its name."""
@@ -222,14 +227,14 @@ def _mistakes(
     return {}
 
 
-def _instead(file: DraftFile, wrong: str, project: Project) -> DraftFile:
+def _draft_by_rules_instead(file: DraftFile, wrong: str, project: RasaProject) -> DraftFile:
     plan = plan_draft(file.draft.plan.flow, file.draft.plan.kind, project)
     by = file.draft.by
     note = f"the draft of {by} would not validate: {wrong}" if by else wrong
-    return _file(file.path, skeleton(file.draft.plan if isinstance(plan, str) else plan, note), project)
+    return _render_file(file.path, draft_by_rules(file.draft.plan if isinstance(plan, str) else plan, note), project)
 
 
-def _keep(file: DraftFile) -> None:
+def _save(file: DraftFile) -> None:
     try:
         write_atomically(file.path, [file.text.encode()])
     except OSError as error:
