@@ -1,4 +1,4 @@
-"""`chat`: a conversation with a simulated person, as messages back and forth."""
+"""`chat`: a conversation with a simulated person."""
 
 from clerkship.simulators.chat.attack import ChatAttack
 from clerkship.simulators.chat.events import MessageSent, SessionEnded, SessionStarted

@@ -1,4 +1,4 @@
-"""What attackers do in a chat: listen, and speak out of turn."""
+"""What the attack agents do in a chat sandbox."""
 
 from typing import cast
 

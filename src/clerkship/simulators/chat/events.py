@@ -1,4 +1,4 @@
-"""What happens in a chat."""
+"""Events of a chat."""
 
 from typing import ClassVar
 
@@ -6,20 +6,20 @@ from clerkship.events.event import Payload, Utterance
 
 
 class SessionStarted(Payload):
-    """Somebody is there to talk with."""
+    """A person joined the conversation."""
 
     kind: ClassVar[str] = "chat.session.started"
     person: str
 
 
 class MessageSent(Utterance):
-    """A message, by whoever the event's actor is."""
+    """A message of the person or the agent; the event's actor is the sender."""
 
     kind: ClassVar[str] = "chat.message.sent"
 
 
 class SessionEnded(Payload):
-    """The conversation is over, and why."""
+    """The conversation ended, with the reason."""
 
     kind: ClassVar[str] = "chat.session.ended"
     reason: str

@@ -1,4 +1,4 @@
-"""Requests that touch every operation of a chat."""
+"""Requests that use every operation of a chat."""
 
 from clerkship.sandbox.request import Request
 

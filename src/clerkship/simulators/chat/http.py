@@ -1,4 +1,4 @@
-"""A chat over HTTP: messages as JSON."""
+"""A chat over HTTP, with messages as JSON."""
 
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from clerkship.simulators.chat.operations import (
 
 
 def parse_message(call: HttpCall, context: Context) -> NewMessage:
-    """Read a posted message; raise Refusal for what is none."""
+    """Parse a posted message; raise Refusal if it is not valid."""
     try:
         content = orjson.loads(call.body)
         if is_deeper_than(content):
@@ -35,7 +35,7 @@ def parse_message(call: HttpCall, context: Context) -> NewMessage:
 
 
 def parse_after(call: HttpCall, context: Context) -> MessagesAfter:
-    """Read the `after` of a query."""
+    """Parse the `after` parameter of a query."""
     text = call.request.query.get("after", "0")
     if not text.isdigit() or len(text) > 18:
         raise Refusal(400, "bad_after", "`after` is the id of a message")
@@ -50,12 +50,10 @@ def message_to_json(event: Event) -> dict[str, Any]:
 
 
 def render_message(call: HttpCall, context: Context, event: Event) -> Reply:
-    """Write one message."""
     return json_reply(201, message_to_json(event))
 
 
 def render_messages(call: HttpCall, context: Context, events: list[Event]) -> Reply:
-    """Write several messages."""
     return json_reply(200, {"open": context.state.open, "messages": [message_to_json(event) for event in events]})
 
 

@@ -13,14 +13,14 @@ Context = OperationContext[ChatState]
 
 
 class NewMessage(Frozen):
-    """A message that an agent sends."""
+    """The input of `send_message`."""
 
     text: Annotated[str, Field(min_length=1, max_length=100_000, description="the text of the message")]
     buttons: Annotated[tuple[dict[str, Any], ...], Field(description='buttons to show: [{"title", "payload"}]')] = ()
 
 
 class MessagesAfter(Frozen):
-    """Which messages to list."""
+    """The input of `list_messages`."""
 
     after: Annotated[int, Field(description="id of a message; only later messages are listed")] = 0
 

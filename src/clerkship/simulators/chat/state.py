@@ -1,4 +1,4 @@
-"""The rules of a chat: it is open from its start to its end, and messages keep their order."""
+"""The state of a chat: whether it is open, and its messages in order."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from clerkship.simulators.chat.events import MessageSent, SessionEnded, SessionS
 
 
 class ChatState(State):
-    """Who is there, and what was said."""
+    """The person in the conversation, and the messages."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -19,30 +19,33 @@ class ChatState(State):
         self.messages: list[Event] = []
 
     def start(self, act: ActionContext, person: str) -> Event:
-        """Somebody comes."""
+        """Start the conversation with a person; refuse if one is open."""
         if self.open:
-            raise Refusal(409, "already_open", f"{self.person} is here already")
+            raise Refusal(409, "already_open", f"the conversation with {self.person} is already open")
         return act.emit(SessionStarted(person=person))
 
     def say(self, act: ActionContext, text: str, **extra: Any) -> Event:
-        """Somebody says something; a turn begins with the person, and what comes before their first line is turn 0."""
+        """Add a message; refuse if the conversation is not open.
+
+        A turn begins with a message of the person. What the agent says before their first message is turn 0.
+        """
         if not self.open:
-            raise Refusal(409, "not_open", "nobody is here to talk with")
+            raise Refusal(409, "not_open", "the conversation is not open")
         turn = self.turns + (act.actor != "agent")
         return act.emit(MessageSent(text=text, turn=turn, **extra))
 
     def end(self, act: ActionContext, reason: str, detail: str | None = None) -> Event:
-        """Somebody leaves."""
+        """End the conversation; refuse if it is not open."""
         if not self.open:
-            raise Refusal(409, "not_open", "nobody is here to talk with")
+            raise Refusal(409, "not_open", "the conversation is not open")
         return act.emit(SessionEnded(reason=reason, detail=detail))
 
     def since(self, seq: int) -> list[Event]:
-        """Messages after this point of the log."""
+        """Return the messages after an event number."""
         return [message for message in self.messages if message.seq > seq]
 
     def apply(self, event: Event) -> None:
-        """Take in what happened."""
+        """Apply an event to the state."""
         match event.payload:
             case MessageSent(turn=turn):
                 self.messages.append(event)
@@ -53,7 +56,7 @@ class ChatState(State):
                 self.open = False
 
     def dump(self) -> Any:
-        """All of it as plain data."""
+        """Return the state as plain data."""
         said = [
             {"seq": message.seq, "from": message.actor, "payload": message.payload.model_dump()}
             for message in self.messages

@@ -1,4 +1,4 @@
-"""`chat.say`: the person says something of their own accord, now or at a time."""
+"""`chat.say`: the person says something, at once or at a set time."""
 
 from typing import Annotated, ClassVar
 
@@ -9,7 +9,7 @@ from clerkship.steps.contract import Step, StepHost
 
 
 class ChatSay(Step):
-    """A line the person says whatever the agent does. If the conversation has ended, it begins again."""
+    """Adds a message of the person, whatever the agent does. A conversation that has ended starts again."""
 
     name: ClassVar[str] = "chat.say"
     simulator: ClassVar[str | None] = "chat"
@@ -17,7 +17,6 @@ class ChatSay(Step):
     sandbox: str | None = None
 
     def run(self, stage: StepHost) -> None:
-        """Do it."""
         state, act = stage.state(ChatState, self.sandbox)
         if not state.open:
             state.start(act, state.person or "person")

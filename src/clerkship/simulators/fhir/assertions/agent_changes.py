@@ -1,4 +1,4 @@
-"""What the agent has changed: how each resource is, beside how it would be had the agent not touched it."""
+"""The changes that the agent made: each resource compared with what it would be without the agent."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,32 +18,31 @@ ChangeType = Literal["created", "updated", "deleted"]
 
 
 class ResourceChange(NamedTuple):
-    """One resource that the agent made, altered or removed."""
+    """A resource that the agent created, updated or deleted."""
 
     key: str
     change_type: ChangeType
     before: Resource | None
-    """As the agent found it."""
+    """The resource before the agent's first write."""
     after: Resource | None
     paths: Mapping[str, tuple[Any, Any]]
-    """Each path that differs, with what would be there and what is; MISSING for nothing."""
+    """Each path that differs, with its value without the agent and its value now; MISSING for none."""
     seq: int
-    """The agent's last write to it."""
+    """The event number of the agent's last write to the resource."""
 
     @property
     def type(self) -> str:
-        """`Patient`."""
         return self.key.partition("/")[0]
 
     @property
     def resource(self) -> Resource:
-        """As it is; or, of one that is gone, as it was."""
+        """The resource after the change; before it, if it was deleted."""
         return self.after if self.after is not None else self.before or {}
 
 
 @dataclass
 class _ResourceTrace:
-    """One resource, followed through the log: as it is, and as others alone would have it."""
+    """One resource during a walk through the log: as it is, and as it would be without the agent's writes."""
 
     current: Resource | None
     without_agent: dict[str, Any] = field(default_factory=dict)
@@ -65,7 +64,7 @@ class _ResourceTrace:
         self.current = resource
 
     def _apply_other_write(self, before: dict[str, Any], after: dict[str, Any], *, was: bool, stays: bool) -> None:
-        """What somebody else changes would have changed without the agent too."""
+        """Apply a write that is not the agent's to the state without the agent."""
         self.exists_without_agent = stays and (self.exists_without_agent or not was)
         if not (was and stays):
             self.without_agent = dict(after)
@@ -95,16 +94,19 @@ def _compare_leaves(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict
 
 
 def find_agent_changes(chart: Chart, evidence: Evidence, sandbox: str) -> list[ResourceChange]:
-    """Every change of the agent's that is left at the end, in the order of its last writes. What was changed and
-    changed back is none, and what others did to the same resource is not the agent's; what came of something that the
-    agent did on another sandbox is."""
+    """Return the agent's changes that remain at the end, in the order of its last writes.
+
+    A change that was reverted is left out, and so are changes of others to the same resource. A change that a
+    reaction made
+    because of the agent's request to another sandbox is the agent's.
+    """
     last = {key: trace for key, trace, _ in _trace_writes(chart, evidence, sandbox)}
     found = [change for key, trace in last.items() if (change := trace.change(key)) is not None]
     return sorted(found, key=lambda change: change.seq)
 
 
 def changes_after_each_write(chart: Chart, evidence: Evidence, sandbox: str) -> Iterator[ResourceChange]:
-    """Yield what the agent had changed of a resource after each of its writes to it, whatever came of it later."""
+    """Yield what the agent had changed of a resource after each of its writes, also if it changed again later."""
     for key, trace, agents in _trace_writes(chart, evidence, sandbox):
         change = trace.change(key) if agents else None
         if change is not None:
@@ -112,7 +114,7 @@ def changes_after_each_write(chart: Chart, evidence: Evidence, sandbox: str) -> 
 
 
 def _trace_writes(chart: Chart, evidence: Evidence, sandbox: str) -> Iterator[tuple[str, _ResourceTrace, bool]]:
-    """Yield the trace of a resource after each write to it, and whether the agent is behind that write."""
+    """Yield the trace of a resource after each write, and whether the agent caused the write."""
     events = [event for event in evidence.of_kind(*WRITE_EVENTS) if event.source == sandbox]
     traces: dict[str, _ResourceTrace] = {}
     for event in sorted(events, key=lambda event: event.seq):
@@ -133,5 +135,5 @@ def _start_trace(line: bytes | None) -> _ResourceTrace:
 
 
 def parse_written_resource(written: ResourceWritten) -> Resource:
-    """What was written, with every digit."""
+    """Return the written resource with all digits of its decimals."""
     return parse_resource(written.text.encode()) if written.text else written.resource

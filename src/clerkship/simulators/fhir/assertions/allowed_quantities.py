@@ -1,4 +1,4 @@
-"""What was asked for: the quantities that a change may hold and the patients that it may name."""
+"""The quantities that a change may contain: those of the task, the criterion and the patient's chart."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -11,11 +11,11 @@ from clerkship.model.matcher import is_matcher, is_number
 from clerkship.simulators.fhir.assertions.quantities import ParsedQuantity, find_quantities, normalise_unit, to_float
 
 ALWAYS_ALLOWED_NUMBERS = frozenset({0.0, 1.0})
-"""Numbers that need not have been asked for where no unit follows them."""
+"""Numbers that are allowed if no unit follows them."""
 
 
 class AllowedQuantities:
-    """Quantities: in the task item, the scenario, the criterion, and the chart of the patients concerned."""
+    """Quantities in the task item, the scenario, the criterion and the charts of the patients concerned."""
 
     def __init__(self, chart: Chart, patients: Iterable[str], sources: Iterable[Iterable[ParsedQuantity]]) -> None:
         self._chart = chart
@@ -23,7 +23,7 @@ class AllowedQuantities:
         self._measures = {measure for source in sources for measure in source}
 
     def allows(self, measure: ParsedQuantity) -> bool:
-        """Whether a quantity was asked for; the charts are read only if nothing else holds it."""
+        """Return whether a quantity is allowed. The charts are searched only if no other source has it."""
         if measure in self._measures or (not measure.unit and measure.number in ALWAYS_ALLOWED_NUMBERS):
             return True
         known = [self._measures, *(_find_chart_quantities(self._chart, patient) for patient in self._patients)]
@@ -33,7 +33,7 @@ class AllowedQuantities:
 
 
 def _find_chart_quantities(chart: Chart, patient: str) -> frozenset[ParsedQuantity]:
-    """The quantities in a patient's record, as the dataset has it."""
+    """Return the quantities in a patient's compartment in the dataset."""
 
     def read() -> frozenset[ParsedQuantity]:
         keys = list_compartment_keys(UnchangedView(chart), *patient.split("/", 1))
@@ -43,7 +43,7 @@ def _find_chart_quantities(chart: Chart, patient: str) -> frozenset[ParsedQuanti
 
 
 def find_quantities_in_data(data: Any) -> Iterator[ParsedQuantity]:
-    """Yield every quantity in plain data: in its texts, its numbers, and its Quantity values with their units."""
+    """Yield every quantity in plain data: in texts, numbers, and Quantity values with their units."""
     if isinstance(data, Mapping):
         yield from pair_with_units(data.get("value"), data.get("unit"), data.get("code"))
         for value in data.values():
@@ -76,7 +76,7 @@ def find_expected_quantities(expected: Mapping[str, Any]) -> Iterator[ParsedQuan
 
 
 def list_literals(expected: Any) -> Iterator[Any]:
-    """Yield the values that an expectation names; bounds and patterns name none."""
+    """Yield the values that an expectation names. Bounds and patterns name none."""
     if not is_matcher(expected):
         yield expected
         return

@@ -1,4 +1,4 @@
-"""`fhir_no_other_changes`: the agent changed what it had to, and nothing that it may not."""
+"""`fhir_no_other_changes`: the agent made the required changes to the chart, and no change that is not allowed."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -32,34 +32,46 @@ MAX_ROWS = 100
 
 
 class FhirNoOtherChanges(Assertion):
-    """What differs from the dataset at the end, by the agent's doing, is what is listed: all that it must have changed,
-    what it may, nothing that it must not, and nothing else. What steps and reactions changed is not the agent's; what
-    was changed and changed back is no change, unless `ever` is true; reading is none either."""
+    """The agent's changes that remain at the end are those listed: all in `must`, any in `may`, none in `must_not`, and
+    no
+    others. Changes by steps and reactions do not count. A change that is reverted does not count, unless `ever` is
+    true.
+    Reading does not count.
+    """
 
     name: ClassVar[str] = "fhir_no_other_changes"
     simulator: ClassVar[str | None] = "fhir"
-    must: Annotated[tuple[ListedChange, ...], Field(description="each must have happened, once or `count` times")] = ()
-    may: Annotated[tuple[ListedChange, ...], Field(description="each may have happened, `count` times if given")] = ()
+    must: Annotated[
+        tuple[ListedChange, ...], Field(description="changes that must happen, at least once or `count` times")
+    ] = ()
+    may: Annotated[tuple[ListedChange, ...], Field(description="changes that may happen; `count` times if given")] = ()
     must_not: Annotated[
-        tuple[ListedChange, ...], Field(description="none may have happened, whatever else allows it")
+        tuple[ListedChange, ...], Field(description="changes that must not happen, even if another item allows them")
     ] = ()
     ever: Annotated[
         Flag,
         Field(
-            description="judge the chart after each write of the agent, so that harm which is undone counts; earlier "
-            "versions of what the agent itself created, of a listed type and for the listed patient, do not"
+            description="check the chart after each write of the agent, so that reverted changes count too; earlier versions of a "
+            "resource that the agent created, of a listed type and for a listed patient, do not"
         ),
     ] = False
-    sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
+    sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (
+        None
+    )
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:
         found: list[tuple[FieldPath, str]] = []
         for number, item in enumerate(self.must_not):
             if item.count is not None:
-                found.append((("must_not", number, "count"), "what must not happen is not counted"))
+                found.append((("must_not", number, "count"), "`count` is not allowed in `must_not`"))
             if item.elements:
-                found.append((("must_not", number, "elements"), "name what must not be set by `fields` or `where`"))
+                found.append(
+                    (
+                        ("must_not", number, "elements"),
+                        "`elements` is not allowed in `must_not`; use `fields` or `where`",
+                    )
+                )
         if found:
             raise build_located_error(found)
         return self
@@ -71,7 +83,7 @@ class FhirNoOtherChanges(Assertion):
         return all(allows_zero(item.count) for item in required)
 
     def check(self, evidence: Evidence) -> Check:
-        """Compare what the agent left behind with what is listed; with `ever`, what it had changed at any time."""
+        """Compare the agent's final changes with the listed ones; with `ever`, also those it had made at any time."""
         state = evidence.state(FhirState, self.sandbox)
         name, judge = find_sandbox_name(evidence, state), ChangeChecker(state, evidence)
         changes = find_agent_changes(state.chart, evidence, name)
@@ -102,7 +114,7 @@ class FhirNoOtherChanges(Assertion):
                 )
 
     def _find_violations(self, change: ResourceChange, view: ChartView, judge: ChangeChecker) -> Iterator[FieldCheck]:
-        """Yield what of a change nothing allows, or something forbids."""
+        """Yield the parts of a change that no item allows, or that an item forbids."""
         listed = [item for item in (*self.must, *self.may) if item.matches(change, view)]
         return self._compare_with_listed(change, listed, view, judge)
 
@@ -129,7 +141,7 @@ class FhirNoOtherChanges(Assertion):
     def _find_undone_violations(
         self, changes: Iterator[ResourceChange], view: ChartView, judge: ChangeChecker
     ) -> Iterator[FieldCheck]:
-        """Yield what of the agent's earlier writes was not allowed when it was done."""
+        """Yield the violations in earlier writes of the agent."""
         for change in changes:
             if change.change_type == "created":
                 forbidden = any(item.matches(change, view) for item in self.must_not)
@@ -140,10 +152,13 @@ class FhirNoOtherChanges(Assertion):
             else:
                 listed = [item for item in (*self.must, *self.may) if item.matches_target(change)]
                 rows = self._compare_with_listed(change, listed, view, judge)
-            yield from (row.model_copy(update={"path": f"for a time: {row.path}"}) for row in rows)
+            yield from (row.model_copy(update={"path": f"temporarily: {row.path}"}) for row in rows)
 
     def _is_permitted_draft(self, change: ResourceChange, judge: ChangeChecker) -> bool:
-        """Whether a version of what the agent created is of a type, and for a patient, that it may write to."""
+        """Return whether the agent may write resources of this type for this patient.
+
+        If so, earlier versions of a resource that the agent created are not held against it.
+        """
         for item in (*self.must, *self.may):
             if item.change != "deleted" and item.type_name in (None, change.type):
                 patients, concerned = judge.find_named_patients(item), judge.find_affected_patients(change)
@@ -164,7 +179,9 @@ def _build_objection_row(change: ResourceChange, found: Objection) -> FieldCheck
 
 
 def _build_allowed_rows(change: ResourceChange) -> Iterator[FieldCheck]:
-    """A change that is in order: what was there, and what is; of a whole resource, that it is new or gone."""
+    """Yield rows for an allowed change: the values before and after, or for a whole resource that it was created or
+    deleted.
+    """
     if change.change_type == "updated":
         yield from (_build_row(change, path, *pair, passed=True) for path, pair in change.paths.items())
     else:

@@ -1,4 +1,4 @@
-"""`fhir_resource_state`: the chart is as it should be at the end."""
+"""`fhir_resource_state`: resources in the final chart have the expected fields."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -29,28 +29,36 @@ from clerkship.simulators.fhir.assertions.subject import CriterionSubject, find_
 from clerkship.simulators.fhir.state import FhirState
 
 MAX_ROWS = 100
-"""Of many resources, how many comparisons are kept as evidence; those that failed come first."""
+"""The most rows of evidence; those that failed come first."""
 
 
 class FhirResourceState(Assertion):
-    """The resources that a search finds at the end have these fields: the first of them, any, or all; or there are so
-    many, or none. `input_entity_id` narrows it to that record, or to what refers to it."""
+    """The resources that a search finds at the end have these fields: the first of them, any, or all; or the number of
+    such
+    resources is as expected. `input_entity_id` limits the search to that record and resources that refer to it.
+    """
 
     name: ClassVar[str] = "fhir_resource_state"
     simulator: ClassVar[str | None] = "fhir"
     scoped: ClassVar[bool] = True
     resource_type: ResourceTypeName
     search: SearchField = {}
-    fields: Annotated[tuple[FhirField, ...], Field(description="paths in the resource, and what must be there")] = ()
+    fields: Annotated[
+        tuple[FhirField, ...], Field(description="paths in the resource, and the values expected there")
+    ] = ()
     which: Annotated[
         Literal["first", "any", "all"],
-        Field(description="which of those found must have the fields; first is by the search's own order: give _sort"),
+        Field(
+            description="which of the resources found must have the fields; `first` depends on the order of the search, so give `_sort`"
+        ),
     ] = "first"
-    count: Annotated[CountExpectation | None, Field(description="how many must be found that have all the fields")] = (
+    count: Annotated[
+        CountExpectation | None, Field(description="how many resources with all the fields must be found")
+    ] = None
+    none: Annotated[Flag, Field(description="whether no resource with all the fields may be found")] = False
+    sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (
         None
     )
-    none: Annotated[Flag, Field(description="none may be found that has all the fields")] = False
-    sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:
@@ -66,7 +74,7 @@ class FhirResourceState(Assertion):
             raise build_located_error(found)
         counted = [key for key in ("count", "none", "which") if key in self.model_fields_set]
         if len(counted) > 1:
-            raise ValueError(f"`{counted[0]}` and `{counted[1]}` do not go together")
+            raise ValueError(f"`{counted[0]}` and `{counted[1]}` cannot be combined")
         return self
 
     @property
@@ -75,7 +83,7 @@ class FhirResourceState(Assertion):
         return self.none or allows_zero(self.count)
 
     def check(self, evidence: Evidence) -> Check:
-        """Search the final chart, and compare."""
+        """Search the final chart and compare the fields."""
         subject = find_subject(evidence)
         found = self._find_resources(evidence.state(FhirState, self.sandbox), subject)
         looked_at = {get_key(resource): self._compare(resource, evidence.now) for resource in found}
@@ -91,7 +99,7 @@ class FhirResourceState(Assertion):
         return Check.of(False, told, row)
 
     def _explain_missing(self, state: FhirState, subject: CriterionSubject | None) -> Iterator[str]:
-        """Each condition of the search without which there would be something."""
+        """Yield each search parameter without which the search would find something."""
         for name in self.search if len(self.search) > 1 or subject is not None else ():
             rest = {other: value for other, value in self.search.items() if other != name}
             found = [get_key(resource) for resource in self._find_resources(state, subject, rest)]
@@ -113,7 +121,6 @@ class FhirResourceState(Assertion):
         return tuple(field.compare(resource, now) for field in self.fields)
 
     def _describe_search(self, subject: CriterionSubject | None) -> str:
-        """What was looked for, in words."""
         query = "&".join(f"{name}={value}" for name, value in to_query_pairs(self.search))
         return self.resource_type + (f" with {query}" if query else "") + (f" about {subject}" if subject else "")
 

@@ -1,4 +1,4 @@
-"""`fhir_was_read`: the agent looked at what it had to look at."""
+"""`fhir_was_read`: the agent read a resource that it needed."""
 
 from typing import Annotated, ClassVar
 
@@ -13,13 +13,15 @@ from clerkship.simulators.fhir.assertions.read_assertion import ReadAssertion, l
 
 
 class FhirWasRead(ReadAssertion):
-    """The agent was shown such a resource: by a read, a search, a history or `$everything`. `input_entity_id` narrows
-    it to that record, or to what refers to it."""
+    """The agent received such a resource: from a read, a search, a history or `$everything`. `input_entity_id` limits
+    it to
+    that record and resources that refer to it.
+    """
 
     name: ClassVar[str] = "fhir_was_read"
     shorthand: ClassVar[str | None] = "resource_type"
     count: Annotated[
-        CountExpectation | None, Field(description="how many different resources; one or more if not given")
+        CountExpectation | None, Field(description="number of different resources; at least one if not given")
     ] = None
 
     @property
@@ -28,7 +30,7 @@ class FhirWasRead(ReadAssertion):
         return allows_zero(self.count)
 
     def check(self, evidence: Evidence) -> Check:
-        """Look for it in the log."""
+        """Look for such reads in the log."""
         found, expected = list(self.find_matching(evidence)), self.count if self.count is not None else {"gte": 1}
         number = len({look.key for look in found})
         passed, asked = matches_expected(expected, number), self.describe(evidence)

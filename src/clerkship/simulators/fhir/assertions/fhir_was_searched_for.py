@@ -1,4 +1,4 @@
-"""`fhir_was_searched_for`: the agent made a search that would have shown a resource, whether or not there is one."""
+"""`fhir_was_searched_for`: the agent made a search that would have found a resource, whether or not it exists."""
 
 from typing import Annotated, Any, ClassVar
 from urllib.parse import parse_qsl
@@ -22,27 +22,32 @@ from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.put import require_valid
 
 _SELECTING_PARAMETERS = ("_id", "_lastUpdated", "_tag", "_profile", "_security", "_has", "_filter")
-"""Parameters with an underscore that say which resources are meant; the others say how they are shown."""
+"""Parameters with an underscore that select resources. The others affect how results are returned."""
 _EVERYTHING = "$everything"
 _MAX_SHOWN = 10
 
 
 class FhirWasSearchedFor(Assertion):
-    """The agent made a search that would have shown this resource, had it been there: by any parameters that the
-    resource meets, in the compartment of its patient, or with `$everything`. For tasks whose answer is that there is
-    none: `fhir_was_read` cannot tell a search without a match from no search."""
+    """The agent made a search that would have returned this resource if it existed: by parameters that the resource
+    matches,
+    in the compartment of its patient, or with `$everything`. For tasks whose answer is that there is none:
+    `fhir_was_read`
+    cannot tell a search without a match from no search.
+    """
 
     name: ClassVar[str] = "fhir_was_searched_for"
     simulator: ClassVar[str | None] = "fhir"
     resource: Annotated[
         dict[str, Any],
         AfterValidator(require_valid),
-        Field(description="an example of what was to be found, valid by FHIR R4"),
+        Field(description="an example of the resource to be found, valid by FHIR R4"),
     ]
     narrowed: Annotated[
-        Flag, Field(description="count only searches that say something of the resource, not those for a whole type")
+        Flag, Field(description="count only searches with at least one selecting parameter, not those of a whole type")
     ] = True
-    sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
+    sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (
+        None
+    )
 
     def check(self, evidence: Evidence) -> Check:
         """Look for such a search in the log."""
@@ -84,7 +89,7 @@ class FhirWasSearchedFor(Assertion):
 
 
 def _is_criterion(type: str, pair: tuple[str, str]) -> bool:
-    """Whether a parameter says which resources are meant; a lenient server leaves out those it does not know."""
+    """Return whether a parameter selects resources. A lenient server ignores parameters that it does not know."""
     if pair[0].startswith("_") and not pair[0].startswith(_SELECTING_PARAMETERS):
         return False
     try:

@@ -1,4 +1,4 @@
-"""A path in a resource, and what must be there."""
+"""A path in a resource, and the value that is expected there."""
 
 from datetime import datetime
 
@@ -13,12 +13,12 @@ from clerkship.model.scenario import Expected
 
 
 class FhirField(Frozen):
-    """A dotted path or FHIRPath, and a literal or a matcher for what it leads to."""
+    """A dotted path or FHIRPath, and a literal or matcher for its values."""
 
     path: TimedPathText
     expected: Expected
 
     def compare(self, resource: Resource, now: datetime | None) -> FieldCheck:
-        """Compare what is there with what is expected; `now` is the time for a path that asks for it."""
+        """Compare the values at the path with the expectation. `now` is for paths that use the current time."""
         values = find_values(resource, self.path, now)
         return field_check(self.path, self.expected, one_or_all(values), passed=values_match(self.expected, values))

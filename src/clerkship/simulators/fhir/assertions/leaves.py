@@ -1,4 +1,4 @@
-"""A resource taken apart into its values, each at its path: what two states of it are compared by."""
+"""Flatten a resource into its values by path, in order to compare two versions."""
 
 import re
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from clerkship.fhir.resource import Resource
 from clerkship.model.path import MISSING
 
 _SERVER_ELEMENTS = frozenset({"meta.versionId", "meta.lastUpdated"})
-"""What a server writes at every turn, and nobody else."""
+"""Elements that the server writes with every version."""
 _PART = re.compile(r"[^.\[\]]+")
 
 
 def flatten_resource(resource: Resource | None) -> dict[str, Any]:
-    """`name[0].given[1]` -> `Maria`; but for what the server writes at every turn."""
+    """Return the values of a resource by path, such as `name[0].given[1]`, without those that the server writes itself."""
     found = dict(_flatten(resource, "")) if resource is not None else {}
     return {path: value for path, value in found.items() if path not in _SERVER_ELEMENTS}
 
@@ -32,13 +32,14 @@ def _flatten(data: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def path_covers(field: Steps, leaf: str) -> bool:
-    """Whether a value is at a path or below it. Without an index every item is meant; `value` is any `value[x]`."""
+    """Return whether a value is at a path or below it. Without an index, every item counts; `value` is any `value[x]`."""
     return find_covered_steps(field, leaf) is not None
 
 
 def find_covered_steps(field: Steps, leaf: str) -> Steps | None:
-    """The steps from the resource to the value that a path means and that a leaf is, or is part of: of a list the item.
-    None where the leaf is elsewhere."""
+    """Return the steps to the value at `field` that contains the leaf; of a list, to the item. None if the leaf is
+    elsewhere.
+    """
     parts = parse_leaf_path(leaf)
     place = 0
     for step in field:
@@ -53,7 +54,7 @@ def find_covered_steps(field: Steps, leaf: str) -> Steps | None:
 
 
 def get_value_at(resource: Resource, steps: Steps) -> Any:
-    """What stands at exact steps; MISSING for nothing."""
+    """Return the value at exact steps; MISSING if there is none."""
     value: Any = resource
     for step in steps:
         try:
@@ -64,12 +65,12 @@ def get_value_at(resource: Resource, steps: Steps) -> Any:
 
 
 def remove_indexes(leaf: str) -> str:
-    """A leaf's path without its places: `name[0].given[1]` -> `name.given`."""
+    """Return a leaf's path without indexes: `name[0].given[1]` -> `name.given`."""
     return ".".join(part for part in parse_leaf_path(leaf) if isinstance(part, str))
 
 
 def parse_leaf_path(leaf: str) -> Steps:
-    """A leaf's path step by step: `name[0].family` -> `name, 0, family`."""
+    """Return the steps of a leaf's path: `name[0].family` -> `name, 0, family`."""
     return [int(part) if part.isdigit() else part for part in _PART.findall(leaf)]
 
 

@@ -1,4 +1,4 @@
-"""A change that a criterion lists: what was done, to which resource, where in it, and with which values."""
+"""An item of `fhir_no_other_changes`: a change that must, may or must not happen."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
@@ -32,57 +32,57 @@ from clerkship.simulators.fhir.assertions.search_field import (
 
 def _check_plain_path(path: str) -> str:
     if parse_plain_path(path) is None:
-        raise ValueError(f"`{path}` is no plain path: what may differ is named by its place, such as name.given")
+        raise ValueError(f"`{path}` is not a plain path (expected: element names, such as name.given)")
     return path
 
 
 def _check_quantity_text(text: str) -> str:
     if not list(find_quantities(text)):
-        raise ValueError(f"`{text}` holds no quantity: write a number and its unit, such as 20 mEq")
+        raise ValueError(f"`{text}` is not a quantity (expected: a number and its unit, such as 20 mEq)")
     return text
 
 
 ANY_VALUE: Any = {"exists": True}
-"""What is expected of a value that may be anything that was asked for."""
+"""The expectation for elements in `fields`: any value, but only quantities that are allowed."""
 PlainPath = Annotated[str, AfterValidator(_check_plain_path)]
 QuantityText = Annotated[str, AfterValidator(_check_quantity_text)]
 
 
 class ListedChange(Frozen):
-    """A change by what was done, to which resource, where in it, and with which values."""
+    """A change by type, resource, element and value."""
 
     change: Literal["created", "updated", "deleted", "any"] = "any"
-    type: Annotated[ResourceTypeName | None, Field(description="of which type; of any if not given")] = None
-    id: Annotated[str | None, Field(description="of which id; `Patient/42` says the type too")] = None
+    type: Annotated[ResourceTypeName | None, Field(description="resource type; any if not given")] = None
+    id: Annotated[str | None, Field(description="resource id; `Patient/42` gives the type too")] = None
     search: SearchField = {}
     where: Annotated[
         dict[PathText, Expected],
-        Field(description="path -> literal or matcher, on the resource as it is; as it was, if it was deleted"),
+        Field(description="path -> literal or matcher, on the resource after the change; before it, if it was deleted"),
     ] = {}
     fields: Annotated[
         tuple[PlainPath, ...],
         Field(
-            description="of an update, the paths that are meant, with all below them; any if not given. Beside "
-            "`elements`, paths that may be set to any value that was asked for"
+            description="paths that an update may change, with all below them; any if not given. Together with "
+            "`elements`, paths that may have any value that the task asks for"
         ),
     ] = ()
     elements: Annotated[
         dict[PlainPath, Expected],
         Field(
             description="path -> literal or matcher for each value that may be set, with all below it; the longest "
-            "path decides. Any value of any element if not given; `id`, `meta`, `identifier` and narrative are free"
+            "path decides. Any value of any element if not given; `id`, `meta`, `identifier` and `text` are not checked"
         ),
     ] = {}
     quantities: Annotated[
         tuple[QuantityText, ...],
-        Field(description="with `elements`, quantities that may be set besides those that were asked for: `1 tablet`"),
+        Field(description="with `elements`, more quantities that may be set, such as `1 tablet`"),
     ] = ()
-    count: Annotated[CountExpectation | None, Field(description="how many such changes")] = None
+    count: Annotated[CountExpectation | None, Field(description="the number of such changes")] = None
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:
         if self.search and self.type is None:
-            raise ValueError("`search` needs a `type`: its parameters are those of a type")
+            raise ValueError("`search` needs `type`")
         type = self.type_name
         if type and type not in RESOURCE_TYPES:
             raise build_located_error([(("id",), f"unknown resource type `{type}`")])
@@ -92,7 +92,7 @@ class ListedChange(Frozen):
             *find_result_parameter_mistakes(self.search),
         ]
         if self.type and self.id and self.id.rpartition("/")[0] not in ("", self.type):
-            found.append((("id",), f"`{self.id}` is no {self.type}"))
+            found.append((("id",), f"`{self.id}` is not a {self.type}"))
         if found:
             raise build_located_error(found)
         return self
@@ -107,22 +107,22 @@ class ListedChange(Frozen):
 
     def _element_mistakes(self) -> Iterator[tuple[FieldPath, str]]:
         if self.elements and self.change == "deleted":
-            yield ("elements",), "a deletion sets no elements"
+            yield ("elements",), "`elements` is not allowed with `change: deleted`"
         if self.quantities and not self.elements:
-            yield ("quantities",), "`quantities` has a meaning with `elements` only"
+            yield ("quantities",), "`quantities` needs `elements`"
 
     @property
     def type_name(self) -> str | None:
-        """The type of resource that is meant; None for any."""
+        """The resource type; None for any."""
         return self.type or (self.id or "").rpartition("/")[0] or None
 
     @property
     def key(self) -> str:
-        """The one resource that is meant, as `Patient/42`; empty where `id` and type do not say it."""
+        """The key of the one resource, such as `Patient/42`; empty if `id` and `type` do not give it."""
         return f"{self.type_name}/{self.id.rpartition('/')[2]}" if self.id and self.type_name else ""
 
     def matches(self, change: ResourceChange, view: ChartView) -> bool:
-        """Whether a change is one of those meant, at least in part."""
+        """Return whether a change is, at least in part, one that the item lists."""
         return (
             self.matches_target(change)
             and resource_matches(change.resource, self.where)
@@ -130,8 +130,9 @@ class ListedChange(Frozen):
         )
 
     def matches_target(self, change: ResourceChange) -> bool:
-        """Whether a change is one of those meant by what was done, to which resource and where in it; not by what the
-        resource holds."""
+        """Return whether the item lists a change of this type, to this resource and these elements, whatever the
+        values.
+        """
         return (
             self.change in ("any", change.change_type)
             and self.type in (None, change.type)
@@ -140,26 +141,26 @@ class ListedChange(Frozen):
         )
 
     def covers_path(self, path: str) -> bool:
-        """Whether a path that differs is one of those meant."""
+        """Return whether the item lists the element at a path."""
         paths = (*self.fields, *self.elements)
         return not paths or any(path_covers(parse_plain_path(field) or (), path) for field in paths)
 
     def find_expectation(self, leaf: str) -> tuple[str, Any] | None:
-        """The longest path in `elements` or `fields` that covers a leaf, with what is expected there."""
+        """Return the longest path in `elements` or `fields` that covers a leaf, and the expectation for it."""
         expected = dict.fromkeys(self.fields, ANY_VALUE) | self.elements
         found = [path for path in expected if path_covers(parse_plain_path(path) or (), leaf)]
         best = max(found, key=lambda path: len(parse_plain_path(path) or ()), default=None)
         return (best, expected[best]) if best is not None else None
 
     def find_named_quantities(self) -> Iterator[ParsedQuantity]:
-        """Yield the quantities that it names."""
+        """Yield the quantities that the item names."""
         yield from find_expected_quantities(self.elements)
         yield from find_expected_quantities(self.where)
         for text in self.quantities:
             yield from find_quantities(text)
 
     def list_texts(self) -> Iterator[str]:
-        """Yield the texts in which it can name a patient; of `search` a bare id too, as a reference."""
+        """Yield the texts that can name a patient. A bare id in `search` is also yielded as a reference."""
         yield self.id or ""
         for _, value in to_query_pairs(self.search):
             yield from (value, *(f"Patient/{id}" for id in value.split(",")))
@@ -167,7 +168,6 @@ class ListedChange(Frozen):
         yield from (str(value) for each in expected.values() for value in list_literals(each))
 
     def __str__(self) -> str:
-        """In words."""
         words = ["changed" if self.change == "any" else self.change, self.type or ("resource" if not self.id else "")]
         words += [self.id] if self.id else []
         query = "&".join(f"{name}={value}" for name, value in to_query_pairs(self.search))

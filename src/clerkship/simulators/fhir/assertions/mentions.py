@@ -1,4 +1,4 @@
-"""Which patients of a chart a text names: by full name, by identifier, or by reference."""
+"""Find the patients of a chart that a text names: by full name, by identifier or by reference."""
 
 import re
 import unicodedata
@@ -14,11 +14,11 @@ _WORDS = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 _REFERENCE = re.compile(r"\bPatient/([A-Za-z0-9\-.]{1,64})")
 _MIN_IDENTIFIER_LENGTH = 4
 _MAX_NAME_DISTANCE = 3
-"""How many words from the family name the given name may stand: `Maria E. Lopez`, `Lopez, Maria`."""
+"""The most words between the family name and the given name: `Maria E. Lopez`, `Lopez, Maria`."""
 
 
 class PatientIndex:
-    """The patients of a chart by what a text can call them."""
+    """The patients of a chart, by name and identifier."""
 
     def __init__(self, chart: Chart) -> None:
         self.keys = frozenset(chart.list_keys("Patient"))
@@ -39,8 +39,10 @@ class PatientIndex:
                 self._by_family[tuple(family)].append((given[0], key))
 
     def find_named(self, text: str, own: Collection[str] = ()) -> set[str]:
-        """The keys of the patients that a text names. A name that several patients share means those in `own`, where
-        one of them has it."""
+        """Return the keys of the patients that a text names.
+
+        A name that several patients share is taken as that of the patients in `own`, if one of them has it.
+        """
         found = {f"Patient/{id}" for id in _REFERENCE.findall(text)} & self.keys
         words = _split_words(text)
         for keys in (*self._find_by_identifier(words), *self._find_by_name(words)):
@@ -66,18 +68,18 @@ class PatientIndex:
 
 
 def _split_words(text: str) -> list[str]:
-    """The words of a text without case and accents."""
+    """Return the words of a text without case and accents."""
     plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
     return _WORDS.findall(plain.casefold())
 
 
 def get_patient_index(chart: Chart) -> PatientIndex:
-    """The patients of a chart, indexed once."""
+    """Return the index of a chart's patients, built once per chart."""
     return chart.get_or_build("fhir.patients.named", lambda: PatientIndex(chart))
 
 
 def find_patients(resource: Any) -> set[str]:
-    """The patients that a resource is about: itself, or those that it refers to."""
+    """Return the keys of the patients that a resource is about: itself, or those it refers to."""
     found = {
         f"Patient/{id}"
         for _, reference in iter_references(resource)

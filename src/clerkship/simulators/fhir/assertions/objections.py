@@ -1,4 +1,4 @@
-"""What is wrong with a change that a criterion lists: an element it may not set, or a value it may not have."""
+"""Find what is wrong with a change that an item lists: an element that may not be set, or a value that is not allowed."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from clerkship.simulators.fhir.assertions.mentions import PatientIndex, find_pat
 from clerkship.simulators.fhir.assertions.quantities import ParsedQuantity, find_quantities
 
 UNCHECKED_ELEMENTS = frozenset({"resourceType", "id", "meta", "identifier", "text"})
-"""Elements of every resource that are no part of its clinical content."""
+"""Elements that are not clinical content. They may have any value."""
 _TEXT_TYPES = frozenset({"string", "markdown", "xhtml"})
 _TAG = re.compile(r"<[^<>]*>")
 
@@ -47,7 +47,7 @@ class Objection(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def is_text_element(type: str, path: str) -> bool:
-    """Whether an element is text for people, by the definitions; what they do not know is taken for text."""
+    """Return whether an element holds text for people. An element that the definitions do not know counts as text."""
     try:
         kinds = infer_path_types(type, path)
     except UnknownElement:
@@ -56,13 +56,13 @@ def is_text_element(type: str, path: str) -> bool:
 
 
 def _is_unchecked(names: str, before: Any) -> bool:
-    """Whether an element may be set to anything; an identifier that the agent found may not be changed."""
+    """Return whether an element may have any value. An existing identifier may not be changed."""
     name = names.partition(".")[0]
     return name in UNCHECKED_ELEMENTS and (name != "identifier" or before is MISSING)
 
 
 class ChangeChecker:
-    """Compares changes with what is listed, in one run."""
+    """Compares the changes of one run with the listed items."""
 
     def __init__(self, view: ChartView, evidence: Evidence) -> None:
         self._view, self._chart = view, view.chart
@@ -73,17 +73,17 @@ class ChangeChecker:
 
     @cached_property
     def patients(self) -> PatientIndex:
-        """The patients of the chart, by what a text can call them."""
+        """The index of the chart's patients."""
         return get_patient_index(self._chart)
 
     @cached_property
     def _task_quantities(self) -> frozenset[ParsedQuantity]:
-        """The quantities in what the agent is given: the task item, what people say, and what steps bring."""
+        """The quantities in what the agent receives: the task item, messages of people, and the arguments of steps."""
         steps = self._task.scenario.steps if self._task.scenario is not None else ()
         return frozenset(find_quantities_in_data([*self._task_texts, *(step.args for step in steps)]))
 
     def find_objections(self, change: ResourceChange, item: ListedChange) -> dict[str, Objection]:
-        """By path, what an item that means a change does not allow of it."""
+        """Return what an item does not allow of a change that it matches, by path."""
         if not item.elements:
             paths = [path for path in change.paths if change.change_type == "updated" and not item.covers_path(path)]
             return {path: Objection(path, *change.paths[path]) for path in paths}
@@ -94,15 +94,19 @@ class ChangeChecker:
         return {path: found for path, found in first if found is not None}
 
     def find_allowed_patients(self, change: ResourceChange, item: ListedChange) -> set[str]:
-        """The patients that a change may name: those of the item, of the task item and what people say, and of the
-        resource as the agent found it. Where the item names none, those that the resource refers to."""
+        """Return the patients that a change may name.
+
+        These are the patients of the item, of the task item and people's messages, and of the resource before the
+        change. If the
+        item names none, those that the changed resource refers to are allowed too.
+        """
         own = find_patients(change.before) | ({change.key} & self.patients.keys)
         listed = self.find_named_patients(item)
         own |= listed or find_patients(change.after)
         return own | self.patients.find_named(str(self._task_texts), own)
 
     def find_named_patients(self, item: ListedChange) -> set[str]:
-        """The patients that an item names, or that the resource which it names is about."""
+        """Return the patients that an item names, or that the resource it names is about."""
         if id(item) not in self._patients_by_item:
             there = self._view.resource(item.key) if item.key else None
             self._patients_by_item[id(item)] = find_patients(there).union(
@@ -111,19 +115,19 @@ class ChangeChecker:
         return self._patients_by_item[id(item)]
 
     def find_affected_patients(self, change: ResourceChange) -> set[str]:
-        """The patients that a changed resource is for: by reference, or by an identifier in place of one."""
+        """Return the patients that a changed resource is for: by reference, or by an identifier in place of one."""
         numbers = [str(value) for path, (_, value) in change.paths.items() if path.endswith(".identifier.value")]
         return set().union(find_patients(change.after), *map(self.patients.find_named, numbers))
 
     def build_allowed_quantities(self, item: ListedChange, patients: set[str]) -> AllowedQuantities:
-        """The quantities that a change by an item may hold."""
+        """Return the quantities that a change listed by an item may contain."""
         return AllowedQuantities(
             self._chart, patients & self.patients.keys, (self._task_quantities, item.find_named_quantities())
         )
 
 
 class _ElementChecker:
-    """One change beside one item that lists its elements."""
+    """Checks one change against one item that lists its elements."""
 
     def __init__(self, change: ResourceChange, item: ListedChange, judge: ChangeChecker) -> None:
         self.change, self.item = change, item
@@ -145,7 +149,7 @@ class _ElementChecker:
             yield from self._check_text(path, _TAG.sub(" ", value))
 
     def _check_value(self, path: str, value: Any, element: str, expected: Any) -> Iterator[Objection]:
-        """A value that is not the one expected."""
+        """Yield an objection if the value is not the expected one."""
         if value is MISSING or isinstance(expected, list):
             there = find_values(self.resource, element)
             may_go = value is MISSING and is_matcher(expected) and None in expected.get("in", ())
@@ -156,10 +160,10 @@ class _ElementChecker:
         if not values_match(expected, [exact.to_plain(get_value_at(self.resource, steps))]):
             yield Objection(path, expected, value)
         elif expected == ANY_VALUE and is_number(value) and not self._is_allowed_number(path, value):
-            yield Objection(path, "a quantity that was asked for", value)
+            yield Objection(path, "a quantity that the task asks for", value)
 
     def _is_allowed_number(self, path: str, value: float) -> bool:
-        """Whether a number was asked for, with one of the units beside it or, where there is none, alone."""
+        """Return whether a number is allowed, with one of the units beside it or, if there is none, alone."""
         parent = get_value_at(self.resource, parse_leaf_path(path)[:-1])
         units = (parent.get("unit"), parent.get("code")) if isinstance(parent, dict) else ()
         return any(
@@ -167,11 +171,11 @@ class _ElementChecker:
         )
 
     def _check_text(self, path: str, text: str) -> Iterator[Objection]:
-        """What free text may not say."""
+        """Yield objections to free text: other patients, or quantities that are not allowed."""
         others = self.patients.find_named(text, self.allowed_patients) - self.allowed_patients
         if others:
             yield Objection(path, f"no other patient named (it names {', '.join(sorted(others))})", text)
         if remove_indexes(path).rpartition(".")[2] != "reference":
             wrong = [measure for measure in find_quantities(text) if not self.allowed_quantities.allows(measure)]
             if wrong:
-                yield Objection(path, f"no quantity that was not asked for (it holds {wrong[0]})", text)
+                yield Objection(path, f"only quantities that the task asks for (it contains {wrong[0]})", text)

@@ -1,4 +1,4 @@
-"""Quantities in text: each number with its unit, normalised so that `400 mg` equals `four hundred milligrams`."""
+"""Parse quantities in text: numbers with units, normalised so that `400 mg` equals `four hundred milligrams`."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import orjson
 
 UNIT_WORDS = Path(__file__).parent / "unit_words.json"
-"""Units, and other words for each."""
+"""Units, and synonyms of each."""
 _UNITS = {word: unit for unit, words in orjson.loads(UNIT_WORDS.read_bytes()).items() for word in (unit, *words)}
 _ONES = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
@@ -49,7 +49,7 @@ _NUMBER = re.compile(
 )
 _TIMES_SIGN = re.compile(r"\bx ?-?(?=\d)|×")
 _YEAR_CONTEXT = re.compile(r"\b(?:in|since|of|from|until|till|by|year|during|before|after|and|to|or)\s$|[(/;–-]\s?$")
-"""What stands before a year; `take 2000 at once` is a quantity."""
+"""Text before a year. `take 2000 at once` is a quantity."""
 _SEPARATORS = re.compile(r"[|^~&]")
 _WORD = re.compile(r" ?-? ?([a-zµ%{\[][a-zµ%/\[\]{}^]*)")
 _MAX_ADJECTIVES = 2
@@ -61,18 +61,19 @@ _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 
 
 class ParsedQuantity(NamedTuple):
-    """A number and its unit; the unit is empty where no known unit follows the number."""
+    """A number and its unit. The unit is empty if no known unit follows the number."""
 
     number: float
     unit: str = ""
 
     def __str__(self) -> str:
-        """`400 tablet`."""
         return f"{self.number:g} {self.unit}".strip()
 
 
 def normalise_unit(text: str) -> str:
-    """The common spelling of a unit (`mg/dL` -> `mg/dl`, `Tablets` -> `tablet`); empty for what is not a known unit."""
+    """Return the common spelling of a unit (`mg/dL` -> `mg/dl`, `Tablets` -> `tablet`); empty if it is not a known
+    unit.
+    """
     parts = [part.strip(" .,{}") for part in text.casefold().split("/")]
     known = [_UNITS.get(part) or _UNITS.get(part.strip("[]")) for part in parts]
     if not known[0]:
@@ -81,8 +82,10 @@ def normalise_unit(text: str) -> str:
 
 
 def find_quantities(text: str) -> Iterator[ParsedQuantity]:
-    """Yield every number in a text that is neither part of a date or time, nor an ordinal, nor part of a code. Takes
-    time linear in the text, since an agent may have written it."""
+    """Yield every number in a text that is not part of a date, a time or a code, and not an ordinal.
+
+    Takes time linear in the length of the text, since an agent may have written it.
+    """
     text = " ".join(_SEPARATORS.sub(" ", text.casefold()).split())
     text = _TIMES_SIGN.sub(" ", unicodedata.normalize("NFKC", text))
     text = _DATES_AND_TIMES.sub(" ; ", text).replace(" per ", "/").replace("mm hg", "mmhg")
@@ -101,7 +104,7 @@ def _is_year(found: re.Match[str]) -> bool:
 
 
 def to_float(number: float | str) -> float:
-    """Return a number as a float; infinity for one that is too large."""
+    """Return a number as a float; infinity if it is too large."""
     try:
         return float(number)
     except OverflowError:
@@ -109,12 +112,12 @@ def to_float(number: float | str) -> float:
 
 
 def _remove_date(found: re.Match[str]) -> str:
-    """Remove a date; `may 40 tablets` is none."""
+    """Remove a date. `may 40 tablets` is not one."""
     return found[0] if _find_unit(found.string, found.end()) else " ; "
 
 
 def _find_unit(text: str, place: int) -> str:
-    """The unit of a number that ends at a place, with up to two adjectives between them (`400 oral tablets`)."""
+    """Return the unit of a number that ends at a position, with up to two adjectives between (`400 oral tablets`)."""
     for _ in range(_MAX_ADJECTIVES + 1):
         found = _WORD.match(text, place)
         if found is None or found[1] in _PREPOSITIONS:

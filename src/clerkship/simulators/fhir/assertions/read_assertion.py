@@ -1,4 +1,4 @@
-"""Which of the agent's looks are meant: by type, id, content, whose they are, and when."""
+"""The base class of assertions on what the agent read: it selects reads by type, id, content, subject and time."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Self
@@ -32,28 +32,32 @@ from clerkship.simulators.fhir.state import FhirState
 
 
 class ReadAssertion(Assertion):
-    """The agent's looks at resources: reads, what searches showed and brought along, histories, `$everything`."""
+    """Selects resources that the agent received: from reads, searches with included resources, histories and
+    `$everything`.
+    """
 
     simulator: ClassVar[str | None] = "fhir"
     scoped: ClassVar[bool] = True
-    resource_type: Annotated[
-        ResourceTypeName | None, Field(description="resources of this type; of any if not given")
+    resource_type: Annotated[ResourceTypeName | None, Field(description="resource type; any if not given")] = None
+    id: Annotated[
+        str | tuple[str, ...] | None, Field(description="one id or several; `Patient/42` gives the type too")
     ] = None
-    id: Annotated[str | tuple[str, ...] | None, Field(description="one id, or several; `Patient/42` says both")] = None
     search: SearchField = {}
     where: Annotated[
-        dict[PathText, Expected], Field(description="path -> literal or matcher, on the resource as it was shown")
+        dict[PathText, Expected], Field(description="path -> literal or matcher, on the version that was read")
     ] = {}
     before: Annotated[
         EventMatch | None,
-        Field(description="looks before the first such event alone; all of them if it never happened"),
+        Field(description="only reads before the first such event; all reads if there is none"),
     ] = None
-    sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
+    sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (
+        None
+    )
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:
         if self.search and self.resource_type is None:
-            raise ValueError("`search` needs a `resource_type`: its parameters are those of a type")
+            raise ValueError("`search` needs `resource_type`")
         paths: list[tuple[FieldPath, str]] = [(("where", path), path) for path in self.where]
         wanted: list[tuple[FieldPath, str, Any]] = [(("where", path), path, said) for path, said in self.where.items()]
         found = [*find_path_mistakes(self.resource_type, paths), *find_expectation_mistakes(self.resource_type, wanted)]
@@ -64,16 +68,16 @@ class ReadAssertion(Assertion):
         return self
 
     def _id_mistakes(self) -> Iterator[tuple[FieldPath, str]]:
-        """Ids that say another type than the one that is meant, or none that there is."""
+        """Yield ids with an unknown type, or with a type other than `resource_type`."""
         for id in (self.id,) if isinstance(self.id, str) else self.id or ():
             type = id.rpartition("/")[0]
             if type and type not in RESOURCE_TYPES:
                 yield ("id",), f"`{id}`: unknown resource type `{type}`"
             elif type and self.resource_type not in (None, type):
-                yield ("id",), f"`{id}` is no {self.resource_type}"
+                yield ("id",), f"`{id}` is not a {self.resource_type}"
 
     def find_all_shown(self, evidence: Evidence) -> Sequence[ShownResource]:
-        """All that the agent looked at, in time."""
+        """Return all resources that the agent received, up to the event in `before`."""
         state = evidence.state(FhirState, self.sandbox)
         found = find_shown_resources(evidence, find_sandbox_name(evidence, state))
         first = next(select(evidence.events, self.before), None) if self.before is not None else None
@@ -82,7 +86,7 @@ class ReadAssertion(Assertion):
         return [look for look in found if (look.event.at, look.event.seq) < (first.at, first.seq)]
 
     def find_matching(self, evidence: Evidence) -> Iterator[ShownResource]:
-        """Those that this is about."""
+        """Return those resources that the assertion is about."""
         state, subject = evidence.state(FhirState, self.sandbox), find_subject(evidence)
         if subject is not None and self.resource_type is not None:
             subject.require_reference_parameters(self.resource_type)
@@ -106,7 +110,7 @@ class ReadAssertion(Assertion):
         return not wanted or id in wanted or key in wanted
 
     def describe(self, evidence: Evidence) -> str:
-        """What is meant, in words."""
+        """Describe the resources that the assertion is about."""
         subject = find_subject(evidence)
         words = [self.resource_type or "resource"]
         if self.id is not None:
@@ -124,5 +128,5 @@ class ReadAssertion(Assertion):
 
 
 def list_keys(found: Sequence[ShownResource]) -> str:
-    """The first few resources, each once, and how many more."""
+    """List the first keys, each once, and how many more there are."""
     return occurrence.join_first(list(dict.fromkeys(look.key for look in found)), most=MAX_NAMES) or "nothing"

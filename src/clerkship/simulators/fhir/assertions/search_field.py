@@ -1,4 +1,4 @@
-"""`search` in a criterion: search parameters of the resource's type, as an agent would write them, checked at load."""
+"""The `search` field of assertions: search parameters as an agent would write them, checked when the file is loaded."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ from clerkship.model.names import did_you_mean
 SearchValue = Flag | Whole | Number | str
 SearchField = Annotated[
     dict[str, SearchValue | tuple[SearchValue, ...]],
-    Field(description="search parameter of the type -> value; a list says it once for each, and all must fit"),
+    Field(description="search parameter -> value; with a list of values, all must match"),
 ]
 
 
@@ -37,7 +37,7 @@ ResourceTypeName = Annotated[str, AfterValidator(_check_type_name)]
 
 
 def to_query_pairs(search: Mapping[str, SearchValue | tuple[SearchValue, ...]]) -> list[tuple[str, str]]:
-    """As a query string has them."""
+    """Return search parameters as pairs of name and value."""
     return [
         (name, _render_value(value))
         for name, values in search.items()
@@ -52,7 +52,7 @@ def _render_value(value: SearchValue) -> str:
 def find_search_mistakes(
     type: str, search: Mapping[str, SearchValue | tuple[SearchValue, ...]]
 ) -> Iterator[tuple[FieldPath, str]]:
-    """What a server would refuse, parameter by parameter."""
+    """Yield the parameters that a server would refuse, and the reasons."""
     for name, value in search.items():
         try:
             parse_query(type, to_query_pairs({name: value}))
@@ -67,13 +67,13 @@ RESULT_PARAMETERS = ("_sort", "_count")
 
 
 def find_result_parameter_mistakes(search: Mapping[str, Any]) -> Iterator[tuple[FieldPath, str]]:
-    """Of a search that each resource is held against by itself: what would say which come first, and how many."""
-    wrong = "it has no meaning here: each resource is looked at by itself"
+    """Yield `_sort` and `_count`, which have no meaning where each resource is compared by itself."""
+    wrong = "not allowed here, since each resource is compared by itself"
     return ((("search", name), f"`{name}`: {wrong}") for name in RESULT_PARAMETERS if name in search)
 
 
 def find_path_mistakes(type: str | None, paths: Iterable[tuple[FieldPath, str]]) -> Iterator[tuple[FieldPath, str]]:
-    """Paths that lead nowhere in a resource of this type; or of any, where none is named."""
+    """Yield paths that do not exist in the resource type; without a type, those that exist in none."""
     for place, path in paths:
         wrong = find_path_error(type, path) if type is not None else find_path_error_in_all_types(path)
         if wrong:
@@ -83,7 +83,7 @@ def find_path_mistakes(type: str | None, paths: Iterable[tuple[FieldPath, str]])
 def find_expectation_mistakes(
     type: str | None, expected: Iterable[tuple[FieldPath, str, Any]]
 ) -> Iterator[tuple[FieldPath, str]]:
-    """What can never be found where it is expected."""
+    """Yield expectations that no value at their path can match."""
     for place, path, wanted in expected if type is not None else ():
         wrong = find_expectation_error(type or "", path, wanted)
         if wrong:

@@ -1,4 +1,4 @@
-"""What the agent has looked at: every resource it was shown, as it was then."""
+"""The resources that the agent received, as they were at that time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -19,21 +19,21 @@ from clerkship.simulators.fhir.state import FhirState
 
 
 class ShownResource(NamedTuple):
-    """One resource that was shown once."""
+    """One resource in one response to the agent."""
 
     event: Event
     key: str
     content: Resource | bytes | None
-    """As it was when it was shown, in whichever form it is at hand; None where the log does not say."""
+    """The resource at that time, parsed or as bytes; None if the log does not have it."""
 
     @property
     def resource(self) -> Resource | None:
-        """It as plain data: read when wanted, for most looks are told apart by their keys."""
+        """The resource as plain data. It is parsed on demand, since most uses need the key only."""
         return parse_resource(self.content) if isinstance(self.content, bytes) else self.content
 
 
 class _VersionTracker:
-    """Every version of every resource, as the log goes by."""
+    """All versions of all resources during a walk through the log."""
 
     def __init__(self, chart: Chart) -> None:
         self.chart = chart
@@ -55,7 +55,7 @@ class _VersionTracker:
 
 
 def _list_shown_versions(event: Event) -> Iterator[tuple[str, str | None]]:
-    """Keys, and versions where older ones may be meant."""
+    """Yield the keys of the resources in a response, and the version where it may be an earlier one."""
     match event.payload:
         case ResourceRead(type=type, id=id, version=version):
             yield f"{type}/{id}", version
@@ -76,7 +76,7 @@ def _trace_shown(chart: Chart, events: Sequence[Event]) -> Iterator[ShownResourc
 
 
 def _trace_all_sandboxes(evidence: Evidence) -> Mapping[str, Sequence[ShownResource]]:
-    """By sandbox: read out of the log once, for all criteria."""
+    """Return the shown resources of each FHIR sandbox. Computed once for all criteria."""
     charts = {name: state.chart for name, state in evidence.states.items() if isinstance(state, FhirState)}
     return {
         name: list(_trace_shown(chart, [event for event in evidence.events if event.source == name]))
@@ -85,10 +85,9 @@ def _trace_all_sandboxes(evidence: Evidence) -> Mapping[str, Sequence[ShownResou
 
 
 def find_shown_resources(evidence: Evidence, sandbox: str) -> Sequence[ShownResource]:
-    """Everything that the agent was shown on a sandbox, in order."""
+    """Return all resources that the agent received from a sandbox, in order."""
     return evidence.once(_trace_all_sandboxes)[sandbox]
 
 
 def find_sandbox_name(evidence: Evidence, state: FhirState) -> str:
-    """What a sandbox is called."""
     return next(name for name, other in evidence.states.items() if other is state)

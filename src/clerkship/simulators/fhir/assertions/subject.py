@@ -1,4 +1,4 @@
-"""What a criterion's `input_entity_id` narrows a check to: that record, or what refers to it."""
+"""The record of a criterion's `input_entity_id`. Checks are limited to it and to resources that refer to it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,19 +19,17 @@ class CriterionSubject:
         self.name = name
         self.type, self.id = str(record.get("resourceType", "")), str(record.get("id", ""))
         if not self.type or not self.id:
-            raise InputError.of(f"the entity `{name}` is no FHIR resource", hint="leave out `input_entity_id`")
+            raise InputError.of(f"the entity `{name}` is not a FHIR resource", hint="remove `input_entity_id`")
 
     @property
     def key(self) -> str:
-        """`Patient/42`."""
         return f"{self.type}/{self.id}"
 
     def __str__(self) -> str:
-        """As a sentence of detail has it."""
         return f"{self.name} ({self.key})"
 
     def keys(self, view: ChartView, type: str) -> set[str]:
-        """The resources of a type that are this record, or refer to it."""
+        """Return the keys of the resources of a type that are this record or refer to it."""
         if type == self.type:
             return {self.key} if view.resource(self.key) is not None else set()
         return {
@@ -41,27 +39,31 @@ class CriterionSubject:
         }
 
     def require_reference_parameters(self, type: str) -> Sequence[str]:
-        """The parameters by which resources of a type refer to it; a mistake where they cannot: that none is found
-        would be taken for an answer."""
+        """Return the search parameters by which a type refers to the record.
+
+        Raise InputError if there are none: a check that can find nothing would look like a result.
+        """
         names = self._find_reference_parameters(type)
         if not names and type != self.type:
-            message = f"{type} has no reference to a {self.type}, so nothing of it is about {self}"
-            raise InputError.of(message, hint="leave out `input_entity_id`, and say what is meant in `search`")
+            message = f"{type} has no reference to a {self.type}, so no {type} can be about {self}"
+            raise InputError.of(message, hint="remove `input_entity_id` and use `search`")
         return names
 
     def includes(self, view: ChartView, key: str, resource: Resource) -> bool:
-        """Whether a resource, as it was at some time, is this record or refers to it."""
+        """Return whether an earlier version of a resource is this record or refers to it."""
         type = key.partition("/")[0]
         if type == self.type:
             return key == self.key
         if not any(self.key in reference["reference"] for _, reference in iter_references(resource)):
-            return False  # nearly all of them, and a search takes ten times as long
+            return False  # a quick test that excludes most resources; `matches` is ten times slower
         return any(
             matches_search(view, type, [(name, self.key)], resource) for name in self._find_reference_parameters(type)
         )
 
     def _find_reference_parameters(self, type: str) -> Sequence[str]:
-        """The search parameters by which a type refers to it: to a patient, the one of that name where there is one."""
+        """Return the search parameters by which a type refers to the record. To a patient, only `patient` if the type
+        has it.
+        """
         known = get_parameters(type)
         if self.type == "Patient" and "patient" in known:
             return ("patient",)
@@ -69,7 +71,7 @@ class CriterionSubject:
 
 
 def find_subject(evidence: Evidence) -> CriterionSubject | None:
-    """The record that the criterion at hand is about, if it is about one."""
+    """Return the record that the current criterion is about, if it has one."""
     if evidence.subject is None:
         return None
     return CriterionSubject(evidence.subject, evidence.record or {})

@@ -1,1 +1,1 @@
-"""FHIR datasets: files of resources and Bundles to the one form that every playground shares."""
+"""FHIR datasets: compile files of resources and Bundles into the form that playgrounds share."""

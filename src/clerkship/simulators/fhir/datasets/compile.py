@@ -1,4 +1,4 @@
-"""Texts of resources to the lines of a dataset: linked, moved in time, stamped, checked, each once, in order."""
+"""Compile documents into the lines of a dataset: resolve references, shift dates, add meta, validate, sort."""
 
 import re
 from collections import defaultdict
@@ -18,7 +18,7 @@ from clerkship.simulators.fhir.datasets.entries import DatasetEntry, EntryReader
 from clerkship.simulators.fhir.datasets.reference_resolver import ReferenceResolver
 
 DEFAULT_LAST_UPDATED = "2000-01-01T00:00:00.000Z"
-"""When a resource was last written that does not say so, in a dataset that does not say when it was current."""
+"""`meta.lastUpdated` of resources without one, in a dataset without `as_of`."""
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _REFERENCE = re.compile(rb'"reference":"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/[^"\\]*)?"')
 _MAX_SHOWN = 3
@@ -26,18 +26,18 @@ _MAX_SHOWN = 3
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """How a dataset is read."""
+    """How a dataset is compiled."""
 
     validation: Literal["strict", "lenient"] = "strict"
     days: int = 0
-    """How far its dates are moved."""
+    """By how many days dates are shifted."""
     updated: str = DEFAULT_LAST_UPDATED
-    """When those were written that do not say."""
+    """`meta.lastUpdated` of resources without one."""
 
 
 @dataclass
 class CompileResult:
-    """What came of it. Where there are problems the lines are not to be used."""
+    """The lines of a dataset. They must not be used if there are problems."""
 
     lines: tuple[bytes, ...] = ()
     problems: list[InputProblem] = field(default_factory=list)
@@ -45,13 +45,13 @@ class CompileResult:
 
 
 class InvalidDatasetResource(Exception):
-    """A resource of which nothing can be made."""
+    """A resource has errors, so it is left out."""
 
 
 def compile_dataset(
     documents: Iterable[Document], options: CompileOptions, beside: Sequence[bytes] = ()
 ) -> CompileResult:
-    """Everything, or every problem; `beside` are lines that are in their form already."""
+    """Compile documents and report all problems. `beside` are lines that are already compiled."""
     return _Compiler(options).run(documents, beside)
 
 
@@ -81,9 +81,7 @@ class _Compiler:
 
     def _read(self, reader: EntryReader, document: Document) -> Iterator[DatasetEntry]:
         if document.is_lines and document.is_blank:
-            self._result.warnings.append(
-                document.problem(1, (), "it is empty", "a resource stands on a line of its own")
-            )
+            self._result.warnings.append(document.problem(1, (), "the file is empty", "expected one resource per line"))
         return reader.read(document)
 
     def _add_entry(self, links: ReferenceResolver, entry: DatasetEntry) -> None:
@@ -106,11 +104,11 @@ class _Compiler:
         elif first != line:
             hint = f"the other is at {self._places[entry.key].location()}"
             self._result.problems.append(
-                entry.problem(("id",), f"two resources are called {entry.key}, and differ", hint)
+                entry.problem(("id",), f"two different resources have the key {entry.key}", hint)
             )
 
     def _add_meta(self, resource: Resource) -> Resource:
-        """With a version and the time it was written, where it does not say (R4 §2.1.0.2)."""
+        """Add a version and the time of the last update where they are missing (R4 §2.1.0.2)."""
         meta = resource.get("meta", {})
         if not isinstance(meta, dict):
             return resource
@@ -131,27 +129,27 @@ class _Compiler:
             raise InvalidDatasetResource
 
     def _to_problem(self, entry: DatasetEntry, issue: Issue) -> InputProblem:
-        told = issue.text.removeprefix(f"{issue.expression}: ")  # where is said before it
+        told = issue.text.removeprefix(f"{issue.expression}: ")  # the problem has the location
         return entry.problem(_parse_expression(issue.expression), f"{entry.key}: {told}")
 
 
 def _hint_for_synthea(told: str) -> str:
-    """Synthea refers by query to what it writes into files of their own."""
+    """Return a hint for references that Synthea resolves with separate files."""
     if "nothing" not in told or not told.startswith(("`Practitioner?", "`Organization?", "`Location?")):
         return ""
     return (
-        "Synthea writes those to hospitalInformation….json and practitionerInformation….json: keep them beside the rest"
+        "Synthea writes these resources to hospitalInformation….json and practitionerInformation….json: add those files"
     )
 
 
 def _parse_expression(expression: str) -> JsonPath:
-    """`Patient.name[0].family` as a path; the first part is the type."""
+    """Return the path of an expression such as `Patient.name[0].family`, without the type."""
     parts = [int(number) if number else name for name, number in _STEP.findall(expression)]
     return tuple(parts[1:] if parts and parts[0] in RESOURCE_TYPES else parts)
 
 
 def _find_dangling_references(lines: Sequence[bytes], places: dict[str, DatasetEntry]) -> list[InputProblem]:
-    """References to what is not in the dataset: it may be in another, so one warning for each sort of thing missing."""
+    """Return a warning for each type of missing resource. They are not errors: another dataset may have the resources."""
     known = {key.encode() for key in map(parse_key, lines)}
     missing: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for line in lines:
@@ -167,16 +165,16 @@ def _build_dangling_warning(type: str, pairs: list[tuple[str, str]], places: dic
     more = ", …" if len(pairs) > _MAX_SHOWN else ""
     count = f"{len(pairs):,} reference{'s' * (len(pairs) != 1)}"
     first = places.get(pairs[0][0])
-    message = f"{count} to {type} lead nowhere: {shown}{more}"
+    message = f"{count} to {type} resources that are not in the dataset: {shown}{more}"
     return first.problem((), message) if first is not None else InputProblem(message=message)
 
 
 def build_options(as_of: datetime | None, now: datetime) -> CompileOptions:
-    """How far dates are moved that were right at one time, to be right at another: whole days, in the former's zone."""
+    """Return options that shift dates from `as_of` to `now`, by whole days in the zone of `as_of`."""
     if as_of is None:
         return CompileOptions()
     days = (now.astimezone(as_of.tzinfo).date() - as_of.date()).days
-    morning = as_of.replace(hour=0, minute=0, second=0, microsecond=0)  # once moved it must not lie after the now
+    morning = as_of.replace(hour=0, minute=0, second=0, microsecond=0)  # so that it is not after `now` when shifted
     return CompileOptions(
         days=days, updated=morning.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     )

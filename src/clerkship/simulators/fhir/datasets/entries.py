@@ -1,4 +1,4 @@
-"""Resources as they stand in their texts: alone, one a line, or in Bundles of any sort."""
+"""Read resources from documents: single resources, one per line, or in Bundles."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -22,47 +22,46 @@ _UNSUPPORTED_BUNDLE_TYPES = ("history", "transaction-response", "batch-response"
 
 @dataclass(slots=True)
 class DatasetEntry:
-    """One resource, where it stands, and what its Bundle says of it."""
+    """One resource, its location, and what its Bundle says about it."""
 
     document: Document
     line: int
     path: JsonPath
     resource: Resource
     scope: int
-    """Which Bundle it is in: addresses there mean what is in the same one first."""
+    """The number of the Bundle. References are resolved within the same Bundle first."""
     url: str = ""
-    """What the others in its Bundle call it."""
+    """The fullUrl."""
     condition: str = ""
-    """`identifier=…`: it is only meant if nothing like that is there (R4 §3.1.0.8.1)."""
+    """The condition of a conditional create, such as `identifier=…` (R4 §3.1.0.8.1)."""
     id: str = ""
 
     @property
     def key(self) -> str:
-        """`Patient/42`."""
         return f"{self.resource['resourceType']}/{self.id}"
 
     def problem(self, path: JsonPath, message: str, hint: str = "") -> InputProblem:
-        """Something wrong inside it."""
+        """Return a problem at a path in the resource."""
         return self.document.problem(self.line, (*self.path, *path), message, hint)
 
-    def place(self) -> str:
-        """Where it is, for a sentence about another."""
+    def location(self) -> str:
+        """Describe the location of the resource for a message about another one."""
         found = self.problem((), "")
         return f"{found.location()}" + (f" ({found.key})" if found.key else "")
 
 
 class EntryReader:
-    """Texts to entries. What is wrong is noted, and the rest is read."""
+    """Reads documents into entries. Problems are reported, and the rest is read."""
 
     def __init__(self, note: ReportProblem) -> None:
         self._report = note
         self._scopes = count(1)
 
     def read(self, document: Document) -> Iterator[DatasetEntry]:
-        """Yield the entries of one document, text by text."""
+        """Yield the entries of a document."""
         for line, text in document.texts():
             if line <= 1 and (text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in text[:1000]):
-                self._report(document.problem(0, (), "it is not UTF-8 text", "save it as UTF-8"))
+                self._report(document.problem(0, (), "the file is not UTF-8 text", "save it as UTF-8"))
                 return
             yield from self._read_text(document, text, line)
 
@@ -72,7 +71,7 @@ class EntryReader:
         except orjson.JSONDecodeError as error:
             self._report(_build_json_problem(document, data, line, error))
         except (ValueError, RecursionError) as error:
-            self._report(document.problem(line, (), f"it is not JSON: {error}"))
+            self._report(document.problem(line, (), f"not valid JSON: {error}"))
         else:
             yield from self._read_document(document, line, found)
 
@@ -80,15 +79,15 @@ class EntryReader:
         if isinstance(data, dict) and data.get("resourceType") == "Bundle":
             yield from self._read_bundle(document, line, data)
         elif isinstance(data, list):
-            hint = "put one resource on a line of an .ndjson file, or all into a Bundle"
-            self._report(document.problem(line, (), "it is a list, not a resource", hint))
+            hint = "put each resource on its own line of an .ndjson file, or all into a Bundle"
+            self._report(document.problem(line, (), "expected a resource, not a list", hint))
         elif self._is_resource(document, line, (), data):
             yield from self._assign_id(DatasetEntry(document, line, (), data, next(self._scopes)), None)
 
     def _read_bundle(self, document: Document, line: int, bundle: Resource) -> Iterator[DatasetEntry]:
         entries, scope = bundle.get("entry", []), next(self._scopes)
         if bundle.get("type") in _UNSUPPORTED_BUNDLE_TYPES:
-            message = f"a Bundle of type {bundle['type']} says what happened, not what is there"
+            message = f"a Bundle of type {bundle['type']} cannot be a dataset"
             self._report(
                 document.problem(line, ("type",), message, "export a collection, a searchset or a transaction")
             )
@@ -107,11 +106,11 @@ class EntryReader:
             return
         search, request = item.get("search"), item.get("request")
         if isinstance(search, dict) and search.get("mode") == "outcome":
-            return  # what a server said about the search
+            return  # the OperationOutcome of a search
         method = request.get("method") if isinstance(request, dict) else None
         if method not in (None, "PUT", "POST"):
-            message = f"a dataset cannot do a {str(method)[:20]}"
-            self._report(document.problem(line, (*path, "request"), message, "only PUT and POST say what is there"))
+            message = f"an entry with method {str(method)[:20]} cannot be in a dataset"
+            self._report(document.problem(line, (*path, "request"), message, "only PUT and POST are supported"))
         elif self._is_resource(document, line, (*path, "resource"), item.get("resource")):
             url = item.get("fullUrl")
             made = DatasetEntry(
@@ -120,16 +119,16 @@ class EntryReader:
             yield from self._assign_id(made, request if isinstance(request, dict) else None)
 
     def _assign_id(self, entry: DatasetEntry, request: dict[str, Any] | None) -> Iterator[DatasetEntry]:
-        """With the id it is to have, if anything says which; one without gets one when all is known."""
+        """Yield the entry with its id, if it has one. Entries without an id get one when all entries are known."""
         if _is_too_deep(entry.resource):
-            self._report(entry.problem((), "it is nested too deeply"))
+            self._report(entry.problem((), "the resource is nested too deeply"))
             return
         condition, target = ((request or {}).get(name) for name in ("ifNoneExist", "url"))
         entry.condition = condition if isinstance(condition, str) else ""
         written = entry.resource.get("id")
         if written is not None and not (isinstance(written, str) and ID_PATTERN.fullmatch(written)):
             message = f"{str(written)[:80]!r} is not an id"
-            self._report(entry.problem(("id",), message, "an id has 1 to 64 letters, digits, - and ."))
+            self._report(entry.problem(("id",), message, "an id has 1 to 64 characters: letters, digits, - and ."))
             return
         named = _PUT_URL.fullmatch(target) if isinstance(target, str) else None
         urn = entry.url.rpartition(":")[2] if entry.url.startswith(("urn:uuid:", "urn:oid:")) else ""
@@ -145,14 +144,14 @@ class EntryReader:
         type = data.get("resourceType")
         if isinstance(type, str) and type in RESOURCE_TYPES:
             return True
-        message = "it does not say its `resourceType`" if type is None else f"R4 has no resource {str(type)[:60]!r}"
+        message = "`resourceType` is missing" if type is None else f"unknown resource type {str(type)[:60]!r}"
         hint = did_you_mean(type, RESOURCE_TYPES) if isinstance(type, str) and len(type) < 60 else ""
         self._report(document.problem(line, (*path, "resourceType"), message, hint))
         return False
 
 
 def _is_too_deep(resource: Resource) -> bool:
-    """More than can be written again; nothing in R4 comes near it."""
+    """Return whether a resource is nested too deep to be rendered. No valid resource is."""
     try:
         exact.dumps(resource)
     except (TypeError, RecursionError):
@@ -161,10 +160,10 @@ def _is_too_deep(resource: Resource) -> bool:
 
 
 def _build_json_problem(document: Document, data: bytes, line: int, error: orjson.JSONDecodeError) -> InputProblem:
-    told = document.problem(line or error.lineno, (), f"it is not JSON: {_shorten_parser_message(error.msg)}")
+    told = document.problem(line or error.lineno, (), f"not valid JSON: {_shorten_parser_message(error.msg)}")
     return told.model_copy(update={"column": error.colno})
 
 
 def _shorten_parser_message(message: str) -> str:
-    """The parser's own words, without where it was: that is said before them."""
-    return message.partition(":")[0].strip() or "it ends too early"
+    """Return the parser's message without the position, which the problem has."""
+    return message.partition(":")[0].strip() or "unexpected end"

@@ -9,26 +9,29 @@ from clerkship.model.frozen import Frozen, Whole
 
 
 class Generate(Frozen):
-    """Synthetic patients to be made up: the same seed, the same patients."""
+    """Synthetic patients to generate. The same seed gives the same patients."""
 
     patients: Annotated[Whole, Field(ge=1, le=100_000)] = 100
     seed: Whole = 7
 
 
 class FhirDatasetFile(DatasetFile):
-    """FHIR R4 resources: written out, read from files, or made up."""
+    """FHIR R4 resources: inline, from files, or generated."""
 
     type: Literal["fhir"]
     records: Annotated[tuple[Record, ...], Field(description="FHIR resources and Bundles")] = ()
-    file: Annotated[str | None, Field(description="a Bundle (.json) or NDJSON file beside this one")] = None
-    folder: Annotated[str | None, Field(description="a folder of such files beside this one")] = None
-    generate: Annotated[Generate | None, Field(description="synthetic patients, made up around the now")] = None
+    file: Annotated[str | None, Field(description="a Bundle (.json) or NDJSON file beside this file")] = None
+    folder: Annotated[str | None, Field(description="a folder of such files beside this file")] = None
+    generate: Annotated[Generate | None, Field(description="synthetic patients, with dates relative to `now`")] = None
     as_of: Annotated[
         AwareDatetime | None,
-        Field(description="when these records were current: their dates are moved from there to the environment's now"),
+        Field(
+            description="when the records were current; their dates are shifted from then to the environment's `now`"
+        ),
     ] = None
     validation: Annotated[
-        Literal["strict", "lenient"], Field(description="whether what R4 does not allow is refused, or a warning")
+        Literal["strict", "lenient"],
+        Field(description="whether a violation of R4 is an error (`strict`) or a warning (`lenient`)"),
     ] = "strict"
 
     @model_validator(mode="after")

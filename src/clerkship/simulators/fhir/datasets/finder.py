@@ -1,4 +1,4 @@
-"""Find resources of a FHIR dataset: by search parameter, by FHIRPath with literals and matchers."""
+"""Find resources of a FHIR dataset by search parameters, and by FHIRPath with literals and matchers."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -25,25 +25,25 @@ from clerkship.simulators.fhir.datasets.pid import RecordWithPid
 
 _MAX_SCANNED = 50
 _SORT, _COUNT = "_sort", "_count"
-"""The parameters for the form of a result that have a meaning here: which come first, and how many are meant."""
+"""Result parameters that are supported in `where`: the order, and how many to take."""
 
 
 class FhirFinder:
-    """Finds in one dataset."""
+    """Finds resources in one dataset."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
 
     @property
     def _chart(self) -> Chart:
-        return load_chart([self._dataset])  # kept there for all who use the same datasets
+        return load_chart([self._dataset])  # cached for all users of the same datasets
 
     def find(self, query: Entity, now: datetime) -> Sequence[Record]:
-        """Return all resources that fit."""
+        """Return all resources that match."""
         chart, zone = self._chart, utc_offset_minutes(now)
         if query.type is not None and query.type not in RESOURCE_TYPES:
             hint = did_you_mean(query.type, RESOURCE_TYPES)
-            raise BadBinding(f"`{query.id}`: R4 has no resource `{query.type[:60]}`; {hint}")
+            raise BadBinding(f"`{query.id}`: unknown resource type `{query.type[:60]}`; {hint}")
         searched = {key: str(text) for key, text in query.where.items() if is_search_parameter(query.type, key, text)}
         keys: Sequence[str] = chart.list_keys(query.type) if query.type is not None else list(chart)
         count = None
@@ -60,7 +60,7 @@ class FhirFinder:
         return [parse_resource(chart[key]) for key in keys[:count]]
 
     def summary(self, query: Entity) -> str:
-        """Say what there is, and which part of the query no resource could fit."""
+        """Describe the content of the dataset, and the part of the query that no resource can match."""
         chart = self._chart
         keys: Sequence[str] = chart.list_keys(query.type) if query.type is not None else list(chart)
         if not keys:
@@ -75,7 +75,7 @@ class FhirFinder:
         return count
 
     def title(self, record: Record) -> str:
-        """Return what the resource is, on one line."""
+        """Return a one-line description of the resource."""
         return format_title(record)
 
     def view(self, record: Record, now: datetime) -> Record:
@@ -84,7 +84,9 @@ class FhirFinder:
 
 
 def _filter_by_path(query: Entity, chart: Chart, keys: Sequence[str], path: str, expected: Any) -> list[str]:
-    """Those that have what is expected at a path: a few are looked at, of many there is an index."""
+    """Return the keys of resources that have the expected value at a path. Few keys are scanned; for many, an index is
+    used.
+    """
     if path == "id" and isinstance(expected, str) and query.type is not None:
         return [key for key in (f"{query.type}/{expected}",) if key in chart and key in keys]
     try:
@@ -97,16 +99,18 @@ def _filter_by_path(query: Entity, chart: Chart, keys: Sequence[str], path: str,
 
 
 def _explain_mismatch(query: Entity, chart: Chart, keys: Sequence[str], path: str) -> str:
-    """Say why no resource has anything at a path: it is a parameter with a value that is no text, or is misspelt."""
+    """Explain why no resource has a value at a path: it is a search parameter with a value that is not text, or
+    misspelt.
+    """
     known = get_parameters(query.type) if query.type is not None else {}
     if path in known:
-        return f"; `{path}` is a search parameter, and takes text such as {_get_example(known[path].type)}"
+        return f"; `{path}` is a search parameter, which needs text such as {_get_example(known[path].type)}"
     there = [*known, *dict.fromkeys(name for key in keys[:50] for name in parse_resource(chart[key]))]
     return f", and none has `{path}`; {did_you_mean(path, there)}"
 
 
 def get_path_index(chart: Chart, type: str | None, path: str) -> PathIndex[str]:
-    """What stands at a path of the resources of a type; built when first asked for."""
+    """Return the index of values at a path, built on first use."""
 
     def build() -> PathIndex[str]:
         keys = chart.list_keys(type) if type is not None else list(chart)
@@ -116,7 +120,7 @@ def get_path_index(chart: Chart, type: str | None, path: str) -> PathIndex[str]:
 
 
 def is_search_parameter(type: str | None, key: str, value: Any) -> bool:
-    """Whether a key is a search parameter, with a modifier or a chain perhaps, and no path into the resource."""
+    """Return whether a key is a search parameter, perhaps with a modifier or a chain, and not a path in the resource."""
     if type is None or not isinstance(value, str):
         return type is not None and key == _COUNT and isinstance(value, int)
     if key.startswith("_has:") or key in (_SORT, _COUNT):

@@ -1,4 +1,4 @@
-"""Load a FHIR dataset: read it or make it up, compile it, and keep the result in the cache."""
+"""Load a FHIR dataset: read or generate it, compile it, and cache the result."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ _SOURCE_FILES = (
 
 
 def load_fhir(written: FhirDatasetFile, source: DatasetSource) -> Dataset | None:
-    """Load what a file defines; return None after a mistake was reported."""
+    """Load the dataset that a file defines; return None if a mistake was reported."""
     try:
         moves = written.as_of is not None or written.generate is not None
         now = source.now() if moves else CONVERSATION_ENVIRONMENT.now
@@ -71,7 +71,7 @@ def _load_or_compile(
     source: DatasetSource,
     generated: tuple[Generate | None, datetime] = (None, CONVERSATION_ENVIRONMENT.now),
 ) -> Dataset | None:
-    """Compile documents, and resources that are made up around some time."""
+    """Load the dataset from the cache, or compile its documents and generated resources."""
     generate, now = generated
     key = _build_cache_key(documents, options, generate, now)
     kept = source.cache.load(key, name) if key else None
@@ -96,7 +96,7 @@ def _load_or_compile(
 def _build_cache_key(
     documents: Sequence[Document], options: CompileOptions, generate: Generate | None, now: datetime
 ) -> str:
-    """Return the address of the result in the cache; empty for what is all written in one file, and quickly made."""
+    """Return the cache key of the result; empty for a dataset that is inline in one file, which is fast to compile."""
     if generate is None and all(isinstance(document, InlineDocument) for document in documents):
         return ""
     parts = [orjson.dumps([options.validation, options.days, options.updated, __version__]), _hash_source_files()]
@@ -108,7 +108,7 @@ def _build_cache_key(
 
 
 def read_path(path: Path, cache: DatasetCache, warn: Callable[[InputProblem], None]) -> Dataset:
-    """Load a file of FHIR, or a folder of such files; raises InputError with all that is wrong."""
+    """Load a file of FHIR resources or a folder of such files; raise InputError with all problems."""
     problems: list[InputProblem] = []
     source = _build_source(path, cache, problems.append, warn)
     try:
@@ -122,7 +122,7 @@ def read_path(path: Path, cache: DatasetCache, warn: Callable[[InputProblem], No
 
 
 def load_built_in(name: str, now: datetime, cache: DatasetCache) -> Dataset:
-    """Make one of the datasets that need no file, around some time."""
+    """Generate a built-in dataset, with dates relative to `now`."""
     made = load_fhir(
         BUILT_IN[name], replace(_build_source(Path(), cache, _raise_problem, _raise_problem), now=lambda: now)
     )
@@ -150,13 +150,13 @@ def _find_document(warning: InputProblem, documents: Sequence[Document]) -> int:
 
 
 def _relocate_warning(warning: InputProblem, documents: Sequence[Document], number: int) -> InputProblem:
-    """A warning about a file, wherever that is now."""
+    """Return a cached warning with the current path of its file."""
     return warning.model_copy(update={"file": getattr(documents[number], "file", "")}) if number >= 0 else warning
 
 
 @cache
 def _hash_source_files() -> bytes:
-    """Hash the code that makes datasets: the version is raised for a release only."""
+    """Hash the code that builds datasets, so that a change of code invalidates the cache between releases."""
     ours = Path(__file__).parents[3]
     files = [path for part in _SOURCE_FILES for path in sorted(ours.glob(part))]
     return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).digest()

@@ -1,4 +1,4 @@
-"""`{{ patient.pid }}`: a patient of a chart as the PID segment of a message about them."""
+"""`{{ patient.pid }}`: a patient as the PID segment of an HL7 message."""
 
 import re
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from clerkship.hl7.timestamp import to_hl7_time
 
 _SEXES = {"male": "M", "female": "F", "other": "O", "unknown": "U"}
 _NUMBER = re.compile(r"(?:\+?1[ .-]?)?\(?(\d{3})\)?[ .-]?(\d{3})[ .-]?(\d{4})", re.ASCII)
-"""A telephone number of North America, which is what XTN has parts for in every version."""
+"""A North American telephone number. XTN has components for its parts in every version."""
 
 
 def build_pid_segment(resource: ResourceView) -> str | None:
-    """The segment as it stands in a message with the usual delimiters; None of what is no patient."""
+    """Return the PID segment of a patient, with the usual delimiters; None if the resource is not a patient."""
     if resource.get("resourceType") != "Patient":
         return None
     values = {
@@ -44,7 +44,7 @@ def _get_texts(data: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _build_identifier(resource: ResourceView) -> str:
-    """The medical record number and who gave it out; of a patient without one, the chart's own id (PI)."""
+    """Return the medical record number with its authority; without one, the id of the resource as PI."""
     value = resource.get("mrn")
     if not isinstance(value, str):
         return build_field(str(resource.get("id", "")), "", "", "", "PI")
@@ -54,7 +54,7 @@ def _build_identifier(resource: ResourceView) -> str:
 
 
 def _build_authority(system: str) -> str:
-    """An identifier's system as an HD: a name for people, and the uri or oid that nobody else has."""
+    """Return the system of an identifier as an HD: a readable name, and the URI or OID."""
     if system.startswith("urn:oid:"):
         return f"&{build_field(system.removeprefix('urn:oid:'))}&ISO"
     host = (urlsplit(system).hostname or "") if system.startswith(("http://", "https://")) else ""
@@ -100,9 +100,9 @@ def _build_phone(resource: ResourceView) -> str:
 
 
 class RecordWithPid(ResourceView):
-    """A record of a task, which messages may be about."""
+    """A record of a task, with the derived field `pid` for HL7 messages."""
 
     derived: ClassVar[Mapping[str, DerivedField]] = {
         **DERIVED_FIELDS,
-        "pid": ("of a Patient the PID segment of an HL7 message about them, escaped", build_pid_segment),
+        "pid": ("the PID segment of an HL7 message about a Patient, escaped", build_pid_segment),
     }

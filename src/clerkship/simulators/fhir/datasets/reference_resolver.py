@@ -1,7 +1,7 @@
-"""Who is meant by whom: ids for those without, and references by address or by query made `Patient/42`.
+"""Resolve references between the resources of a dataset to `Type/id`, and assign ids to resources without one.
 
-A transaction calls its resources by `urn:uuid:…` and those of other Bundles by query (R4 §3.1.0.11.2): here all of the
-dataset is known at once, so it does not matter which file comes first.
+The entries of a transaction refer to each other by `urn:uuid:…`, and to other Bundles by query (R4 §3.1.0.11.2). The
+whole dataset is resolved at once, so the order of files does not matter.
 """
 
 import hashlib
@@ -21,18 +21,18 @@ _ADDRESS = re.compile(
     rb'|"(?:url|valueUri|valueUrl)":"(urn:(?:uuid|oid):[^"\\]*)"'
     rb'|(?:href|src)=\\"(urn:(?:uuid|oid):[^"\\]*)\\"'
 )
-"""Where an address may stand in a resource's byte form: quotes inside a text have a backslash before them there."""
+"""Where a reference may be in the bytes of a resource. Quotes inside a text are escaped with a backslash."""
 _ADDRESS_MARKERS = (b"urn:", b'"reference":"http', b"?")
-"""Without one of these there is no such address in it, which is sooner seen."""
+"""A quick test: a resource without one of these has no reference to resolve."""
 _VERSION = re.compile(r"(.*)(/_history/[A-Za-z0-9\-.]{1,64})")
 
 
 class UnresolvedReference(Exception):
-    """A reference by query that finds nothing, or several."""
+    """A reference by query matches no resource, or several."""
 
 
 class ReferenceResolver:
-    """All entries of a dataset, each with its id, and what their addresses mean."""
+    """All entries of a dataset with their ids, and what their references mean."""
 
     def __init__(self, entries: Iterable[DatasetEntry]) -> None:
         found = list(entries)
@@ -51,7 +51,7 @@ class ReferenceResolver:
         self._view: UnchangedView | None = None
 
     def resolve_entry(self, entry: DatasetEntry) -> tuple[Resource, list[str]]:
-        """A resource with its id and its references made ours, and what is wrong with those that could not be."""
+        """Return the resource of an entry with its id and resolved references, and a message for each that failed."""
         resource = {**entry.resource, "id": entry.id}
         line = render_resource(resource)
         wrong: list[str] = []
@@ -101,17 +101,17 @@ class ReferenceResolver:
             return UnresolvedReference(f"`{address}` is not a query: {invalid}")
         if len(keys) == 1:
             return keys[0]
-        there = f"{len(keys)} fit: {', '.join(sorted(keys)[:3])}" if keys else "nothing in this dataset fits"
-        return UnresolvedReference(f"`{address}` must find one, but {there}")
+        there = f"{len(keys)} match: {', '.join(sorted(keys)[:3])}" if keys else "none in this dataset matches"
+        return UnresolvedReference(f"`{address}` must match one resource, but {there}")
 
 
 def _build_stable_id(resource: Resource) -> str:
-    """An id made of what the resource says: the same one whenever and in whatever order it is read."""
+    """Return an id from the content of the resource, so that it does not depend on the order of files."""
     return hashlib.sha256(render_resource(resource)).hexdigest()[:32]
 
 
 def _merge_conditional(entries: Sequence[DatasetEntry]) -> dict[int, DatasetEntry]:
-    """For each that is only meant if nothing like it is there, the one that stands for it."""
+    """Return for each entry of a conditional create the entry that stands for it."""
     groups: dict[tuple[str, str], list[DatasetEntry]] = defaultdict(list)
     for entry in entries:
         if entry.condition:
@@ -132,7 +132,7 @@ def _merge_conditional(entries: Sequence[DatasetEntry]) -> dict[int, DatasetEntr
 
 
 def _list_identifier_queries(resource: Resource) -> list[str]:
-    """The queries by identifier that would find it."""
+    """Return the queries by identifier that would find the resource."""
     written = resource.get("identifier")
     items = written if isinstance(written, list) else [written]
     return [f"identifier={i.get('system', '')}|{i.get('value', '')}" for i in items if isinstance(i, dict)]

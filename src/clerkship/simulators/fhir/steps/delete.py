@@ -1,4 +1,4 @@
-"""`fhir.delete`: a resource is gone."""
+"""`fhir.delete`: delete a resource."""
 
 from collections.abc import Collection
 from typing import ClassVar
@@ -12,19 +12,19 @@ from clerkship.steps.contract import StepHost
 
 
 class FhirDelete(ResourceStep):
-    """Deletes a resource, as a person with the right to would; its history stays."""
+    """Deletes a resource. Its earlier versions remain."""
 
     name: ClassVar[str] = "fhir.delete"
     simulator: ClassVar[str | None] = "fhir"
 
     def leaves(self) -> tuple[Collection[str], Collection[str]]:
-        """It is gone."""
         return (), (self.key,)
 
     def run(self, stage: StepHost) -> None:
-        """Do it."""
         state, act = stage.state(FhirState, self.sandbox)
-        if state.resource(self.key) is None:  # a server answers that it is gone, and an author has mistaken the id
+        if (
+            state.resource(self.key) is None
+        ):  # the server would accept it, but the author has most likely mistyped the id
             raise InputError.of(f"there is no {self.key} to delete")
         with Transaction(state, act) as transaction:
             delete_resource(transaction, self.key)

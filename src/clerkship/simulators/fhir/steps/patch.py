@@ -1,4 +1,4 @@
-"""`fhir.patch`: parts of a resource change."""
+"""`fhir.patch`: change parts of a resource."""
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -22,7 +22,9 @@ _OPS_WITH_FROM = ("move", "copy")
 
 def _check_pointer(text: str) -> str:
     if text and not text.startswith("/"):
-        raise ValueError(f"`{text}` is no JSON pointer: expected one that starts with /, such as /name/0/family")
+        raise ValueError(
+            f"`{text}` is not a JSON pointer (expected: a path that starts with /, such as /name/0/family)"
+        )
     return text
 
 
@@ -30,7 +32,7 @@ Pointer = Annotated[str, AfterValidator(_check_pointer)]
 
 
 class PatchOperation(Frozen):
-    """One operation of JSON FhirPatch (RFC 6902)."""
+    """One operation of a JSON Patch (RFC 6902)."""
 
     op: Literal["add", "remove", "replace", "move", "copy", "test"]
     path: Annotated[Pointer, Field(description="a JSON pointer, such as /name/0/family")]
@@ -40,25 +42,24 @@ class PatchOperation(Frozen):
     @model_validator(mode="after")
     def _check_members(self) -> Self:
         if (self.op in _OPS_WITH_VALUE) != ("value" in self.model_fields_set):
-            raise ValueError(f"`{self.op}` {'needs' if self.op in _OPS_WITH_VALUE else 'takes no'} `value`")
+            raise ValueError(f"`{self.op}` {'needs' if self.op in _OPS_WITH_VALUE else 'does not take'} `value`")
         if (self.op in _OPS_WITH_FROM) != (self.from_ is not None):
-            raise ValueError(f"`{self.op}` {'needs' if self.op in _OPS_WITH_FROM else 'takes no'} `from`")
+            raise ValueError(f"`{self.op}` {'needs' if self.op in _OPS_WITH_FROM else 'does not take'} `from`")
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """As it is written."""
         return self.model_dump(by_alias=True, exclude_unset=True)
 
 
 class FhirPatch(ResourceStep):
-    """Changes a resource: by `operations` of JSON FhirPatch, or by `set`, which puts values at dotted paths."""
+    """Changes a resource by `operations` of JSON Patch, or by `set`, which sets values at dotted paths."""
 
     name: ClassVar[str] = "fhir.patch"
     simulator: ClassVar[str | None] = "fhir"
     operations: Annotated[tuple[PatchOperation, ...], Field(description="JSON FhirPatch (RFC 6902), in order")] = ()
     set: Annotated[
         dict[str, JsonValue],
-        Field(description="dotted path -> what is there from now on; null for nothing. A list takes an index"),
+        Field(description="dotted path -> new value; null removes the element. Items of a list need an index"),
     ] = {}
 
     @model_validator(mode="after")
@@ -73,7 +74,6 @@ class FhirPatch(ResourceStep):
         return self
 
     def run(self, stage: StepHost) -> None:
-        """Do it."""
         state, act = stage.state(FhirState, self.sandbox)
         operations = [operation.to_json() for operation in self.operations]
         if self.set:
@@ -87,14 +87,14 @@ class FhirPatch(ResourceStep):
 
 def _find_mistake(key: str, path: str, value: JsonValue) -> str:
     if parse_plain_path(path) is None:
-        return f"`{path}` is no plain path, such as name[0].family"
+        return f"`{path}` is not a plain path (expected: such as name[0].family)"
     type = key.partition("/")[0]
     wrong = find_value_error(type, path, value)
     return find_path_error(type, path) or (f"`{path}`: {wrong}" if wrong else "")
 
 
 def build_set_operations(resource: Resource, values: dict[str, JsonValue]) -> list[dict[str, Any]]:
-    """JSON FhirPatch that puts values at paths: one `add` or `remove` for each top element that they are in."""
+    """Build a JSON Patch that sets values at paths: one `add` or `remove` for each top-level element."""
     changed: Resource = dict(resource)
     for path, value in values.items():
         steps = [step for step in parse_plain_path(path) or () if step != resource["resourceType"]]
@@ -105,13 +105,16 @@ def build_set_operations(resource: Resource, values: dict[str, JsonValue]) -> li
 
 
 def _set_value(data: Any, steps: list[str | int], value: JsonValue, path: str) -> Any:
-    """The same data with a value at a path, and what is left empty by its removal taken out."""
+    """Return the data with a value at a path. Elements that become empty are removed."""
     if not steps:
         return value
     head, rest = steps[0], steps[1:]
     if isinstance(data, list) and isinstance(head, str):
         if len(data) != 1:
-            raise InputError.of(f"`{path}` is ambiguous: there are {len(data)} before `{head}`", hint="say which: [0]")
+            raise InputError.of(
+                f"`{path}` is ambiguous: the list before `{head}` has {len(data)} items",
+                hint="add an index, such as [0]",
+            )
         head, rest = 0, steps
     if isinstance(head, int):
         return _set_item(data, head, rest, value, path)
@@ -127,7 +130,7 @@ def _set_value(data: Any, steps: list[str | int], value: JsonValue, path: str) -
 def _set_item(data: Any, number: int, rest: list[str | int], value: JsonValue, path: str) -> Any:
     items = list(data) if isinstance(data, list) else []
     if number > len(items):
-        raise InputError.of(f"`{path}`: there are {len(items)} there, so [{number}] leaves a gap")
+        raise InputError.of(f"`{path}`: the list has {len(items)} items, so [{number}] would leave a gap")
     inner = _set_value(items[number] if number < len(items) else None, rest, value, path)
     items[number : number + 1] = [] if inner is None or inner in ({}, []) else [inner]
     return items

@@ -1,4 +1,4 @@
-"""`fhir.put`: a resource is there, or is another from now on."""
+"""`fhir.put`: create or replace a resource."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -21,7 +21,7 @@ _STEP = re.compile(r"[A-Za-z_]\w*|\d+")
 
 
 def require_valid(resource: Resource) -> Resource:
-    """Refuse what the standard does not allow, each mistake at its place."""
+    """Return the resource; raise an error with the location of each mistake if it is not valid by R4."""
     issues = [issue for issue in validate(resource) if issue.severity in ("fatal", "error")]
     if issues:
         raise build_located_error((_locate(resource, issue.expression), issue.text) for issue in issues)
@@ -29,7 +29,7 @@ def require_valid(resource: Resource) -> Resource:
 
 
 def _locate(resource: Resource, expression: str) -> FieldPath:
-    """Where `Observation.component[1].value` is in the data: `component, 1, valueQuantity`."""
+    """Return the path of an issue in the data: `Observation.component[1].value` -> `component, 1, valueQuantity`."""
     data: Any = resource
     place: list[int | str] = []
     for step in _STEP.findall(expression)[1:]:
@@ -43,21 +43,25 @@ def _locate(resource: Resource, expression: str) -> FieldPath:
 
 
 class FhirPut(Step):
-    """Writes a resource: makes one, or replaces the one that has its id. Without an id the server gives it one."""
+    """Creates a resource, or replaces the one with its id. Without an id, the server assigns one."""
 
     name: ClassVar[str] = "fhir.put"
     simulator: ClassVar[str | None] = "fhir"
     resource: Annotated[
-        dict[str, Any], AfterValidator(require_valid), Field(description="a whole resource, valid by FHIR R4")
+        dict[str, Any], AfterValidator(require_valid), Field(description="a complete resource, valid by FHIR R4")
     ]
-    sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
+    sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (
+        None
+    )
 
     def needs(self) -> Iterable[tuple[FieldPath, str]]:
-        """It makes what is not there."""
+        """Return nothing: the step creates a resource that does not exist."""
         return ()
 
     def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[FieldPath, str]]:
-        """What the resource refers to, of what a server could have; not itself. Nothing where that is not checked."""
+        """Yield the resources that the resource refers to, other than itself; none if the server does not check
+        references.
+        """
         if config.get("references") == "unchecked":
             return
         for path, holder in iter_references(self.resource):
@@ -69,11 +73,9 @@ class FhirPut(Step):
                 )
 
     def leaves(self) -> tuple[Collection[str], Collection[str]]:
-        """It is there, under the id that it has."""
         return ((get_key(self.resource),) if "id" in self.resource else ()), ()
 
     def run(self, stage: StepHost) -> None:
-        """Do it."""
         state, act = stage.state(FhirState, self.sandbox)
         with Transaction(state, act) as transaction:
             put_resource(transaction, self.resource, "put")

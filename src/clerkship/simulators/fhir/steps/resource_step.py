@@ -1,4 +1,4 @@
-"""A resource that a step acts on: `Patient/42`, or its type and its id."""
+"""The base class of steps on one resource, given as `Patient/42` or by type and id."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Any, Self
@@ -13,28 +13,27 @@ from clerkship.steps.contract import Step
 
 
 class ResourceStep(Step):
-    """A step on one resource that is there."""
+    """A step on one existing resource."""
 
-    resource: Annotated[str | None, Field(description="which one, as `Patient/42`")] = None
+    resource: Annotated[str | None, Field(description="the resource, such as `Patient/42`")] = None
     type: Annotated[str | None, Field(description="its type, if `resource` is not given")] = None
     id: Annotated[str | None, Field(description="its id, if `resource` is not given")] = None
-    sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
+    sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (
+        None
+    )
 
     @property
     def key(self) -> str:
-        """`Patient/42`."""
         return self.resource if self.resource is not None else f"{self.type}/{self.id}"
 
     def needs(self) -> Iterable[tuple[FieldPath, str]]:
-        """The one that it acts on."""
+        """Return the resource that must exist."""
         return [(("resource",) if self.resource is not None else ("id",), self.key)]
 
     def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[FieldPath, str]]:
-        """No other resource."""
         return ()
 
     def leaves(self) -> tuple[Collection[str], Collection[str]]:
-        """It is still there."""
         return (self.key,), ()
 
     @model_validator(mode="after")
@@ -44,7 +43,7 @@ class ResourceStep(Step):
             raise ValueError("expected `resource`, such as Patient/42, or `type` and `id`")
         target = parse_reference(self.key)
         if target is None or target.version is not None:
-            raise ValueError(f"`{self.key}` is no resource: expected a type and an id, such as Patient/42")
+            raise ValueError(f"`{self.key}` is not a resource (expected: a type and an id, such as Patient/42)")
         if target.type not in RESOURCE_TYPES:
             hint = did_you_mean(target.type, RESOURCE_TYPES)
             raise ValueError(f"unknown resource type `{target.type}`" + (f"; {hint}" if "mean" in hint else ""))
