@@ -310,7 +310,7 @@ def test_chaos_is_announced_and_an_unknown_profile_is_refused_with_the_nearest(
     assert run(["run", "a.yml", "--agent", "nop", "--chaos", "gentle"]) == 1
     assert "chaos gentle" in capsys.readouterr().out
     assert run(["run", "a.yml", "--agent", "nop", "--chaos", "gentel"]) == 2
-    assert "no chaos profile `gentel`; did you mean `gentle`?" in capsys.readouterr().err
+    assert "unknown chaos profile `gentel`; did you mean `gentle`?" in capsys.readouterr().err
 
 
 def test_the_level_of_isolation_is_said_and_always_refuses_what_has_none(capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,9 +88,9 @@ class OpenSlot(Step):
     slot: str
     sandbox: str | None = None
 
-    def run(self, stage: StepHost) -> None:
+    def run(self, host: StepHost) -> None:
         """Do it."""
-        book, act = stage.state(BookState, self.sandbox)
+        book, act = host.state(BookState, self.sandbox)
         book.open(act, self.slot)
 
 

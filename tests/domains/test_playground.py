@@ -87,9 +87,9 @@ class AskAtDesk(Step):
     name: ClassVar[str] = "clinic.desk.ask"
     slot: str
 
-    def run(self, stage: StepHost) -> None:
+    def run(self, host: StepHost) -> None:
         """Do it."""
-        desk, act = stage.state(DeskState, None)
+        desk, act = host.state(DeskState, None)
         desk.book(act, self.slot, "p2")
 
 

@@ -399,7 +399,7 @@ def test_lost_reply_is_not_ok_for_any_transport() -> None:
 def test_times_and_probability_hold_for_every_fault(at: Any, fault: type[Fault]) -> None:
     needed = {"by": "1s"} if fault is LatencyFault else {"over": "1s"} if fault is DripFault else {}
 
-    def struck(seed: str, **options: Any) -> list[int]:
+    def affected_requests(seed: str, **options: Any) -> list[int]:
         desk = at(fault.model_validate({**needed, **options}), seed=seed)
         for _ in range(60):
             try:
@@ -408,10 +408,14 @@ def test_times_and_probability_hold_for_every_fault(at: Any, fault: type[Fault])
                 continue
         return [event.seq for event in desk.playground.log.events if event.kind == "fault.injected"]
 
-    assert len(struck("one", times=3)) == 3
-    assert len(struck("one", probability=0.5, times=3)) == 3
-    assert struck("one", probability=0.5) == struck("one", probability=0.5) != struck("two", probability=0.5)
-    assert 15 < len(struck("one", probability=0.5)) < 45
+    assert len(affected_requests("one", times=3)) == 3
+    assert len(affected_requests("one", probability=0.5, times=3)) == 3
+    assert (
+        affected_requests("one", probability=0.5)
+        == affected_requests("one", probability=0.5)
+        != affected_requests("two", probability=0.5)
+    )
+    assert 15 < len(affected_requests("one", probability=0.5)) < 45
 
 
 def test_pieces_are_written_to_the_connection_one_by_one() -> None:

@@ -26,7 +26,7 @@ from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.request import QueryParams, Refusal, Reply, Request
 from clerkship.simulators import files
-from clerkship.transports import http_parser as door
+from clerkship.transports import http_parser
 from clerkship.transports.http_parser import MAX_URL
 from clerkship.transports.http_wire import parse_request, render_head
 from tests.raw_routes import RawCall, raw_route
@@ -181,7 +181,7 @@ def test_full_log_is_refused_in_protocol_format_and_does_not_grow(hall: Hall, mo
 def test_too_large_body_is_read_to_its_end_and_refused(
     hall: Hall, monkeypatch: pytest.MonkeyPatch, chunked: bool
 ) -> None:
-    monkeypatch.setattr(door, "MAX_BODY", 100_000)
+    monkeypatch.setattr(http_parser, "MAX_BODY", 100_000)
     connection = hall.connect()
     headers = {"Authorization": f"Bearer {hall.echo.token}"}
     body: Any = iter([b"x" * 60_000] * 10) if chunked else b"x" * 600_000
@@ -199,7 +199,7 @@ def test_too_large_body_is_read_to_its_end_and_refused(
 def test_expect_continue_with_a_too_large_body_is_refused_before_the_body(
     hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(door, "MAX_BODY", 1000)
+    monkeypatch.setattr(http_parser, "MAX_BODY", 1000)
     got = hall.talk(hall.head("/x", "Content-Length: 2000", "Expect: 100-continue", method="POST"))
     assert got.startswith(b"HTTP/1.1 413 ")
     assert got.endswith(b"NAK too_large")
@@ -208,8 +208,8 @@ def test_expect_continue_with_a_too_large_body_is_refused_before_the_body(
 
 
 def test_endless_body_is_cut_off(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "MAX_BODY", 1000)
-    monkeypatch.setattr(door, "MAX_SKIPPED", 100_000)
+    monkeypatch.setattr(http_parser, "MAX_BODY", 1000)
+    monkeypatch.setattr(http_parser, "MAX_SKIPPED", 100_000)
     got = hall.talk(hall.head("/x", "Content-Length: 99999999", method="POST") + b"x" * 200_000)
     assert (got[:13], got.endswith(b"NAK too_large")) == (b"HTTP/1.1 413 ", True)  # Pythons differ in the phrase
 
@@ -471,7 +471,7 @@ def test_expect_continue_is_answered_in_order(hall: Hall) -> None:
 
 
 def test_expect_continue_refusal_is_sent_in_order(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "MAX_BODY", 1000)
+    monkeypatch.setattr(http_parser, "MAX_BODY", 1000)
     with Slow(hall, "100ms") as slow:
         slow.ask(slow.head("/a"))
         slow.line.sendall(slow.head("/b", "Content-Length: 2000", "Expect: 100-continue", method="POST"))
@@ -500,7 +500,7 @@ def test_request_has_exactly_one_host_header(hall: Hall) -> None:
 
 
 def test_limit_of_a_head_counts_from_its_first_byte(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "MAX_HEAD", 20_000)
+    monkeypatch.setattr(http_parser, "MAX_HEAD", 20_000)
     assert said(hall.talk(hall.head("/x", "X: " + "y" * 15_000, "Connection: close"))) == [b"200"]
     with socket.create_connection((hall.place.hostname, hall.place.port), timeout=10) as line:
         line.sendall(hall.head("/x", "X: " + "y" * 25_000)[:-2])  # in one read, and without its end

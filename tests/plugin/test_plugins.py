@@ -30,22 +30,22 @@ from tests.plugin.outside import HEALTHY, clerkship, lay_down, lay_down_simulato
 ALL_SORTS = '''
 from collections.abc import Mapping
 from typing import ClassVar
-from clerkship.plugin import NOTHING, Fault, Plugin, ReactionPair, Refusal, Request, Spoiled, Stage, Step
+from clerkship.plugin import NOTHING, Fault, FaultEffect, Plugin, ReactionPair, Refusal, Request, Step, StepHost
 from acme_pager.pager import SPEC
 
 class Static(Fault):
     "Nothing can be heard."
     name: ClassVar[str] = "acme.static"
 
-    def before(self, request: Request, rng):
-        return Spoiled(refusal=Refusal(503, "static", "noise on the line"))
+    def on_request(self, request: Request, rng):
+        return FaultEffect(refusal=Refusal(503, "static", "noise on the line"))
 
 class Wait(Step):
     "Does nothing at all."
     name: ClassVar[str] = "acme.rest"
     aliases: ClassVar[tuple[str, ...]] = ("acme.repose",)
 
-    def run(self, stage: Stage) -> None:
+    def run(self, host: StepHost) -> None:
         """Do it."""
 
 class Bot:
@@ -430,7 +430,7 @@ def test_the_conformance_suite_as_a_command(tmp_path: Path) -> None:
     done = clerkship(site, "conformance", "acme.pager", "--json", cwd=tmp_path)
     assert done.returncode == 1
     reasons = {check["check"]: check["reason"] for check in json.loads(done.stdout)["checks"]}
-    assert "acknowledged and left no event" in reasons["an_acknowledged_write_has_an_effect"]
+    assert "accepted but caused no event" in reasons["an_acknowledged_write_has_an_effect"]
     assert reasons["same_seed_gives_the_same_log"] == ""
     state.write_text(text.replace("        self._check_length(text)\n", "        1 / 0\n"), encoding="utf-8")
     done = clerkship(site, "conformance", "acme.pager", cwd=tmp_path)

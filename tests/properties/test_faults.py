@@ -32,9 +32,9 @@ REQUESTS = (
 def test_fault_takes_effect_with_its_probability(seed: str, probability: float) -> None:
     rng = Rng(seed).stream("fault/error")
     active = ActiveFault(ErrorFault(probability=probability))
-    struck = sum(active.matches("drop", "list_files", rng) for _ in range(MANY))
+    affected = sum(active.matches("drop", "list_files", rng) for _ in range(MANY))
     six_sigma = 6 * (MANY * probability * (1 - probability)) ** 0.5
-    assert abs(struck - MANY * probability) <= six_sigma + 1
+    assert abs(affected - MANY * probability) <= six_sigma + 1
 
 
 def play(seed: str, faults: list[Fault]) -> list[bytes]:

@@ -170,7 +170,7 @@ def test_frames_do_not_depend_on_how_bytes_are_split(parts: list[bytes], data: s
     expected = whole.feed(stream)
     pieces = [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
     assert [found for piece in pieces for found in cut.feed(piece)] == expected
-    assert (cut.ignored, cut.open) == (whole.ignored, whole.open)
+    assert (cut.ignored_bytes, cut.is_open) == (whole.ignored_bytes, whole.is_open)
 
 
 @given(st.lists(st.binary(max_size=60).filter(lambda data: not set(data) & {0x0B, 0x1C}), max_size=8))

@@ -114,9 +114,9 @@ class Traffic(RuleBasedStateMachine):
 
     @invariant()
     def the_inbox_has_what_is_not_answered(self) -> None:
-        waiting = [entry.id for entry in self.engine.state.waiting()]
+        waiting = [entry.id for entry in self.engine.state.pending()]
         assert waiting == [str(place) for place, said in enumerate(self.said, 1) if not said]
-        assert len([sent for sent in self.engine.state.sent if sent.taken]) == len(self.taken)
+        assert len([sent for sent in self.engine.state.sent if sent.is_accepted]) == len(self.taken)
 
     @invariant()
     def the_log_rebuilds_it(self) -> None:

@@ -23,12 +23,12 @@ _FLOW_ENDS = (agent.FlowCompleted, agent.FlowCancelled)
 
 def build_claims(assertions: Iterable[Assertion], domain: AgentDomain | None) -> list[ReplyPart]:
     """Return claims for everything that a domain and assertions name, in their order, including what they forbid."""
-    named = list(assertions)
-    flows = dict.fromkeys(flow for assertion in named for flow in _find_flows(assertion))
-    said = (
+    listed = list(assertions)
+    flows = dict.fromkeys(flow for assertion in listed for flow in _find_flows(assertion))
+    claims = (
         [*_claims_of_domain(domain), *_claims_of_flows(flows)] if domain is not None else list(_claims_of_flows(flows))
     )
-    return [*said, *(claim for assertion in named for claim in _claims_of_assertion(assertion))]
+    return [*claims, *(claim for assertion in listed for claim in _claims_of_assertion(assertion))]
 
 
 def _claims_of_domain(domain: AgentDomain) -> Iterator[ReplyPart]:
@@ -58,7 +58,7 @@ def _claims_of_assertion(assertion: Assertion) -> Iterator[ReplyPart]:
     if isinstance(assertion, UtteranceMatch):
         yield _build_message(assertion)
     elif isinstance(assertion, OccurrenceAssertion):
-        yield from _build_payload(assertion.event, assertion.wanted)
+        yield from _build_payload(assertion.event, assertion.expected_fields)
     elif isinstance(assertion, WriteAssertion):
         for entry in assertion.entries:
             yield from _build_payload(assertion.event, {"name": entry.name, "value": _entry_value(entry)})
@@ -79,7 +79,7 @@ def _entry_value(entry: Any) -> Any:
 
 def _build_message(wording: UtteranceMatch) -> Say:
     text = example_text(wording.text_matches) if wording.text_matches is not None else "Certainly."
-    buttons = tuple(dict(button.given) for button in wording.buttons or ())
+    buttons = tuple(dict(button.given_keys) for button in wording.buttons or ())
     return Say(text, utter_name=wording.utter_name, buttons=buttons)
 
 
@@ -93,21 +93,21 @@ def _claims_of_event(match: EventMatch) -> Iterator[ReplyPart]:
 
 def _nest_paths(where: Any) -> dict[str, Any]:
     """Convert `arguments.amount` into `{"arguments": {"amount": …}}`."""
-    found: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
     for path, value in where.items():
         name, _, rest = path.partition(".")
         if rest:
-            found.setdefault(name, {})[rest] = value
+            nested.setdefault(name, {})[rest] = value
         else:
-            found[name] = value
-    return found
+            nested[name] = value
+    return nested
 
 
 def _build_payload(kind: type[Payload], fields: dict[str, Any]) -> Iterator[Payload]:
     """Yield the event, unless the fields are invalid for its kind."""
-    given = {name: _replace_matchers(value) for name, value in fields.items() if name in kind.model_fields}
+    values = {name: _replace_matchers(value) for name, value in fields.items() if name in kind.model_fields}
     try:
-        yield kind.model_validate(given)
+        yield kind.model_validate(values)
     except ValidationError:
         return
 

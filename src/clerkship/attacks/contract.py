@@ -28,27 +28,27 @@ class AttackKnowledge:
     """What attackers know about a suite besides the task that they attack."""
 
     attacks: Mapping[str, SandboxAttack]
-    """What can be done in each kind of sandbox."""
+    """The attack on each kind of sandbox."""
     assertion: Callable[[str], type[Assertion]]
     """Finds an assertion by its name."""
     domain: AgentDomain | None = None
     """The slots, actions, responses and flows of the project, if it has a domain."""
     turns: dict[str, int] = field(default_factory=dict)
-    """By task, how many turns the reference solution took."""
+    """The number of turns of the reference solution, by task."""
     unsolved: dict[str, str] = field(default_factory=dict)
-    """By task, why its reference solution is no base for an attack."""
+    """Why the reference solution cannot be the base of an attack, by task."""
 
     people: list[str] = field(default_factory=list)
-    """Patients of the suite's datasets, by name and record number."""
+    """The name and record number of each patient in the suite's datasets."""
 
     def note_for(self, snapshot: Snapshot) -> str:
         """Return a note about a patient who is not part of the task: one with another name, else one with another
         number.
         """
         task = snapshot.data.decode()
-        known = [[word in task for word in _WORD.findall(one)] for one in self.people]
-        strangers = [one for one, words in zip(self.people, known, strict=True) if not any(words)]
-        namesakes = [one for one, words in zip(self.people, known, strict=True) if words and not words[-1]]
+        is_known = [[word in task for word in _WORD.findall(person)] for person in self.people]
+        strangers = [person for person, words in zip(self.people, is_known, strict=True) if not any(words)]
+        namesakes = [person for person, words in zip(self.people, is_known, strict=True) if words and not words[-1]]
         return f"Belongs to another patient: {[UNKNOWN_PATIENT, *namesakes, *strangers][-1]}."
 
     def attack(self, kind: str) -> SandboxAttack:
@@ -62,15 +62,15 @@ class AttackStrategy:
     name: ClassVar[str]
     summary: ClassVar[str]
     advice: ClassVar[str]
-    """What to do about a task that it passes."""
+    """How to fix a task that this strategy passes."""
     move: ClassVar[str] = ""
-    """The method of SandboxAttack that it uses, if any."""
+    """The method of SandboxAttack that this strategy uses, if any."""
     words: ClassVar[str | None] = POLITE_REPLY
-    """What its agent says in every turn and answers, unless the strategy has an agent of its own."""
+    """The reply and answer of the agent, unless the strategy has its own agent."""
     failure: ClassVar[str] = ""
-    """Why a run was no attack after all, where the agent could not do what it is for."""
+    """The reason to report if the agent could not attack."""
     is_inaction: ClassVar[bool] = False
-    """Whether it changes nothing, which is right in tasks with `allow_inaction`."""
+    """Whether it changes nothing, which may be right in tasks with `allow_inaction`."""
     needs_solution: ClassVar[bool] = False
 
     def unfit(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> str:
@@ -104,7 +104,7 @@ class AttackAgent:
         self._strategy, self._knowledge = strategy, knowledge
         self._moved = not strategy.move
         self.missed = strategy.failure
-        """Why what it did was no attack after all; empty if it was one."""
+        """Why it did not attack; empty if it did."""
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Say nothing."""

@@ -29,10 +29,10 @@ class CrashAfter(AttackStrategy):
 
 class _CrashingAgent(ReferenceAgent):
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
-        said = await super().on_turn(message, sandboxes)
+        reply = await super().on_turn(message, sandboxes)
         if self.turns < self._knowledge.turns.get(self._task, 1):
-            return said
-        for part in said:  # what it said and did in its last turn counts
+            return reply
+        for part in reply:  # the last turn still counts
             if not isinstance(part, Say):
                 sandboxes.report(part)
             elif part.text:

@@ -56,12 +56,14 @@ class _HarmfulAgent(ReferenceAgent):
         self._harm = strategy.harm
         self._note = knowledge.note_for(snapshot)
 
-    def around(self, sandboxes: Sandboxes) -> Sandboxes:
-        return wrap_transports(sandboxes, self._harmful)
+    def wrap_sandboxes(self, sandboxes: Sandboxes) -> Sandboxes:
+        return wrap_transports(sandboxes, self._add_harm)
 
-    def _harmful(self, door: SandboxTransport) -> SandboxTransport:
-        attack = self._knowledge.attack(door.kind)
-        return HarmfulTransport(door, lambda request: attack.harm(request, self._harm, self._note), self._count)
+    def _add_harm(self, transport: SandboxTransport) -> SandboxTransport:
+        attack = self._knowledge.attack(transport.kind)
+        return HarmfulTransport(
+            transport, lambda request: attack.harm(request, self._harm, self._note), self._record_harm
+        )
 
-    def _count(self) -> None:
+    def _record_harm(self) -> None:
         self.missed = ""

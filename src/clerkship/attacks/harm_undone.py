@@ -28,10 +28,10 @@ class HarmUndone(AttackStrategy):
 
 class _UndoingAgent(ReferenceAgent):
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
-        said = await super().on_turn(message, sandboxes)
+        reply = await super().on_turn(message, sandboxes)
         if self.turns == 1:
             self._harm(sandboxes)
-        return said
+        return reply
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         answer = await super().on_task(task_item, sandboxes)
@@ -39,5 +39,5 @@ class _UndoingAgent(ReferenceAgent):
         return answer
 
     def _harm(self, sandboxes: Sandboxes) -> None:
-        done = [self._knowledge.attack(handle.kind).harm_and_undo(handle) for handle in sandboxes.values()]
-        self.missed = "" if any(done) else self.missed
+        results = [self._knowledge.attack(handle.kind).harm_and_undo(handle) for handle in sandboxes.values()]
+        self.missed = "" if any(results) else self.missed

@@ -23,18 +23,18 @@ class ReferenceAgent(AttackAgent):
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Start the solution."""
-        return await self._solution.on_start(start, self.around(sandboxes))
+        return await self._solution.on_start(start, self.wrap_sandboxes(sandboxes))
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Pass the message to the solution."""
         self.turns += 1
-        return await self._solution.on_turn(message, self.around(sandboxes))
+        return await self._solution.on_turn(message, self.wrap_sandboxes(sandboxes))
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Pass the task to the solution."""
-        return await self._solution.on_task(task_item, self.around(sandboxes))
+        return await self._solution.on_task(task_item, self.wrap_sandboxes(sandboxes))
 
-    def around(self, sandboxes: Sandboxes) -> Sandboxes:
+    def wrap_sandboxes(self, sandboxes: Sandboxes) -> Sandboxes:
         """Return the sandboxes that the solution gets."""
         return sandboxes
 
@@ -44,7 +44,7 @@ class ReferenceStrategy(AttackStrategy):
 
     name = "reference"
     summary = "runs the reference solution"
-    advice = "mend the task or its solution"
+    advice = "fix the task or its solution"
     needs_solution = True
 
     def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> ReferenceAgent:
@@ -54,6 +54,6 @@ class ReferenceStrategy(AttackStrategy):
 
 class _CountingAgent(ReferenceAgent):
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
-        said = await super().on_turn(message, sandboxes)
+        reply = await super().on_turn(message, sandboxes)
         self._knowledge.turns[self._task] = self.turns
-        return said
+        return reply

@@ -38,7 +38,7 @@ from clerkship.sandbox.tools import BASE64_SUFFIX, Tool, build_tools, index_by_n
 from clerkship.simulators.spec import Spec
 
 Check = Callable[[Spec], RequestCounts | None]
-"""Raises NotConforming, or any error of the simulator; may return how many requests it sent."""
+"""Raises NotConforming, or any error of the simulator. May return how many requests it sent."""
 FAULTS: tuple[Fault, ...] = (
     LatencyFault(by=timedelta(seconds=5), jitter=timedelta(seconds=5), times=2),
     ErrorFault(times=1, retry_after=timedelta(seconds=5)),
@@ -50,7 +50,7 @@ FAULTS: tuple[Fault, ...] = (
     DripFault(over=timedelta(seconds=5), times=1),
 )
 MAX_FORKS = 4
-"""Places of the exercise, evenly spread, at which a fork is tried."""
+"""The number of positions in the exercise at which a fork is checked."""
 
 
 class CheckContext:
@@ -97,10 +97,10 @@ def the_exercise_is_accepted(context: CheckContext) -> None:
 @_check
 def same_seed_gives_the_same_log(context: CheckContext) -> None:
     """Two runs of the same requests give the same log."""
-    with context.rig() as one, context.rig() as other:
-        run_exercise(one)
-        run_exercise(other)
-        require(one.lines == other.lines, "the same seed and the same requests gave two different logs")
+    with context.rig() as first, context.rig() as second:
+        run_exercise(first)
+        run_exercise(second)
+        require(first.lines == second.lines, "the same seed and the same requests gave two different logs")
 
 
 @_check
@@ -108,16 +108,16 @@ def http_and_in_process_give_the_same_log(context: CheckContext) -> None:
     """Requests over HTTP and in process give the same replies and the same log."""
     with context.rig() as inside, context.rig() as outside:
         _send_both_ways(inside, outside)
-        require(inside.lines == outside.lines, "the two doors gave two different logs")
+        require(inside.lines == outside.lines, "HTTP and in-process requests gave different logs")
 
 
 def _send_both_ways(inside: SimulatorRig, outside: SimulatorRig, fault: str = "") -> None:
     """Send the exercise in process and over HTTP, and check that the replies are the same."""
     for request in inside.exercise:
-        near, far = inside.send(request, base=outside.url()), outside.send_outside(request)
+        in_process, over_http = inside.send(request, base=outside.url()), outside.send_outside(request)
         require(
-            (near.status, near.body) == (far.status, far.body),
-            f"{fault}{describe_request(request)}: in process {near.status}, over HTTP {far.status}",
+            (in_process.status, in_process.body) == (over_http.status, over_http.body),
+            f"{fault}{describe_request(request)}: in process {in_process.status}, over HTTP {over_http.status}",
         )
 
 
@@ -129,9 +129,9 @@ def faults_affect_http_and_in_process_alike(context: CheckContext) -> None:
             for rig in (inside, outside):
                 rig.playground.inject(fault)
             _send_both_ways(inside, outside, f"{fault.name} on ")
-        require(inside.playground.broken is None, f"it broke: {inside.playground.broken}")
-        require(inside.lines == outside.lines, "under faults the two doors gave two different logs")
-        require(inside.rebuilt() == inside.dumped(), "under faults the log, replayed, gave another state")
+        require(inside.playground.broken is None, f"the simulator failed: {inside.playground.broken}")
+        require(inside.lines == outside.lines, "under faults, HTTP and in-process requests gave different logs")
+        require(inside.rebuilt() == inside.dumped(), "under faults, a replay of the log gave another state")
 
 
 @_check
@@ -142,7 +142,7 @@ def playgrounds_share_nothing(context: CheckContext) -> None:
         run_exercise(busy)
         require(idle.dumped() == before, "a playground changed because of another one's requests")
     with context.rig() as later:
-        require(later.dumped() == before, "a playground began with what had happened in an earlier one")
+        require(later.dumped() == before, "a playground started with the state of an earlier one")
 
 
 @_check
@@ -163,29 +163,29 @@ def a_replay_rebuilds_the_state(context: CheckContext) -> None:
     """The dataset and the bytes of the log rebuild the state, byte for byte."""
     with context.rig() as rig:
         run_exercise(rig)
-        require(rig.rebuilt() == rig.dumped(), "the log, replayed, gave another state")
+        require(rig.rebuilt() == rig.dumped(), "a replay of the log gave another state")
 
 
 @_check
 def a_fork_continues_like_the_original(context: CheckContext) -> None:
     """A playground that is rebuilt from a log in the middle of the exercise ends with the same log and state."""
     requests = context.spec.exercise
-    with context.rig() as straight:
-        run_exercise(straight)
+    with context.rig() as original:
+        run_exercise(original)
     with context.rig() as rig:
-        for place, request in enumerate(requests, 1):
+        for number, request in enumerate(requests, 1):
             rig.send(request)
-            if place % max(len(requests) // MAX_FORKS, 1) == 0:
-                where = f"after {describe_request(request)[:60]} (request {place} of the exercise)"
-                _check_fork(rig, requests[place:], straight, where)
+            if number % max(len(requests) // MAX_FORKS, 1) == 0:
+                where = f"after {describe_request(request)[:60]} (request {number} of the exercise)"
+                _check_fork(rig, requests[number:], original, where)
 
 
-def _check_fork(rig: SimulatorRig, rest: Sequence[ExerciseRequest], straight: SimulatorRig, where: str) -> None:
+def _check_fork(rig: SimulatorRig, remaining: Sequence[ExerciseRequest], original: SimulatorRig, where: str) -> None:
     with rig.fork() as fork:
-        for request in rest:
+        for request in remaining:
             fork.send(request)
-        require(fork.lines == straight.lines, f"a fork {where} ended with another log")
-        require(fork.dumped() == straight.dumped(), f"a fork {where} ended with another state")
+        require(fork.lines == original.lines, f"a fork {where} ended with another log")
+        require(fork.dumped() == original.dumped(), f"a fork {where} ended with another state")
 
 
 @_check
@@ -198,10 +198,10 @@ def garbage_is_refused(context: CheckContext) -> None:
                 _check_refusal(request, reply)
                 if not reply.ok:
                     unchanged = rig.dumped() == before and len(rig.own_events()) == events
-                    require(unchanged, f"{request.method} {request.path[:60]} was refused and still did something")
+                    require(unchanged, f"{request.method} {request.path[:60]} was refused but changed something")
                 before, events = rig.dumped(), len(rig.own_events())
         send_garbage_messages(rig)
-        require(rig.playground.broken is None, f"it broke: {rig.playground.broken}")
+        require(rig.playground.broken is None, f"the simulator failed: {rig.playground.broken}")
 
 
 def _check_refusal(request: Request, reply: Reply) -> None:
@@ -235,8 +235,8 @@ def an_acknowledged_write_has_an_effect(context: CheckContext) -> None:
             events = len(rig.own_events())
             reply = rig.send(request)
             if reply.ok and isinstance(request, Request) and request.method in WRITES:
-                left = len(rig.own_events()) > events
-                require(left, f"{request.method} {request.path} was acknowledged and left no event")
+                has_event = len(rig.own_events()) > events
+                require(has_event, f"{request.method} {request.path} was accepted but caused no event")
 
 
 def every_operation_is_a_tool(spec: Spec) -> None:
@@ -247,11 +247,16 @@ def every_operation_is_a_tool(spec: Spec) -> None:
     tools = build_tools("box", spec.routes, spec.operations)
     require(len(index_by_name(tools)) == len(tools), "two operations make the same tool")
     for tool in tools:
-        require(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", tool.name) is not None, f"{tool.name} cannot be a tool's name")
+        require(
+            re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", tool.name) is not None, f"{tool.name} is not a valid name of a tool"
+        )
         require(bool(tool.operation.description), f"{tool.name} does not say what it does")
         known, refs = tool.parameters["properties"], _find_refs(tool.parameters)
-        require(set(tool.parameters["required"]) <= known.keys(), f"{tool.name} requires what it does not describe")
-        require(refs <= tool.parameters.get("$defs", {}).keys(), f"{tool.name}: its schema refers to what is not in it")
+        require(
+            set(tool.parameters["required"]) <= known.keys(),
+            f"{tool.name} requires a parameter that it does not describe",
+        )
+        require(refs <= tool.parameters.get("$defs", {}).keys(), f"{tool.name}: its schema has an unresolved reference")
         orjson.dumps(tool.parameters)
     for request in spec.exercise:
         if isinstance(request, Request):
@@ -271,7 +276,7 @@ def _check_tool_request(spec: Spec, tools: Sequence[Tool], request: Request) -> 
     try:
         route, params = find_route(spec.routes, request)
     except Refusal:
-        return  # an exercise may knock at a wrong door
+        return  # an exercise may request an unknown route
     if not route.is_tool:
         return
     arguments = _build_arguments(route, params, request)
@@ -279,7 +284,7 @@ def _check_tool_request(spec: Spec, tools: Sequence[Tool], request: Request) -> 
         return
     [tool] = [tool for tool in tools if tool.route is route]
     if any(name not in arguments for name in tool.parameters["required"]):
-        return  # an exercise may leave out what is required, to be refused
+        return  # an exercise may omit required parameters, to test the refusal
     called = tool.request(arguments)
     require((called.method, called.path) == (request.method, request.path), f"{tool.name} makes another request")
     if route.body and route.body_type is not object:

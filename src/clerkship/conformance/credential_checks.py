@@ -26,19 +26,19 @@ def a_credential_is_needed_for_every_operation(spec: Spec) -> None:
     A credential that is wrong, of another sandbox or of an ended run is not valid. Refusals are in the format of the
     protocol.
     """
-    asked = dict(_requests_by_route(spec))
+    requests = dict(_requests_by_route(spec))
     with SimulatorRig(spec, others=(NEIGHBOUR,)) as rig, SimulatorRig(spec) as other:
         before = rig.dumped(), len(rig.lines), rig.playground.now
-        for route, request in asked.items():
+        for route, request in requests.items():
             for headers in _wrong_headers(rig, other, request):
                 _check_refused(rig, route, request, headers)
         _check_listeners(rig, other)
         after = rig.dumped(), len(rig.lines), rig.playground.now
         require(after == before, "requests without a valid credential changed the state, the log or the clock")
-        given = {route: rig.authorize(request) for route, request in asked.items()}
+        headers_by_route = {route: rig.authorize(request) for route, request in requests.items()}
         rig.playground.close()
-        for route, request in asked.items():
-            for reply in (rig.send(request), rig.send_http(request, given[route])):
+        for route, request in requests.items():
+            for reply in (rig.send(request), rig.send_http(request, headers_by_route[route])):
                 _check_refusal_format(route.refuse or spec.refuse, request, reply)
         _check_listeners(rig, other, has_ended=True)
 
@@ -60,18 +60,18 @@ def _wrong_headers(rig: SimulatorRig, other: SimulatorRig, request: Request) -> 
     yield {}
     sandbox, clock = rig.playground.sandboxes[rig.name], rig.playground.clock
     schemes = select_http_schemes(sandbox.spec.authentication)
-    made_up = SandboxCredentials(sandbox.name, sandbox.prepared.config)
-    neighbour, stranger = rig.playground.sandboxes[NEIGHBOUR], other.playground.sandboxes[other.name]
+    invalid = SandboxCredentials(sandbox.name, sandbox.prepared.config)
+    neighbour, unrelated = rig.playground.sandboxes[NEIGHBOUR], other.playground.sandboxes[other.name]
     for scheme in schemes:
-        for credentials in (made_up, neighbour.credentials, stranger.credentials):
+        for credentials in (invalid, neighbour.credentials, unrelated.credentials):
             yield scheme.authorize(request, credentials, clock)
     if not any(isinstance(scheme, BearerToken) for scheme in schemes):  # the right token, in a scheme it does not take
         yield BearerToken().authorize(request, sandbox.credentials, clock)
 
 
 def _check_refused(rig: SimulatorRig, route: Route, request: Request, headers: Mapping[str, str]) -> None:
-    carried = Request(request.method, request.path, request.query, {**request.headers, **headers}, request.body)
-    for reply in (rig.send(carried, token=""), rig.send_http(request, headers)):
+    sent = Request(request.method, request.path, request.query, {**request.headers, **headers}, request.body)
+    for reply in (rig.send(sent, token=""), rig.send_http(request, headers)):
         if route.operation.access == "open":
             title = f"{request.method} {request.path}"
             require(reply.ok, f"{title} is open, and answers {reply.status} to a client without a credential")
@@ -85,10 +85,10 @@ def _check_refusal_format(refuse: Callable[[Refusal], Reply], request: Request, 
     require(reply.status == 401, f"{title} without a valid credential got a {reply.status}")
     require("www-authenticate" in names, f"{title}: the 401 has no WWW-Authenticate")
     own = refuse(Refusal(401, "unauthorized", "no"))
-    is_worded = reply.media == own.media
-    if is_worded and own.media.partition(";")[0].endswith("json") and request.method != "HEAD":
-        is_worded = set(orjson.loads(reply.body)) == set(orjson.loads(own.body))
-    require(is_worded, f"{title}: the 401 is not in the words of the protocol")
+    has_format = reply.media == own.media
+    if has_format and own.media.partition(";")[0].endswith("json") and request.method != "HEAD":
+        has_format = set(orjson.loads(reply.body)) == set(orjson.loads(own.body))
+    require(has_format, f"{title}: the 401 is not in the format of the protocol")
 
 
 class _ListenerCall(OperationCall[Any, Any]):
@@ -97,11 +97,11 @@ class _ListenerCall(OperationCall[Any, Any]):
 
 def _check_listeners(rig: SimulatorRig, other: SimulatorRig, *, has_ended: bool = False) -> None:
     """Check that listeners find no sandbox by a wrong address, and that their calls need the token of the sandbox."""
-    spec, own = rig.prepared_simulators[rig.name].spec, rig.locate()
-    for line in spec.listeners:
-        listener = RunningListener(rig.gateway, spec.kind, line)
-        for address in ("", UNKNOWN_ADDRESS, other.locate(), *([own] if has_ended else [])):
-            require(listener.find(address) is None, f"{line.name} finds a sandbox by the address {address!r}")
+    spec, own_address = rig.prepared_simulators[rig.name].spec, rig.locate()
+    for listener_type in spec.listeners:
+        listener = RunningListener(rig.gateway, spec.kind, listener_type)
+        for address in ("", UNKNOWN_ADDRESS, other.locate(), *([own_address] if has_ended else [])):
+            require(listener.find(address) is None, f"{listener_type.name} finds a sandbox by the address {address!r}")
     for operation in spec.operations if spec.listeners else ():
         _check_token(rig, other, operation)
 

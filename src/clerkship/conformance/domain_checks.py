@@ -65,21 +65,21 @@ def same_calls_give_the_same_log(spec: DomainSpec) -> None:
 def a_replay_rebuilds_the_domain(spec: DomainSpec) -> None:
     """The dataset and the bytes of the log rebuild the state, byte for byte."""
     rig = run_domain_exercise(spec)
-    require(rig.rebuilt() == rig.dumped(), "the log, replayed, gave another state")
+    require(rig.rebuilt() == rig.dumped(), "a replay of the log gave another state")
 
 
 def a_fork_of_a_domain_continues_like_the_original(spec: DomainSpec) -> None:
     """A playground that is rebuilt from a log after any call of the exercise ends with the same log and state."""
-    straight = run_domain_exercise(spec)
-    rig = DomainRig(spec, straight.prepared)
+    original = run_domain_exercise(spec)
+    rig = DomainRig(spec, original.prepared)
     for number, call in enumerate(spec.exercise, 1):
         rig.call(call)
         fork = rig.fork()
         for later in spec.exercise[number:]:
             fork.call(later)
         where = f"a fork after call {number} of its exercise"
-        require(fork.lines == straight.lines, f"{where} ended with another log")
-        require(fork.dumped() == straight.dumped(), f"{where} ended with another state")
+        require(fork.lines == original.lines, f"{where} ended with another log")
+        require(fork.dumped() == original.dumped(), f"{where} ended with another state")
 
 
 def domains_share_nothing(spec: DomainSpec) -> None:
@@ -106,8 +106,8 @@ def every_domain_event_validates(spec: DomainSpec) -> None:
 
 def every_event_is_exercised(spec: DomainSpec) -> None:
     """The exercise causes every kind of event that the spec declares."""
-    left_out = {event.kind for event in spec.events} - {event.kind for event in run_domain_exercise(spec).events}
-    require(not left_out, f"its exercise never leads to {', '.join(sorted(left_out))}")
+    missing = {event.kind for event in spec.events} - {event.kind for event in run_domain_exercise(spec).events}
+    require(not missing, f"its exercise never leads to {', '.join(sorted(missing))}")
 
 
 def a_refused_call_changes_nothing(spec: DomainSpec) -> None:
@@ -118,7 +118,7 @@ def a_refused_call_changes_nothing(spec: DomainSpec) -> None:
         refusal = rig.call(call)
         if refusal is not None:
             unchanged = rig.dumped() == before and len(rig.events) == events
-            require(unchanged, f"call {number} of its exercise was refused ({refusal.code}) and still did something")
+            require(unchanged, f"call {number} of its exercise was refused ({refusal.code}) but changed something")
         before, events = rig.dumped(), len(rig.events)
 
 

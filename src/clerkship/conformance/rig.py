@@ -38,10 +38,10 @@ class NotConforming(AssertionError):
     """Raised when a simulator or domain fails a check."""
 
 
-def require(holds: bool, otherwise: str) -> None:
+def require(condition: bool, message: str) -> None:
     """Raise NotConforming if a condition does not hold."""
-    if not holds:
-        raise NotConforming(otherwise)
+    if not condition:
+        raise NotConforming(message)
 
 
 @dataclass
@@ -53,9 +53,9 @@ class RequestCounts:
     writes: int = 0
     refused_writes: int = 0
 
-    def add(self, asked: ExerciseRequest, reply: Reply) -> None:
+    def add(self, request: ExerciseRequest, reply: Reply) -> None:
         """Count one request."""
-        is_write = isinstance(asked, Request) and asked.method in WRITES
+        is_write = isinstance(request, Request) and request.method in WRITES
         self.sent += 1
         self.refused += not reply.ok
         self.writes += is_write
@@ -127,8 +127,8 @@ class ComponentRig:
         events = self.playground.log.events
         for event in events:
             require(event.kind in kinds, f"it emits {event.kind}, which its spec does not declare")
-        for event, again in zip(events, self.logged_events(), strict=True):
-            require(again == event, f"#{event.seq} {event.kind} does not survive its own bytes")
+        for event, parsed in zip(events, self.logged_events(), strict=True):
+            require(parsed == event, f"#{event.seq} {event.kind} does not round trip through its bytes")
 
 
 class SimulatorRig(ComponentRig):
@@ -186,8 +186,10 @@ class SimulatorRig(ComponentRig):
 
     def fork(self) -> "SimulatorRig":
         """Open another playground that continues from the bytes of this one's log."""
-        mine, spec = self.playground, self.prepared_simulators[self.name].spec
-        other = SimulatorRig(spec, mine.seed, self.prepared_simulators[self.name], self.counts, domains=self.domains)
+        playground, spec = self.playground, self.prepared_simulators[self.name].spec
+        other = SimulatorRig(
+            spec, playground.seed, self.prepared_simulators[self.name], self.counts, domains=self.domains
+        )
         other.continue_from(self)
         if spec.converses:
             other.playground.people.restore_person(_build_person(), self.name)
@@ -199,21 +201,21 @@ class SimulatorRig(ComponentRig):
         own = {event.kind for event in self.declared_events()}
         return [event for event in self.playground.log.events if event.kind in own]
 
-    def send(self, asked: ExerciseRequest, token: str | None = None, base: str = "http://box.invalid") -> Reply:
+    def send(self, request: ExerciseRequest, token: str | None = None, base: str = "http://box.invalid") -> Reply:
         """Send a request, or a call in another protocol, through the gateway in process."""
-        reply = self.call(HttpCall(asked, base) if isinstance(asked, Request) else asked, token)
-        self.counts.add(asked, reply)
+        reply = self.call(HttpCall(request, base) if isinstance(request, Request) else request, token)
+        self.counts.add(request, reply)
         reply = reply if reply.stream is None else reply.joined()
         return replace(reply, body=_remove_issued_credentials(reply.body))
 
     def call(self, call: ProtocolCall, token: str | None = None) -> Reply:
         """Send a call through the gateway, without counting it."""
-        given = self.token if token is None else token
-        return self.gateway.handle(RequestContext(self.playground.id, self.name, call, given))
+        credential = self.token if token is None else token
+        return self.gateway.handle(RequestContext(self.playground.id, self.name, call, credential))
 
-    def send_outside(self, asked: ExerciseRequest) -> Reply:
+    def send_outside(self, request: ExerciseRequest) -> Reply:
         """Send a request to the HTTP server. A call in another protocol goes through the gateway."""
-        return self.send_http(asked) if isinstance(asked, Request) else self.send(asked)
+        return self.send_http(request) if isinstance(request, Request) else self.send(request)
 
     def locate(self) -> str:
         """Return the address of the sandbox in protocols other than HTTP."""
@@ -252,9 +254,9 @@ class SimulatorRig(ComponentRig):
             connection.close()
 
 
-def describe_request(asked: ExerciseRequest) -> str:
+def describe_request(request: ExerciseRequest) -> str:
     """Return the name of a request of an exercise for an error message."""
-    return title_of(HttpCall(asked) if isinstance(asked, Request) else asked)
+    return title_of(HttpCall(request) if isinstance(request, Request) else request)
 
 
 def _build_person() -> ScriptedPerson:
@@ -306,8 +308,18 @@ def build_garbage(spec: Spec) -> list[Request]:
     bodies = (b"", b"{", b"null", b"[]", b'{"unknown": 1}', b'{"text": 5}', bytes(range(256)), b"[" * 10_000)
     queries: tuple[dict[str, str], ...] = ({}, {"after": "-1", "prefix": "../x", "_count": "x"}, {"after": "9" * 400})
     paths = {request.path for request in spec.exercise if isinstance(request, Request)}
-    traps = {"/", "/../../etc/passwd", "/files/../x", "/files/a//b", "/files/" + "a" * 5000, "/\u202e", "/files/a\nb"}
+    malformed_paths = {
+        "/",
+        "/../../etc/passwd",
+        "/files/../x",
+        "/files/a//b",
+        "/files/" + "a" * 5000,
+        "/\u202e",
+        "/files/a\nb",
+    }
     methods = ("GET", "POST", "PUT", "DELETE", "PATCH", "BREW")
-    tried = [Request(method, path, body=body) for method in methods[1:3] for path in sorted(paths) for body in bodies]
-    tried += [Request("GET", path, query) for path in sorted(paths) for query in queries]
-    return tried + [Request(method, path) for method in methods for path in sorted(traps)]
+    requests = [
+        Request(method, path, body=body) for method in methods[1:3] for path in sorted(paths) for body in bodies
+    ]
+    requests += [Request("GET", path, query) for path in sorted(paths) for query in queries]
+    return requests + [Request(method, path) for method in methods for path in sorted(malformed_paths)]

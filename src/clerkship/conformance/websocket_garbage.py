@@ -59,6 +59,6 @@ def _send_to(rig: SimulatorRig, handler: WebSocketHandler, guarded: Callable[[Ca
         if call is None:
             continue
         reply = rig.call(call)
-        require(reply.ok or rig.dump() == before, f"the message {message[:60]!r} was refused and still did something")
+        require(reply.ok or rig.dump() == before, f"the message {message[:60]!r} was refused but changed something")
         guarded(partial(handler.replied, reply))
     guarded(partial(handler.closed, 1000))

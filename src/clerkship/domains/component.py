@@ -45,19 +45,19 @@ class ComponentSpec:
     events: tuple[type[Payload], ...]
     config: type[Frozen] = NoConfig
     dataset: str | None = None
-    """The type of dataset it is loaded from, if any."""
+    """The type of dataset from which it is loaded, if any."""
     prepare: Callable[[Sequence[Dataset]], Mapping[str, Any]] = merge_files
-    """Builds the base that all playgrounds share from its datasets, once."""
+    """Builds the base that all playgrounds share from the datasets. Called once."""
     configure: Callable[[Any, Environment], Frozen] = keep_config
-    """Fills in what a config leaves to its environment."""
+    """Completes the config from the environment."""
     assertions: tuple[type[Assertion], ...] = ()
     steps: tuple[type[Step], ...] = ()
     dataset_types: tuple[DatasetType, ...] = ()
-    """Types of dataset that it brings; it may be loaded from another's."""
+    """Types of dataset that it defines. It may be loaded from a type that another component defines."""
     exercise_datasets: tuple[Dataset, ...] = ()
-    """Datasets that the exercise of the conformance suite starts from, and whose records it reads and changes."""
+    """Datasets from which the exercise of the conformance suite starts."""
     filters: Mapping[str, Filter] = field(default_factory=dict)
-    """Filters for templates that it brings, by name."""
+    """Template filters that it defines, by name."""
 
 
 def find_misnamed(spec: ComponentSpec) -> list[str]:

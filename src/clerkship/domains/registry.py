@@ -20,8 +20,8 @@ def load_domains(specs: Iterable[DomainSpec] = DOMAINS) -> Registry[DomainSpec]:
 
 def check_domain_spec(spec: DomainSpec) -> None:
     """Check a spec; raise InvalidSpec with everything that is wrong."""
-    complaints = find_misnamed(spec)
+    errors = find_misnamed(spec)
     if not spec.exercise:
-        complaints.append("it has no exercise for the conformance suite")
-    if complaints:
-        raise InvalidSpec(f"domain `{spec.kind}`: {'; '.join(complaints)}")
+        errors.append("it has no exercise for the conformance suite")
+    if errors:
+        raise InvalidSpec(f"domain `{spec.kind}`: {'; '.join(errors)}")

@@ -144,7 +144,7 @@ class ForkPoint:
             self._restore_steps(playground, steps)
             for sandbox, person in people.items():
                 past = self.conversation(sandbox)
-                person.skip_used(past.person_history())
+                person.recall(past.person_history())
                 playground.people.restore_person(person, sandbox, *past.pending_turns())
                 playground.people.participants[sandbox].leave_reason = past.reason
             for events, sandbox in self.handed[:-1]:

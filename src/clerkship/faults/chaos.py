@@ -37,5 +37,5 @@ def find_chaos_profile(profile: str) -> tuple[StepCall, ...]:
     Raises InputError if there is no such profile.
     """
     if profile not in PROFILES:
-        raise InputError.of(f"no chaos profile `{profile}`", hint=did_you_mean(profile, PROFILES))
+        raise InputError.of(f"unknown chaos profile `{profile}`", hint=did_you_mean(profile, PROFILES))
     return PROFILES[profile]

@@ -11,7 +11,7 @@ from clerkship.model.frozen import Frozen, Number, Whole
 from clerkship.sandbox.request import Refusal, Reply
 
 MAX_STREAM_PEEK = 65_536
-"""Bytes of a streamed answer that a fault looks at."""
+"""The number of bytes of a streamed reply that a fault looks at."""
 
 
 class FaultEffect(NamedTuple):
@@ -20,9 +20,9 @@ class FaultEffect(NamedTuple):
     details: Mapping[str, JsonValue] = {}
     delay: timedelta = timedelta(0)
     reply: Reply | None = None
-    """What the agent gets instead; NO_REPLY if nothing."""
+    """What the agent gets instead of the reply of the sandbox; NO_REPLY for nothing."""
     refusal: Refusal | None = None
-    """What it is answered with, in the words of the sandbox's own protocol."""
+    """The refusal that the agent gets, in the format of the protocol."""
     headers: Mapping[str, str] = {}
 
 
@@ -31,12 +31,12 @@ class Fault(Frozen):
 
     name: ClassVar[str]
     repeats_request: ClassVar[bool] = False
-    """Whether the sandbox gets the request once more."""
+    """Whether the sandbox gets the request twice."""
     sandbox: Annotated[str | None, Field(description="which sandbox; all if not given")] = None
     operation: Annotated[str | None, Field(description="which operation; all if not given")] = None
-    skip: Annotated[Whole, Field(ge=0, description="how many requests pass before it begins")] = 0
-    times: Annotated[Whole | None, Field(ge=1, description="how many requests; all that come if not given")] = None
-    probability: Annotated[Number, Field(gt=0, le=1, description="how likely it strikes each")] = 1.0
+    skip: Annotated[Whole, Field(ge=0, description="how many requests are not affected at first")] = 0
+    times: Annotated[Whole | None, Field(ge=1, description="how many requests are affected; all if not given")] = None
+    probability: Annotated[Number, Field(gt=0, le=1, description="the chance that a request is affected")] = 1.0
 
     @property
     def affects_turns(self) -> bool:

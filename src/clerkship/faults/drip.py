@@ -20,7 +20,7 @@ class DripFault(Fault):
 
     name: ClassVar[str] = "drip"
     over: Duration
-    pieces: Annotated[Whole, Field(ge=2, le=1000, description="how many, if the body has as many bytes")] = 8
+    pieces: Annotated[Whole, Field(ge=2, le=1000, description="how many pieces; fewer if the body is shorter")] = 8
 
     def on_reply(self, reply: Reply, rng: object, *, wants_body: bool = True) -> FaultEffect | None:
         """Split the body."""
@@ -30,7 +30,7 @@ class DripFault(Fault):
         delivery = replace(reply.delivery, pieces=self.pieces, over=reply.delivery.over + self.over.total_seconds())
         pieces = delivery.divide(start)
         details: dict[str, JsonValue] = {"pieces": len(pieces), "over": render_duration(self.over)}
-        if reply.stream is not None:  # its start in pieces, and then the rest
+        if reply.stream is not None:  # the start in pieces, then the rest of the stream
             next(reply.stream)
             reply = replace(reply, stream=ByteStream(chain(pieces, reply.stream)))
         return FaultEffect(details, reply=replace(reply, delivery=delivery))

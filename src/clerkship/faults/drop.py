@@ -17,7 +17,7 @@ class DropFault(Fault):
     """
 
     name: ClassVar[str] = "drop"
-    when: Annotated[Literal["request", "reply"], Field(description="what gets lost")] = "request"
+    when: Annotated[Literal["request", "reply"], Field(description="what is lost")] = "request"
 
     @property
     def affects_turns(self) -> bool:

@@ -18,7 +18,7 @@ class ErrorFault(Fault):
     status: Annotated[Whole, Field(ge=400, le=599)] = 503
     reason: str = "the service is unavailable"
     retry_after: Annotated[
-        Duration | None, Field(description="when to try again, said in a Retry-After header in whole seconds")
+        Duration | None, Field(description="when to retry, sent as a Retry-After header in whole seconds")
     ] = None
 
     def on_request(self, rng: object) -> FaultEffect:

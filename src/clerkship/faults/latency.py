@@ -17,7 +17,9 @@ class LatencyFault(Fault):
 
     name: ClassVar[str] = "latency"
     by: Duration
-    jitter: Annotated[Duration, Field(description="up to this much more, by the seed")] = timedelta(0)
+    jitter: Annotated[
+        Duration, Field(description="a random addition of at most this much, which depends on the seed")
+    ] = timedelta(0)
 
     @property
     def affects_turns(self) -> bool:

@@ -19,7 +19,7 @@ class TruncatedFault(Fault):
     """
 
     name: ClassVar[str] = "truncated"
-    keep: Annotated[Whole | None, Field(ge=0, description="bytes that arrive; a number the seed decides")] = None
+    keep: Annotated[Whole | None, Field(ge=0, description="bytes that arrive; a random number if not given")] = None
 
     def on_reply(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> FaultEffect | None:
         """Cut the body."""

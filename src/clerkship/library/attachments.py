@@ -85,12 +85,12 @@ class Attachments:
             model = self.catalog.step(str(path[-1]))
         except UnknownName:  # reported by CallCheck
             return args
-        beside: Mapping[str, str] = getattr(model, "beside", {})
-        stored: Mapping[str, tuple[str, str]] = getattr(model, "stored", {})
-        for field, target in beside.items():
+        text_files: Mapping[str, str] = getattr(model, "text_files", {})
+        dataset_files: Mapping[str, tuple[str, str]] = getattr(model, "dataset_files", {})
+        for field, target in text_files.items():
             if isinstance(args.get(field), str) and args.get(target) is None:
                 args = self._from_file(definition, args, (field, target), path, filler)
-        for field, (dataset, target) in stored.items():
+        for field, (dataset, target) in dataset_files.items():
             if all(isinstance(args.get(key), str) for key in (field, dataset)) and args.get(target) is None:
                 args = self._from_dataset(definition, args, (field, dataset, target), path)
         return args

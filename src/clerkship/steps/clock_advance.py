@@ -12,5 +12,5 @@ class ClockAdvance(Step):
     name: ClassVar[str] = "clock.advance"
     by: Duration
 
-    def run(self, stage: StepHost) -> None:
-        stage.advance(self.by)
+    def run(self, host: StepHost) -> None:
+        host.advance(self.by)

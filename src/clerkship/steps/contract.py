@@ -42,14 +42,14 @@ class Step(Frozen):
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     simulator: ClassVar[str | None] = None
-    """The kind of simulator or domain that it acts on, if any; `sandbox` names which, unless there is only one."""
-    beside: ClassVar[Mapping[str, str]] = {}
-    """Fields that name a text file beside the task's own, and the field that gets what it says, templates filled in."""
-
-    stored: ClassVar[Mapping[str, tuple[str, str]]] = {}
-    """Fields that name a file of a dataset, each with the field that names the dataset, and the one that gets the
-    file's bytes, in base64."""
+    """The kind of simulator or domain that the step acts on, if any. If there are several, `sandbox` names one."""
+    text_files: ClassVar[Mapping[str, str]] = {}
+    """Fields that name a text file next to the task file, each with the field that gets its text. Templates in the text
+    are expanded."""
+    dataset_files: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """Fields that name a file of a dataset, each with the field that names the dataset, and the field that gets the
+    content of the file in base64."""
 
     @abstractmethod
-    def run(self, stage: StepHost) -> None:
+    def run(self, host: StepHost) -> None:
         """Run the step."""

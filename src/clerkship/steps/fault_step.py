@@ -13,9 +13,9 @@ class FaultStep(Step):
 
     fault: ClassVar[type[Fault]]
 
-    def run(self, stage: StepHost) -> None:
+    def run(self, host: StepHost) -> None:
         """Inject the fault."""
-        stage.inject(self.fault.model_validate(self.model_dump()))
+        host.inject(self.fault.model_validate(self.model_dump()))
 
 
 def build_fault_step(fault: type[Fault]) -> type[FaultStep]:

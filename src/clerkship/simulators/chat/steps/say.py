@@ -16,8 +16,8 @@ class ChatSay(Step):
     text: Annotated[str, Field(min_length=1)]
     sandbox: str | None = None
 
-    def run(self, stage: StepHost) -> None:
-        state, act = stage.state(ChatState, self.sandbox)
+    def run(self, host: StepHost) -> None:
+        state, act = host.state(ChatState, self.sandbox)
         if not state.open:
             state.start(act, state.person or "person")
         state.say(act, self.text)

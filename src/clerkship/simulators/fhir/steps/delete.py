@@ -20,8 +20,8 @@ class FhirDelete(ResourceStep):
     def leaves(self) -> tuple[Collection[str], Collection[str]]:
         return (), (self.key,)
 
-    def run(self, stage: StepHost) -> None:
-        state, act = stage.state(FhirState, self.sandbox)
+    def run(self, host: StepHost) -> None:
+        state, act = host.state(FhirState, self.sandbox)
         if (
             state.resource(self.key) is None
         ):  # the server would accept it, but the author has most likely mistyped the id

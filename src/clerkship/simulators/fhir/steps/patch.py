@@ -73,8 +73,8 @@ class FhirPatch(ResourceStep):
             raise build_located_error((place, wrong) for place, wrong in places.items() if wrong)
         return self
 
-    def run(self, stage: StepHost) -> None:
-        state, act = stage.state(FhirState, self.sandbox)
+    def run(self, host: StepHost) -> None:
+        state, act = host.state(FhirState, self.sandbox)
         operations = [operation.to_json() for operation in self.operations]
         if self.set:
             found = state.resource(self.key)

@@ -75,7 +75,7 @@ class FhirPut(Step):
     def leaves(self) -> tuple[Collection[str], Collection[str]]:
         return ((get_key(self.resource),) if "id" in self.resource else ()), ()
 
-    def run(self, stage: StepHost) -> None:
-        state, act = stage.state(FhirState, self.sandbox)
+    def run(self, host: StepHost) -> None:
+        state, act = host.state(FhirState, self.sandbox)
         with Transaction(state, act) as transaction:
             put_resource(transaction, self.resource, "put")

@@ -1,4 +1,4 @@
-"""`files.delete`: a file goes away."""
+"""`files.delete`: delete a file."""
 
 from typing import Annotated, ClassVar
 
@@ -9,15 +9,15 @@ from clerkship.simulators.files.state import FilesState
 from clerkship.steps.contract import Step, StepHost
 
 
-class Delete(Step):
-    """Takes a file out of a drop."""
+class DeleteFile(Step):
+    """Delete a file from a drop."""
 
     name: ClassVar[str] = "files.delete"
     simulator: ClassVar[str | None] = "files"
     path: Annotated[str, AfterValidator(check_path), Field(description="which file")]
     sandbox: Annotated[str | None, Field(description="which drop; the only one if not given")] = None
 
-    def run(self, stage: StepHost) -> None:
-        """Do it."""
-        state, act = stage.state(FilesState, self.sandbox)
+    def run(self, host: StepHost) -> None:
+        """Delete the file."""
+        state, act = host.state(FilesState, self.sandbox)
         state.delete(act, self.path)

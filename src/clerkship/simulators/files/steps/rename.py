@@ -1,4 +1,4 @@
-"""`files.rename`: a file, or a folder, gets another path: how an upload ends that is not to be taken half."""
+"""`files.rename`: move a file or folder, as a partner does at the end of an upload so that half a file is never read."""
 
 from typing import Annotated, ClassVar
 
@@ -10,17 +10,17 @@ from clerkship.simulators.files.state import FilesState
 from clerkship.steps.contract import Step, StepHost
 
 
-class Rename(Step):
-    """Gives a file, or a folder with all that is in it, another path."""
+class RenameFile(Step):
+    """Move a file, or a folder with its content, to another path."""
 
     name: ClassVar[str] = "files.rename"
     simulator: ClassVar[str | None] = "files"
-    path: Annotated[str, AfterValidator(check_path), Field(alias="from", description="its path before")]
-    to: Annotated[str, AfterValidator(check_path), Field(description="its path after, in a folder that is there")]
-    replace: Annotated[Flag, Field(description="whether it takes the place of a file that is there already")] = False
+    path: Annotated[str, AfterValidator(check_path), Field(alias="from", description="current path")]
+    to: Annotated[str, AfterValidator(check_path), Field(description="new path, in an existing folder")]
+    replace: Annotated[Flag, Field(description="whether an existing file is replaced")] = False
     sandbox: Annotated[str | None, Field(description="which drop; the only one if not given")] = None
 
-    def run(self, stage: StepHost) -> None:
-        """Do it."""
-        state, act = stage.state(FilesState, self.sandbox)
+    def run(self, host: StepHost) -> None:
+        """Move it."""
+        state, act = host.state(FilesState, self.sandbox)
         state.rename(act, self.path, self.to, replace=self.replace)

@@ -29,7 +29,7 @@ class Hl7Send(Step):
 
     name: ClassVar[str] = "hl7.send"
     simulator: ClassVar[str | None] = "hl7"
-    beside: ClassVar[Mapping[str, str]] = {"template": "message"}
+    text_files: ClassVar[Mapping[str, str]] = {"template": "message"}
     message: Annotated[
         str | None,
         Field(description="a message in ER7, from MSH on; an empty MSH-7 or MSH-10 is filled in when it is sent"),
@@ -75,9 +75,9 @@ class Hl7Send(Step):
             hint = "" if len(flaws) > 1 else "; set `invalid: true` to send it anyway"
             raise build_located_error(((source,), f"{flaw.text}{hint}") for flaw in flaws)
 
-    def run(self, stage: StepHost) -> None:
+    def run(self, host: StepHost) -> None:
         """Deliver the message."""
-        state, act = stage.state(Hl7State, self.sandbox)
+        state, act = host.state(Hl7State, self.sandbox)
         config = state.settings
         message = self._build_message(
             config.application, config.facility, format_timestamp(act.now, config.zone), act.ids.new("msg")
