@@ -1,1 +1,1 @@
-"""FHIR R4 (4.0.1) as a standard: what resources are made of, how they are searched, what is wrong with one."""
+"""FHIR R4 (4.0.1) as pure functions: definitions, validation, FHIRPath and search."""

@@ -1,4 +1,4 @@
-"""The chart that some datasets make together: read once, for all who use the same ones."""
+"""A cache of charts by dataset, so that each combination of datasets is read once."""
 
 import threading
 from collections import OrderedDict
@@ -14,7 +14,7 @@ _CACHE: OrderedDict[tuple[str, ...], Chart] = OrderedDict()
 
 
 def load_chart(datasets: Sequence[Dataset]) -> Chart:
-    """All their resources; of two with the same key that of the later dataset."""
+    """Return all resources of some datasets; of two with the same key, the one of the later dataset."""
     key = tuple(dataset.hash for dataset in datasets)
     with _LOCK:
         if key in _CACHE:

@@ -1,4 +1,4 @@
-"""Elements whose name goes on with the type of what they hold: `value[x]` (R4 §2.24.0.4)."""
+"""Choice elements: elements whose JSON name ends with their type, such as `value[x]` (R4 §2.24.0.4)."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -12,5 +12,5 @@ CHOICE_TYPES = tuple(NAMES["choice_types"])
 
 @lru_cache(maxsize=1024)
 def list_choice_names(name: str) -> Sequence[str]:
-    """How `value` may be written, `valueQuantity` and so on; none where it is no such element."""
+    """Return the JSON names of a choice element, such as `valueQuantity` for `value`; none for any other element."""
     return tuple(name + datatype for datatype in CHOICE_TYPES) if name in CHOICE_ELEMENTS else ()

@@ -1,6 +1,6 @@
-"""Dates moved: every date, dateTime and instant of a resource by the same number of days, at the precision it has.
+"""Shift every date, dateTime and instant of a resource by the same number of days, keeping its precision.
 
-What is a date is said by R4's definitions, not by how a value looks: a year in an identifier or in a narrative stays.
+The definitions of R4 decide what is a date, not its format: a year in an identifier or in a narrative stays.
 """
 
 import re
@@ -20,14 +20,14 @@ _MONTH = _YEAR / 12
 
 
 def shift_dates(resource: Resource, days: int) -> Resource:
-    """The same resource so many days later; what is not a date that can be moved stays as it is written."""
+    """Return the resource with all dates shifted. Values that are not dates stay unchanged."""
     found: Resource = _shift(resource, str(resource.get("resourceType")), days) if days else resource
     return found
 
 
 @cache
 def _list_date_elements(type: str) -> Mapping[str, str]:
-    """The elements of a type that are dates or may have some inside them, with their own types."""
+    """Return the elements of a type that are dates or may contain some, with their types."""
     found = {name: kind for element in get_structure(type).elements for name, kind in element.spellings.items()}
     return {name: kind for name, kind in found.items() if kind in _DATES or kind == "Resource" or is_structure(kind)}
 
@@ -51,12 +51,12 @@ def _shift(data: Any, type: str, days: int) -> Any:
 
 
 def _get_element_type(parts: Mapping[str, str], name: str) -> str | None:
-    """What type an element has; beside a primitive `_name` are its extensions (R4 §2.6.2)."""
+    """Return the type of an element; `_name` has the extensions of a primitive (R4 §2.6.2)."""
     return "Element" if name.startswith("_") else parts.get(name)
 
 
 def shift_date(text: str, days: int) -> str:
-    """One date: a whole one by days, a month or a year by as many months or years as come nearest to them."""
+    """Shift one date: a full date by days, a month or a year by the nearest number of months or years."""
     found = _DATE.fullmatch(text)
     if found is None:
         return text

@@ -1,4 +1,4 @@
-"""What R4 says resources are made of, from a table compiled out of the official definitions (CC0)."""
+"""The structure definitions of R4, from a table compiled from the official definitions (CC0)."""
 
 import gzip
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ RESOURCE_TYPES = frozenset(NAMES["resource_types"])
 
 
 class ElementDefinition(NamedTuple):
-    """One element of a type, as its definition has it."""
+    """One element of a type."""
 
     name: str
     """As it is spelled in FHIRPath: `value` for what is written `valueQuantity`."""
@@ -36,7 +36,7 @@ class ElementDefinition(NamedTuple):
 
 
 class StructureDefinition(NamedTuple):
-    """A type, or what stands in one place of a type (`Observation.component`)."""
+    """A type, or a backbone element of a type (`Observation.component`)."""
 
     name: str
     kind: Literal["resource", "complex-type", "backbone"]
@@ -49,13 +49,13 @@ def _load_table() -> Any:
 
 
 def is_structure(name: str) -> bool:
-    """Whether it is a type that has elements; a primitive has none."""
+    """Return whether a type has elements; primitives have none."""
     return name in _load_table()["types"]
 
 
 @cache
 def get_structure(name: str) -> StructureDefinition:
-    """What a type is made of; KeyError where R4 has none of that name."""
+    """Return the definition of a type; raises KeyError if R4 has no such type."""
     row = _load_table()["types"][name]
     return StructureDefinition(name, row["kind"], tuple(_build_element(*item) for item in row["elements"].items()))
 
@@ -82,25 +82,25 @@ def _build_json_name(name: str, type: str) -> str:
 
 
 def get_value_set(name: str) -> Mapping[str, tuple[str, ...]]:
-    """The codes of a required binding, by their system."""
+    """Return the codes of a required binding, by system."""
     return {system: tuple(codes) for system, codes in _load_table()["codes"][name].items()}
 
 
 @cache
 def element_names(type: str) -> frozenset[str]:
-    """The names that may stand at the top of a resource, choices in every spelling; none for what is no type."""
+    """Return the JSON names of the top-level elements of a resource type; none for an unknown type."""
     return _select_names(type, lambda element: True)
 
 
 @cache
 def mandatory_elements(type: str) -> frozenset[str]:
-    """Those that must be there; of a choice any spelling, so all of them are here."""
+    """Return the JSON names of mandatory elements, including all names of mandatory choices."""
     return _select_names(type, lambda element: element.min > 0)
 
 
 @cache
 def summary_elements(type: str) -> frozenset[str]:
-    """Those of a summary (R4 §3.1.1.5.9): marked as such, and the mandatory ones."""
+    """Return the JSON names of the elements in a summary (R4 §3.1.1.5.9), including mandatory ones."""
     return _select_names(type, lambda element: element.summary or element.min > 0)
 
 

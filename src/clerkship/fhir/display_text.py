@@ -1,4 +1,4 @@
-"""FHIR's data types in words: a name as people write it, an address on one line, a quantity with its unit."""
+"""FHIR datatypes as text: a name as it is spoken, an address on one line, a quantity with its unit."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ _ADDRESS_USES = ("home", None, "work", "temp", "billing", "old")
 
 
 def to_text(value: Any, name: str = "") -> str:
-    """A value as it stands in a sentence; `name` is the element it was keys in."""
+    """Return a value as text for a sentence; `name` is the element that has it."""
     if value is None:
         return ""
     if isinstance(value, Decimal):
@@ -29,7 +29,7 @@ def to_text(value: Any, name: str = "") -> str:
 
 
 def _list_to_text(items: Sequence[Any], name: str) -> str:
-    """Of names and addresses the one that holds; of other things all."""
+    """Return the preferred name or address of a list; for other types, all items."""
     maps = [item for item in items if isinstance(item, Mapping)]
     if maps and all(map(_is_name, maps)):
         return to_text(select_preferred(maps, _NAME_USES))
@@ -40,7 +40,7 @@ def _list_to_text(items: Sequence[Any], name: str) -> str:
 
 
 def select_preferred(items: Sequence[Mapping[str, Any]], uses: Sequence[str | None]) -> Mapping[str, Any]:
-    """The one to go by: by its use, and of several the first."""
+    """Return the item with the most preferred use; of several, the first."""
     rank = {use: number for number, use in enumerate(uses)}
     return min(items, key=lambda item: rank.get(item.get("use"), len(rank)))
 
@@ -73,7 +73,7 @@ def _join_parts(*parts: Any, between: str = " ") -> str:
 
 
 def format_human_name(name: Mapping[str, Any]) -> str:
-    """`Dr. Maria Elena Lopez`: put together where it is in parts, since its `text` may be in any order."""
+    """Return a name such as `Dr. Maria Elena Lopez`, built from its parts because the order in `text` varies."""
     name_parts = _join_parts(name.get("prefix"), name.get("given"), name.get("family"), name.get("suffix"))
     return name_parts or to_text(name.get("text"))
 
@@ -154,7 +154,7 @@ _DATE_ELEMENTS = ("birthDate", "start", "authoredOn", "recordedDate", "issued", 
 
 
 def format_title(resource: Mapping[str, Any]) -> str:
-    """A resource as a list shows it: `Patient/pat-0003 Maria Lopez, born 1965-03-15`."""
+    """Return a resource on one line: `Patient/pat-0003 Maria Lopez, born 1965-03-15`."""
     key = f"{resource.get('resourceType')}/{resource.get('id')}"
     description = to_text(resource.get("name")) or next(
         filter(None, (to_text(resource.get(name)) for name in _DESCRIBING_ELEMENTS)), ""
@@ -168,7 +168,7 @@ def format_title(resource: Mapping[str, Any]) -> str:
 
 
 def get_choice_value(data: Mapping[str, Any], name: str) -> Any:
-    """What stands for `value[x]`, however its type is spelled; None where nothing does."""
+    """Return the value of a choice element, such as `valueQuantity` for `value`; None if there is none."""
     keys = (key for key in data if key.startswith(name) and key[len(name) : len(name) + 1].isupper())
     key = next(keys, None)
     return data[key] if key is not None else None

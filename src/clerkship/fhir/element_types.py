@@ -1,4 +1,4 @@
-"""What may stand at a place of a resource, by the definitions: the types of it, and the codes it is bound to."""
+"""The possible types of an element, and the codes it is bound to, by the definitions."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -10,7 +10,7 @@ _ANY_TYPES = ("Resource", "Element")
 
 
 class ElementType(NamedTuple):
-    """A type, and the value set of a required binding where its codes can be listed."""
+    """A type, and its value set if it has a required binding whose codes can be listed."""
 
     type: str
     codes: str | None = None
@@ -21,16 +21,15 @@ ElementTypes = frozenset[ElementType] | None
 
 
 class UnknownElement(ValueError):
-    """An element that is not there."""
+    """A path names an element that does not exist."""
 
 
 def single_type(name: str) -> ElementTypes:
-    """One type alone."""
     return frozenset({ElementType(name)})
 
 
 def get_child_types(parents: ElementTypes, name: str) -> ElementTypes:
-    """What an element of these may be; raises UnknownElement where none of them has one of that name."""
+    """Return the possible types of a child element; raises UnknownElement if none of the parents has it."""
     if parents is None:
         return None
     elements = [element for kind in parents for element in _list_elements(kind.type)]
@@ -45,7 +44,7 @@ def _list_elements(type: str) -> Iterable[ElementDefinition]:
 
 
 def _iter_element_types(element: ElementDefinition, name: str) -> Iterator[ElementType]:
-    """By the name that is used: all of a choice by its short one."""
+    """Yield the types of an element by the name in use: the short name of a choice has all its types."""
     if name == element.name:
         yield from (ElementType(type, element.codes) for type in element.spellings.values())
     elif name.startswith("_") and name[1:] in element.spellings:

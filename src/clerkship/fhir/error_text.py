@@ -1,4 +1,4 @@
-"""What is wrong with a value, in words that fit in a line."""
+"""Parts of validation messages: quoted values, names and suggestions."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -11,19 +11,19 @@ _MAX_NAMES = 16
 
 
 def quote_value(value: Any) -> str:
-    """A value as it is quoted: short."""
+    """Return a value quoted and shortened."""
     if isinstance(value, str):
         return repr(value) if len(value) <= _MAX_LENGTH else f"{value[:_MAX_LENGTH]!r}..."
     return "true" if value is True else "false" if value is False else str(value)[:_MAX_LENGTH]
 
 
 def quote_name(name: str) -> str:
-    """Any text as a name in FHIRPath."""
+    """Return any text as a name in FHIRPath."""
     return name if len(name) <= _MAX_LENGTH and name.isidentifier() else f"`{name[:_MAX_LENGTH]}`"
 
 
 def describe_json_type(value: Any) -> str:
-    """What a value is in JSON: `a string`."""
+    """Return the JSON type of a value, such as `a string`."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
@@ -38,14 +38,14 @@ def describe_json_type(value: Any) -> str:
 
 
 def join_names(names: Iterable[str]) -> str:
-    """Some names; of many the first."""
+    """Join names with commas; of many, only the first ones."""
     every = tuple(names)
     more = f" ... ({len(every)} in all)" if len(every) > _MAX_NAMES else ""
     return ", ".join(every[:_MAX_NAMES]) + more
 
 
 def suggest_name(name: str, rules: TypeRules) -> str:
-    """What was probably meant by a name that a type does not have."""
+    """Return a suggestion for a name that a type does not have."""
     spelled = [spelling for spelling, choice in rules.choices.items() if choice == name]
     if spelled:
         return f": it is written with its type ({join_names(spelled)})"

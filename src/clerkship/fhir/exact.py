@@ -1,4 +1,4 @@
-"""JSON whose decimals keep every digit: `1.50` is not `1.5` (R4 §2.24.0.1, decimal: precision is part of the value)."""
+"""JSON that keeps the digits of decimals: `1.50` is not `1.5` (R4 §2.24.0.1: precision is part of a decimal)."""
 
 import json
 import re
@@ -17,24 +17,22 @@ _SLICE_BYTES = 500_000
 
 
 class Decimal(float):
-    """A number with the digits it was written with."""
+    """A number with its original digits."""
 
     __slots__ = ("text",)
     text: str
 
     def __new__(cls, text: str) -> Self:
-        """From its digits."""
         made = super().__new__(cls, text)
         made.text = text
         return made
 
     def __getnewargs__(self) -> tuple[str]:  # type: ignore[override]
-        """What a copy is made from."""
         return (self.text,)
 
 
 def loads(data: bytes) -> Any:
-    """Plain data; raises ValueError where it is not JSON, as RFC 8259 has it."""
+    """Parse JSON with exact decimals; raises ValueError if it is not valid by RFC 8259."""
     if not _is_lossy(data):
         return orjson.loads(data)
     orjson.loads(data)  # the stricter reader of the two says whether it is JSON at all
@@ -42,7 +40,7 @@ def loads(data: bytes) -> Any:
 
 
 def _is_lossy(data: bytes) -> bool:
-    """Look for a lossy number, slice by slice: no other thread runs while one slice is looked through."""
+    """Search for a lossy number slice by slice, because a search blocks all other threads."""
     start = 0
     while start < len(data):
         cut = _SLICE_END.search(data, start + _SLICE_BYTES)
@@ -64,12 +62,12 @@ def _encode_decimal(value: Any) -> orjson.Fragment:
 
 
 def dumps(data: Any) -> bytes:
-    """The same data, the same bytes: keys in order, digits as they were."""
+    """Render as canonical JSON: keys sorted, digits unchanged."""
     return orjson.dumps(data, default=_encode_decimal, option=orjson.OPT_SORT_KEYS)
 
 
 def has_exact_decimals(data: Any) -> bool:
-    """Whether plain JSON would lose digits of it."""
+    """Return whether plain JSON would lose digits."""
     left = [data]
     while left:
         item = left.pop()
@@ -84,12 +82,12 @@ def has_exact_decimals(data: Any) -> bool:
 
 
 def dumps_pretty(data: Any) -> bytes:
-    """The same for people to read: keys as they come, two spaces a level."""
+    """Render as indented JSON, keys in their order."""
     return orjson.dumps(data, default=_encode_decimal, option=orjson.OPT_INDENT_2)
 
 
 def to_plain(data: Any) -> Any:
-    """The same data with numbers as any reader of JSON has them."""
+    """Return the data with exact decimals converted to floats."""
     if isinstance(data, Decimal):
         return float(data)
     if isinstance(data, dict):

@@ -1,7 +1,8 @@
-"""What is expected of a path that may lead to several values.
+"""Compare expectations with the values of a path.
 
-A literal or a map of matchers holds if it holds for one of them; `not` holds if what it denies holds for none; `exists`
-asks whether there are any. A list, and `equals` with a list, is compared with all of them together. `null` is nothing.
+A literal or a map of matchers must match one of the values; `not` must match none; `exists` tests whether there are
+any. A
+list, and `equals` with a list, is compared with all values together. `null` expects no value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ _COLLECTION_MATCHERS = ("exists", "not")
 
 
 def values_match(expected: Any, values: Sequence[Any]) -> bool:
-    """Whether what was found is what was expected."""
+    """Return whether the values are as expected."""
     if expected is None:
         return not values
     if not is_matcher(expected):
@@ -35,7 +36,7 @@ def _is_any_equal(expected: Any, values: Sequence[Any]) -> bool:
 
 
 def _does_any_value_match(expected: Mapping[str, Any], values: Sequence[Any]) -> bool:
-    """All of these matchers, for one and the same value."""
+    """Return whether one value matches all of the matchers."""
     whole = expected.get("equals")
     if "equals" in expected and (whole is None or isinstance(whole, list | tuple)):
         rest = {name: argument for name, argument in expected.items() if name != "equals"}
@@ -46,5 +47,5 @@ def _does_any_value_match(expected: Mapping[str, Any], values: Sequence[Any]) ->
 
 
 def resource_matches(resource: Resource, where: Mapping[str, Any]) -> bool:
-    """Whether every path leads to what is expected there."""
+    """Return whether the values of every path are as expected."""
     return all(values_match(expected, find_values(resource, path)) for path, expected in where.items())

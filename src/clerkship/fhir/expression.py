@@ -27,18 +27,18 @@ _tree_cache: dict[str, SyntaxTree] = {}
 
 
 class InvalidFhirPath(ValueError):
-    """A text is neither a path nor a FHIRPath expression."""
+    """A text is neither a plain path nor a FHIRPath expression."""
 
 
 class CompiledPath(Protocol):
-    """Find the values of a path in a resource; `now` is the time for an expression that asks for it."""
+    """Finds the values of a path in a resource; `now` is the time for an expression that needs it."""
 
     def __call__(self, resource: Resource, now: datetime | None = None) -> list[Any]:
         """Return plain JSON values."""
 
 
 def compile_expression(text: str, *, has_clock: bool = False) -> CompiledPath:
-    """Compile an expression; raises InvalidFhirPath if it is wrong, or asks for the time where there is no clock."""
+    """Compile an expression; raises InvalidFhirPath if it is invalid, or needs the time where there is no clock."""
     if not text.strip() or len(text) > MAX_EXPRESSION_LENGTH:
         raise InvalidFhirPath(
             "expected a path" if not text.strip() else f"a path may have {MAX_EXPRESSION_LENGTH} characters"
@@ -61,7 +61,7 @@ def compile_expression(text: str, *, has_clock: bool = False) -> CompiledPath:
 
 
 def parse_expression(text: str) -> SyntaxTree:
-    """Parse an expression and check its names; raises InvalidFhirPath if it is wrong."""
+    """Parse an expression and check its names; raises InvalidFhirPath."""
     if text not in _tree_cache:
         try:
             tree = _parse(text)
@@ -98,7 +98,7 @@ def _bind_types(node: SyntaxTree) -> SyntaxTree:
 
 
 def _check_syntax(text: str) -> None:
-    """Refuse what is not FHIRPath: the library's own parser goes on after an error, and reads `status status`."""
+    """Raise InvalidFhirPath on a syntax error. The library's parser continues after errors and accepts `status status`."""
     from antlr4 import CommonTokenStream, InputStream  # noqa: PLC0415
     from antlr4.error.ErrorListener import ErrorListener  # noqa: PLC0415
     from fhirpathpy.parser.generated.FHIRPathLexer import FHIRPathLexer  # noqa: PLC0415
@@ -122,7 +122,7 @@ def _check_syntax(text: str) -> None:
 
 
 def _check_names(tree: SyntaxTree) -> None:
-    """Refuse functions, variables, types and literals that do not exist, wherever they stand."""
+    """Raise InvalidFhirPath for functions, variables, types and literals that do not exist."""
     first = _find_first_term(tree)
     for node in _iter_nodes(tree):
         kind = node["type"]
@@ -158,7 +158,7 @@ def _check_function(node: SyntaxTree) -> None:
 
 
 def _check_pattern(argument: str) -> None:
-    """Refuse a literal that is no regular expression, or a slow one."""
+    """Raise InvalidFhirPath for a literal that is not a valid regular expression, or is a slow one."""
     if argument.startswith("'") and argument.endswith("'"):
         try:
             pattern.check_pattern(SINGLE_LINE + unquote(argument))

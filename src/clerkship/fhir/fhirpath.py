@@ -1,7 +1,9 @@
-"""Paths into resources: plain dotted ones are walked here, as FHIRPath walks them; all others are FHIRPath.
+"""Paths into resources. Plain dotted paths are followed here, with the same result as FHIRPath; all others are
+FHIRPath.
 
-A step into a list means every item of it, and an index picks from all that was found so far: `name.given[0]` is the
-first given name of all. `value` finds `valueQuantity`, or whichever it is.
+A step into a list selects every item, and an index picks from all values found so far: `name.given[0]` is the first
+given
+name of all names. `value` finds `valueQuantity` and the other names of the choice.
 """
 
 import re
@@ -24,7 +26,7 @@ _ROOTS = frozenset({"Resource", "DomainResource"})
 
 
 def parse_plain_path(path: str) -> Steps | None:
-    """`name[0].family` as `name, 0, family`; None for what is more than a plain path."""
+    """Parse `name[0].family` to `name, 0, family`; None if it is not a plain path."""
     if _PLAIN.fullmatch(path) is None:
         return None
     return tuple(int(part) if part.isdigit() else part for part in _PART.findall(path))
@@ -32,7 +34,7 @@ def parse_plain_path(path: str) -> Steps | None:
 
 @lru_cache(maxsize=4096)
 def compile_path(path: str, *, has_clock: bool = False) -> CompiledPath:
-    """Compile a path; raises InvalidFhirPath if it is wrong, or asks for the time where there is no clock."""
+    """Compile a path; raises InvalidFhirPath if it is invalid, or needs the time where there is no clock."""
     steps = parse_plain_path(path)
     if steps is None:
         return compile_expression(path, has_clock=has_clock)
@@ -42,18 +44,18 @@ def compile_path(path: str, *, has_clock: bool = False) -> CompiledPath:
 
 
 def find_values(resource: Resource, path: str, now: datetime | None = None) -> list[Any]:
-    """Find every value at a path, as plain data. `now` is the time for an expression that asks for it."""
+    """Return every value at a path as plain data. `now` is the time for an expression that needs it."""
     return compile_path(path, has_clock=now is not None)(resource, now)
 
 
 def check_path(path: str) -> str:
-    """Refuse a wrong path when a file is read."""
+    """Return the path; raises InvalidFhirPath. For fields of files."""
     compile_path(path)
     return path
 
 
 def check_timed_path(path: str) -> str:
-    """Refuse a wrong path when a file is read; it may ask for the time."""
+    """Return the path, which may use the clock; raises InvalidFhirPath. For fields of files."""
     compile_path(path, has_clock=True)
     return path
 

@@ -1,4 +1,4 @@
-"""Rules of R4 that hold between elements: those of its invariants that are cheap to tell and leave no doubt."""
+"""Invariants of R4: those that are cheap to check and unambiguous."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ InvariantCheck = Callable[[Mapping[str, Any]], bool]
 
 
 class Invariant(NamedTuple):
-    """One rule: the key it has in R4, what it asks in words, and whether an object keeps it."""
+    """One invariant: its key in R4, a message, and a check."""
 
     key: str
     text: str
@@ -24,13 +24,13 @@ class Invariant(NamedTuple):
 
 
 def get_invariants(definition: StructureDefinition) -> tuple[Invariant, ...]:
-    """The rules for a type."""
+    """Return the invariants of a type."""
     return (*_build_table_invariants(definition), *_TYPE_INVARIANTS.get(definition.name, ()))
 
 
 @cache
 def _load_table() -> list[tuple[str, str, str, list[str]]]:
-    """Read the rules that are alike but for the elements: type, key of the invariant, form, and the elements."""
+    """Load the invariants of common forms: type, key, form, and elements."""
     table: list[tuple[str, str, str, list[str]]] = orjson.loads(_TABLE.read_bytes())
     return table
 

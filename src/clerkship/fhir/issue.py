@@ -1,4 +1,4 @@
-"""What is wrong with something, in FHIR's own words (R4 OperationOutcome)."""
+"""Issues of an OperationOutcome (R4)."""
 
 from typing import Any, Literal, NamedTuple
 
@@ -33,7 +33,7 @@ IssueCode = Literal[
 
 
 class Issue(NamedTuple):
-    """One thing, and where it is."""
+    """One issue and its location."""
 
     severity: Severity
     code: IssueCode
@@ -43,7 +43,7 @@ class Issue(NamedTuple):
 
 
 class FhirError(Exception):
-    """Something that cannot be accepted; it says all that is wrong with it."""
+    """An error with the issues of an OperationOutcome."""
 
     def __init__(self, *issues: Issue) -> None:
         super().__init__("; ".join(issue.text for issue in issues))
@@ -51,12 +51,11 @@ class FhirError(Exception):
 
 
 def fhir_error(code: IssueCode, text: str) -> FhirError:
-    """Build the exception for one error."""
+    """Return a FhirError with one issue."""
     return FhirError(Issue("error", code, text))
 
 
 def build_operation_outcome(issues: "tuple[Issue, ...] | list[Issue]") -> dict[str, Any]:
-    """The OperationOutcome that says it."""
     return {"resourceType": "OperationOutcome", "issue": [_render_issue(issue) for issue in issues]}
 
 

@@ -1,4 +1,4 @@
-"""The XHTML of a narrative (R4 §2.4.0): well-formed, one div, and nothing in it that a browser would run or fetch."""
+"""The XHTML of a narrative (R4 §2.4.0): well-formed, one div, and nothing that a browser would run or load."""
 
 from typing import Any
 from xml.parsers import expat
@@ -15,7 +15,7 @@ _ALLOWED_ELEMENTS = frozenset(_ELEMENTS.split())
 
 
 class NarrativeError(Exception):
-    """What is wrong with a narrative, and how wrong: unreadable ("value"), or against a rule ("invariant")."""
+    """An error in a narrative: malformed ("value"), or a violated rule ("invariant")."""
 
     def __init__(self, code: IssueCode, text: str) -> None:
         super().__init__(text)
@@ -23,7 +23,7 @@ class NarrativeError(Exception):
 
 
 def find_narrative_error(text: str) -> NarrativeError | None:
-    """What is wrong with it; None where it is as it should be."""
+    """Return the error of a narrative; None if it is valid."""
     reader = _NarrativeParser()
     try:
         reader.parser.Parse(text, True)
@@ -35,12 +35,11 @@ def find_narrative_error(text: str) -> NarrativeError | None:
 
 
 def is_valid_narrative(value: Any) -> bool:
-    """Whether it is the div of a narrative."""
     return isinstance(value, str) and find_narrative_error(value) is None
 
 
 class _NarrativeParser:
-    """Looks at a text as the parser goes through it."""
+    """Checks elements and attributes while the text is parsed."""
 
     def __init__(self) -> None:
         self.parser = expat.ParserCreate(namespace_separator=" ")

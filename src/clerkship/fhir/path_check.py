@@ -1,5 +1,7 @@
-"""Whether a path can lead anywhere in a type, and to what is expected there: a misspelt one would find nothing, and
-what denies something would hold for ever."""
+"""Check that a path exists in a resource type and that an expectation can match.
+
+A misspelt path finds nothing, so that an expectation that denies something would always hold.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -21,7 +23,7 @@ _BOUNDS = ("gt", "gte", "lt", "lte")
 
 
 def find_path_error(type: str, path: str) -> str:
-    """What is error with a path in a resource of a type; empty where it is right, or nothing is known of it."""
+    """Return the error of a path in a resource type; empty if it is valid, or its types are unknown."""
     try:
         infer_path_types(type, path)
     except UnknownElement as error:
@@ -31,7 +33,7 @@ def find_path_error(type: str, path: str) -> str:
 
 
 def find_path_error_in_all_types(path: str) -> str:
-    """What is error with a path in a resource of whatever type; empty where there is a type that has it."""
+    """Return an error if no resource type has the path."""
     if all(find_path_error(type, path) for type in RESOURCE_TYPES):
         return f"`{path}`: no resource type has such an element"
     return ""
@@ -39,7 +41,7 @@ def find_path_error_in_all_types(path: str) -> str:
 
 @lru_cache(maxsize=4096)
 def infer_path_types(type: str, path: str) -> ElementTypes:
-    """What a path in a resource of a type may lead to; raises UnknownElement where it leads nowhere."""
+    """Return the possible types at a path; raises UnknownElement if it does not exist."""
     steps = parse_plain_path(path)
     if steps is None:
         return infer_types(parse_expression(path), type)
@@ -57,19 +59,19 @@ def infer_path_types(type: str, path: str) -> ElementTypes:
 
 
 def find_expectation_error(type: str, path: str, expected: Any) -> str:
-    """Why nothing at a path can ever be what is expected there; empty where something can."""
+    """Return why no value at a path can be as expected; empty if one can."""
     element_types = _infer_known_types(type, path)
     return next(_iter_expectation_errors(element_types, expected), "") if element_types else ""
 
 
 def find_value_error(type: str, path: str, value: Any) -> str:
-    """Why a value cannot be put at a path: it is of another literal_kind than what is there, or of no code that R4 allows."""
+    """Return why a value cannot be set at a path: it is of another type, or not a code that R4 allows."""
     element_types = _infer_known_types(type, path)
     return next(_iter_value_errors(element_types, value), "") if element_types and value is not None else ""
 
 
 def _infer_known_types(type: str, path: str) -> ElementTypes:
-    """Return what a path may lead to; None for a error path too, which is reported elsewhere."""
+    """Return the possible types at a path; None for an invalid path too, which is reported elsewhere."""
     try:
         return infer_path_types(type, path)
     except UnknownElement:
@@ -134,7 +136,7 @@ def _iter_codes(name: str) -> Iterator[str]:
 
 
 def find_token_error(type: str, parameter: str, text: str) -> str:
-    """Why a token that is searched for can never be found: a code outside the one list that R4 allows."""
+    """Return why a token can never be found: a code that is not in the value set."""
     name, _, modifier = parameter.partition(":")
     found = get_parameters(type).get(name)
     if found is None or found.type != "token" or modifier not in ("", "not") or "\\" in text:

@@ -1,4 +1,4 @@
-"""Which JSON values are primitives of R4 (§2.24.0.1): for every type a test, and what it wants in words."""
+"""The primitive types of R4 (§2.24.0.1): a test of JSON values and a description for each."""
 
 import re
 from binascii import a2b_base64
@@ -63,7 +63,7 @@ def _is_base64(value: Any) -> bool:
 
 
 class Primitive(NamedTuple):
-    """One type."""
+    """A primitive type."""
 
     test: PrimitiveTest
     json: str

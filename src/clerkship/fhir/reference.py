@@ -1,4 +1,4 @@
-"""References between resources: what kind each is, and whom it means (R4 §2.3.0)."""
+"""References between resources (R4 §2.3.0)."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ _RELATIVE = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/([A
 
 
 class ReferenceTarget(NamedTuple):
-    """Whom a reference means, where it is one of ours."""
+    """The target of a relative reference."""
 
     type: str
     id: str
@@ -16,12 +16,12 @@ class ReferenceTarget(NamedTuple):
 
     @property
     def key(self) -> str:
-        """`Patient/42`."""
+        """The key, such as `Patient/42`."""
         return f"{self.type}/{self.id}"
 
 
 def parse_reference(text: str, base: str = "") -> ReferenceTarget | None:
-    """`Patient/42`, or the same with this server's address before it; None for all that means something elsewhere."""
+    """Parse `Patient/42`, with or without the base URL of this server; None for a reference to anything else."""
     if base and text.startswith(base):
         text = text[len(base) :].lstrip("/")
     match = _RELATIVE.fullmatch(text)
@@ -29,7 +29,7 @@ def parse_reference(text: str, base: str = "") -> ReferenceTarget | None:
 
 
 def iter_references(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every Reference in some data that says `reference`, and where: `subject`, `participant[0].actor`."""
+    """Yield every Reference in the data with its path: `subject`, `participant[0].actor`."""
     if isinstance(data, dict):
         if isinstance(data.get("reference"), str):
             yield path, data

@@ -1,4 +1,4 @@
-"""A resource as a template reads it: its own elements, and what people ask for that no element says outright."""
+"""A resource as templates see it: its elements and derived fields such as `full_name` and `age`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class ResourceView(RecordView):
-    """A resource whose `get` also knows derived fields; as data it is the resource and nothing more."""
+    """A resource whose `get` also returns derived fields. As data it is only the resource."""
 
     derived: ClassVar[Mapping[str, "DerivedField"]]
     """By name, besides its elements."""
@@ -26,7 +26,7 @@ class ResourceView(RecordView):
         self.now = now
 
     def get(self, key: str, default: Any = None) -> Any:
-        """An element; else of a choice the one that is there (`value` of `valueQuantity`); else a derived field."""
+        """Return an element; else the value of a choice (`value` finds `valueQuantity`); else a derived field."""
         if key in self:
             return self[key]
         found = get_choice_value(self, key)
@@ -35,15 +35,15 @@ class ResourceView(RecordView):
         return default if found is None else found
 
     def names(self) -> list[str]:
-        """What can be asked of it."""
+        """Return the names of all elements and available derived fields."""
         return [*self, *(name for name, (_, find) in self.derived.items() if find(self) is not None)]
 
     def text(self, value: Any, name: str) -> str:
-        """Write a value in words: `Maria Lopez`, not a list of HumanNames."""
+        """Return a value as text: `Maria Lopez` for a list of HumanNames."""
         return to_text(value, name)
 
     def plain(self, value: Any) -> Any:
-        """Return plain JSON data, its numbers as any reader of JSON has them."""
+        """Return plain JSON data without exact decimals."""
         return (
             orjson.loads(exact.dumps(value))
             if isinstance(value, ResourceView) or exact.has_exact_decimals(value)
@@ -52,7 +52,7 @@ class ResourceView(RecordView):
 
 
 def _find_mrn(resource: ResourceView) -> str | None:
-    """The medical record number: the identifier of type MR, else one whose system says so."""
+    """Return the medical record number: the identifier of type MR, else one whose system contains `mrn`."""
     found = [item for item in list_objects(resource, "identifier") if isinstance(item.get("value"), str)]
     by_type = [item for item in found if any(c.get("code") == "MR" for c in list_objects(item.get("type"), "coding"))]
     by_system = [item for item in found if "mrn" in str(item.get("system")).lower()]
@@ -62,7 +62,7 @@ def _find_mrn(resource: ResourceView) -> str | None:
 
 
 def _compute_age(resource: ResourceView) -> int | None:
-    """Whole years, on the environment's day."""
+    """Return the age in completed years on the day of the environment."""
     born = resource.get("birthDate")
     if not isinstance(born, str) or _DAY.fullmatch(born) is None:
         return None

@@ -1,7 +1,6 @@
-"""What every resource type can be searched by: the official R4 SearchParameters, from the table that ships.
+"""The official search parameters of R4, from a table compiled by `scripts/fhir_parameters.py`.
 
-The table is compiled by `scripts/fhir_parameters.py`. What R4 defines and nobody can search by nodes is in it too, with
-the reason.
+Parameters that R4 defines and this server does not support are in the table too, with the reason.
 """
 
 import json
@@ -37,7 +36,7 @@ class Step(NamedTuple):
 
 
 class ParameterPath(NamedTuple):
-    """One way an expression goes, and the datatype at its end."""
+    """One alternative path of a search parameter's expression, and the datatype at its end."""
 
     steps: tuple[Step, ...]
     kind: str
@@ -46,7 +45,7 @@ class ParameterPath(NamedTuple):
 
 
 class CompositeComponent(NamedTuple):
-    """A part of a composite, read from each of its roots."""
+    """A component of a composite parameter, relative to each root."""
 
     type: ParameterType
     paths: tuple[ParameterPath, ...]
@@ -71,13 +70,13 @@ def _load_table() -> dict[str, Any]:
 
 @cache
 def searchable_types() -> frozenset[str]:
-    """Every resource type of R4."""
+    """Return every resource type of R4."""
     return frozenset(_load_table()["types"]) - {"Resource", "DomainResource"}
 
 
 @cache
 def get_parameters(type: str) -> Mapping[str, SearchParameter]:
-    """What resources of a type can be searched by, those of every resource among them; `Resource` for these alone."""
+    """Return the search parameters of a type, including those of every resource; `Resource` for only these."""
     types = _load_table()["types"]
     rows = types["Resource"] | types["DomainResource"] | types.get(type, {})
     return MappingProxyType({name: _build_parameter(name, row) for name, row in rows.items()})
@@ -85,7 +84,7 @@ def get_parameters(type: str) -> Mapping[str, SearchParameter]:
 
 @cache
 def refused_parameters(type: str) -> Mapping[str, str]:
-    """What R4 defines for a type and this refuses, with the reason."""
+    """Return the parameters of a type that R4 defines and this server refuses, with the reason."""
     refused = _load_table()["refused"]
     return MappingProxyType(
         {**REFUSED_EVERYWHERE, **refused["Resource"], **refused["DomainResource"], **refused.get(type, {})}
@@ -110,7 +109,7 @@ def _parse_path(text: str) -> ParameterPath:
 
 
 def select_elements(path: ParameterPath, node: Any, resource: Resource) -> list[Any]:
-    """What is at the end of an path, from a node of a resource on."""
+    """Return the elements at a path, from a node of a resource on."""
     nodes = [node]
     for step in path.steps:
         if step.name == "%resource":
@@ -146,7 +145,7 @@ def _meets_condition(step: Step, item: Any, resource: Resource) -> bool:
 
 
 def get_reference_type(reference: Resource, resource: Resource) -> str | None:
-    """The type of what a Reference means: `resolve()` of R4's expressions, decided without looking."""
+    """Return the type that a Reference refers to: `resolve()` in R4's expressions, decided without reading the target."""
     text = reference.get("reference")
     if isinstance(text, str) and text.startswith("#"):
         contained = (item for item in list_objects(resource, "contained") if item.get("id") == text[1:])

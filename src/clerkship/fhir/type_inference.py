@@ -1,6 +1,6 @@
-"""The elements that a FHIRPath expression names, followed through the definitions as far as the types are known.
+"""Infer the types of a FHIRPath expression from the definitions, as far as they are known.
 
-A misspelt one finds nothing, and what denies something would hold for ever.
+A misspelt element finds nothing, so that an expectation that denies something would always hold.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ _LITERALS = {
 
 
 def infer_types(tree: SyntaxNode, type: str) -> ElementTypes:
-    """What an expression on a resource of a type may lead to; raises UnknownElement where it names what is not there."""
+    """Return the possible types of an expression on a resource type; raises UnknownElement."""
     return _TypeInference(type).infer(_get_first_child(tree), single_type(type))
 
 
@@ -48,7 +48,7 @@ def _get_first_child(node: SyntaxNode) -> SyntaxNode:
 
 
 class _TypeInference:
-    """Through one expression, from the type of the resource on."""
+    """Infers the types of one expression."""
 
     def __init__(self, type: str) -> None:
         self.root = single_type(type)
@@ -63,7 +63,7 @@ class _TypeInference:
         }
 
     def infer(self, node: SyntaxNode, here: ElementTypes) -> ElementTypes:
-        """What a part of it may lead to, where `here` is what it starts from."""
+        """Return the possible types of a node; `here` are the types it starts from."""
         node_type = node.get("type")
         if node_type in self._by_type:
             return self._by_type[node_type](node, here)
@@ -94,7 +94,7 @@ class _TypeInference:
         return _parse_type_specifier(node["children"][1])
 
     def _infer_member(self, node: SyntaxNode, base: ElementTypes, here: ElementTypes, *, first: bool) -> ElementTypes:
-        """A name, or a function, on something."""
+        """Return the types of a member or a function invoked on `base`."""
         if node["type"] == "FunctionInvocation":
             return self._infer_function(_get_first_child(node), base, here)
         if node["type"] != "MemberInvocation":
@@ -137,7 +137,7 @@ class _TypeInference:
 
 
 def _find_choice(here: ElementTypes, spelling: str) -> str | None:
-    """Return the choice that an element is a spelling of: `value` for `valueQuantity`."""
+    """Return the choice element of a JSON name: `value` for `valueQuantity`."""
     types = [kind.type for kind in here or () if is_structure(kind.type)]
     choices = (element for type in types for element in get_structure(type).elements if element.choice)
     return next((element.name for element in choices if spelling in element.spellings), None)
@@ -150,7 +150,7 @@ def _get_identifier(node: SyntaxNode) -> str:
 
 
 def _parse_type_specifier(node: SyntaxNode) -> ElementTypes:
-    """The type that is meant by `Quantity` or `FHIR.Quantity`; System's own are not R4's."""
+    """Return the type named `Quantity` or `FHIR.Quantity`; None for types of System."""
     names: list[str] = []
 
     def gather(part: SyntaxNode) -> None:
@@ -163,7 +163,7 @@ def _parse_type_specifier(node: SyntaxNode) -> ElementTypes:
 
 
 def _check_comparable(one: ElementTypes, other: ElementTypes) -> None:
-    """Refuse to compare a number with what may be a Quantity: the two are never equal, and neither is greater."""
+    """Raise UnknownElement if a number is compared with a Quantity: they are never equal, and have no order."""
     types = [{kind.type for kind in kinds} if kinds else set() for kinds in (one, other)]
     for side, beside in (types, types[::-1]):
         if side and side <= {"decimal", "integer"} and beside & {"Quantity", "SimpleQuantity", "Age", "Duration"}:

@@ -1,4 +1,4 @@
-"""Definitions rules ready for one quick pass: per type, the rule for every name that may stand in its JSON."""
+"""Definitions compiled for fast validation: for each type, the rule of every name in its JSON."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -9,7 +9,7 @@ from clerkship.fhir.primitives import PRIMITIVES, PrimitiveTest
 
 
 class ElementRule:
-    """What may stand under one name."""
+    """The rule for one JSON name."""
 
     __slots__ = (
         "has_extra_checks",
@@ -48,7 +48,7 @@ class ElementRule:
 
 
 class TypeRules:
-    """A type, or what stands in one place of one."""
+    """The rules of a type or backbone element."""
 
     __slots__ = (
         "choices",
@@ -80,7 +80,7 @@ class TypeRules:
         self.invariants: tuple[Invariant, ...] = ()
 
     def compile(self) -> dict[str, ElementRule]:
-        """The rules, which the shape then has."""
+        """Compile and return the rules of its elements."""
         definition = get_structure(self.name)
         rules = {
             name: ElementRule(element, type)
@@ -100,5 +100,5 @@ class TypeRules:
 
 @cache
 def get_type_rules(name: str) -> TypeRules:
-    """The shape of a type; one for all who ask."""
+    """Return the rules of a type, cached."""
     return TypeRules(name)

@@ -1,4 +1,4 @@
-"""Whether a resource is one of R4: all that is wrong with its structure, counts, codes and references."""
+"""Validate resources of R4: structure, cardinality, codes, references and invariants."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -25,18 +25,19 @@ _conditional = re.compile(r"([A-Z][A-Za-z]+)\?\S").match
 
 
 def validate(resource: Resource) -> list[Issue]:
-    """All that is wrong with it, in the order of its elements; nothing where it is valid."""
+    """Return all issues of a resource, in the order of its elements; none if it is valid."""
     check = _Validation()
     check.check_resource(resource, "", 0)
     return check.issues
 
 
 def split_lenient(issues: Iterable[Issue]) -> tuple[list[Issue], list[Issue]]:
-    """What a lenient server refuses, and what it lets through.
+    """Split issues into those that a lenient server refuses and those that it accepts.
 
-    It keeps what it can read: every element it knows must have the JSON type and the format that R4 gives it, for who
-    indexes and shows it relies on them. It does not ask whether elements are known, enough, not empty, from the right
-    value set, mean the right type, or agree with each other.
+    It refuses what it cannot index or show: every known element must have the JSON type and format of R4. It accepts
+    unknown
+    elements, wrong cardinality, empty elements, codes outside of the value set, wrong reference targets and violated
+    invariants.
     """
     refused: list[Issue] = []
     through: list[Issue] = []
@@ -56,7 +57,7 @@ class _Validation:
         """References to what the resource contains: where, to what, by which rule."""
 
     def add_issue(self, code: IssueCode, where: str, text: str, json_path: str = "") -> None:
-        """One more issue: at a FHIRPath, which is json_path otherwise in the JSON where it is a choice."""
+        """Add an issue at a FHIRPath; `json_path` is the location in JSON if it differs, as for a choice."""
         if len(self.issues) < MAX_ISSUES:
             self.issues.append(Issue("error", code, f"{json_path or where}: {text}", where))
         elif len(self.issues) == MAX_ISSUES:
@@ -65,7 +66,7 @@ class _Validation:
             )
 
     def check_resource(self, value: Any, path: str, depth: int, *, contained: bool = False) -> None:
-        """A resource: at the top, contained, or in a Bundle or Parameters."""
+        """Check a resource: at the top, contained, or in a Bundle or Parameters."""
         if not isinstance(value, dict):
             self.add_issue(
                 "structure", path, f"{describe_json_type(value)}, where a resource is due", path or "resource"
@@ -88,7 +89,7 @@ class _Validation:
         self.fragments = outer
 
     def check_object(self, value: Any, rules: TypeRules, path: str, depth: int) -> None:
-        """An object: each of its elements, then those that are not there."""
+        """Check an object: each of its elements, then missing ones."""
         if not isinstance(value, dict):
             self.add_issue("structure", path, f"{describe_json_type(value)}, where an object ({rules.name}) is due")
             return
@@ -115,7 +116,7 @@ class _Validation:
             self._check_object_rules(value, rules, path)
 
     def _check_object_rules(self, value: Mapping[str, Any], rules: TypeRules, path: str) -> None:
-        """What is asked of all elements of an object: that they are there, and fit each other."""
+        """Check mandatory elements, choices and invariants of an object."""
         for name in rules.mandatory:
             if name not in value and not _is_extended(value.get("_" + name)):
                 self.add_issue("required", f"{path}.{name}", "missing, and mandatory")
@@ -163,7 +164,7 @@ class _Validation:
         self.add_issue("invalid", f"{path}.{quote_name(name)}", f"{rules.name} has no such element{near}")
 
     def _check_primitive_extension(self, item: Any, rule: ElementRule, value: Any, where: str, depth: int) -> None:
-        """R4 §2.6.2.2: `_birthDate` has the id and the extensions of `birthDate`."""
+        """Check `_birthDate`, the id and extensions of `birthDate` (R4 §2.6.2.2)."""
         if rule.many:
             self._check_primitive_extensions(item, value, where, depth)
             return
@@ -172,7 +173,7 @@ class _Validation:
             self.add_issue("invariant", where, "neither value nor extension (ele-1)")
 
     def _check_primitive_extensions(self, item: Any, value: Any, where: str, depth: int) -> None:
-        """R4 §2.6.2.2: two lists of one length, null in one of them where only the other says something."""
+        """Check that values and extensions are lists of one length, with null for missing ones (R4 §2.6.2.2)."""
         if not isinstance(item, list) or not item:
             self.add_issue(
                 "structure", where, f"{describe_json_type(item)}, where extensions are due, as many as there are values"
@@ -265,7 +266,7 @@ class _Validation:
             self.add_issue("invalid", where, f"refers to {type}; it may refer to {join_names(sorted(targets))}")
 
     def _check_contained_references(self, value: Resource, path: str) -> None:
-        """What is referred to by #id is contained (ref-1), and what is contained is referred to (dom-3)."""
+        """Check that references by #id have a target (ref-1), and that contained resources are referred to (dom-3)."""
         contained = value.get("contained")
         inside: list[Any] = contained if isinstance(contained, list) else []
         types = {one["id"]: one.get("resourceType") for one in inside if _has_id(one)}
@@ -311,7 +312,7 @@ def _is_extended(companion: Any) -> bool:
 
 
 def _is_coded(item: Mapping[str, Any], codes: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether one of its codings is from the set; what only has extensions says in them why there is none."""
+    """Return whether one coding is in the value set; an element with only extensions is accepted."""
     codings = item.get("coding")
     if not isinstance(codings, list):
         return "extension" in item and "text" not in item
@@ -324,7 +325,7 @@ def _has_id(value: Any) -> bool:
 
 
 def _find_fragments(value: Any) -> set[str]:
-    """All texts in some data, however deep, that begin with #."""
+    """Return all texts that begin with #, at any depth."""
     found: set[str] = set()
     due = [value]
     while due:
@@ -338,7 +339,7 @@ def _find_fragments(value: Any) -> set[str]:
 
 
 def _parse_reference_type(text: str) -> str | None:
-    """The type a reference means; None where its text does not tell, nothing where it is no reference at all."""
+    """Return the type of a reference; None if the text does not have it, and an empty string if it is not a reference."""
     found = _restful(text)
     if found is not None:
         type = found[2]

@@ -1,4 +1,4 @@
-"""What FHIRPath expressions work on: collections of elements of a resource and of System values."""
+"""The values of FHIRPath expressions: collections of elements of a resource and of System values."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ _QUANTITY_TYPES = frozenset({"Quantity", "SimpleQuantity", "MoneyQuantity", "Age
 
 
 class EvaluationError(ValueError):
-    """An expression cannot be evaluated on what it found."""
+    """An expression cannot be evaluated on the values it found."""
 
 
 @cache
 def load_r4_model() -> dict[str, Any]:
-    """Load the types of R4's paths."""
+    """Load the types of paths in R4."""
     from fhirpathpy.models import models  # noqa: PLC0415  (0.1 s, and most paths are plain ones)
 
     model: dict[str, Any] = models["r4"]
@@ -54,7 +54,7 @@ class Node:
         return "FHIR", "BackboneElement" if isinstance(self.value, Mapping) else get_system_type(self.value).lower()
 
     def children(self, name: str) -> Iterator["Node"]:
-        """Find the elements of a name; `value` finds `valueQuantity`."""
+        """Yield the elements of a name; `value` finds `valueQuantity`."""
         if not isinstance(self.value, Mapping):
             if self.extra and name in ("id", "extension"):
                 yield from _build_nodes(
@@ -70,7 +70,7 @@ class Node:
                 yield from _build_nodes(value, extra, model["path2Type"].get(path + suffix, path + suffix))
 
     def all_children(self) -> Iterator["Node"]:
-        """Find all elements of it."""
+        """Yield all child elements."""
         if isinstance(self.value, Mapping):
             for name in dict.fromkeys(key.removeprefix("_") for key in self.value if key != "resourceType"):
                 yield from self._spelt(name)
@@ -167,6 +167,6 @@ def get_single(collection: Collection, where: str) -> Any:
 
 
 def to_boolean(collection: Collection, where: str) -> bool | None:
-    """Evaluate a collection as a Boolean: one value that is none counts as true (FHIRPath 2.0, 4.5)."""
+    """Evaluate a collection as a Boolean: a single value of another type counts as true (FHIRPath 2.0, 4.5)."""
     value = get_single(collection, where)
     return value if isinstance(value, bool) or not collection else True

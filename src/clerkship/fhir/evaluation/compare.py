@@ -53,7 +53,7 @@ def values_equal(one: Any, other: Any) -> bool | None:
 
 
 def to_quantity(value: Any) -> Quantity | None:
-    """Convert a number to a quantity of unit 1; None for what is no quantity."""
+    """Convert a number to a quantity of unit 1; None for other types."""
     if is_number(value):
         return Quantity(Decimal(value), "1")
     return value if isinstance(value, Quantity) else None
@@ -139,12 +139,12 @@ def _quote(value: Any) -> str:
 
 
 def contains(collection: Collection, item: Item) -> bool:
-    """Whether an item is in a collection."""
+    """Return whether an item is in a collection."""
     return any(items_equal(item, other) is True for other in collection)
 
 
 class DistinctItems:
-    """Items that were found already; looks texts, numbers and booleans up without comparing them with each other."""
+    """The items found so far. Texts, numbers and booleans are looked up by hash instead of compared with each item."""
 
     def __init__(self) -> None:
         self._simple: set[tuple[bool, Any]] = set()
@@ -165,6 +165,5 @@ class DistinctItems:
 
 
 def remove_duplicates(items: Iterable[Item]) -> Collection:
-    """Leave out what is there already."""
     seen = DistinctItems()
     return [item for item in items if seen.add(item)]

@@ -67,7 +67,7 @@ class DateTimeValue:
 
     @property
     def precision(self) -> int:
-        """Count the digits of its precision: 4 for a year, 17 for milliseconds of a DateTime."""
+        """The digits of its precision: 4 for a year, 17 for milliseconds of a DateTime."""
         digits = 2 * len(self.parts) + (2 if self.kind != "Time" else 0)
         return digits + (3 if self.fraction else 0)
 
@@ -85,7 +85,7 @@ class DateTimeValue:
         return replace(self, kind=kind)
 
     def compare(self, other: "DateTimeValue") -> int | None:
-        """Return -1, 0 or 1; None if that depends on what one of them leaves open (precision or zone)."""
+        """Return -1, 0 or 1; None if the order depends on a missing precision or zone."""
         if len(self.parts) > 3 and len(other.parts) > 3 and bool(self.zone) != bool(other.zone):
             apart = self.earliest() - other.earliest()
             return None if abs(apart) <= _MAX_OFFSET + timedelta(hours=1) else 1 if apart > timedelta(0) else -1
@@ -112,7 +112,7 @@ class DateTimeValue:
         return sign * timedelta(hours=int(self.zone[1:3]), minutes=int(self.zone[4:6]))
 
     def add(self, amount: int, unit: str) -> "DateTimeValue":
-        """Add a calendar duration; what is finer than the precision is converted to it and cut off."""
+        """Add a calendar duration; an amount finer than the precision is converted and truncated."""
         if unit == "week":
             amount, unit = amount * 7, "day"
         names = _PARTS[3:] if self.kind == "Time" else _PARTS
@@ -131,7 +131,7 @@ class DateTimeValue:
         return replace(self, parts=parts, fraction=fraction if len(self.parts) == len(names) else "")
 
     def get_boundary(self, digits: int, *, high: bool) -> "DateTimeValue":
-        """Return the first or last moment that it may stand for, with a precision of so many digits."""
+        """Return the first or last moment that it may represent, with a precision of this many digits."""
         is_time = self.kind == "Time"
         wanted = min(digits // 2 - (0 if is_time else 1), 3 if is_time else 6)
         parts = list(self.parts)

@@ -61,7 +61,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def is_variable(name: str) -> bool:
-    """Whether an expression may use `%name`."""
+    """Return whether an expression may use `%name`."""
     return name in VARIABLE_NAMES or name.startswith(tuple(_PREFIXES))
 
 
@@ -88,7 +88,7 @@ class _Evaluation:
         return self.run(left, focus, scope), self.run(right, focus, scope)
 
     def inner(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
-        """Evaluate what a term holds."""
+        """Evaluate the content of a term."""
         return self.run(tree["children"][0], focus, scope)
 
     def first_step(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
@@ -137,7 +137,7 @@ class _Evaluation:
         return [found or next(url + name[len(start) :] for start, url in _PREFIXES.items() if name.startswith(start))]
 
     def polarity(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
-        """Evaluate a sign."""
+        """Evaluate unary `+` and `-`."""
         sign = tree["terminalNodeText"][0]
         value = get_single(self.inner(tree, focus, scope), f"unary `{sign}`")
         if isinstance(value, Quantity):

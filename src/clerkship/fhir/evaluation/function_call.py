@@ -1,4 +1,4 @@
-"""A call of a FHIRPath function: what it is called on, and its arguments, which it evaluates itself."""
+"""Calls of FHIRPath functions, which evaluate their arguments themselves."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ Tree = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class EvaluationScope:
-    """What `$this`, `$index` and `$total` are."""
+    """The values of `$this`, `$index` and `$total`."""
 
     this: Collection
     index: int | None = None
@@ -24,14 +24,14 @@ EvaluateTree = Callable[[Tree, Collection, EvaluationScope], Collection]
 
 @dataclass(frozen=True, slots=True)
 class FunctionArgument:
-    """An expression that is given to a function."""
+    """An expression as an argument of a function."""
 
     tree: Tree
     scope: EvaluationScope
     run: EvaluateTree
 
     def evaluate(self) -> Collection:
-        """Evaluate it where the function is called."""
+        """Evaluate the argument in the scope of the call."""
         return self.run(self.tree, self.scope.this, self.scope)
 
     def evaluate_on(self, items: Collection, index: int | None = None, total: Collection | None = None) -> Collection:
@@ -43,13 +43,13 @@ class FunctionArgument:
 
     @property
     def type_name(self) -> str:
-        """Read it as the name of a type."""
+        """The argument as the name of a type."""
         return str(self.tree.get("text", "")).replace("`", "")
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """One call."""
+    """One call of a function."""
 
     name: str
     input: Collection
@@ -58,15 +58,15 @@ class FunctionCall:
 
     @property
     def label(self) -> str:
-        """Name the function, for an error."""
+        """The name of the function for error messages."""
         return f"`{self.name}()`"
 
     def value(self) -> Any:
-        """Return the only value that it is called on; None if there is none."""
+        """Return the single value that the function is called on; None if there is none."""
         return get_single(self.input, self.label)
 
     def argument(self, place: int) -> Any:
-        """Return the only value of an argument; None if it is empty or was not given."""
+        """Return the single value of an argument; None if it is empty or missing."""
         if place >= len(self.arguments):
             return None
         return get_single(self.arguments[place].evaluate(), f"an argument of {self.label}")
@@ -94,7 +94,7 @@ class FunctionCall:
 
 
 class FhirPathFunction(NamedTuple):
-    """A function, and how many arguments it takes."""
+    """A function, and the numbers of arguments it accepts."""
 
     evaluate: Callable[[FunctionCall], Any]
     """Returns a collection, one item, or None for nothing."""

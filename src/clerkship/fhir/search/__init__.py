@@ -1,4 +1,4 @@
-"""R4's search: queries parsed once, resources found by indexes that a chart builds when they are first criteria_by_type."""
+"""FHIR R4 search. Queries are parsed once; resources are found by indexes that a chart builds on first use."""
 
 from clerkship.fhir.search.find import SearchResult, matches_search, run_search, search_keys
 from clerkship.fhir.search.include import find_included

@@ -1,4 +1,4 @@
-"""What belongs to a patient, an encounter, a practitioner: R4's CompartmentDefinitions, from the table that ships."""
+"""R4's CompartmentDefinitions: which resources belong to a patient, an encounter or a practitioner."""
 
 import json
 from functools import cache
@@ -14,15 +14,15 @@ def _load_table() -> dict[str, dict[str, list[str]]]:
 
 
 def compartment_types() -> tuple[str, ...]:
-    """What a compartment can be about."""
+    """Return the types that have a compartment."""
     return tuple(_load_table())
 
 
 def compartment_parameters(compartment: str, type: str) -> tuple[str, ...]:
-    """The parameters that put resources of a type in a compartment; none where they never are."""
+    """Return the search parameters that put a type in a compartment; none if it never is in it."""
     return tuple(_load_table().get(compartment, {}).get(type, ()))
 
 
 def list_compartment_members(compartment: str) -> tuple[str, ...]:
-    """The resource types that can be in a compartment, that of its subject first."""
+    """Return the resource types that can be in a compartment, the type of its subject first."""
     return tuple(dict.fromkeys((compartment, *_load_table().get(compartment, {}))))

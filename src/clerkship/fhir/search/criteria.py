@@ -1,4 +1,4 @@
-"""One parameter of a query to what must hold of a resource: modifiers, chains, `_has`, composites (R4 §3.1.1.3 on)."""
+"""Parse one search parameter to a criterion: modifiers, chains, `_has`, composites (R4 §3.1.1.3 and following)."""
 
 from collections.abc import Sequence
 
@@ -46,7 +46,7 @@ _MODIFIER_INDEX_KINDS: dict[str, IndexKind] = {
 
 
 class UnknownParameter(Exception):
-    """A parameter that is not searched by: refused, or, by a lenient server, left out and reported."""
+    """A parameter that is not supported: refused, or ignored and reported if handling is lenient."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -54,7 +54,7 @@ class UnknownParameter(Exception):
 
 
 def parse_criterion(type: str, name: str, text: str, context: SearchContext) -> Criterion:
-    """What one `name=text` asks of resources of a type; raises UnknownParameter or Invalid."""
+    """Parse one `name=text` for a resource type; raises UnknownParameter or FhirError."""
     if context.depth > MAX_CHAIN_LENGTH:
         raise fhir_error("too-costly", f"a chain of more than {MAX_CHAIN_LENGTH} links is not followed")
     if name.startswith("_has:"):
@@ -68,7 +68,7 @@ def parse_criterion(type: str, name: str, text: str, context: SearchContext) -> 
 
 
 def get_parameter(type: str, label: str) -> SearchParameter:
-    """A parameter by its name."""
+    """Return a search parameter by name; raises UnknownParameter."""
     found = get_parameters(type).get(label)
     if found is not None:
         return found
@@ -146,7 +146,7 @@ def _parse_component(name: str, component: CompositeComponent, text: str, contex
 
 
 def get_reference_parameter(type: str, label: str) -> SearchParameter:
-    """A parameter that can be followed: it holds references, not canonical URLs."""
+    """Return a parameter that can be chained: it has references, not canonical URLs."""
     parameter = get_parameter(type, label)
     if parameter.type != "reference":
         raise fhir_error(
@@ -186,7 +186,7 @@ def _parse_reverse_chain(type: str, name: str, text: str, context: SearchContext
 
 
 def build_compartment_criterion(type: str, parameters: Sequence[str], key: str, base: str) -> Criterion:
-    """Being in a compartment: one of its parameters means the resource that the compartment is about."""
+    """Return the criterion of a compartment: one of its parameters refers to the subject."""
     spellings = (key, f"{base.rstrip('/')}/{key}") if base else (key,)
     known_here = get_parameters(type)
     terms = [

@@ -1,4 +1,4 @@
-"""What the elements of a resource say to a search: codes, words, spans of time, amounts, references."""
+"""Extract the searchable values of elements: codes, texts, time ranges, quantities, references."""
 
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ _KEPT_CATEGORIES = {"L", "N", "S"}
 
 
 class QuantityRange(NamedTuple):
-    """A quantity: from, to (both in it), and its unit as system, code and what people read."""
+    """A quantity: lower and upper bound, both inclusive, and its unit as system, code and display."""
 
     low: float
     high: float
@@ -30,7 +30,7 @@ NO_UNIT = ("", "", "")
 
 
 def normalize_text(text: str) -> str:
-    """A text as searches compare it: without case, accents, punctuation and repeated space (R4 §3.1.1.4.8, string)."""
+    """Normalize a text for comparison: no case, accents, punctuation or repeated space (R4 §3.1.1.4.8, string)."""
     if text.isascii() and text.isalnum():
         return text.lower()
     plain = unicodedata.normalize("NFKD", text.casefold())
@@ -39,7 +39,7 @@ def normalize_text(text: str) -> str:
 
 
 def extract_tokens(path: ParameterPath, resource: Resource, node: Any) -> Iterator[tuple[System, str]]:
-    """System and code of everything there; for a primitive, all systems that are implied, for it says none itself."""
+    """Yield systems and codes; for a primitive, all systems that its binding implies."""
     if path.kind == "deceased":
         yield SPECIAL_VALUES, "true" if _is_deceased(resource) else "false"
         return
@@ -74,7 +74,7 @@ def _extract_code(value: dict[str, Any], name: str) -> Iterator[tuple[str, str]]
 
 
 def extract_labels(path: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
-    """The words beside codes: CodeableConcept.text, Coding.display, Identifier.type.text."""
+    """Yield the texts of codes: CodeableConcept.text, Coding.display, Identifier.type.text."""
     for value in select_elements(path, node, resource) if path.kind != "deceased" else ():
         if not isinstance(value, dict):
             continue
@@ -89,7 +89,7 @@ def extract_labels(path: ParameterPath, resource: Resource, node: Any) -> Iterat
 
 
 def extract_typed_identifiers(path: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
-    """`system|code|value` of every identifier that says its type."""
+    """Yield `system|code|value` of every identifier with a type."""
     for value in select_elements(path, node, resource) if path.kind == "Identifier" else ():
         if isinstance(value, dict) and isinstance(value.get("type"), dict) and isinstance(value.get("value"), str):
             for system, code in _extract_codes("CodeableConcept", value["type"]):
@@ -97,7 +97,7 @@ def extract_typed_identifiers(path: ParameterPath, resource: Resource, node: Any
 
 
 def extract_strings(path: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
-    """Every text there, a name's and an address's part by part."""
+    """Yield every text; names and addresses part by part."""
     for value in select_elements(path, node, resource):
         if isinstance(value, str):
             yield value
@@ -114,7 +114,7 @@ def _extract_texts(value: dict[str, Any], names: Iterable[str]) -> Iterator[str]
 
 
 def extract_dates(path: ParameterPath, resource: Resource, node: Any, zone: int) -> list[TimeRange]:
-    """The time everything there covers."""
+    """Return the time ranges."""
     spans = [_to_time_range(path.kind, value, zone) for value in select_elements(path, node, resource)]
     return [span for span in spans if span is not None]
 
@@ -154,7 +154,7 @@ def _parse_date(text: Any, zone: int) -> TimeRange | None:
 
 
 def extract_quantities(path: ParameterPath, resource: Resource, node: Any) -> list[QuantityRange]:
-    """Every number or quantity there."""
+    """Return every number or quantity."""
     found = [_to_quantity_range(path.kind, value) for value in select_elements(path, node, resource)]
     return [amount for amount in found if amount is not None]
 
@@ -223,7 +223,7 @@ def _get_unit(value: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def extract_references(path: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:
-    """What the references there say, as written but for a version: `Patient/42`, an address, a canonical URL."""
+    """Yield references as they are written, without version: `Patient/42`, a URL, a canonical URL."""
     for value in select_elements(path, node, resource):
         text = value.get("reference") if isinstance(value, dict) else value
         if isinstance(text, str) and not text.startswith("#"):
@@ -231,12 +231,12 @@ def extract_references(path: ParameterPath, resource: Resource, node: Any) -> It
 
 
 def extract_reference_identifiers(path: ParameterPath, resource: Resource, node: Any) -> Iterator[tuple[str, str]]:
-    """System and value of the identifiers by which references mean something."""
+    """Yield system and value of the identifiers in references."""
     for value in select_elements(path, node, resource):
         if isinstance(value, dict) and isinstance(value.get("identifier"), dict):
             yield from _extract_code(value["identifier"], "value")
 
 
 def is_present(path: ParameterPath, resource: Resource) -> bool:
-    """Whether there is anything at all."""
+    """Return whether there is any value."""
     return path.kind == "deceased" or any(True for _ in select_elements(path, resource, resource))

@@ -1,4 +1,4 @@
-"""Find what a query asks for, in the order it asks for."""
+"""Run a search and return its matches in order."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ class SearchResult:
 
     @property
     def total(self) -> int:
-        """How many match."""
+        """The number of matches."""
         return len(self.keys)
 
 
 def run_search(view: ChartView, query: SearchQuery) -> SearchResult:
-    """All that match a query, as the view is now."""
+    """Return all matches of a query in the current state of a view."""
     search = Search(view, query.base, query.zone)
     parts = [
         merge_matches(type, search.match_type(type, criteria), query.sort) for type, criteria in query.criteria_by_type
@@ -44,7 +44,7 @@ def run_search(view: ChartView, query: SearchQuery) -> SearchResult:
 
 
 def _merge_types(parts: Sequence[MergedKeys], descending: list[bool]) -> SearchResult:
-    """Of several types, each in its own order, the one order of all."""
+    """Merge the sorted matches of several types."""
     positions = [part.get_position(at) for part in parts for at in range(len(part))]
     if not descending:
         positions.sort()
@@ -58,12 +58,12 @@ def _merge_types(parts: Sequence[MergedKeys], descending: list[bool]) -> SearchR
 
 
 def search_keys(view: ChartView, type: str, pairs: Sequence[tuple[str, str]], *, base: str = "") -> list[str]:
-    """The keys of what some parameters find; raises Invalid where they are wrong."""
+    """Return the keys of the matches of some parameters; raises FhirError if they are invalid."""
     return list(run_search(view, parse_query(type, pairs, context=SearchContext(base, view.zone))).keys)
 
 
 def matches_search(view: ChartView, type: str, pairs: Sequence[tuple[str, str]], resource: Resource) -> bool:
-    """Whether one resource, be it in the view or not, is what some parameters look for."""
+    """Return whether one resource, in the view or not, matches some parameters."""
     query = parse_query(type, pairs, context=SearchContext(zone=view.zone))
     if resource.get("resourceType") != type:
         return False

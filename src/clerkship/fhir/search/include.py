@@ -1,4 +1,4 @@
-"""What comes along with an answer: `_include`, `_revinclude` and `:iterate` (R4 §3.1.1.5.4)."""
+"""Included resources: `_include`, `_revinclude` and `:iterate` (R4 §3.1.1.5.4)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -19,9 +19,9 @@ MAX_ROUNDS = 100
 
 
 def find_included(view: ChartView, query: SearchQuery, keys: Sequence[str]) -> list[str]:
-    """The keys of what comes with some matches, each once, none of them a match itself.
+    """Return the keys that are included with some matches, each once and without the matches themselves.
 
-    Raises Invalid where it would be more than MAX_INCLUDED, or `:iterate` would go on for more than MAX_ROUNDS.
+    Raises FhirError for more than MAX_INCLUDED keys or MAX_ROUNDS rounds of `:iterate`.
     """
     if not query.includes and not query.revincludes:
         return []
@@ -40,7 +40,7 @@ def find_included(view: ChartView, query: SearchQuery, keys: Sequence[str]) -> l
 
 
 class _IncludeResolver:
-    """Who brings whom."""
+    """Follows references from and to resources."""
 
     def __init__(self, view: ChartView, query: SearchQuery) -> None:
         self.view = view
@@ -49,19 +49,19 @@ class _IncludeResolver:
         self._paths: dict[tuple[Include, str], list[ParameterPath]] = {}
 
     def exists(self, key: str) -> bool:
-        """Whether there is such a resource now."""
+        """Return whether a resource exists now."""
         changed = self.view.changed(key.partition("/")[0])
         return changed[key] is not None if key in changed else key in self.view.chart
 
     def find_related(self, keys: Sequence[str], first: bool) -> Iterator[str]:
-        """What comes with these; only what iterates comes with those that themselves came along."""
+        """Yield the keys included with resources; after the first round, only those of includes that iterate."""
         yield from self._find_targets([each for each in self.query.includes if first or each.iterate], keys)
         for include in self.query.revincludes:
             if first or include.iterate:
                 yield from self._find_sources(include, keys)
 
     def _find_targets(self, includes: Sequence[Include], keys: Sequence[str]) -> Iterator[str]:
-        """What resources refer to, include by include; each resource is read once."""
+        """Return what resources refer to, include by include; each resource is read once."""
         targets: dict[Include, list[str]] = {include: [] for include in includes}
         for key in keys:
             type = key.partition("/")[0]

@@ -1,7 +1,8 @@
-"""Indexes: from what elements say to the rows of the resources that say it.
+"""Indexes from values of elements to the rows of their resources.
 
-A row is a resource's place among the sorted keys of its type. Rows are added in order, so every posting is sorted and
-without repetition; one row alone is kept as a number, more as an array of four bytes each.
+A row is the position of a resource among the sorted keys of its type. Rows are added in order, so every posting is
+sorted
+and unique; a single row is stored as a number, several as an array of four bytes each.
 """
 
 from array import array
@@ -44,14 +45,14 @@ MAX_CHARACTER = "\U0010ffff"
 
 
 class LookupRows(NamedTuple):
-    """Rows that a lookup found, and whether they are sorted."""
+    """Rows found by a lookup, and whether they are sorted."""
 
     rows: Rows
     sorted: bool = True
 
 
 def add_posting(postings: dict[K, Posting], value: K, row: int) -> None:
-    """One more row for a value."""
+    """Add a row to the posting of a value."""
     posting = postings.get(value)
     if posting is None:
         postings[value] = row
@@ -63,14 +64,14 @@ def add_posting(postings: dict[K, Posting], value: K, row: int) -> None:
 
 
 def get_rows(posting: "Posting | None") -> Rows:
-    """The rows of a posting."""
+    """Return the rows of a posting."""
     if posting is None:
         return ()
     return (posting,) if isinstance(posting, int) else posting
 
 
 class TextIndex:
-    """Values that are texts: looked up whole, by their beginning, or by what they contain."""
+    """An index of texts: looked up whole, by prefix, or by substring."""
 
     def __init__(self, values: Iterable[tuple[int, str]]) -> None:
         self.postings: dict[str, Posting] = {}
@@ -80,20 +81,20 @@ class TextIndex:
 
     @property
     def sorted(self) -> list[str]:
-        """The values in order; worked out when somebody looks for a beginning."""
+        """The texts in order; sorted when first needed."""
         if self._sorted is None:
             self._sorted = sorted(self.postings)
         return self._sorted
 
     def look_up(self, value: SearchValue) -> Iterator[LookupRows]:
-        """The rows of a value."""
+        """Yield the rows of a value."""
         for text in value.spellings if isinstance(value, ReferenceValue) else self._list_candidates(value):
             rows = get_rows(self.postings.get(text))
             if rows:
                 yield LookupRows(rows)
 
     def _list_candidates(self, value: SearchValue) -> Iterable[str]:
-        """Return the values that a text asks for, or may."""
+        """Return the indexed texts that match a value."""
         assert isinstance(value, TextValue)
         if value.how == "starts":
             return self.list_with_prefix(value.text)
@@ -102,16 +103,16 @@ class TextIndex:
         return _iter_parent_uris(value.text) if value.how == "above" else (value.text,)
 
     def iter_sorted(self) -> Iterator[tuple[str, Rows]]:
-        """The values in order, with their rows."""
+        """Yield the texts in order, with their rows."""
         return ((text, get_rows(self.postings[text])) for text in self.sorted)
 
     def list_with_prefix(self, text: str) -> list[str]:
-        """The values that begin so."""
+        """Return the texts with a prefix."""
         return self.sorted[bisect_left(self.sorted, text) : bisect_left(self.sorted, text + MAX_CHARACTER)]
 
 
 def _iter_parent_uris(text: str) -> Iterator[str]:
-    """An address and those it lies under, a segment less each time."""
+    """Yield a URI and its parents, with one segment less each time."""
     yield text
     for at in range(len(text) - 1, 0, -1):
         if text[at] == "/" and text[at - 1] != "/":
@@ -120,7 +121,7 @@ def _iter_parent_uris(text: str) -> Iterator[str]:
 
 
 class TokenIndex:
-    """Codes with their systems."""
+    """An index of codes with their systems."""
 
     def __init__(self, values: Iterable[tuple[int, tuple[System, str]]]) -> None:
         self.postings: dict[tuple[System, str], Posting] = {}
@@ -131,7 +132,7 @@ class TokenIndex:
             self.systems.setdefault(code, []).append(system)
 
     def look_up(self, value: SearchValue) -> Iterator[LookupRows]:
-        """The rows of `system|code`, `|code`, `system|` or `code`."""
+        """Yield the rows of `system|code`, `|code`, `system|` or `code`."""
         assert isinstance(value, TokenValue)
         if value.code is None:
             pairs = [pair for pair in self.postings if _is_system_match(pair[0], value.system)]
@@ -142,21 +143,23 @@ class TokenIndex:
             yield LookupRows(get_rows(self.postings[pair]))
 
     def iter_sorted(self) -> Iterator[tuple[str, Rows]]:
-        """The codes in order, with their rows; systems do not count."""
+        """Yield the codes in order, with their rows; systems are ignored."""
         for code in sorted(self.systems):
             for system in self.systems[code]:
                 yield code, get_rows(self.postings[system, code])
 
 
 def _is_system_match(system: System, requested: str | None) -> bool:
-    """Whether an element is of a system; a primitive is of those it implies, and of none as far as it says."""
+    """Return whether a code is of the requested system; a primitive is of the systems that its binding implies, or of
+    none.
+    """
     return requested is None or (
         system == requested if isinstance(system, str) else requested in system or not requested
     )
 
 
 class RangeEndpoints(NamedTuple):
-    """Spans in order of one of their ends: that end, whose they are, and their units."""
+    """Ranges sorted by one of their endpoints: the endpoints, their rows, and their units."""
 
     at: "array[Any]"
     rows: "array[int]"
@@ -164,7 +167,7 @@ class RangeEndpoints(NamedTuple):
 
 
 class RangeIndex:
-    """Stretches of time, or amounts with their unit, sorted by where they begin and by where they end."""
+    """An index of time ranges, or of quantities with units, sorted by start and by end."""
 
     def __init__(self, values: Iterable[tuple[int, TimeRange | QuantityRange]], closed: bool) -> None:
         self.closed = closed
@@ -178,7 +181,7 @@ class RangeIndex:
         self.widest = max((value[1] - value[0] for _, value in entries), default=0)
 
     def look_up(self, value: SearchValue) -> Iterator[LookupRows]:
-        """The rows that a date or number with its prefix is about."""
+        """Yield the rows that match a date or number with its prefix."""
         assert isinstance(value, DateValue | QuantityValue)
         by_unit = isinstance(value, QuantityValue) and (value.system is not None or value.code is not None)
         for edges, places in self.iter_matches(value):
@@ -192,7 +195,7 @@ class RangeIndex:
                 yield LookupRows(rows, sorted=False)
 
     def iter_matches(self, value: DateValue | QuantityValue) -> Iterator[tuple[RangeEndpoints, Sequence[int]]]:
-        """Where a comparison holds (R4 §3.1.1.4.5); numbers compare as themselves, not as what rounds to them."""
+        """Yield the positions where a comparison holds (R4 §3.1.1.4.5). Numbers are compared exactly, without rounding."""
         prefix, size = value.prefix, len(self.highs)
         low, high = (value.value, value.value) if isinstance(value, QuantityValue) else (value.low, value.high)
         starts, ends = self.starts, self.ends
@@ -214,12 +217,12 @@ class RangeIndex:
             yield starts, range((bisect_right if self.closed and prefix == "le" else bisect_left)(starts.at, low))
 
     def iter_sorted(self, descending: bool) -> Iterator[tuple[Any, Rows]]:
-        """Where they begin in order, or where they end, with their rows."""
+        """Yield starts in ascending or ends in descending order, with their rows."""
         edges = self.ends if descending else self.starts
         return ((at, (row,)) for at, row in zip(edges.at, edges.rows, strict=True))
 
     def iter_within(self, low: Any, high: Any) -> Iterator[Sequence[int]]:
-        """Those that lie in a stretch from start to end; with no look at those that begin too early to end outside."""
+        """Yield the positions of ranges within bounds; only those that start late enough to end outside are compared."""
         first, last = bisect_left(self.starts.at, low), bisect_left(self.starts.at, high)
         exact = not self.closed or not self.widest  # what two fractions are apart is rounded: no ground to be sure on
         sure = max(first, bisect_left(self.starts.at, high - self.widest)) if exact else first
@@ -230,7 +233,7 @@ class RangeIndex:
             yield [at for at in range(sure, last) if self.highs[at] <= high]
 
     def list_overlapping(self, low: Any, high: Any) -> Sequence[int]:
-        """Those that share something with a stretch."""
+        """Return the positions of ranges that overlap bounds."""
         if self.closed:
             return [at for at in range(bisect_right(self.starts.at, high)) if self.highs[at] >= low]
         return [at for at in range(bisect_left(self.starts.at, high)) if self.highs[at] > low]
@@ -251,7 +254,7 @@ def _is_same_unit(unit: tuple[str, str, str], value: DateValue | QuantityValue) 
 
 
 class PresenceIndex:
-    """The rows that say anything at all."""
+    """The rows that have any value."""
 
     def __init__(self, rows: Iterable[int]) -> None:
         self.rows = array("I", rows)
@@ -292,7 +295,7 @@ def _extract_normalized_labels(path: ParameterPath, resource: Resource, node: An
 
 
 def build_index(index_kind: IndexKind, paths: tuple[ParameterPath, ...], resources: NumberedNodes, zone: int) -> Index:
-    """Build the index of one index_kind over resources that come with their rows."""
+    """Build an index over numbered resources."""
     if index_kind == "present":
         return PresenceIndex(row for row, resource, _ in resources if any(is_present(path, resource) for path in paths))
     if index_kind == "date":

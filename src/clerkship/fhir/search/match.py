@@ -1,4 +1,4 @@
-"""Which resources of a view meet some criteria: a chart's by indexes, those that changed since by a look at each."""
+"""Find the resources of a view that meet criteria: those of the chart by index, changed ones one by one."""
 
 from array import array
 from bisect import bisect_left
@@ -31,7 +31,7 @@ READ_COST = 200
 
 
 class Hits(NamedTuple):
-    """The rows that meet one criterion: those in the parts, or, negated, all others."""
+    """The rows that meet one criterion: those in the parts or, if negated, all others."""
 
     parts: Sequence[LookupRows]
     negated: bool
@@ -39,15 +39,15 @@ class Hits(NamedTuple):
 
     @property
     def size(self) -> int:
-        """At most so many."""
+        """An upper bound of the number of rows."""
         return self.universe if self.negated else sum(len(part.rows) for part in self.parts)
 
     def to_set(self) -> set[int]:
-        """All of them."""
+        """Return all rows."""
         return set(self.list_complement()) if self.negated else set().union(*(part.rows for part in self.parts))
 
     def list_complement(self) -> list[int]:
-        """All that are in no part, in order."""
+        """Return all rows that are in no part, in order."""
         mask = bytearray(b"\x01") * self.universe
         for part in self.parts:
             for row in part.rows:
@@ -55,7 +55,7 @@ class Hits(NamedTuple):
         return list(compress(range(self.universe), mask))
 
     def intersect(self, rows: set[int]) -> set[int]:
-        """Those of some rows that are in it."""
+        """Return those of some rows that meet the criterion."""
         if all(part.sorted for part in self.parts) and len(rows) * len(self.parts) * 8 < sum(
             len(part.rows) for part in self.parts
         ):
@@ -71,7 +71,7 @@ def _contains_row(rows: Rows, row: int) -> bool:
 
 
 class TypeMatches(NamedTuple):
-    """What of one type meets the criteria: rows of the chart, in order, and keys of what changed since."""
+    """The matches of one type: rows of the chart in order, and rows of changed resources."""
 
     chart_index: ChartIndex
     rows: Rows
@@ -80,7 +80,7 @@ class TypeMatches(NamedTuple):
 
     @property
     def keys(self) -> list[str]:
-        """All of them, in no order."""
+        """The keys of all matches, unordered."""
         return [
             *(self.chart_index.keys[row] for row in self.rows),
             *(self.overlay_index.keys[row] for row in self.overlay_rows),
@@ -88,7 +88,7 @@ class TypeMatches(NamedTuple):
 
 
 class Search:
-    """One search over one view; what it works out on the way it remembers until it is done."""
+    """One search over one view. It caches intermediate results."""
 
     def __init__(self, view: ChartView, base: str = "", zone: int = 0) -> None:
         self.view = view
@@ -99,13 +99,13 @@ class Search:
         self._inner: dict[tuple[str, int], TypeMatches] = {}
 
     def chart_index(self, type: str) -> ChartIndex:
-        """A type's resources in the chart."""
+        """Return the indexes over resources of a type in the chart."""
         if type not in self._chart_indexes:
             self._chart_indexes[type] = ChartIndex(self.view.chart, type, self.zone)
         return self._chart_indexes[type]
 
     def overlay_index(self, type: str) -> OverlayIndex:
-        """A type's resources that differ from the chart."""
+        """Return the indexes over changed resources of a type."""
         if type not in self._overlay_indexes:
             found = self.view.cache_until_changed(type, lambda: self._build_overlay_index(type))
             self._overlay_indexes[type] = found if found.zone == self.zone else self._build_overlay_index(type)
@@ -116,7 +116,7 @@ class Search:
         return OverlayIndex({key: resource for key, resource in changed.items() if resource is not None}, self.zone)
 
     def match_type(self, type: str, criteria: Sequence[Criterion]) -> TypeMatches:
-        """What of a type meets all of some criteria."""
+        """Return the resources of a type that meet all criteria."""
         chart_index, overlay_index = self.chart_index(type), self.overlay_index(type)
         rows = self.find_rows(criteria, chart_index)
         shadowed = [row for row in map(chart_index.find_row, self.view.changed(type)) if row is not None]
@@ -125,7 +125,7 @@ class Search:
         )
 
     def find_rows(self, criteria: Sequence[Criterion], resource_index: ResourceIndex) -> Rows:
-        """The rows of a resource_index that meet all of some criteria, in order."""
+        """Return the rows that meet all criteria, in order."""
         if not criteria or not resource_index.size:
             return range(resource_index.size)
         planned = sorted(
@@ -151,7 +151,7 @@ class Search:
         return hits.intersect(rows)
 
     def find_hits(self, criterion: Criterion, resource_index: ResourceIndex) -> Hits:
-        """The rows of a resource_index that meet one criterion."""
+        """Return the rows that meet one criterion."""
         negated = False
         if isinstance(criterion, ValueCriterion):
             parts: Iterable[LookupRows] = _look_up_values(
@@ -186,7 +186,7 @@ class Search:
         return sorted(found)
 
     def match_inner(self, type: str, criterion: Criterion) -> TypeMatches:
-        """What a chain leads to, worked out once."""
+        """Return the matches at the end of a chain, cached."""
         key = (type, id(criterion))
         if key not in self._inner:
             self._inner[key] = self.match_type(type, [criterion])
@@ -215,12 +215,12 @@ class Search:
         return {self.to_relative(text) for text in found}
 
     def to_relative(self, text: str) -> str:
-        """A reference without this server's address."""
+        """Return a reference without the base URL of this server."""
         return text[len(self.base) + 1 :] if self.base and text.startswith(self.base + "/") else text
 
 
 def _exclude_rows(rows: Rows, others: Sequence[int]) -> Rows:
-    """Sorted rows but for some others: what lies between them is copied in pieces."""
+    """Return sorted rows without some others."""
     holes = [(at, row) for row in others for at in [bisect_left(rows, row)] if at < len(rows) and rows[at] == row]
     if not holes:
         return rows

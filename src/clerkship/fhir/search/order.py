@@ -1,7 +1,8 @@
-"""The order of an answer (R4 §3.1.1.5.1): by what its resources say, from the same indexes that searches use.
+"""Sort matches (R4 §3.1.1.5.1) by the same indexes that searches use.
 
-Of several values that one resource has, the first in the order asked for counts. What has no value comes last either
-way. What is equal by all rules is in order of type and id, so that every order is a whole one.
+Of several values of one resource, the first in sort order counts. Resources without a value come last in either
+direction.
+Ties are sorted by type and id, so that the order is total.
 """
 
 from array import array
@@ -21,19 +22,19 @@ SortPosition = tuple[SortValue, ...]
 
 
 class SortColumn(NamedTuple):
-    """One rule over one resource_index: by row the rank of its value, and by rank the value."""
+    """One sort key over an index: the rank of each row, and the value of each rank."""
 
     ranks: Sequence[int]
     values: Sequence[SortValue]
 
     def value(self, row: int) -> SortValue:
-        """What a row is sorted by."""
+        """Return the value that a row is sorted by."""
         rank = self.ranks[row]
         return self.values[rank] if rank < len(self.values) else None
 
 
 def build_column(resource_index: KeyedResourceIndex, parameter: SearchParameter, descending: bool) -> SortColumn:
-    """One rule over one resource_index, worked out once."""
+    """Return the column of a sort key, cached."""
     key = ("column", parameter.paths, parameter.type, descending, resource_index.zone)
     return resource_index.get_or_build(
         key, lambda: _rank(resource_index.size, _list_sorted_values(resource_index, parameter, descending))
@@ -63,19 +64,19 @@ def _rank(size: int, pairs: Iterable[tuple[Any, Rows]]) -> SortColumn:
 
 
 class SortedRows:
-    """Rows of one resource_index, in order."""
+    """Rows of one index, in order."""
 
     def __init__(self, resource_index: KeyedResourceIndex, rows: Rows, columns: Sequence[SortColumn]) -> None:
         self.resource_index, self.rows, self.columns = resource_index, rows, columns
 
     def get_position(self, at: int) -> SortPosition:
-        """Where one is."""
+        """Return the sort values and key of a row."""
         row = self.rows[at]
         return (*(each.value(row) for each in self.columns), self.resource_index.keys[row])
 
 
 def sort_rows(type: str, resource_index: KeyedResourceIndex, rows: Rows, rules: Sequence[SortKey]) -> SortedRows:
-    """Rows that come in order of key, in the order of some rules."""
+    """Sort rows, which are in order of key, by some sort keys."""
     columns = [build_column(resource_index, get_parameters(type)[rule.name], rule.descending) for rule in rules]
     if not rules or len(rows) < 2:
         return SortedRows(resource_index, rows, columns)
@@ -95,7 +96,7 @@ def _sort_by_rank(rows: Rows, columns: Sequence[SortColumn]) -> list[int]:
 
 
 class MergedKeys(Sequence[str]):
-    """Keys of a chart with some others between them; worked out when they are looked at, for there may be many."""
+    """Keys of a chart merged with those of changed resources, computed on access because there may be many."""
 
     def __init__(self, main: SortedRows, few: SortedRows, descending: Sequence[bool]) -> None:
         self._main, self._few = main, few
@@ -106,7 +107,6 @@ class MergedKeys(Sequence[str]):
         ]
 
     def __len__(self) -> int:
-        """How many."""
         return len(self._main.rows) + len(self._few.rows)
 
     def _part(self, at: int) -> tuple[SortedRows, int]:
@@ -116,7 +116,7 @@ class MergedKeys(Sequence[str]):
         return self._main, at - number
 
     def get_position(self, at: int) -> SortPosition:
-        """Where in the order one is."""
+        """Return the sort values and key at an index."""
         part, number = self._part(at)
         return part.get_position(number)
 
@@ -125,7 +125,6 @@ class MergedKeys(Sequence[str]):
     @overload
     def __getitem__(self, at: slice) -> list[str]: ...
     def __getitem__(self, at: int | slice) -> str | list[str]:
-        """One, or some."""
         if isinstance(at, slice):
             if not self._at:
                 return list(map(self._main.resource_index.keys.__getitem__, self._main.rows[at]))
@@ -136,7 +135,6 @@ class MergedKeys(Sequence[str]):
         return part.resource_index.keys[part.rows[number]]
 
     def __iter__(self) -> Iterator[str]:
-        """All."""
         keys, rows = self._main.resource_index.keys, iter(self._main.rows)
         for at, number in zip(self._at, range(len(self._few.rows)), strict=True):
             for _ in range(at - number - (self._at[number - 1] - number + 1 if number else 0)):
@@ -146,7 +144,7 @@ class MergedKeys(Sequence[str]):
 
 
 def merge_matches(type: str, matched: TypeMatches, rules: Sequence[SortKey]) -> MergedKeys:
-    """Everything of one type that matched, in order."""
+    """Return all matches of one type, in order."""
     main = sort_rows(type, matched.chart_index, matched.rows, rules)
     return MergedKeys(
         main, sort_rows(type, matched.overlay_index, matched.overlay_rows, rules), [rule.descending for rule in rules]
@@ -154,7 +152,7 @@ def merge_matches(type: str, matched: TypeMatches, rules: Sequence[SortKey]) -> 
 
 
 def is_after(one: SortPosition, other: SortPosition, descending: Sequence[bool]) -> bool:
-    """Whether one place is behind another."""
+    """Return whether one position is after another."""
     for left, right, is_descending in zip(one, other, [*descending, False], strict=True):
         if left != right:
             return _is_value_after(left, right, is_descending)
@@ -168,7 +166,7 @@ def _is_value_after(left: SortValue, right: SortValue, is_descending: bool) -> b
 
 
 def find_position(size: int, get_position: Any, other: SortPosition, descending: Sequence[bool]) -> int:
-    """How many of some places do not follow another."""
+    """Return how many positions are not after another, by binary search."""
     low, high = 0, size
     while low < high:
         middle = (low + high) // 2

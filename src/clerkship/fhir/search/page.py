@@ -1,7 +1,9 @@
-"""Pages of an answer: each goes on where the last one ended, whatever came or went in between.
+"""Pages of search results. Each continues after the last entry of the previous one, even if resources change in
+between.
 
-A cursor holds by what the last entry of a page was sorted, not a number of entries: nothing is seen twice and nothing
-is passed over when others write meanwhile. It belongs to one query; with another, or altered, it is refused.
+A cursor holds the sort values of the last entry, not an offset: nothing is repeated or skipped when resources
+change. It is
+valid for one query; with another query, or altered, it is refused.
 """
 
 import base64
@@ -24,7 +26,7 @@ INVALID_CURSOR = fhir_error("invalid", "_cursor is not of this search: follow th
 
 
 class ResultPage(NamedTuple):
-    """One page."""
+    """One page of keys."""
 
     keys: list[str]
     next_cursor: str
@@ -35,7 +37,7 @@ class ResultPage(NamedTuple):
 
 
 def build_page(result: SearchResult, query: SearchQuery, default_count: int) -> ResultPage:
-    """The page that a query asks for."""
+    """Return the page that a query requests; raises FhirError for an invalid cursor."""
     count = default_count if query.count is None else query.count
     start = _find_start(result, query) if query.cursor else 0
     keys = list(result.keys[start : start + count])

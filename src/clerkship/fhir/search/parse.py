@@ -1,4 +1,4 @@
-"""A query string to a SearchQuery: what is searched for, and how the answer is to look (R4 §3.1.1)."""
+"""Parse the parameters of a search to a SearchQuery (R4 §3.1.1)."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ SERVER_PARAMETERS = ("_format", "_pretty")
 
 @dataclass
 class _QueryBuilder:
-    """A query while it is read."""
+    """The parts of a query while it is parsed."""
 
     type: str
     types: tuple[str, ...]
@@ -65,11 +65,11 @@ def parse_query(
     context: SearchContext | None = None,
     compartment: tuple[str, str] | None = None,
 ) -> SearchQuery:
-    """A search of one type, or, with "", of the whole system; raises FhirError with everything that is errors with it.
+    """Parse a search of one type or, with "", of the whole system; raises FhirError with all errors.
 
-    `strict=False` leaves out parameters that are not known and lists them in `ignored`; what is malformed is refused
-    either way. `context` tells the server's zone and time, where they are known; `compartment` narrows the search to
-    that of ("Patient", "42").
+    With `strict=False`, unknown parameters are ignored and listed in `ignored`; malformed ones are refused either
+    way. `context`
+    has the zone and time of the server; `compartment`, such as ("Patient", "42"), restricts the search.
     """
     if type and type not in searchable_types():
         raise fhir_error("not-supported", f"{type!r} is not a resource type of R4")

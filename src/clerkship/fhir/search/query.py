@@ -1,4 +1,4 @@
-"""A search as it was understood: what must hold of a resource, and how the answer is to look."""
+"""A parsed search: criteria that resources must meet, and how results are returned."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ Total = Literal["none", "estimate", "accurate"]
 
 
 class TokenValue(NamedTuple):
-    """`system|code`; None where that side is left open, an empty system for `|code`."""
+    """`system|code`; None for a part that is not given, and an empty system for `|code`."""
 
     system: str | None
     code: str | None
 
 
 class TextValue(NamedTuple):
-    """A text or a uri, in the form it is compared in."""
+    """A normalized text or a URI."""
 
     text: str
     how: Literal["starts", "contains", "same", "above"] = "starts"
@@ -29,7 +29,7 @@ class TextValue(NamedTuple):
 
 
 class DateValue(NamedTuple):
-    """A date with its prefix."""
+    """A date range with its prefix."""
 
     prefix: Prefix
     low: int
@@ -48,7 +48,7 @@ class QuantityValue(NamedTuple):
 
 
 class ReferenceValue(NamedTuple):
-    """A reference: every spelling it may have in a resource."""
+    """A reference, in every form it may have in a resource."""
 
     spellings: tuple[str, ...]
 
@@ -72,7 +72,7 @@ DEFAULT_INDEX_KINDS: dict[str, IndexKind] = {
 
 @dataclass(frozen=True, slots=True)
 class ValueCriterion:
-    """One of some values is among what a parameter's paths say; or, negated, none is."""
+    """One of the values is found at the paths of a parameter; if negated, none is."""
 
     index_kind: IndexKind
     paths: tuple[ParameterPath, ...]
@@ -82,7 +82,7 @@ class ValueCriterion:
 
 @dataclass(frozen=True, slots=True)
 class MissingCriterion:
-    """There is nothing where a parameter looks; or, if not criteria_by_type so, something."""
+    """There is no value at the paths of a parameter; if `missing` is False, there is one."""
 
     paths: tuple[ParameterPath, ...]
     missing: bool
@@ -90,7 +90,7 @@ class MissingCriterion:
 
 @dataclass(frozen=True, slots=True)
 class IdCriterion:
-    """The id is one of these; or, negated, none."""
+    """The id is one of these; if negated, none of these."""
 
     ids: frozenset[str]
     negated: bool = False
@@ -98,7 +98,7 @@ class IdCriterion:
 
 @dataclass(frozen=True, slots=True)
 class ChainCriterion:
-    """A reference means a resource of which something else holds: by type, what."""
+    """A reference refers to a resource that meets an inner criterion, by type."""
 
     paths: tuple[ParameterPath, ...]
     inner: tuple[tuple[str, "Criterion"], ...]
@@ -106,7 +106,7 @@ class ChainCriterion:
 
 @dataclass(frozen=True, slots=True)
 class ReverseChainCriterion:
-    """Some resource of a type, of which something holds, refers to this one."""
+    """A resource of a type that meets an inner criterion refers to this one."""
 
     type: str
     paths: tuple[ParameterPath, ...]
@@ -115,7 +115,7 @@ class ReverseChainCriterion:
 
 @dataclass(frozen=True, slots=True)
 class CompositeCriterion:
-    """For one of some alternatives, all terms hold of the same element."""
+    """For one of the alternatives, all components match the same element."""
 
     roots: tuple[ParameterPath, ...]
     alternatives: tuple[tuple[ValueCriterion, ...], ...]
@@ -123,7 +123,7 @@ class CompositeCriterion:
 
 @dataclass(frozen=True, slots=True)
 class AnyCriterion:
-    """One of several holds."""
+    """One of several criteria is met."""
 
     criteria: tuple["Criterion", ...]
 
@@ -140,7 +140,7 @@ Criterion = (
 
 
 class SortKey(NamedTuple):
-    """One thing to sort by."""
+    """One key of `_sort`."""
 
     name: str
     descending: bool
@@ -178,13 +178,13 @@ class SearchQuery:
     zone: int = 0
 
     def link(self, cursor: str = "") -> str:
-        """The query as it was used, from a cursor on if there is one."""
+        """Return the query string as it was used, with a cursor if there is one."""
         pairs: Sequence[tuple[str, str]] = [*self.pairs, ("_cursor", cursor)] if cursor else self.pairs
         return urlencode(pairs, safe=":/,|$*")
 
 
 class SearchContext(NamedTuple):
-    """Who reads values: this server's address, its zone in minutes ahead of UTC, and the time, where it is known."""
+    """How values are read: the base URL, the zone in minutes ahead of UTC, and the time, if known."""
 
     base: str = ""
     zone: int = 0
@@ -195,5 +195,5 @@ class SearchContext(NamedTuple):
 
     @property
     def next_level(self) -> "SearchContext":
-        """The same, a link further."""
+        """The context one link further in a chain."""
         return self._replace(depth=self.depth + 1)

@@ -1,4 +1,4 @@
-"""Dates and numbers as what they cover: `2013-01` is a month, `5.4` is 5.35 to 5.45 (R4 §3.1.1.4.6 to §3.1.1.4.8)."""
+"""Dates and numbers as ranges: `2013-01` is a month, `5.4` is 5.35 to 5.45 (R4 §3.1.1.4.6 to §3.1.1.4.8)."""
 
 import re
 import sys
@@ -22,14 +22,14 @@ _NUMBER = re.compile(r"[+-]?(\d{1,30})(?:\.(\d{1,30}))?(?:[eE]([+-]?\d{1,2}))?",
 
 
 class TimeRange(NamedTuple):
-    """From the first moment in it to the first that is not; microseconds since the year 1, UTC."""
+    """From the first moment in it to the first after it, in microseconds since the year 1, UTC."""
 
     low: int
     high: int
 
 
 class RoundedNumber(NamedTuple):
-    """A number as it was written: what it is, and what rounds to it."""
+    """A number, and the range that rounds to it."""
 
     value: float
     low: float
@@ -37,7 +37,7 @@ class RoundedNumber(NamedTuple):
 
 
 def parse_date_range(text: str, zone: int = 0) -> TimeRange:
-    """What a date covers, by its precision; without a zone of its own it is in one `zone` minutes ahead of UTC."""
+    """Return the range of a date by its precision. A date without a zone is in one `zone` minutes ahead of UTC."""
     if len(text) in _COMMON_LENGTHS and text[19] in _COMMON_LENGTHS[len(text)] and text[7] == "-" and text[10] == "T":
         return _parse_second(text)
     found = _DATE.fullmatch(text)
@@ -63,7 +63,7 @@ def parse_date_range(text: str, zone: int = 0) -> TimeRange:
 
 
 def _parse_second(text: str) -> TimeRange:
-    """A time to the second with its zone: what most resources say, so read without ado."""
+    """Parse a time to the second with a zone, the most common form, on a fast path."""
     try:
         since = datetime.fromisoformat(text) - _FIRST
     except ValueError:
@@ -73,7 +73,7 @@ def _parse_second(text: str) -> TimeRange:
 
 
 def to_microseconds(when: datetime) -> int:
-    """A moment with its zone as spans count it."""
+    """Return a moment in microseconds since the year 1, UTC."""
     since = when - _FIRST
     return (since.days + 1) * DAY + since.seconds * SECOND + since.microseconds
 
@@ -100,7 +100,7 @@ def _parse_offset(text: str, offset: str) -> int:
 
 
 def parse_number(text: str) -> RoundedNumber:
-    """Parse a number, with half of its last digit on either side; never less than the number itself."""
+    """Parse a number, with half of its last digit on either side as its range."""
     found = _NUMBER.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is not a number")

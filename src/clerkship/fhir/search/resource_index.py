@@ -1,4 +1,4 @@
-"""Resources of one type with the indexes over them: a chart's, built once and kept; or a few loose ones'."""
+"""Indexes over the resources of one type: those of a chart, cached with it, or some changed ones."""
 
 from array import array
 from bisect import bisect_left
@@ -20,7 +20,7 @@ ReferenceTexts = str | tuple[str, ...]
 
 
 class ResourceIndex:
-    """Rows, and what can be asked of them."""
+    """Numbered resources or elements with the indexes over them."""
 
     def __init__(self, size: int, items: Callable[[], NumberedNodes], cache: Cache, zone: int) -> None:
         self.size = size
@@ -29,24 +29,24 @@ class ResourceIndex:
         self._cache = cache
 
     def get_index(self, index_kind: IndexKind, paths: tuple[ParameterPath, ...]) -> Index:
-        """The index of what some paths say."""
+        """Return the index of one kind over some paths."""
         zone = self.zone if index_kind == "date" else 0
         return cast(
             Index, self._cache((index_kind, paths, zone), lambda: build_index(index_kind, paths, self.items(), zone))
         )
 
     def get_or_build(self, key: Hashable, build: Callable[[], T]) -> T:
-        """Something else that is worked out of all rows."""
+        """Return a cached value computed from all rows."""
         return cast(T, self._cache(key, build))
 
     def list_references(self, paths: tuple[ParameterPath, ...]) -> Sequence[ReferenceTexts]:
-        """By row, what its references say: one text where there is one."""
+        """Return the references of each row: a text if there is one, else a tuple."""
         return self.get_or_build(
             ("forward", paths), lambda: [_collect_references(paths, resource) for _, resource, _ in self.items()]
         )
 
     def list_nodes(self, roots: tuple[ParameterPath, ...]) -> tuple["ResourceIndex", Sequence[int]]:
-        """The elements at some roots as rows of their own, and which row each is part of."""
+        """Return an index over the elements at some paths, and the row of the resource of each."""
         owners = self.get_or_build(
             ("owners", roots), lambda: array("I", (row for row, _, _ in _iter_elements(roots, self.items())))
         )
@@ -73,12 +73,12 @@ def _iter_elements(roots: tuple[ParameterPath, ...], items: NumberedNodes) -> It
 
 
 class KeyedResourceIndex(ResourceIndex):
-    """Resources of one type, by row in order of key."""
+    """Resources of one type, in order of key."""
 
     keys: Sequence[str]
 
     def find_row(self, key: str) -> int | None:
-        """Where a key is."""
+        """Return the row of a key; None if it is not there."""
         at = bisect_left(self.keys, key)
         return at if at < len(self.keys) and self.keys[at] == key else None
 
@@ -98,12 +98,12 @@ class ChartIndex(KeyedResourceIndex):
             yield row, resource, resource
 
     def select(self, rows: Sequence[int]) -> "OverlayIndex":
-        """Some of them, out of the indexes."""
+        """Return a temporary index over some of the rows."""
         return OverlayIndex({self.keys[row]: orjson.loads(self.chart[self.keys[row]]) for row in rows}, self.zone)
 
 
 class OverlayIndex(KeyedResourceIndex):
-    """Some resources by key, looked at for this once."""
+    """Some resources by key, with indexes that are not cached in the chart."""
 
     def __init__(self, resources: Mapping[str, Resource], zone: int) -> None:
         self.resources = resources

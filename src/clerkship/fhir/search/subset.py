@@ -1,4 +1,4 @@
-"""Less of a resource than there is of it: `_elements` and `_summary` (R4 §3.1.1.5.8 and §3.1.1.5.9)."""
+"""Return a subset of a resource: `_elements` and `_summary` (R4 §3.1.1.5.8 and §3.1.1.5.9)."""
 
 from functools import lru_cache
 
@@ -11,7 +11,7 @@ SUBSETTED = {"system": "http://terminology.hl7.org/CodeSystem/v3-ObservationValu
 
 
 def subset_resource(resource: Resource, query: SearchQuery) -> Resource:
-    """A resource as a query wants to see it; one that is not whole says so by a tag."""
+    """Return the elements that a query requests; an incomplete resource is tagged SUBSETTED."""
     kept = _select_kept_elements(str(resource["resourceType"]), query)
     if kept is not None:
         return _tag_subsetted({name: value for name, value in resource.items() if name.removeprefix("_") in kept})
@@ -34,7 +34,7 @@ def _select_kept_elements(type: str, query: SearchQuery) -> frozenset[str] | Non
 
 @lru_cache(4096)
 def get_json_names(type: str, element: str) -> frozenset[str]:
-    """How an element is written in JSON; `value` is any of its choices."""
+    """Return the JSON names of an element; for a choice, of all its types."""
     for each in get_structure(type).elements:
         if element == each.name or element in each.spellings:
             return frozenset(each.spellings) if element == each.name else frozenset({element})

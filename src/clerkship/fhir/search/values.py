@@ -1,4 +1,4 @@
-"""The values of a search, each read as its parameter and modifier say (R4 §3.1.1.4)."""
+"""Parse the values of search parameters by type and modifier (R4 §3.1.1.4)."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ _RELATIVE = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/[A-
 
 
 def split_unescaped(text: str, mark: str) -> list[str]:
-    """The parts between marks that no backslash stands before; backslashes are kept."""
+    """Split a text at a separator that is not escaped; backslashes are kept."""
     parts, start, at = [], 0, 0
     while at < len(text):
         if text[at] == "\\":
@@ -42,12 +42,12 @@ def split_unescaped(text: str, mark: str) -> list[str]:
 
 
 def unescape(text: str) -> str:
-    r"""A text without its escapes: `\,`, `\|`, `\$` and `\\` (R4 §3.1.1.4.1)."""
+    r"""Remove the escapes `\,`, `\|`, `\$` and `\\` (R4 §3.1.1.4.1)."""
     return re.sub(r"\\([,|$\\])", r"\1", text) if "\\" in text else text
 
 
 def split_alternatives(name: str, text: str) -> list[str]:
-    """What stands between commas."""
+    """Split a value at its commas; raises FhirError if there are too many values, or an empty one."""
     found = split_unescaped(text, ",")
     if len(found) > MAX_VALUES_PER_PARAMETER:
         raise fhir_error(
@@ -59,14 +59,13 @@ def split_alternatives(name: str, text: str) -> list[str]:
 
 
 def parse_boolean(name: str, text: str) -> bool:
-    """`true` or `false`."""
     if text not in {"true", "false"}:
         raise fhir_error("value", f"{name} is true or false, not {text!r}")
     return text == "true"
 
 
 def parse_value(name: str, parameter: SearchParameter, modifier: str, text: str, context: SearchContext) -> SearchValue:
-    """One value of a parameter."""
+    """Parse one value of a parameter; raises FhirError."""
     if parameter.type == "reference" and modifier != "identifier":
         return parse_reference_value(name, parameter, modifier, unescape(text), context)
     if parameter.type == "date":
@@ -92,7 +91,7 @@ def _parse_token(name: str, modifier: str, text: str) -> SearchValue:
 
 
 def parse_text(name: str, modifier: str, text: str) -> SearchValue:
-    """A text to look for."""
+    """Parse a text by its modifier."""
     text = unescape(text)
     if modifier == "exact":
         return TextValue(text, "same")
@@ -128,7 +127,9 @@ def _parse_number(name: str, modifier: str, text: str) -> SearchValue:
 
 
 def parse_date(name: str, text: str, context: SearchContext) -> DateValue:
-    """A date with its prefix; `ap` is a tenth of the way to now, where now is known (R4 §3.1.1.4.5)."""
+    """Parse a date with its prefix; `ap` extends it by a tenth of the distance to now, if that is known (R4
+    §3.1.1.4.5).
+    """
     prefix, written = _split_prefix(unescape(text))
     try:
         low, high = parse_date_range(_UNESCAPED.sub(r"\1+\2", written), context.zone)
@@ -149,7 +150,7 @@ def _split_prefix(text: str) -> tuple[Prefix, str]:
 def parse_reference_value(
     name: str, parameter: SearchParameter, modifier: str, text: str, context: SearchContext
 ) -> ReferenceValue:
-    """A reference: `42`, `Patient/42`, an address here or elsewhere, a canonical URL with or without its version."""
+    """Parse a reference: `42`, `Patient/42`, a URL, or a canonical URL with or without version."""
     if context.base and text.startswith(context.base.rstrip("/") + "/"):
         text = text[len(context.base.rstrip("/")) + 1 :]
     found = _RELATIVE.fullmatch(text)
